@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { readTurn } from "../../src/push/acquire_turn.ts";
 
-test("an app that pushes much waits behind itself, and other apps wait for one turn of it each", async () => {
+test("an app with many pushes delays itself, and delays other apps by max one turn", async () => {
   const order: string[] = [];
   const turns = ["loud", "loud", "loud", "loud", "quiet", "other", "quiet"].map(async (app) => {
     await readTurn(app);

@@ -249,7 +249,7 @@ async function readTable({ service, app }: Place, table: string): Promise<unknow
   );
 }
 
-test("changes, kills and replays leave the model's tables and rows at every service", async () => {
+test("changes, kills and replays leave every service with the model's tables and rows", async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (draw) => {
       const places: Place[] = [];

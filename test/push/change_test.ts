@@ -54,7 +54,7 @@ function makeSchema(name: string, titel: string, rest: object = {}) {
   });
 }
 
-test("a rename keeps the values, takes effect immediately, and is recorded as a migration", async () => {
+test("a rename preserves the values, takes effect immediately, and is recorded as a migration", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
   const made = await create(app, name, { titel: "one" });
@@ -136,7 +136,7 @@ test("a repeated request whose change is the last migration changes nothing", as
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
-test("only the owner of a table changes it: a shared, a foreign and a missing table get the same response", async () => {
+test("only the owner can change a table, and a shared, a foreign and a missing table get the same response", async () => {
   const [name, foreign, missing] = [freshName(), freshName(), freshName()];
   const columns = { titel: t.string(), note: t.string() };
   await service.makeApp(defineSchema({ [name]: columns, [foreign]: columns }));
@@ -161,7 +161,7 @@ test("only the owner of a table changes it: a shared, a foreign and a missing ta
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
-test("declarations of other apps stay, without naming the app; what other apps omit can be changed", async () => {
+test("a column that another app declares is rejected without naming the app, and other columns can change", async () => {
   const name = freshName();
   const owner = await service.makeApp(
     defineSchema({ [name]: { titel: t.string(), note: t.string(), rest: t.string() } }),
@@ -190,17 +190,17 @@ test("declarations of other apps stay, without naming the app; what other apps o
 
 test.each([
   {
-    name: "a column that is not there",
+    name: "a missing column",
     of: { column: "nope", to: "x" },
     says: "has no column nope",
   },
   {
-    name: "a name that is taken",
+    name: "a name in use",
     of: { column: "hours", to: "titel" },
     says: "already has a column titel",
   },
   {
-    name: "a name that differs in case",
+    name: "a name that differs only in case",
     of: { column: "hours", to: "TITEL" },
     says: "already has a column titel",
   },
@@ -229,7 +229,7 @@ test("a malformed change is rejected with every issue", async () => {
   expect((await change(app, { kind: "vacuum", table: "t" })).status).toBe(422);
 });
 
-test("a renamed table keeps rows and references to and from it; its old name is unknown and free", async () => {
+test("a renamed table keeps rows and references to and from it, and its previous name is unknown and free", async () => {
   const [name, to, child] = [freshName(), freshName("u"), freshName("v")];
   const make = (table: string) => ({
     [table]: t.model({ title: t.string().unique(), state: t.enum(["a", "b"]), up: t.ref(table) }),
@@ -267,7 +267,7 @@ test("a renamed table keeps rows and references to and from it; its old name is 
   expect((await service.call(app, `/v1/data/db/${child}`)).json).toMatchObject({ rows: [] });
 });
 
-test("a dropped table is deleted with its rows, and its name is free; a reference to it blocks", async () => {
+test("a dropped table is deleted with its rows, its name is free, and a reference to it blocks the drop", async () => {
   const [name, child] = [freshName(), freshName("v")];
   const app = await service.makeApp(
     defineSchema({
@@ -297,7 +297,7 @@ test("a dropped table is deleted with its rows, and its name is free; a referenc
   expect(rejected.text).not.toContain(other.slug);
 });
 
-test("a dropped value is rejected from then on, also by a process that has not heard of it; rows with it block", async () => {
+test("a dropped value is rejected afterward, even by a process with a stale schema, and rows with the value block the drop", async () => {
   const name = freshName();
   const make = (...values: [string, ...string[]]) =>
     defineSchema({ [name]: { state: t.enum(values).required().default("open") } });
@@ -324,7 +324,7 @@ test("a dropped value is rejected from then on, also by a process that has not h
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a value that only another app's rows have, by a default, blocks without telling of them", async () => {
+test("a value that exists only in another app's rows by a default blocks the drop without naming the app", async () => {
   const name = freshName();
   const make = (initial: "a" | "b") =>
     defineSchema({ [name]: { title: t.string(), state: t.enum(["a", "b"]).default(initial) } });
@@ -344,7 +344,7 @@ test("a value that only another app's rows have, by a default, blocks without te
   });
 });
 
-test("a history with changes gives the same tables in an empty service", async () => {
+test("a history with changes creates identical tables in an empty service", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
   for (const asked of [
@@ -373,7 +373,7 @@ test("a history with changes gives the same tables in an empty service", async (
   expect(await readDrift(other.service.admin)).toEqual([]);
 });
 
-test("where another app owns the table, a replayed change leaves it, and the last definition decides", async () => {
+test("a replayed change leaves another app's table unchanged, and the last definition applies", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { titel: t.string() } }));
   await change(app, { kind: "rename_column", table: name, column: "titel", to: "title" });
@@ -387,7 +387,7 @@ test("where another app owns the table, a replayed change leaves it, and the las
   expect((await postSchema(other, there, now)).json).toMatchObject({ status: "unchanged" });
 });
 
-test("a process that has not heard of a change repeats its calls with the new columns", async () => {
+test("a process with a stale schema repeats its calls with the new columns", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel", { note: t.string() }));
   const made = await create(app, name, { titel: "one", note: "n" });
@@ -417,7 +417,7 @@ test("a process that has not heard of a change repeats its calls with the new co
   expect(list.json).toMatchObject({ rows: [{ title: "two" }, { title: "three" }] });
 });
 
-test("requests during changes succeed: none fails with 5xx, and no row is lost", async () => {
+test("no request during a change fails with 5xx, and no row is lost", async () => {
   const name = freshName();
   const app = await service.makeApp(
     defineSchema({ [name]: { fixed: t.string().required(), a: t.string() } }),

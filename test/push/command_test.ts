@@ -87,7 +87,7 @@ function readAll(folder: string): Record<string, string> {
   );
 }
 
-test("db push writes journal and types; a second push, even from a checkout with CRLF, touches nothing", async () => {
+test("db push writes journal and types, and a second push changes nothing, even from a checkout with CRLF", async () => {
   const project = await makeProject();
   expect(await run(project, "db", "check")).toMatchObject({ code: 3 });
 
@@ -125,7 +125,7 @@ test("db push writes journal and types; a second push, even from a checkout with
   expect(await run(project, "db", "check")).toMatchObject({ code: 0, err: "" });
 });
 
-test("an edited, renamed, added or stray file is rejected by name; a missing one is written again", async () => {
+test("an edited, renamed, added or unexpected file is rejected by name, and a missing file is written again", async () => {
   const project = await makeProject();
   await run(project, "db", "push");
   const name = `0001_create_table_${project.table}.sql`;
@@ -177,7 +177,7 @@ test("an edited, renamed, added or stray file is rejected by name; a missing one
   expect(readFileSync(path, "utf8")).toBe(text);
 });
 
-test("if a command is killed between the COMMIT and its files, the next push writes them", async () => {
+test("the next push writes the files of a command that was killed after its COMMIT", async () => {
   const project = await makeProject();
   let victim: Bun.Subprocess | undefined;
   const between = Bun.serve({
@@ -226,7 +226,7 @@ test("if a command is killed between the COMMIT and its files, the next push wri
   ]);
 });
 
-test("with --app an operator pushes directly, sees drift by name, and transfers a table", async () => {
+test("an operator with --app pushes directly, gets drift by name, and transfers a table", async () => {
   const project = await makeProject();
   const second = await makeProject();
   const operator = { ...project, env: { ADMIN_DATABASE_URL: service.database.adminUrl } };
@@ -281,26 +281,26 @@ const SCRIPTS = { dev: "rowhouse dev", push: "rowhouse db push", check: "rowhous
 
 test.each([
   {
-    name: "a project's own scripts",
+    name: "a project's existing scripts",
     files: { "package.json": { scripts: { dev: "vite" } } },
     wanted: { type: "module", scripts: { ...SCRIPTS, dev: "vite" } },
   },
   {
-    name: "a project's own type",
+    name: "a project's existing module type",
     files: { "package.json": { type: "commonjs" } },
     wanted: { type: "commonjs", scripts: SCRIPTS },
   },
   {
-    name: "CommonJS files as they are",
+    name: "CommonJS files without changes",
     files: { "package.json": {}, "lib/a.js": "module.exports = 1;" },
     wanted: { type: undefined, scripts: SCRIPTS },
   },
   {
-    name: "no manifest",
+    name: "a missing manifest",
     files: { "node_modules/a/b.js": "module.exports = 1;" },
     wanted: { private: true, type: "module", scripts: SCRIPTS },
   },
-])("init completes $name, and lists what it wrote", async ({ files, wanted }) => {
+])("init completes $name, and lists its changes", async ({ files, wanted }) => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-project-"));
   folders.push(folder);
   for (const [path, content] of Object.entries(files))
@@ -351,10 +351,10 @@ test("init starts a project and overwrites nothing", async () => {
 });
 
 test.each([
-  { name: "nowhere to push to", env: {}, code: 2 },
-  { name: "a key that is none", env: { ROWHOUSE_API_KEY: "rh_x.y" }, code: 4 },
+  { name: "no target", env: {}, code: 2 },
+  { name: "an invalid key", env: { ROWHOUSE_API_KEY: "rh_x.y" }, code: 4 },
   {
-    name: "a service that is not there",
+    name: "an unavailable service",
     env: { ROWHOUSE_API_KEY: "rh_x.y", ROWHOUSE_URL: "http://127.0.0.1:9" },
     code: 69,
   },

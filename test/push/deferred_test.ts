@@ -50,7 +50,7 @@ function run(...statements: string[]): Promise<unknown[]> {
   return service.service.admin.message(byHand(...statements));
 }
 
-test("an index and a reference on a large table are built after the push, as its status shows", async () => {
+test("an index and a reference on a large table are built after the push, as its status reports", async () => {
   const { name, app } = await makeTable(3);
 
   const result = await pushLarge(
@@ -105,7 +105,7 @@ test("a renewed lease records the progress of an index build, and its end remove
   expect(await readStep()).toMatchObject({ phase: null });
 });
 
-test("a table that has grown and was never analysed counts as large too", async () => {
+test("a table that has grown and was never analyzed counts as large", async () => {
   const { name, app } = await makeTable(0);
   // As a dump is loaded: without row security, by a session that ends.
   await withDatabase(service.database.superuserUrl, (loader) =>
@@ -126,7 +126,7 @@ test("a table that has grown and was never analysed counts as large too", async 
   );
 });
 
-test("a unique constraint on a large table is never deferred; if rows violate it, it is rejected without their values", async () => {
+test("a unique constraint on a large table is never deferred, and violations are rejected without their values", async () => {
   const { name, app } = await makeTable(0);
   for (const title of ["same secret", "same secret"])
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title } });
@@ -167,7 +167,7 @@ test.each([
     columns: ["title", "note"],
   },
 ])(
-  "a push that existing rows prevent is 409 with table and columns, without a value: $name",
+  "a push that existing rows prevent gets 409 with table and columns, without a value: $name",
   async ({ rows, schema, says, columns }) => {
     const { name, app } = await makeTable(0);
     const wide = defineSchema({ [name]: { title: t.string(), note: t.string() } });
@@ -209,7 +209,7 @@ test("an invalid index left by an interrupted build is dropped and rebuilt by a 
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a step that another process is working on is left to it by pushes of every app", async () => {
+test("pushes of every app skip a step that another process is running", async () => {
   const { name, app } = await makeTable(1);
   const schema = defineSchema({ [name]: { title: t.string().index() } });
   await pushLarge(app, schema);

@@ -84,7 +84,7 @@ const CONVERSION: Conversion = {
   actor: "operator",
 };
 
-test("the SQL of set-up, of a first push, a change and a conversion is the recorded one", async () => {
+test("the SQL of setup, of a first push, a change and a conversion matches the recorded SQL", async () => {
   const first = push(EMPTY, FIRST);
   const second = push(first.state, SECOND);
   const text = [
@@ -99,12 +99,12 @@ test("the SQL of set-up, of a first push, a change and a conversion is the recor
   expect(text).toBe(await Bun.file(RECORD).text());
 });
 
-test("a single PostgreSQL runs nothing of it", () => {
+test("a single PostgreSQL runs no SQL for Citus", () => {
   const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
   expect(message.match(/create_distributed|force_custom_plan|enable_ddl_propagation/g)).toBeNull();
 });
 
-test("a push that was planned for one PostgreSQL is planned again if the database was distributed since then", async () => {
+test("a push that was planned for one PostgreSQL is planned again if the database was distributed in the meantime", async () => {
   const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
   const database = await makeDatabase();
   await withDatabase(database.adminUrl, async (admin) => {
@@ -114,7 +114,7 @@ test("a push that was planned for one PostgreSQL is planned again if the databas
   await database.drop();
 });
 
-test("functions are the same but for how statements are planned and written", () => {
+test("the functions differ only in how statements are planned and written", () => {
   for (const { columns, name } of definitionOf(FIRST).tables) {
     const set = toColumnSet({ name, columns });
     for (const endpoint of ["list", "get", "create"] as const) {

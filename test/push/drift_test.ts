@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("after a push there is no drift", async () => {
+test("there is no drift after a push", async () => {
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
@@ -100,13 +100,13 @@ const ALL_CASES: Case[] = [
     things: ["table projects / index projects__name__key"],
   },
   {
-    name: "a unique over the beginnings of texts",
+    name: "a unique on prefixes of texts",
     by: "drop index data.projects__name__key; create unique index projects__name__key on data.projects (app_id, left(name, 600))",
     undo: `drop index data.projects__name__key; create unique index projects__name__key on data.projects (app_id, ${DIGEST}) where name is not null`,
     things: ["table projects / index projects__name__key"],
   },
   {
-    name: "an index over whole texts",
+    name: "an index on full texts",
     by: "drop index data.todos__title__idx; create index todos__title__idx on data.todos (app_id, title)",
     undo: "drop index data.todos__title__idx; create index todos__title__idx on data.todos (app_id, left(title, 600)) where title is not null",
     things: ["table todos / index todos__title__idx"],
@@ -158,19 +158,19 @@ const ALL_CASES: Case[] = [
     things: [`table todos / index ${NAME}`],
   },
   {
-    name: "an index that is invalid",
+    name: "an invalid index",
     by: `update pg_index set indisvalid = false where indexrelid = 'data.${NAME}'::regclass`,
     undo: `update pg_index set indisvalid = true where indexrelid = 'data.${NAME}'::regclass`,
     things: [`table todos / index ${NAME}`],
   },
   {
-    name: "row security off",
+    name: "disabled row security",
     by: "alter table data.todos disable row level security",
     undo: "alter table data.todos enable row level security",
     things: ["table todos / row security"],
   },
   {
-    name: "row security not forced",
+    name: "unforced row security",
     by: "alter table data.todos no force row level security",
     undo: "alter table data.todos force row level security",
     things: ["table todos / row security"],
@@ -249,7 +249,7 @@ const ALL_CASES: Case[] = [
     things: [`function ${GET} / executed by public`],
   },
   {
-    name: "a function that the service may not run",
+    name: "a function that the service cannot run",
     by: `revoke execute on function api.${GET} from rowhouse_service`,
     undo: `grant execute on function api.${GET} to rowhouse_service`,
     things: [`function ${GET} / executed by rowhouse_service`],
@@ -261,7 +261,7 @@ const ALL_CASES: Case[] = [
     things: [`function ${GET} / owner`],
   },
   {
-    name: "a function that runs as its caller",
+    name: "a function that runs with its caller's rights",
     by: `alter function api.${GET} security invoker`,
     undo: `alter function api.${GET} security definer`,
     things: [`function ${GET} / security`],
@@ -294,7 +294,7 @@ const ALL_CASES: Case[] = [
 
 const CASES = casesHere(ALL_CASES);
 
-test("everything altered by hand is named, and nothing else", async () => {
+test("drift names exactly the objects that were changed manually", async () => {
   const { admin } = service.service;
   const known: string[] = [];
   const change = (text: string) => admin.message(byHand(...text.split(/; (?=drop|create|alter)/)));

@@ -99,8 +99,11 @@ const REJECTED: { name: string; definition: unknown }[] = [
       ]),
     ),
   },
-  { name: "two columns that differ in case", definition: one(table([string("aa"), string("Aa")])) },
-  { name: "a table twice", definition: one(table([]), table([])) },
+  {
+    name: "two columns that differ only in case",
+    definition: one(table([string("aa"), string("Aa")])),
+  },
+  { name: "a duplicate table", definition: one(table([]), table([])) },
   {
     name: "an unknown kind",
     definition: one(table([string("a", { kind: "text; drop table x" })])),
@@ -109,7 +112,7 @@ const REJECTED: { name: string; definition: unknown }[] = [
     name: "a kind from the prototype",
     definition: one(table([string("a", { kind: "constructor" })])),
   },
-  { name: "a key that no column has", definition: one(table([string("a", { sql: "x" })])) },
+  { name: "an unknown key of a column", definition: one(table([string("a", { sql: "x" })])) },
   {
     name: "a flag that is not a boolean",
     definition: one(table([string("a", { required: "yes" })])),
@@ -165,7 +168,7 @@ const REJECTED: { name: string; definition: unknown }[] = [
     name: "501 tables",
     definition: one(...Array.from({ length: 501 }, (_, n) => table([], { name: `t${n}` }))),
   },
-  { name: "an index on no column", definition: one(table([string("a")], { indexes: [[]] })) },
+  { name: "an index without columns", definition: one(table([string("a")], { indexes: [[]] })) },
   {
     name: "an index on an undeclared column",
     definition: one(table([string("a")], { indexes: [["b", "a"]] })),
@@ -173,7 +176,7 @@ const REJECTED: { name: string; definition: unknown }[] = [
   { name: "columns as an object", definition: one(table({ a: string("a") })) },
   { name: "tables as an object", definition: { version: 1, tables: {} } },
   { name: "version 2", definition: { version: 2, tables: [] } },
-  { name: "no definition", definition: undefined },
+  { name: "a missing definition", definition: undefined },
   { name: "null", definition: null },
   { name: "text", definition: "drop schema data" },
 ];
@@ -222,7 +225,7 @@ test.each([
     error: "body_too_large",
   },
   { name: "an array", body: "[]", status: 400, error: "invalid_json" },
-  { name: "something other than JSON", body: "drop", status: 400, error: "invalid_json" },
+  { name: "a body that is not JSON", body: "drop", status: 400, error: "invalid_json" },
 ])("a push of $name gets $status", async ({ body, status, error }) => {
   const before = await dumpDatabase(service.service.admin);
   const response = await service.call(app, "/v1/data/schema", {
@@ -257,7 +260,7 @@ const NASTY = [
 ];
 
 test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
-  "a default and an enum value $name come back byte for byte",
+  "a default and an enum value $name are returned byte for byte",
   async ({ text }) => {
     const name = freshName();
     const label = text.trim() === "" ? "x" : text;
@@ -286,7 +289,7 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
   },
 );
 
-test("an app's key cannot add a unique constraint to other apps' rows, whatever flag it sends", async () => {
+test("an app's key cannot add a unique constraint to other apps' rows, regardless of the flag", async () => {
   const name = freshName();
   const columns = [string("label")];
   const schema = (more: object) => one(table([{ ...columns[0], ...more }], { name }));
@@ -309,7 +312,7 @@ test("an app's key cannot add a unique constraint to other apps' rows, whatever 
   expect(again.status).toBe(201);
 });
 
-test("an app has a limited number of references to one table, which slow down every app's deletes from it", async () => {
+test("an app has a limited number of references to one table, because they slow down every app's deletes", async () => {
   const [shared, free] = [freshName(), freshName()];
   const app = await service.makeApp();
   const target = { name: t.string() };
@@ -348,7 +351,7 @@ test("an app has a limited number of references to one table, which slow down ev
   });
 });
 
-test("to a table of another app there are fewer references, and of all other apps together a hundred", async () => {
+test("a table of another app accepts fewer references of an app, and max a hundred from all other apps", async () => {
   const shared = freshName();
   const target = { name: t.string() };
   await service.makeApp(defineSchema({ [shared]: target }));

@@ -43,7 +43,7 @@ const body = (more: object = {}) => ({
 const dump = () => dumpDatabase(service.service.admin);
 const readRecord = () => readMigrations(service, app) as Promise<StoredMigration[]>;
 
-test("a dry run lists the steps, and the join does them once", async () => {
+test("a dry run lists the steps, and the join runs them once", async () => {
   const before = await dump();
   const planned = await post(body({ dryRun: true }));
   expect(planned).toMatchObject({
@@ -72,7 +72,7 @@ test("a dry run lists the steps, and the join does them once", async () => {
   ]);
 });
 
-test("a join without steps is recorded as well, and a later push follows the project's last migration", async () => {
+test("a join without steps is recorded, and a later push follows the project's last migration", async () => {
   await postSchema(service, app, BOTH());
   expect((await post(body())).json).toMatchObject({ status: "applied", steps: [] });
   const [, , third = ""] = makeHistory([defineSchema({ [name]: { title } }), MINE(), BOTH()]);
@@ -87,7 +87,7 @@ test("a join without steps is recorded as well, and a later push follows the pro
   expect(record.at(-1)).toMatchObject({ text: third, parent: record.at(-2)?.checksum });
 });
 
-test("two histories can be joined in turn, each as often as they diverge", async () => {
+test("two histories can be joined repeatedly, each time they diverge", async () => {
   const theirs = (await readRecord()).map(({ text }) => text);
   expect((await post(body())).json).toMatchObject({ status: "applied" });
   expect((await post(body({ migrations: theirs }))).json).toMatchObject({ status: "applied" });
@@ -99,7 +99,7 @@ test("two histories can be joined in turn, each as often as they diverge", async
   ]);
 });
 
-test("two simultaneous joins are one", async () => {
+test("two simultaneous joins count as one join", async () => {
   const responses = await Promise.all([post(body()), post(body())]);
   const codes = responses.map(({ status }) => status).sort();
   expect([
@@ -111,13 +111,13 @@ test("two simultaneous joins are one", async () => {
 
 test.each([
   {
-    name: "a migration that was edited",
+    name: "an edited migration",
     change: () => ({ migrations: [history[0], history[1]?.replace("made", "Made")] }),
     status: 409,
     error: "edited_migration",
   },
   {
-    name: "a migration left out",
+    name: "a missing migration in the middle",
     change: () => ({ migrations: [history[1]] }),
     status: 409,
     error: "diverged_history",
@@ -129,7 +129,7 @@ test.each([
     error: "diverged_history",
   },
   {
-    name: "a declaration that lacks what the service has",
+    name: "a declaration without a column of the service",
     change: () => ({ declared: definitionOf(MINE()) }),
     status: 409,
     error: "incompatible_schema",
@@ -141,7 +141,7 @@ test.each([
     error: "invalid_schema",
   },
   {
-    name: "a text that is no migration",
+    name: "a text that is not a migration",
     change: () => ({ migrations: ["drop table x;"] }),
     status: 422,
     error: "invalid_schema",
@@ -155,12 +155,12 @@ test.each([
     error: "invalid_schema",
   },
   {
-    name: "no declaration",
+    name: "a missing declaration",
     change: () => ({ declared: undefined }),
     status: 422,
     error: "invalid_schema",
   },
-  { name: "another key", change: () => ({ sql: "drop" }), status: 422, error: "invalid_schema" },
+  { name: "an unknown key", change: () => ({ sql: "drop" }), status: 422, error: "invalid_schema" },
 ])("a body with $name is rejected, and nothing is written", async ({ change, status, error }) => {
   const before = await dump();
   const response = await post(body(change()));
@@ -174,7 +174,7 @@ test("a service that only lacks migrations is not joined", async () => {
   expect(response).toMatchObject({ status: 409, json: { error: "diverged_history" } });
 });
 
-test("a table that another app owns is used as the schema declares it, or not at all", async () => {
+test("a table that another app owns is used exactly as the schema declares it, or rejected", async () => {
   const shared = freshName();
   const owner = await service.makeApp(defineSchema({ [shared]: { word: title, more: t.json() } }));
   const both = defineSchema({ [name]: { title, theirs: t.number() }, [shared]: { word: title } });
@@ -190,7 +190,7 @@ test("a table that another app owns is used as the schema declares it, or not at
   expect(joined.json).toMatchObject({ status: "applied", shared: [shared] });
 });
 
-test("the database records no join that its text does not name", async () => {
+test("the database rejects a join that its text does not name", async () => {
   const record = (await readRecord()).at(-1);
   const migration = { ...record, seq: 2, parent: record?.checksum, joins: [{ checksum: "x" }] };
   const text = "-- rowhouse migration 0002_x\n";

@@ -48,8 +48,8 @@ type JournalCase = {
   ahead?: number[];
 };
 const CASES: JournalCase[] = [
-  { name: "as they were written", files: FILES },
-  { name: "none, in a fresh clone without the folder", files: [], missing: [1, 2, 3] },
+  { name: "as recorded", files: FILES },
+  { name: "of a fresh clone without the folder", files: [], missing: [1, 2, 3] },
   {
     name: "with CRLF",
     files: RECORDED.map((m) => fileOf(m, (sql) => sql.replaceAll("\n", "\r\n"))),
@@ -66,30 +66,30 @@ const CASES: JournalCase[] = [
     name: "with three final newlines",
     files: RECORDED.map((m) => fileOf(m, (sql) => `${sql}\n\n`)),
   },
-  { name: "one missing", files: [FILES[0], FILES[2]], missing: [2] },
+  { name: "with one missing", files: [FILES[0], FILES[2]], missing: [2] },
   {
-    name: "one edited by one character",
+    name: "with one character changed",
     files: [FILES[0], fileOf(second, (text) => text.replace("a;", "b;")), FILES[2]],
     issues: ["edited 0002_add_column_note.sql"],
   },
   {
-    name: "one edited by one space",
+    name: "with one space changed",
     files: [fileOf(first, (text) => text.replace("create", "create ")), FILES[1], FILES[2]],
     issues: ["edited 0001_create_table_todos.sql"],
   },
   {
-    name: "one edited, with a checksum to match",
+    name: "with one edited file and a matching checksum",
     files: [FILES[0], fileOf(resealed), FILES[2]],
     issues: ["edited 0002_add_column_note.sql"],
   },
   {
-    name: "one edited below its checksum",
+    name: "with an edit below the checksum",
     files: [FILES[0], FILES[1], fileOf(third, (text) => `${text}drop table a;\n`)],
     issues: ["edited 0003_register.sql"],
   },
   { name: "with one more than the service", files: [...FILES, fileOf(fourth)], ahead: [4] },
   {
-    name: "with two more, and a missing one here",
+    name: "with two more, and one missing",
     files: [FILES[0], FILES[2], fileOf(fourth), fileOf(fifth)],
     missing: [2],
     ahead: [4, 5],
@@ -101,29 +101,29 @@ const CASES: JournalCase[] = [
     ahead: [5],
   },
   {
-    name: "with one more, but not the one before it",
+    name: "with one more, but without the file before it",
     files: [...FILES, fileOf(fifth)],
     issues: ["gap 0005_latest.sql"],
   },
   {
-    name: "one applied and renamed",
+    name: "with a renamed applied file",
     files: [FILES[0], { ...fileOf(second), file: "0002_other.sql" }, FILES[2]],
     issues: ["renamed 0002_other.sql"],
   },
   {
-    name: "one applied and renumbered",
+    name: "with a renumbered applied file",
     files: [FILES[0], FILES[1], { ...fileOf(third), file: "0004_register.sql" }],
     issues: ["renamed 0004_register.sql"],
     missing: [3],
   },
   {
-    name: "one more that was renamed",
+    name: "with a renamed new file",
     files: [...FILES, { ...fileOf(fourth), file: "0004_other.sql" }],
     issues: ["renamed 0004_other.sql"],
     ahead: [4],
   },
   {
-    name: "of another history since the second",
+    name: "of another history since the second file",
     files: [FILES[0], fileOf(resealed), fileOf(makeMigration(3, "mine", resealed.checksum, ""))],
     issues: ["diverged 0002_add_column_note.sql"],
     ahead: [2, 3],
@@ -136,38 +136,38 @@ const CASES: JournalCase[] = [
     ahead: [1],
   },
   {
-    name: "one more that push did not write",
+    name: "with one more that push did not write",
     files: [...FILES, { file: "0004_later.sql", text: "x" }],
     issues: ["unknown 0004_later.sql"],
   },
   {
-    name: "the same number with another name and content",
+    name: "with an equal number but another name and content",
     files: [FILES[0], { file: "0002_other.sql", text: "x" }],
     issues: ["other_content 0002_other.sql"],
     missing: [3],
   },
   {
-    name: "a number twice",
+    name: "with a duplicate number",
     files: [...FILES, { file: "0002_zz.sql", text: "x" }],
     issues: ["twice 0002_zz.sql"],
   },
   {
-    name: "a stray file",
+    name: "with an unexpected file",
     files: [...FILES, { file: "notes.txt", text: "x" }],
     issues: ["stray notes.txt"],
   },
   {
-    name: "a name with upper case",
+    name: "with an uppercase name",
     files: [...FILES, { file: "0005_Big.sql", text: "x" }],
     issues: ["stray 0005_Big.sql"],
   },
   {
-    name: "a name that leaves the folder",
+    name: "with a name that leaves the folder",
     files: [...FILES, { file: "0005_..%2fx.sql", text: "x" }],
     issues: ["stray 0005_..%2fx.sql"],
   },
   {
-    name: "two edited and one stray",
+    name: "with two edited files and one unexpected file",
     files: [
       fileOf(first, () => "x"),
       fileOf(second, () => "y"),
@@ -183,7 +183,7 @@ const CASES: JournalCase[] = [
 ];
 
 test.each(CASES)(
-  "compareJournal() of files $name",
+  "compareJournal() compares files $name",
   ({ files, issues = [], missing = [], ahead = [] }) => {
     const compared = compareJournal(
       files.filter((file) => file !== undefined),
@@ -215,7 +215,7 @@ test("every kind of issue has a distinct message", () => {
   expect(new Set(words).size).toBe(7);
 });
 
-test("writeJournal() writes what readJournal() reads, and leaves no temporary file", async () => {
+test("readJournal() reads the output of writeJournal(), which leaves no temporary file", async () => {
   const folder = join(await mkdtemp(join(tmpdir(), "rowhouse-journal-")), "migrations");
   expect(await readJournal(folder)).toEqual([]);
   await writeJournal(folder, [first]);
@@ -263,7 +263,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("GET /v1/data/schema and its migrations are enough to restore the journal, with any line ends of a checkout", async () => {
+test("GET /v1/data/schema and its migrations restore the journal, with any line ends of a checkout", async () => {
   const recorded = await readMigrations(service, app);
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
   await writeJournal(folder, recorded);
@@ -275,7 +275,7 @@ test("GET /v1/data/schema and its migrations are enough to restore the journal, 
   expect(recorded[0]?.sql).toContain("E'a\\r\nb\\\\''c'");
 });
 
-test("GET /v1/data/schema lists migrations without their SQL, which is read one by one", async () => {
+test("GET /v1/data/schema lists migrations without their SQL, and a migration's path returns its SQL", async () => {
   const name = freshName();
   const columns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
@@ -300,11 +300,11 @@ test("GET /v1/data/schema lists migrations without their SQL, which is read one 
 });
 
 test.each([
-  { name: "a number that there is not", path: "9", want: [404, "not_found"] },
-  { name: "another app's alone", path: "2", want: [404, "not_found"] },
+  { name: "an unknown number", path: "9", want: [404, "not_found"] },
+  { name: "a number of only another app", path: "2", want: [404, "not_found"] },
   { name: "zero", path: "0", want: [400, "invalid_id"] },
-  { name: "a number past four digits", path: "10000", want: [400, "invalid_id"] },
-  { name: "no number", path: "1;2", want: [400, "invalid_id"] },
+  { name: "a number with five digits", path: "10000", want: [400, "invalid_id"] },
+  { name: "a missing number", path: "1;2", want: [400, "invalid_id"] },
   { name: "a query", path: "1?sql=true", want: [400, "unsupported_query"] },
 ])("GET /v1/data/schema/migrations/$path, $name, gets $want", async ({ path, want }) => {
   const [table, wider] = [freshName(), { note: t.string() }];
@@ -320,42 +320,42 @@ test.each([
 const OTHER = `sha256:${"0".repeat(64)}`;
 test.each([
   {
-    name: "another first migration than the one applied",
+    name: "a first migration that differs from the applied migration",
     journal: [{ seq: 1, checksum: OTHER }],
     status: 409,
     error: "diverged_history",
     says: "0001_create_table",
   },
   {
-    name: "a migration that was not applied",
+    name: "an unapplied migration",
     journal: [{ seq: 7, checksum: OTHER }],
     status: 409,
     error: "diverged_history",
     says: "must first apply migration 7",
   },
   {
-    name: "a journal that is no list",
+    name: "a journal that is not a list",
     journal: { seq: 1 },
     status: 422,
     error: "invalid_schema",
     says: "/journal",
   },
   {
-    name: "an entry that is none",
+    name: "an invalid entry",
     journal: [null],
     status: 422,
     error: "invalid_schema",
     says: "/journal/0",
   },
   {
-    name: "a checksum that is none",
+    name: "an invalid checksum",
     journal: [{ seq: 1, checksum: "sha256:x" }],
     status: 422,
     error: "invalid_schema",
     says: "/journal/0",
   },
   {
-    name: "a fraction as number",
+    name: "a fractional number",
     journal: [{ seq: 1.5, checksum: OTHER }],
     status: 422,
     error: "invalid_schema",
@@ -374,7 +374,7 @@ test.each([
   },
 );
 
-test("POST /v1/data/schema with the journal as recorded applies, and chains the checksum", async () => {
+test("POST /v1/data/schema with the recorded journal applies the schema, and chains the checksum", async () => {
   const recorded = await readMigrations(service, app);
   const journal = compareJournal([], recorded).entries.concat(
     recorded.map(({ seq, checksum }) => ({ seq, checksum })),

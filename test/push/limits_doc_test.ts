@@ -22,7 +22,7 @@ const WORDS: Readonly<Record<keyof typeof QUOTAS, string>> = {
   defaultDepth: "levels of nesting in a default",
 };
 
-test("docs/push.md has each limit of a schema, and no other", () => {
+test("docs/push.md lists exactly the limits of a schema", () => {
   const page = readFileSync(join(ROOT, "docs/push.md"), "utf8");
   const [, table = ""] = page.split("What a schema can declare; ")[1]?.split("\n\n") ?? [];
   const rows = table.split("\n").slice(2);

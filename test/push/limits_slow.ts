@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("pushes with a long plan let others take turns", async () => {
+test("pushes with a long plan let other pushes run", async () => {
   const [other, ...apps] = await Promise.all(Array.from({ length: 5 }, () => service.makeApp()));
   const columns = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, t.string()]));
   const tables = Array.from({ length: 300 }, (_, n) => [`wide_${n}`, columns]);
@@ -43,7 +43,7 @@ test("pushes with a long plan let others take turns", async () => {
   expect(longest).toBeLessThan((performance.now() - startedAt) / 2);
 });
 
-test("rowhouse db plan waits for its turn as long as --wait allows, and reports the reason", async () => {
+test("rowhouse db plan waits for its turn up to --wait, and reports the reason", async () => {
   const app = await service.makeApp();
   for (let n = 0; n < PUSHES_PER_HOUR; n++) await postSchema(service, app, defineSchema({}));
   const project = makeProject({ "schema/mod.ts": schemaText("{}") });

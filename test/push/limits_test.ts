@@ -76,7 +76,7 @@ test("simultaneous pushes are counted individually", async () => {
   ]);
 });
 
-test("a body that is rejected as such does not count", async () => {
+test("a rejected body does not count", async () => {
   const app = await service.makeApp();
   const invalid = { definition: { version: 1, tables: [{}] } };
   for (let n = 0; n <= PUSHES_PER_HOUR; n++) {
@@ -89,7 +89,7 @@ test("a body that is rejected as such does not count", async () => {
 const wide = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
 
-test("a journal grows to its limit: a push that would exceed it is rejected, dry run or not", async () => {
+test("a journal grows to its limit, and a push or dry run above the limit is rejected", async () => {
   const name = freshName();
   const app = await service.makeApp();
   const small = defineSchema({ [name]: wide(2) });
@@ -113,7 +113,7 @@ test("a journal grows to its limit: a push that would exceed it is rejected, dry
   expect((await postSchema(service, app, large)).json).toMatchObject({ status: "unchanged" });
 });
 
-test("migration numbers end", async () => {
+test("a push beyond the last migration number is rejected", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: {} }));
   await service.service.admin.message(

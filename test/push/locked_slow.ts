@@ -34,7 +34,7 @@ async function pushWatched(app: TestApp, schema: object, table: string): Promise
   expect(json).toMatchObject({ status: "applied" });
 }
 
-test("a table that a push only refers to can be read all the while", async () => {
+test("a table that a push only references remains readable", async () => {
   const [shared, fresh] = [freshName(), freshName()];
   const target = { title: t.string() };
   await service.makeApp(defineSchema({ [shared]: target }));
@@ -45,7 +45,7 @@ test("a table that a push only refers to can be read all the while", async () =>
   await pushWatched(app, schema, shared);
 });
 
-test("a shared table is locked while it changes, not while other tables are created", async () => {
+test("a shared table is locked only during its own change", async () => {
   const [shared, prefix] = [freshName(), freshName()];
   const target = { title: t.string() };
   const owner = await service.makeApp(defineSchema({ [shared]: target }));

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("a push to a locked table is busy soon, and other apps' pushes are not held up by several of them", async () => {
+test("a push to a locked table soon ends as busy, and several of them do not delay other apps' pushes", async () => {
   const [held, free] = [freshName("held"), freshName("free")];
   const app = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));
   const schema = defineSchema({ [free]: { title: t.string() } });
@@ -68,7 +68,7 @@ test("an app that keeps the administrative pool busy delays only itself", async 
   await Promise.all(work);
 });
 
-test("a plan and a push without changes read nothing that waits for a locked table", async () => {
+test("a plan and a push without changes do not wait for a locked table", async () => {
   const name = freshName("held");
   const schema = defineSchema({ [name]: { title: t.string() } });
   const app = await service.makeApp(schema);
@@ -83,7 +83,7 @@ test("a plan and a push without changes read nothing that waits for a locked tab
   });
 });
 
-test("checking the isolation waits for no table", async () => {
+test("the isolation check does not wait for any table", async () => {
   const name = freshName("held");
   await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
 
@@ -93,7 +93,7 @@ test("checking the isolation waits for no table", async () => {
   });
 });
 
-test("an operator's status waits for no table: it reports that the database was not compared", async () => {
+test("an operator's status does not wait for any table, and reports that the database was not compared", async () => {
   const name = freshName("held");
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string().index() } }));
   const project = makeProject({ "schema/mod.ts": schemaText(`{ ${name}: {} }`) });

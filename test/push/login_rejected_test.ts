@@ -12,12 +12,12 @@ const TEXT =
 
 test.each([
   { name: "the serving login", part: { username: LOGIN } },
-  { name: "one of a database that is not there", part: { pathname: "/not_there" } },
-  { name: "one of a database without Rowhouse", part: { pathname: "/postgres" } },
-])("$name is rejected with 503, not reported as a bug", ({ part }) => expectRejected(part));
+  { name: "a login of a missing database", part: { pathname: "/not_there" } },
+  { name: "a login of a database without Rowhouse", part: { pathname: "/postgres" } },
+])("$name is rejected with 503, and not reported as a bug", ({ part }) => expectRejected(part));
 
 testUnlessCitus("the nodes trust each other, and so every login")(
-  "one with a wrong password is rejected with 503, which is no bug",
+  "a login with a wrong password is rejected with 503, and not reported as a bug",
   () => expectRejected({ password: "wrong" }),
 );
 

@@ -140,18 +140,18 @@ const OTHER_APP: Case[] = [
     says: "The schema wants number, but the table has string",
   },
   {
-    name: "decimal for number's like",
+    name: "decimal instead of number",
     changes: { amount: t.number().default(1.5) },
     blames: ["amount", "amount"],
   },
   {
-    name: "optional where required",
+    name: "optional instead of required",
     changes: { title: t.string().index() },
     blames: ["title"],
     says: "The schema wants an optional column, but the table has a required column",
   },
   {
-    name: "required where optional",
+    name: "required instead of optional",
     changes: { note: t.string().required() },
     blames: ["note"],
     says: "The schema wants a required column, but the table has an optional column",
@@ -169,7 +169,7 @@ const OTHER_APP: Case[] = [
     says: "The schema wants no default",
   },
   {
-    name: "a default instead of none",
+    name: "a default instead of no default",
     changes: { note: t.string().default("x") },
     blames: ["note"],
   },
@@ -190,7 +190,7 @@ const OTHER_APP: Case[] = [
     blames: ["friend"],
     says: "ref(",
   },
-  { name: "uuid for a reference", changes: { friend: t.uuid() }, blames: ["friend"] },
+  { name: "uuid instead of a reference", changes: { friend: t.uuid() }, blames: ["friend"] },
   {
     name: "an enum value that the table lacks",
     changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("open") },
@@ -311,7 +311,7 @@ const OWNER_ALONE: Case[] = [
     says: "later push",
   },
   {
-    name: "a column that differs in case from an existing one",
+    name: "a column that differs from an existing column only in case",
     changes: { note: undefined, Note: t.string() },
     lists: { indexes: [], uniques: [] },
     blames: ["Note"],
@@ -405,10 +405,10 @@ const USER = OTHER_APP.filter(({ blames }) => blames !== undefined);
 for (const [who, cases] of [
   ["another app", STRANGER],
   ["an app that uses it", USER],
-  ["the owner alone", OWNER_ALONE],
+  ["the owner of an unshared table", OWNER_ALONE],
   ["the owner of a shared table", OWNER_SHARED],
 ] as const) {
-  describeOpen(`push by ${who}`, () => {
+  describeOpen(`a push by ${who} has the expected result for`, () => {
     test.each(cases)("$name", async (row) => {
       const [self, other] = [freshName("self"), freshName("other")];
       const named = (changes: Record<string, unknown> = {}) => rename(changes, { self, other });
@@ -419,10 +419,11 @@ for (const [who, cases] of [
         });
       const owner = await service.makeApp(schema());
       const second =
-        who === "the owner alone"
+        who === "the owner of an unshared table"
           ? undefined
           : await service.makeApp(who === "another app" ? undefined : schema());
-      const isOwner = who === "the owner alone" || who === "the owner of a shared table";
+      const isOwner =
+        who === "the owner of an unshared table" || who === "the owner of a shared table";
       const pusher = isOwner ? owner : (second ?? owner);
       const before = await dumpDatabase(service.service.admin);
 
@@ -474,8 +475,8 @@ for (const [who, cases] of [
   });
 }
 
-describeOpen("push of lists", () => {
-  test("another order of index and unique lines is no change, another order of the columns in an index is one", async () => {
+describeOpen("a push of index and unique lines", () => {
+  test("ignores the order of the lines, and applies the order of the columns in an index", async () => {
     const self = freshName();
     const columns = { a: t.string(), b: t.string(), c: t.string() };
     const model = () => t.model(columns);

@@ -137,7 +137,7 @@ afterAll(() => service.close());
 const post = (json: object) => ({ method: "POST", json });
 
 describe("a table with hostile column names", () => {
-  test("has its rows created, read, listed, changed and deleted by two apps side by side", async () => {
+  test("lets two apps create, read, list, update and delete rows", async () => {
     const values = Object.fromEntries(NAMES.map((name) => [name, `value of ${name}`]));
     await service.call(
       other,
@@ -182,7 +182,7 @@ describe("a table with hostile column names", () => {
     "a",
     "a_",
     TABLE,
-  ])("the table %s is a table like any other", async (table) => {
+  ])("the table %s behaves like any other table", async (table) => {
     const made = await service.call(app, `/v1/data/db/${table}`, post({}));
     expect(made.status).toBe(201);
     const path = made.headers.get("location") ?? "";
@@ -192,7 +192,7 @@ describe("a table with hostile column names", () => {
     expect((await service.call(app, path, { method: "DELETE" })).status).toBe(204);
   });
 
-  test("violations name the right columns where derived names were cut or joined", async () => {
+  test("reports the right columns of a violation despite truncated or joined names", async () => {
     const [a, b] = [`${LONG}a`, `${LONG}b`];
     const conflict = async (table: string, first: object, second: object) => {
       await service.call(app, `/v1/data/db/${table}`, post(first));
@@ -220,7 +220,7 @@ describe("a table with hostile column names", () => {
   });
 });
 
-test("derived names fit 63 bytes and never collide", () => {
+test("derived names fit 63 bytes and are unique", () => {
   const column = fc.oneof(
     fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/),
     fc.stringMatching(/^[a-c_]{1,4}$/),

@@ -71,11 +71,11 @@ const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
       text: `select api.${functionOf(schema, "todos", "create_group")}('${id}', ${proof}, ${twoIds()}, '[{"title":"three ${fresh}","project":"${fresh}"},{"title":"four ${fresh}"}]', 8388608, null)`,
     },
     {
-      name: "a group that is tried row by row",
+      name: "a group with separate attempts for each row",
       text: `select api.${functionOf(schema, "todos", "create_group")}('${id}', ${proof}, ${twoIds()}, '[{"title":"five ${fresh}"},{"title":"one ${fresh}","project":"${fresh}"}]', 8388608, null)`,
     },
     {
-      name: "a batch that is tried row by row",
+      name: "a batch with separate attempts for each row",
       text: `select api.${functionOf(schema, "todos", "create_many")}('${id}', ${proof}, ${twoIds()}, '[{"title":"last ${fresh}"},{"title":"one ${fresh}","project":"${fresh}"}]', 8388608, null)`,
       rejected: true,
     },
@@ -88,7 +88,7 @@ const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
       text: `select api.${functionOf(schema, "todos", "delete")}('${id}', ${proof}, '${fresh}', null)`,
     },
     {
-      name: "a delete that cascades",
+      name: "a cascading delete",
       text: `select api.${functionOf(schema, "projects", "delete")}('${id}', ${proof}, '${fresh}', null)`,
     },
   ];

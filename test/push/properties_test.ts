@@ -127,7 +127,7 @@ const pushes = fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), definitions("")
   maxLength: 8,
 });
 
-test("planned purely: an accepted push is idempotent, reads back as declared, and breaks no registration", () => {
+test("an accepted plan is idempotent, reads back as declared, and breaks no registration", () => {
   let accepted = 0;
   fc.assert(
     fc.property(pushes, (sequence) => {
@@ -159,7 +159,7 @@ test("planned purely: an accepted push is idempotent, reads back as declared, an
   expect(accepted).toBeGreaterThan(countRuns(200));
 }, 60_000);
 
-test("planned purely: plan(a, a) is empty, whichever app owns the tables", () => {
+test("plan(a, a) is empty, regardless of the tables' owner", () => {
   fc.assert(
     fc.property(definitions(""), (definition) => {
       const owned = applyPlan(EMPTY, "a", planPush("a", definition, EMPTY));
@@ -177,7 +177,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("pushed for real: PostgreSQL has the recorded schema, a rejected push leaves no trace, a second one does nothing", async () => {
+test("PostgreSQL has the recorded schema after a push, a rejected push leaves no trace, and a repeated push changes nothing", async () => {
   const { admin } = service.service;
   let run = 0;
   await fc.assert(

@@ -102,7 +102,7 @@ function callAsOtherRelease(): { stop: () => Promise<{ calls: number; failures: 
   };
 }
 
-test("a list function of another release is reported by everything that checks, and breaks nothing else", async () => {
+test("a list function of another release is reported by every check, and affects no other function", async () => {
   await change(OTHER_RELEASE);
   const [list, other, ready] = await Promise.all([
     service.call(app, LIST),
@@ -123,7 +123,7 @@ test("a list function of another release is reported by everything that checks, 
   expect(doctor.out).toContain("FAIL functions: of 1 table ");
 });
 
-test("migrate creates this release's functions while old processes call the old ones: rows and records stay, six runs agree", async () => {
+test("migrate creates this release's functions while old processes call old functions, without a lost row", async () => {
   const listed = (await service.call(app, LIST)).json;
   await change(OTHER_RELEASE);
   const before = await readAll();
@@ -159,7 +159,7 @@ test.each([
   expect((await service.call(app, row, { method: given.method })).status).toBe(404);
 });
 
-test("another body of any function gives a warning, and migrate renews it", async () => {
+test("a changed body of any function causes a warning, and migrate renews it", async () => {
   await change(
     `create or replace function ${signature("delete")} returns text language plpgsql security definer
     as 'begin return null; end'`,
@@ -175,12 +175,12 @@ test("another body of any function gives a warning, and migrate renews it", asyn
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a foreign function is no reason to renew anything", async () => {
+test("a foreign function does not cause a renewal", async () => {
   await change(`create function api.${LIST_NAME}(text) returns int language sql as 'select 1'`);
   expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
 });
 
-test("a push that has locked the table is waited for", async () => {
+test("migrate waits for a push that has locked the table", async () => {
   await change(OTHER_RELEASE);
   await withDatabase(service.database.adminUrl, async (holder) => {
     const held = holder

@@ -43,7 +43,7 @@ async function applyAll(app: TestApp, history: readonly string[], now: unknown) 
   return responses;
 }
 
-test("a replay applies each definition, recorded with the project's text and the SQL that ran here", async () => {
+test("a replay applies each definition, and records the project's text and the executed SQL", async () => {
   const { name, history, now } = makeSchemas();
   const app = await service.makeApp();
 
@@ -63,7 +63,7 @@ test("a replay applies each definition, recorded with the project's text and the
   expect(made).toMatchObject({ status: 201, json: row });
 });
 
-test("many migrations of one table do not wait for each other's functions to be unused", async () => {
+test("many migrations of one table are applied without waiting for the removal of old functions", async () => {
   const name = freshName();
   const makeColumns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
@@ -77,7 +77,7 @@ test("many migrations of one table do not wait for each other's functions to be 
   expect(responses).toEqual(schemas.map(() => "applied"));
 });
 
-test("an applied migration changes nothing, one that is not the next is rejected, and a prefix is continued", async () => {
+test("an applied migration changes nothing, a migration out of order is rejected, and a prefix is continued", async () => {
   const { history, now, schemas } = makeSchemas();
   const app = await service.makeApp();
   const [first = "", second = "", third = "", fourth = ""] = history;
@@ -101,7 +101,7 @@ test("an applied migration changes nothing, one that is not the next is rejected
   expect(await applyAll(app, [third, fourth], now)).toEqual(["applied", "applied"]);
 });
 
-test("a migration that changes nothing here is recorded too", async () => {
+test("a migration without changes is recorded", async () => {
   const { schemas, now } = makeSchemas();
   const app = await service.makeApp();
   const history = makeHistory([schemas[0], schemas[0], ...schemas.slice(1)]);
@@ -150,7 +150,7 @@ function byName(a: unknown, b: unknown): number {
   return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
 }
 
-test("existing rows reject a migration in the middle; those before it stay, and it is named", async () => {
+test("existing rows reject a migration in the middle by name, and earlier migrations remain", async () => {
   const { name, history, now } = makeSchemas();
   const app = await service.makeApp();
   await applyAll(app, history.slice(0, 2), now);
@@ -165,7 +165,7 @@ test("existing rows reject a migration in the middle; those before it stay, and 
   expect((await readMigrations(service, app)).length).toBe(2);
 });
 
-test("a dry run plans all of them and the rest, and writes nothing", async () => {
+test("a dry run plans all migrations and the remaining changes, and writes nothing", async () => {
   const { name, history, schemas } = makeSchemas();
   const app = await service.makeApp();
   await applyAll(app, history.slice(0, 1), schemas[3]);
@@ -209,7 +209,7 @@ test("two simultaneous replays apply each migration once", async () => {
   expect((await readMigrations(service, app)).map(({ text }) => text)).toEqual(history);
 });
 
-test("together they count as one push, and the journal has a limit", async () => {
+test("migrations of a replay count as one push, and the journal has a limit", async () => {
   const { history, now } = makeSchemas();
   const app = await service.makeApp();
   await applyAll(app, history, now);
@@ -226,7 +226,7 @@ test("together they count as one push, and the journal has a limit", async () =>
   expect(response).toMatchObject({ status: 413, json: { error: "journal_full" } });
 });
 
-test("an app has one dry run at a time, which blocks no other app's and counts in any case", async () => {
+test("an app has one dry run at a time, which does not block other apps and counts in any case", async () => {
   const { history, now } = makeSchemas();
   const [app, other] = [await service.makeApp(), await service.makeApp()];
   const dryRun = (as: TestApp) =>
@@ -271,7 +271,7 @@ test.each([
     says: "push did not write it in this form",
   },
   {
-    name: "no checksum",
+    name: "a missing checksum",
     text: valid.replace(/-- checksum .*\n/, ""),
     says: "push did not write it in this form",
   },
@@ -286,19 +286,23 @@ test.each([
     says: "push did not write it in this form",
   },
   {
-    name: "no definition",
+    name: "a missing definition",
     text: reseal(valid.replace("-- definition ", "-- ")),
     says: "push did not write it in this form",
   },
-  { name: "a definition that is no JSON", text: define("{"), says: "0001_step_1.sql" },
-  { name: "a definition with a line too deep", text: define(deep), says: "nested deeper than" },
+  { name: "a definition that is not JSON", text: define("{"), says: "0001_step_1.sql" },
+  {
+    name: "a definition that is nested too deeply",
+    text: define(deep),
+    says: "nested deeper than",
+  },
   {
     name: "a definition of a reserved table",
     text: define(plain.replaceAll(table, "users")),
     says: "reserved",
   },
   {
-    name: "a name that would end a statement",
+    name: "a name that ends a statement",
     text: define(plain.replaceAll('"title"', `"a\\"; drop table x"`)),
     says: "Cannot name a column",
   },
@@ -313,23 +317,23 @@ test.each([
     says: "canonical form",
   },
   {
-    name: "a key twice",
+    name: "a duplicate key",
     text: define(plain.replace('"version":1', '"version":1,"version":1')),
     says: "canonical form",
   },
   { name: "U+0000 in a comment", text: reseal(valid.replace("made", "\u0000")), says: "U+0000" },
   {
-    name: "half a character in a comment",
+    name: "an unpaired surrogate in a comment",
     text: reseal(valid.replace("made", "\ud800")),
     says: "U+0000",
   },
   {
-    name: "more bytes than a migration may have",
+    name: "more bytes than the limit of a migration",
     text: reseal(`${valid.replace("made", "x".repeat(2_100_000))}`),
     says: "larger than 2097152 bytes",
   },
   {
-    name: "two million line ends before one more line",
+    name: "two million line ends before another line",
     text: reseal(valid.replace("-- made", `${"\n".repeat(2_000_000)}-- made`)),
     says: undefined,
   },
@@ -362,7 +366,7 @@ test.each([
   expect(response.text).toContain("0001_step_1 was edited");
 });
 
-test("line ends of a checkout do not edit a migration", async () => {
+test("line ends of a checkout do not count as an edit", async () => {
   const app = await service.makeApp();
   const text = `\uFEFF${valid.trimEnd().replaceAll("\n", "\r\n")}`;
   expect(await applyAll(app, [text], defineSchema({}))).toEqual(["applied"]);
@@ -371,18 +375,18 @@ test("line ends of a checkout do not edit a migration", async () => {
 });
 
 test.each([
-  { name: "no list", json: { migrations: valid }, path: "/migrations" },
+  { name: "a missing list", json: { migrations: valid }, path: "/migrations" },
   { name: "an empty list", json: { migrations: [] }, path: "/migrations" },
-  { name: "two to apply", json: { migrations: [valid, valid] }, path: "/migrations" },
+  { name: "two migrations to apply", json: { migrations: [valid, valid] }, path: "/migrations" },
   { name: "a number in the list", json: { migrations: [1], dryRun: true }, path: "/migrations" },
   {
-    name: "101 to plan",
+    name: "101 migrations to plan",
     json: { migrations: Array(101).fill(valid), dryRun: true },
     path: "/migrations",
   },
-  { name: "no definition", json: { migrations: [valid], definition: undefined }, path: "" },
-  { name: "another key", json: { migrations: [valid], sql: "x" }, path: "/sql" },
-  { name: "a flag that is none", json: { migrations: [valid], dryRun: 1 }, path: "/dryRun" },
+  { name: "a missing definition", json: { migrations: [valid], definition: undefined }, path: "" },
+  { name: "an unknown key", json: { migrations: [valid], sql: "x" }, path: "/sql" },
+  { name: "an invalid flag", json: { migrations: [valid], dryRun: 1 }, path: "/dryRun" },
 ])("POST /v1/data/schema/migrations with $name gets 422", async ({ json, path }) => {
   const app = await service.makeApp();
   const body = { definition: { version: 1, tables: [] }, ...json };

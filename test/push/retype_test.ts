@@ -158,7 +158,7 @@ test.each(
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a retype keeps required, default, index and unique constraint, and replays elsewhere", async () => {
+test("a retype preserves required, default, index and unique constraint, and replays in another service", async () => {
   const name = freshName();
   const make = (column: unknown) =>
     defineSchema({
@@ -189,7 +189,7 @@ test("a retype keeps required, default, index and unique constraint, and replays
   await other.close();
 });
 
-test("unique values that become the same are rejected, and the column stays", async () => {
+test("unique values that become equal are rejected, and the column remains", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { value: t.string().unique() } }));
   for (const value of ["1", "1.0"]) await create(app, name, { value });
@@ -216,7 +216,7 @@ async function beginRetype(app: TestApp, table: string): Promise<void> {
   await service.pushing.message(renderBegin(swap, { change: begun, lock: "select 1" }));
 }
 
-test("an interrupted retype is no drift, blocks other changes, and continues or is canceled", async () => {
+test("an interrupted retype is not drift, blocks other changes, and continues or is canceled", async () => {
   const name = freshName();
   const app = await service.makeApp(
     defineSchema({ [name]: { value: t.string(), note: t.string() } }),
@@ -249,7 +249,7 @@ test("an interrupted retype is no drift, blocks other changes, and continues or 
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a retype is canceled by the app that the table was transferred to", async () => {
+test("a transferred table's new owner cancels a retype", async () => {
   const name = freshName();
   const schema = defineSchema({ [name]: { value: t.string() } });
   const app = await service.makeApp(schema);
@@ -262,7 +262,7 @@ test("a retype is canceled by the app that the table was transferred to", async 
   expect((await change(next, renamed)).text).not.toContain("is not finished");
 });
 
-test("a value that is written during the copying and does not convert ends the retype", async () => {
+test("a concurrently written value that does not convert ends the retype", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { value: t.string() } }));
   await create(app, name, { value: "1" });
@@ -275,7 +275,7 @@ test("a value that is written during the copying and does not convert ends the r
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
-test("other apps' rows and responses stay as they are, whatever default is hidden in their rows", async () => {
+test("other apps' rows and responses remain unchanged, despite hidden defaults in their rows", async () => {
   const name = freshName();
   const owner = await service.makeApp(
     defineSchema({ [name]: { title: t.string(), value: t.string().required().default("none") } }),
@@ -295,7 +295,7 @@ test("other apps' rows and responses stay as they are, whatever default is hidde
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("rows that are written while many are copied are all converted, and no request fails with 5xx", async () => {
+test("rows written during a long retype are all converted, and no request fails with 5xx", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { value: t.string() } }));
   for (let n = 0; n < 5; n++)

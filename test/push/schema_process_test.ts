@@ -28,7 +28,7 @@ const readSeen = (): Seen[] =>
     .split("\n")
     .map((line) => JSON.parse(line) as Seen);
 
-test("a schema's process has no setting, and runs no preload of the project", async () => {
+test("a schema's process has no settings, and runs no preload of the project", async () => {
   const { code } = await runCommand(["db", "check"], { ...project, env: SETTINGS });
   expect(code).toBe(69);
   const ofSchema = readSeen().filter(({ script }) => script.endsWith("evaluate_process.ts"));

@@ -78,7 +78,7 @@ describe.each([
   });
 });
 
-test("the database lets a key with schema:read begin no push, and no row be read", async () => {
+test("the database rejects a push and a row read by a key with schema:read", async () => {
   const { key } = await withScopes("schema:read");
   const begin = (isDryRun: boolean) =>
     service.pushing.query(

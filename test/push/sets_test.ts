@@ -48,7 +48,7 @@ const hurry = ({ id }: TestApp) =>
 
 const TITLE = { title: t.string().required() };
 
-test("an owner's new columns are in no response to another app, which cannot write them either", async () => {
+test("an owner's new columns are missing from another app's responses, and the other app cannot write them", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const [owner, other] = [await service.makeApp(), await service.makeApp()];
@@ -79,7 +79,7 @@ test("an owner's new columns are in no response to another app, which cannot wri
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("apps with the same set share functions, and a push of another set replaces none of them", async () => {
+test("apps with equal column sets share functions, and a push of another set replaces none of them", async () => {
   const name = freshName();
   const schema = defineSchema({ [name]: { ...TITLE, note: t.string().default("n") } });
   const [owner, same, fewer] = [
@@ -113,7 +113,7 @@ test("apps with the same set share functions, and a push of another set replaces
   }
 });
 
-test("an app keeps its declared columns and enum values, in the table's order", async () => {
+test("an app retains its declared columns and enum values, in the table's order", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const kind = (values: [string, ...string[]]) => t.enum(values);
@@ -189,7 +189,7 @@ test("an owner's later default of a column in a unique constraint rejects no wri
   expect([await create(), await create()]).toEqual([201, 201]);
 });
 
-test("functions of an unused set stay for an hour, and are dropped by a later push or migrate", async () => {
+test("functions of an unused column set remain for an hour, and a later push or migrate drops them", async () => {
   const name = freshName();
   const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
   const app = await service.makeApp(schema({}));
@@ -218,7 +218,7 @@ test("functions of an unused set stay for an hour, and are dropped by a later pu
   expect((await service.call(undefined, "/ready")).status).toBe(200);
 });
 
-test("an app has max eight sets of a table: a ninth gets busy, then the oldest is dropped", async () => {
+test("an app has max eight column sets of a table: a ninth gets busy, and the oldest is then dropped", async () => {
   const name = freshName();
   const columns = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, t.boolean()]));
@@ -239,7 +239,7 @@ test("an app has max eight sets of a table: a ninth gets busy, then the oldest i
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-test("a process that does not know of a push yet calls a dropped function once, and still serves the request", async () => {
+test("a process with a stale schema calls a dropped function once, and still serves the request", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
@@ -254,7 +254,7 @@ test("a process that does not know of a push yet calls a dropped function once, 
   expect(Object.keys(created.json as object)).toEqual(["id", "app_id", "title", "a"]);
 });
 
-test("an owner's index or unique constraint rejects no text of another app, however long", async () => {
+test("an owner's index or unique constraint rejects no text of another app, regardless of length", async () => {
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const columns = { title: t.string(), code: t.decimal(), note: t.string() };
@@ -313,7 +313,7 @@ test("the widest possible indexes accept the longest values", async () => {
   ).toThrow("at most 8");
 });
 
-test("push and dry run report to an app without the table what does not fit and which app owns it", async () => {
+test("push and dry run report conflicts and the owning app to an app without the table", async () => {
   const name = freshName();
   const owner = await service.makeApp(
     defineSchema({
@@ -351,7 +351,7 @@ test("push and dry run report to an app without the table what does not fit and 
   }
 });
 
-test("the defaults of a table have a common limit, including those no longer declared", async () => {
+test("the defaults of a table have a total limit, including defaults that are no longer declared", async () => {
   const name = freshName();
   const columns = (word: string, count: number) =>
     Object.fromEntries(

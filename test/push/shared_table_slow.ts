@@ -12,7 +12,7 @@ afterAll(() => service.close());
 const FIRST = "00000000-0000-7000-8000-000000000001";
 const LONG = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString("base64");
 
-test("requests to a shared table are as fast as to an untouched one", async () => {
+test("requests to a shared table are as fast as to an unchanged table", async () => {
   const { name, alone, app, control } = await makeBurdened(service);
   for (const [one, of] of [
     [app, name],

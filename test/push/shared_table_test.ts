@@ -151,7 +151,7 @@ async function record(app: TestApp, name: string, asked: (Call & { path: string 
   return responses;
 }
 
-test("whatever the owner of a shared table pushes, responses to the other app stay the same", async () => {
+test("no push by the owner of a shared table changes responses to the other app", async () => {
   let applied = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(addition, { minLength: 1, maxLength: 3 }), async (additions) => {
@@ -183,7 +183,7 @@ test("whatever the owner of a shared table pushes, responses to the other app st
 }, 120_000);
 
 /** Text that does not compress. */
-test("and fills hardly more of the disk than on an untouched table", async () => {
+test("a shared table needs hardly more disk space than an unchanged table", async () => {
   const { name, alone, app, control } = await makeBurdened(service);
   const values = Array.from(
     { length: 600 },
@@ -232,7 +232,7 @@ async function pushBeside(rows: number) {
     .replace(/sha256:[0-9a-f]{64}|(?<=__)[0-9a-f]{16}(?=_)|(?<=')[0-9a-f]{16}(?='::)/g, "<hash>");
 }
 
-test("an owner gets the same response whether the table is large with another app's rows or empty", async () => {
+test("an owner gets the same response for an empty table and a table with many rows of another app", async () => {
   const [small, large] = [await pushBeside(0), await pushBeside(2000)];
   expect(large).toBe(small);
   expect(large).toContain('"state":"done"');

@@ -12,24 +12,24 @@ const refer = (child: string, parent: string) => ({
 test.each([
   { name: "no references", references: [], tables: ["a", "b", "c"], circular: [] },
   {
-    name: "a chain against the alphabet, and one of a table to itself",
+    name: "a chain in reverse alphabetical order, and a table that references itself",
     references: [refer("a", "b"), refer("b", "c"), refer("c", "c")],
     tables: ["c", "b", "a"],
     circular: [],
   },
   {
-    name: "a circle of all",
+    name: "a circle of all tables",
     references: [refer("a", "b"), refer("b", "c"), refer("c", "a")],
     tables: ["a", "c", "b"],
     circular: ["a__b"],
   },
   {
-    name: "two tables that refer to each other, and one that refers to them",
+    name: "two tables that reference each other, and a table that references both",
     references: [refer("a", "b"), refer("b", "c"), refer("c", "b")],
     tables: ["b", "a", "c"],
     circular: ["b__c"],
   },
-])("orderTables() of $name", ({ references, tables, circular }) => {
+])("orderTables() sorts $name", ({ references, tables, circular }) => {
   const ordered = orderTables(["c", "a", "b"], references);
   expect(ordered.tables).toEqual([...tables]);
   expect(ordered.circular.map(({ name }) => name)).toEqual([...circular]);

@@ -10,7 +10,7 @@ const built = await Bun.build({
 });
 const text = (await built.outputs[0]?.text()) ?? "";
 
-test("the data client is under 8 KB for a browser", () => {
+test("the data client is smaller than 8 KB for a browser", () => {
   const { byteLength } = Bun.gzipSync(text);
   console.log(`rowhouse/data: ${text.length} bytes minified, ${byteLength} with gzip`);
   expect(text).toContain("/v1/data/db/");
@@ -23,7 +23,7 @@ test("the data client is built only from src/sdk", () => {
   expect(inputs.filter((path) => !/(^|\/)src\/sdk\/[a-z_]+\.ts$/.test(path))).toEqual([]);
 });
 
-test("the data client uses nothing that is specific to one runtime", () => {
+test("the data client uses no API that is specific to one runtime", () => {
   expect(text).not.toMatch(/\b(Bun|process|Deno|Buffer|require|window|document|localStorage)\b/);
 });
 

@@ -46,7 +46,7 @@ async function failureOf(call: Promise<unknown>): Promise<unknown> {
 }
 
 describe("a row", () => {
-  test("is created with every value, read, changed and deleted", async () => {
+  test("is created with every value, read, updated and deleted", async () => {
     const project = await db.projects.create({ name: "Garden" });
     const values = {
       title: "Water the plants",
@@ -81,7 +81,7 @@ describe("a row", () => {
     expect(await db.todos.update(id, untyped)).toMatchObject({ rank: 7, title: "Oat milk" });
   });
 
-  test("of a table called then is served, and the client is not a promise", async () => {
+  test("of a table named then is served, and the client is not a promise", async () => {
     expect(await db).toBe(db);
     expect((await (await db).then.create({ title: "" })).title).toBe("");
   });
@@ -107,7 +107,7 @@ describe("many rows", () => {
     expect(requestCount() - before).toBe(2);
   });
 
-  test("are all rejected if one is invalid, and the error names it", async () => {
+  test("are all rejected if one row is invalid, and the error names that row", async () => {
     const many = connect(await service.makeApp(schema));
     const untyped: { title: string }[] = [{ title: "Dig" }, { title: 7 as unknown as string }];
     expect(await failureOf(many.todos.createMany(untyped))).toMatchObject({
@@ -124,7 +124,7 @@ describe("many rows", () => {
 });
 
 describe("any number of rows", () => {
-  test("are created in calls of at most 1,000 rows and 100 KB, in their order", async () => {
+  test("are created in calls of max 1,000 rows and 100 KB, in their order", async () => {
     const many = connect(await service.makeApp(schema));
     const values = [
       ...Array.from({ length: 1001 }, (_, rank) => ({ title: "small", rank })),
@@ -147,7 +147,7 @@ describe("any number of rows", () => {
     expect(await many.todos.createAll([])).toEqual([]);
   });
 
-  test("that stop list the stored rows, and name the rejected row by its position", async () => {
+  test("list the stored rows after an error, and name the rejected row by its position", async () => {
     const many = connect(await service.makeApp(schema));
     async function* makeProjects() {
       for (let index = 0; index < 1500; index++) yield { name: `p${index === 1200 ? 7 : index}` };
@@ -182,18 +182,18 @@ describe("a list", () => {
     { name: "of two", options: { limit: 2 }, want: [["a", "b"], 2, 0, true] },
     { name: "at the end", options: { limit: 2, offset: 3 }, want: [["d", "e"], 2, 3, false] },
     { name: "past the end", options: { offset: 9 }, want: [[], 1000, 9, false] },
-    { name: "of none", options: { limit: 0 }, want: [[], 0, 0, true] },
-    { name: "of too many", options: { limit: 5000 }, want: [titles, 1000, 0, false] },
-  ])("$name is its rows and the options", async ({ options, want }) => {
+    { name: "of no rows", options: { limit: 0 }, want: [[], 0, 0, true] },
+    { name: "above the maximum", options: { limit: 5000 }, want: [titles, 1000, 0, false] },
+  ])("$name contains its rows and the options", async ({ options, want }) => {
     const { rows, limit, offset, hasMore } = await todos.list(options);
     expect([rows.map(({ title }) => title), limit, offset, hasMore]).toEqual(want);
   });
 
   test.each<{ name: string; options: ListOptions; want: string[][] }>([
-    { name: "by two", options: { limit: 2 }, want: [["a", "b"], ["c", "d"], ["e"]] },
-    { name: "by all", options: { limit: 5 }, want: [titles] },
-    { name: "from the fourth", options: { offset: 3, limit: 1 }, want: [["d"], ["e"]] },
-    { name: "of none, once", options: { limit: 0 }, want: [[]] },
+    { name: "of two rows", options: { limit: 2 }, want: [["a", "b"], ["c", "d"], ["e"]] },
+    { name: "of all rows", options: { limit: 5 }, want: [titles] },
+    { name: "from the fourth row", options: { offset: 3, limit: 1 }, want: [["d"], ["e"]] },
+    { name: "of no rows, once", options: { limit: 0 }, want: [[]] },
   ])("comes in pages $name", async ({ options, want }) => {
     const pages = await Array.fromAsync(todos.pages(options));
     expect(pages.map(({ rows }) => rows.map(({ title }) => title))).toEqual(want);
@@ -201,7 +201,7 @@ describe("a list", () => {
     expect(rows.map(({ title }) => title)).toEqual(want.flat());
   });
 
-  test("with a filter is rejected by the service, not served without the filter", async () => {
+  test("with a filter that the service does not support is rejected", async () => {
     const filtered: object = { status: "eq.open" };
     await expect(db.todos.list(filtered)).rejects.toMatchObject({
       status: 400,
@@ -209,13 +209,13 @@ describe("a list", () => {
     });
   });
 
-  test("is only read as far as it is consumed", async () => {
+  test("is read only as far as it is consumed", async () => {
     const before = requestCount();
     for await (const { title } of todos.all({ limit: 2 })) if (title === "b") break;
     expect(requestCount() - before).toBe(1);
   });
 
-  test("shows only the calling app's rows", async () => {
+  test("contains only the calling app's rows", async () => {
     const rows = await Array.fromAsync(connect(await service.makeApp(schema)).todos.all());
     expect(rows).toEqual([]);
   });
@@ -234,27 +234,27 @@ describe("an error response is a DataError:", () => {
   };
   test.each<{ name: string; call: (db: Client) => Promise<unknown>; want: object }>([
     {
-      name: "get of no row",
+      name: "get of a missing row",
       call: (db) => db.todos.get(none),
       want: { status: 404, code: "not_found" },
     },
     {
-      name: "update of no row",
+      name: "update of a missing row",
       call: (db) => db.todos.update(none, { rank: 1 }),
       want: { status: 404, code: "not_found" },
     },
     {
-      name: "delete of no row",
+      name: "delete of a missing row",
       call: (db) => db.todos.delete(none),
       want: { status: 404, code: "not_found" },
     },
     {
-      name: "an id that is no uuid",
+      name: "an invalid uuid",
       call: (db) => db.todos.get("a/b?c#d"),
       want: { status: 400, code: "invalid_id" },
     },
     {
-      name: "half a limit",
+      name: "a fractional limit",
       call: (db) => db.todos.list({ limit: 0.5 }),
       want: { status: 400, code: "invalid_query" },
     },
@@ -264,7 +264,7 @@ describe("an error response is a DataError:", () => {
       want: { status: 400, code: "invalid_query" },
     },
     {
-      name: "values of other types, all at once",
+      name: "several values of wrong types",
       call: (db) => db.todos.create(wrong["types"] ?? { title: "" }),
       want: {
         status: 422,
@@ -277,7 +277,7 @@ describe("an error response is a DataError:", () => {
       },
     },
     {
-      name: "a reference to no row",
+      name: "a dangling reference",
       call: (db) => db.todos.create({ title: "", project: none }),
       want: {
         status: 422,
@@ -298,7 +298,7 @@ describe("an error response is a DataError:", () => {
       },
     },
     {
-      name: "a delete of a row that others point to",
+      name: "a delete of a referenced row",
       call: async (db) => {
         const { id } = await db.projects.create({ name: "Attic" });
         await db.todos.create({ title: "", project: id });
@@ -326,7 +326,7 @@ describe("an error response is a DataError:", () => {
     expect(Bun.inspect(error)).not.toContain(app.key.slice(0, -1));
   });
 
-  test("a key that may only read", async () => {
+  test("a key with only the read scope", async () => {
     const reader = connect(await service.makeApp(schema, { scopes: ["data:read"] }));
     expect(await reader.todos.list()).toMatchObject({ rows: [] });
     const error = await failureOf(reader.todos.create({ title: "" }));
@@ -349,7 +349,7 @@ describe("an error response is a DataError:", () => {
   });
 });
 
-describe("nothing is sent for", () => {
+describe("no request is sent for", () => {
   const untyped = (values: object): { title: string } => ({ title: "", ...values });
   test.each<{ name: string; call: () => Promise<unknown>; want: object }>([
     { name: "an empty id", call: () => db.todos.get(""), want: { status: 0, code: "invalid_id" } },
@@ -359,16 +359,20 @@ describe("nothing is sent for", () => {
       want: { code: "invalid_id" },
     },
     {
-      name: "an id that is one dot",
+      name: "an id of one dot",
       call: () => db.todos.delete("."),
       want: { code: "invalid_id" },
     },
     {
-      name: "an id that is two dots",
+      name: "an id of two dots",
       call: () => db.todos.update("..", {}),
       want: { code: "invalid_id" },
     },
-    { name: "half a character", call: () => db.todos.get("\ud800"), want: { code: "invalid_id" } },
+    {
+      name: "an unpaired surrogate",
+      call: () => db.todos.get("\ud800"),
+      want: { code: "invalid_id" },
+    },
     {
       name: "a bigint",
       call: () => db.todos.create(untyped({ rank: 1n })),
@@ -378,17 +382,17 @@ describe("nothing is sent for", () => {
       },
     },
     {
-      name: "a number that JSON has not",
+      name: "a number that JSON cannot represent",
       call: () => db.todos.create(untyped({ rank: Number.NaN })),
       want: { name: "TypeError", message: 'Cannot send NaN as "rank": must be a finite number' },
     },
     {
-      name: "a time of nothing",
+      name: "a timeout of 0 ms",
       call: () => db.todos.list({ timeoutMs: 0 }),
       want: { name: "TypeError", message: "Cannot wait 0 ms: timeoutMs must be a number above 0" },
     },
     {
-      name: "a signal that is aborted",
+      name: "an aborted signal",
       call: () => db.todos.list({ signal: AbortSignal.abort() }),
       want: { name: "AbortError" },
     },
@@ -400,7 +404,7 @@ describe("nothing is sent for", () => {
 });
 
 describe("createDataClient()", () => {
-  test("knows the tables of its schema and no others", () => {
+  test("has exactly the tables of its schema", () => {
     expect(Object.keys(db)).toEqual(["projects", "todos", "then"]);
     expect("tasks" in db).toBe(false);
     expect(Object.isFrozen(db)).toBe(true);
@@ -408,7 +412,7 @@ describe("createDataClient()", () => {
     expect(Bun.inspect(db, { depth: 9 })).not.toContain(app.key);
   });
 
-  test("without a schema accepts only names of tables, and is not a promise", async () => {
+  test("accepts only table names without a schema, and is not a promise", async () => {
     const open: Record<string, unknown> = createDataClient<Record<string, never>>({
       baseUrl: service.url,
       apiKey: app.key,
@@ -429,7 +433,7 @@ describe("createDataClient()", () => {
   });
 
   test.each([
-    { name: "no baseUrl", options: { baseUrl: undefined }, want: "Cannot use this baseUrl" },
+    { name: "a missing baseUrl", options: { baseUrl: undefined }, want: "Cannot use this baseUrl" },
     { name: "a path as baseUrl", options: { baseUrl: "/api" }, want: "Cannot use this baseUrl" },
     {
       name: "a password in baseUrl",
@@ -441,19 +445,19 @@ describe("createDataClient()", () => {
       options: { baseUrl: "http://a?b" },
       want: "Cannot use this baseUrl",
     },
-    { name: "no key", options: { apiKey: undefined }, want: "Cannot use this apiKey" },
+    { name: "a missing key", options: { apiKey: undefined }, want: "Cannot use this apiKey" },
     { name: "an empty key", options: { apiKey: "" }, want: "Cannot use this apiKey" },
     {
-      name: "a key with its line's end",
+      name: "a key with a line break",
       options: { apiKey: "rh_secret\n" },
       want: "Cannot use this apiKey",
     },
     {
-      name: "endless tries",
+      name: "infinite retries",
       options: { retries: Number.POSITIVE_INFINITY },
       want: "Cannot retry Infinity times",
     },
-    { name: "no time", options: { timeoutMs: Number.NaN }, want: "Cannot wait NaN ms" },
+    { name: "a NaN timeout", options: { timeoutMs: Number.NaN }, want: "Cannot wait NaN ms" },
     {
       name: "a module as schema",
       options: { schema: { default: schema } },

@@ -89,7 +89,7 @@ describe("find()", () => {
   test.each([
     { name: "a row beyond the last call", where: { email: LAST?.email } },
     { name: "a row that does not exist", where: { email: "none@example.org" } },
-  ])("is a needs_index after 20 calls for $name", async ({ where }) => {
+  ])("throws needs_index after 20 calls for $name", async ({ where }) => {
     const { found, calls } = await countCalls(findUntyped(where));
     expect(found).toMatchObject({ name: "DataError", code: "needs_index", status: 0 });
     expect(calls).toBe(MAX_CALLS);
@@ -97,9 +97,13 @@ describe("find()", () => {
 
   test.each<{ name: string; where: object; message: string }>([
     { name: "a column that is not unique", where: { org: NO_BADGE }, message: '"org"' },
-    { name: "a column beside a unique one", where: { level: 1, name: "Ada" }, message: '"name"' },
+    {
+      name: "a unique column with another column",
+      where: { level: 1, name: "Ada" },
+      message: '"name"',
+    },
     { name: "a part of a constraint", where: { name: "Ada" }, message: "id, email, level, badge" },
-    { name: "a column that does not exist", where: { toString: "" }, message: '"toString"' },
+    { name: "an unknown column", where: { toString: "" }, message: '"toString"' },
     { name: "null", where: { level: null }, message: "not null" },
     { name: "undefined", where: { email: undefined }, message: "not undefined" },
     { name: "a comparison", where: { level: { gt: 1 } }, message: "not object" },
@@ -112,7 +116,7 @@ describe("find()", () => {
     expect(calls).toBe(0);
   });
 
-  test("throws for undefined and nothing without a schema, too", async () => {
+  test("throws for undefined, and for an empty object without a schema", async () => {
     const open = createDataClient({ baseUrl: service.url, apiKey: app.key });
     await expect(findUntyped({ email: undefined }, open)).rejects.toThrow("not undefined");
     await expect(findUntyped({}, open)).rejects.toThrow("pass a unique column");

@@ -51,7 +51,7 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   return (await Promise.race([promise, later])) === open;
 }
 
-test("outside a browser, methods that need a page throw a clear error", async () => {
+test("methods that need a page throw a clear error outside a browser", async () => {
   Reflect.deleteProperty(globalThis, "location");
   expect(() => client().loginUrl()).toThrow("pass a redirectUri outside a browser");
   expect(() => client().login()).toThrow(TypeError);
@@ -68,7 +68,7 @@ test.each(["url", "identityUrl"])(
   },
 );
 
-test("createIdentityClient() reads nothing and sends nothing", () => {
+test("createIdentityClient() reads nothing and sends no request", () => {
   Object.defineProperty(globalThis, "location", {
     configurable: true,
     get: () => {
@@ -92,14 +92,14 @@ test("createIdentityClient() reads nothing and sends nothing", () => {
 });
 
 describe("getUser()", () => {
-  test("asks without an app, with credentials, and returns the user", async () => {
+  test("sends the credentials without an app, and returns the user", async () => {
     responses = [ok(ADA)];
     expect(await client().getUser()).toEqual(ADA);
     expect(paths()).toEqual(["/v1/auth/me"]);
     expect(asked[0]?.init).toMatchObject({ credentials: "include" });
   });
 
-  test.each([401, 403])("of %d is null", async (status) => {
+  test.each([401, 403])("returns null for %d", async (status) => {
     responses = [no(status, "x")];
     expect(await client().getUser()).toBeNull();
   });
@@ -108,7 +108,7 @@ describe("getUser()", () => {
 describe("listPeople()", () => {
   const BOB = { id: "0198", displayName: null, avatarUrl: null, role: "viewer" };
 
-  test("asks for page after page, with credentials", async () => {
+  test("requests each page with credentials", async () => {
     responses = [ok({ people: [BOB], next: "0198" }), ok({ people: [], next: null })];
     expect(await client().listPeople()).toEqual([BOB]);
     expect(paths()).toEqual(["/v1/auth/people?app=wiki", "/v1/auth/people?app=wiki&after=0198"]);
@@ -117,7 +117,7 @@ describe("listPeople()", () => {
 
   test.each([
     { name: "no role", given: () => no(403, "forbidden"), status: 403, code: "forbidden" },
-    { name: "a page of something else", given: () => ok({}), status: 200, code: "request_failed" },
+    { name: "a malformed page", given: () => ok({}), status: 200, code: "request_failed" },
   ])("throws an IdentityError for $name", async ({ given, status, code }) => {
     responses = [given()];
     await expect(client().listPeople()).rejects.toMatchObject({ status, code });
@@ -150,7 +150,7 @@ describe("getSession()", () => {
       want: { status: "unauthenticated" },
       calls: ["/v1/auth/me?app=wiki", "/v1/auth/me"],
     },
-  ])("of $name", async ({ given, want, calls }) => {
+  ])("returns the expected session for $name", async ({ given, want, calls }) => {
     responses = given();
     const session = await client().getSession();
     expect(session).toEqual(want);
@@ -174,7 +174,7 @@ describe("getSession()", () => {
   });
 });
 
-describe("any other response is an IdentityError, never a sign-out:", () => {
+describe("any other response is an IdentityError, and never a sign-out:", () => {
   const rows = [
     {
       name: "unknown app",
@@ -207,7 +207,7 @@ describe("any other response is an IdentityError, never a sign-out:", () => {
       code: "rate_limited",
     },
     {
-      name: "a proxy's page",
+      name: "a proxy's HTML page",
       response: () => new Response("<h1>Bad gateway</h1>", { status: 502 }),
       status: 502,
       code: "request_failed",
@@ -219,19 +219,19 @@ describe("any other response is an IdentityError, never a sign-out:", () => {
       code: "request_failed",
     },
     {
-      name: "JSON of another form",
+      name: "malformed JSON",
       response: () => Response.json(null, { status: 500 }),
       status: 500,
       code: "request_failed",
     },
     {
-      name: "a code that is no text",
+      name: "a code that is not a text",
       response: () => Response.json({ error: 7 }, { status: 500 }),
       status: 500,
       code: "request_failed",
     },
     {
-      name: "a success that is no user",
+      name: "a success without a user",
       response: () => new Response("<html>"),
       status: 200,
       code: "request_failed",
@@ -261,7 +261,7 @@ describe("any other response is an IdentityError, never a sign-out:", () => {
     },
   );
 
-  test.each(methods)("a network failure at %s() is the network's own error", async (method) => {
+  test.each(methods)("%s() passes on a network failure", async (method) => {
     const broken = new TypeError("Failed to fetch");
     responses = [broken];
     await expect(client()[method]()).rejects.toBe(broken);
@@ -279,10 +279,10 @@ test.each([
 });
 
 test.each([
-  { name: "signed in with a role", given: () => [ok(EDITOR)], role: undefined, want: true },
-  { name: "that role", given: () => [ok(EDITOR)], role: "editor", want: true },
+  { name: "a signed-in user with a role", given: () => [ok(EDITOR)], role: undefined, want: true },
+  { name: "the required role", given: () => [ok(EDITOR)], role: "editor", want: true },
   { name: "another role", given: () => [ok(EDITOR)], role: "admin", want: false },
-  { name: "the role in other case", given: () => [ok(EDITOR)], role: "Editor", want: false },
+  { name: "the role in another case", given: () => [ok(EDITOR)], role: "Editor", want: false },
   { name: "an empty role", given: () => [ok(EDITOR)], role: "", want: false },
   { name: "forbidden", given: () => [no(403, "forbidden"), ok(ADA)], role: undefined, want: false },
   {
@@ -297,7 +297,7 @@ test.each([
 });
 
 describe("requireUser()", () => {
-  test("returns a user who may use the app", async () => {
+  test("returns a user who can use the app", async () => {
     responses = [ok(EDITOR)];
     expect(await client().requireUser()).toEqual(EDITOR);
   });
@@ -320,7 +320,7 @@ describe("requireUser()", () => {
     },
   );
 
-  test("passes a forbidden user to onForbidden, and never settles", async () => {
+  test("passes a forbidden user to onForbidden, and stays pending", async () => {
     responses = [no(403, "forbidden"), ok(ADA)];
     const seen: unknown[] = [];
     const promise = client().requireUser({ onForbidden: (user) => seen.push(user) });
@@ -351,7 +351,7 @@ describe("loginUrl()", () => {
       redirectUri: "https://wiki.example.org/?a={b}|`^",
       back: "https://wiki.example.org/?a=%7Bb%7D%7C%60%5E",
     },
-  ])("of $redirectUri", ({ redirectUri, back }) => {
+  ])("returns the sign-in page for $redirectUri", ({ redirectUri, back }) => {
     const url = new URL(client().loginUrl(redirectUri));
     expect(url.origin + url.pathname).toBe("https://id.example.org/authorize");
     expect(Object.fromEntries(url.searchParams)).toEqual({ app: "wiki", redirect_uri: back });

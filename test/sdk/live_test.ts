@@ -31,7 +31,7 @@ async function untilCount(
   }
 }
 
-test("a watch sees a change without polling, and watchers share one stream", async () => {
+test("a watch receives a change without polling, and watchers share one stream", async () => {
   const db = connect();
   const watches = [1, 2].map(() => db.todos.watch({ everyMs: NEVER_MS }));
   for (const pages of watches) await untilCount(pages, 0);
@@ -42,7 +42,7 @@ test("a watch sees a change without polling, and watchers share one stream", asy
   for (const pages of watches) await pages.return();
 });
 
-test("a watch polls where the app is not live", async () => {
+test("a watch polls if the app has no live updates", async () => {
   const plain = await service.makeApp(schema);
   const db = createDataClient({ baseUrl: service.url, apiKey: plain.key, schema });
   const pages = db.todos.watch({ everyMs: 5 });
@@ -84,7 +84,7 @@ test("a relay passes pages on, and ends the watch when the browser leaves", asyn
   await ended;
 });
 
-test("a relay waits for a slow browser, and ends a watch that waits with it", async () => {
+test("a relay waits for a slow browser, and ends a waiting watch when the browser leaves", async () => {
   let count = 0;
   let hasEnded = false;
   const response = relay(async function* () {

@@ -94,7 +94,7 @@ describe("a response of an intermediary", () => {
     { name: "an empty 400", reply: reject(400), want: { status: 400 } },
     { name: "an empty 413", reply: reject(413), want: { status: 413 } },
     { name: "an empty 431", reply: reject(431), want: { status: 431 } },
-    { name: "an empty 404, which is no missing row", reply: reject(404), want: { status: 404 } },
+    { name: "an empty 404 instead of a missing row", reply: reject(404), want: { status: 404 } },
     {
       name: "a page",
       reply: () =>
@@ -107,7 +107,7 @@ describe("a response of an intermediary", () => {
       want: { status: 500 },
     },
     {
-      name: "other words",
+      name: "other text",
       reply: () => Response.json({ error: {}, details: 1 }, { status: 403 }),
       want: { status: 403 },
     },
@@ -121,17 +121,25 @@ describe("a response of an intermediary", () => {
   });
 
   test.each([
-    { name: "get of a page", reply: () => new Response("<h1>Welcome</h1>"), call: calls[1] },
-    { name: "get of another object", reply: () => Response.json({ ok: true }), call: calls[1] },
-    { name: "get of nothing", reply: gone, call: calls[1] },
-    { name: "list of one row", reply: row, call: calls[0] },
     {
-      name: "list of what are no rows",
+      name: "get with an HTML page",
+      reply: () => new Response("<h1>Welcome</h1>"),
+      call: calls[1],
+    },
+    { name: "get with another object", reply: () => Response.json({ ok: true }), call: calls[1] },
+    { name: "get with an empty response", reply: gone, call: calls[1] },
+    { name: "list with one row", reply: row, call: calls[0] },
+    {
+      name: "list with invalid rows",
       reply: () => Response.json({ rows: [1], hasMore: false }),
       call: calls[0],
     },
-    { name: "delete by a page", reply: () => new Response("<h1>Welcome</h1>"), call: calls[2] },
-  ])("is no success: $name", async ({ reply, call }) => {
+    {
+      name: "delete with an HTML page",
+      reply: () => new Response("<h1>Welcome</h1>"),
+      call: calls[2],
+    },
+  ])("is not a success: $name", async ({ reply, call }) => {
     const error = await failureOf(call?.call(connect(serve(reply).url)) ?? Promise.resolve());
     expect(error).toMatchObject({
       name: "DataError",
@@ -218,11 +226,11 @@ describe("a temporary failure", () => {
   });
 
   test.each([
-    { name: "nothing was done", code: "overloaded", status: 503, retryable: true },
+    { name: "an overloaded service", code: "overloaded", status: 503, retryable: true },
     { name: "too many requests", code: "rate_limited", status: 429, retryable: true },
-    { name: "it may have happened", code: "unknown_outcome", status: 503, retryable: false },
-    { name: "it passed 30 s", code: "timeout", status: 504, retryable: false },
-  ])("leaves an update to the caller: $name", async ({ code, status, retryable }) => {
+    { name: "an unknown outcome", code: "unknown_outcome", status: 503, retryable: false },
+    { name: "a timeout", code: "timeout", status: 504, retryable: false },
+  ])("does not retry an update: $name", async ({ code, status, retryable }) => {
     const { url, requests } = serve(reject(status, code, { "retry-after": "7" }));
     const error = await failureOf(connect(url).todos.update(ID, { title: "Milk" }));
     expect(error).toMatchObject({ status, code, retryable, retryAfterMs: 7000 });
@@ -234,7 +242,7 @@ describe("a create", () => {
   const now = { "retry-after": "0" };
   const keyOf = ({ headers }: Sent) => headers.get("idempotency-key");
 
-  test("has one key for all its attempts, and no other create has it", async () => {
+  test("has one key for all its attempts, and no other create has the key", async () => {
     const lost = reject(503, "unknown_outcome", now);
     const { url, requests } = serve(lost, lost, row, row);
     const db = connect(url);
@@ -245,7 +253,7 @@ describe("a create", () => {
     expect([second, third, other === first]).toEqual([first, first, false]);
   });
 
-  test("has no key if there is no room for one, and is then sent once", async () => {
+  test("is sent once without a key if the service has no space for keys", async () => {
     const { url, requests } = serve(
       reject(429, "idempotency_full", { "retry-after": "600" }),
       reject(503, "unknown_outcome", now),
@@ -256,7 +264,7 @@ describe("a create", () => {
     expect(requests.map((sent) => keyOf(sent) === null)).toEqual([false, true]);
   });
 
-  test("that happened, with a response too large to be stored, is read", async () => {
+  test("is read again if its replayed response has only the id", async () => {
     const short: Reply = () =>
       Response.json(
         { id: ID },
@@ -269,7 +277,7 @@ describe("a create", () => {
 
   const many: Reply = () => Response.json({ rows: [ROW, ROW] }, { status: 201 });
 
-  test("of many rows has one key too", async () => {
+  test("of many rows has one key", async () => {
     const { url, requests } = serve(reject(503, "unknown_outcome", now), many);
     const rows = await connect(url).todos.createMany([{ title: "Milk" }, { title: "Milk" }]);
     expect(rows).toEqual([ROW, ROW]);
@@ -277,7 +285,7 @@ describe("a create", () => {
     expect([first?.length, second]).toEqual([32, first]);
   });
 
-  test("of many rows that had happened is read row by row", async () => {
+  test("of many rows is read row by row if its replayed response has only ids", async () => {
     const ids = Array.from({ length: 25 }, () => ({ id: ID }));
     const headers = { "preference-applied": "return=minimal" };
     const { url, requests } = serve(() => Response.json({ rows: ids }, { headers }), row);
@@ -287,7 +295,7 @@ describe("a create", () => {
 
   test.each([
     { name: "fewer rows than were sent", reply: many },
-    { name: "one row", reply: row },
+    { name: "a single row", reply: row },
     { name: "no rows", reply: () => Response.json({ rows: [1, 2, 3] }) },
   ])("of many rows rejects $name as the response", async ({ reply }) => {
     const values = Array.from({ length: 3 }, () => ({ title: "Milk" }));
@@ -305,7 +313,7 @@ describe("a create", () => {
 });
 
 describe("Retry-After", () => {
-  test("of a second is waited out", async () => {
+  test("of a second delays the next attempt", async () => {
     const { url } = serve(reject(503, "unavailable", { "retry-after": "1" }), row);
     const startedAt = performance.now();
     expect(await connect(url).todos.get(ID)).toEqual(ROW);
@@ -313,8 +321,8 @@ describe("Retry-After", () => {
   });
 
   test.each([
-    { name: "past the longest wait", header: "3600" },
-    { name: "of a far date", header: "Fri, 31 Dec 9999 23:59:59 GMT" },
+    { name: "above the maximum wait", header: "3600" },
+    { name: "of a date in the distant future", header: "Fri, 31 Dec 9999 23:59:59 GMT" },
   ])("$name is an immediate error", async ({ header }) => {
     const { url, requests } = serve(reject(429, "rate_limited", { "retry-after": header }), row);
     expect(await failureOf(connect(url).todos.get(ID))).toMatchObject({
@@ -324,36 +332,36 @@ describe("Retry-After", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("longer than the call's own time is an immediate error, not a timeout", async () => {
+  test("above the call's timeout is an immediate error", async () => {
     const { url } = serve(reject(503, "unavailable", { "retry-after": "5" }), row);
     const error = await failureOf(connect(url).todos.get(ID, { timeoutMs: 2000 }));
     expect(error).toMatchObject({ status: 503, code: "unavailable", retryAfterMs: 5000 });
   });
 });
 
-describe("a delete that is retried and finds no row", () => {
+describe("a retried delete that finds no row", () => {
   const now = { "retry-after": "0" };
   test.each([
     { name: "after 502", reply: reject(502, undefined, now) },
     { name: "after 504", reply: reject(504, "timeout", now) },
     { name: "after an unknown outcome", reply: reject(503, "unknown_outcome", now) },
-  ])("is done, for the first try may have been: $name", async ({ reply }) => {
+  ])("succeeds, because the first attempt can have deleted it: $name", async ({ reply }) => {
     const { url, requests } = serve(reply, missing);
     expect(await connect(url).todos.delete(ID)).toBeUndefined();
     expect(requests).toHaveLength(2);
   });
 
-  test("has succeeded after a lost response", async () => {
+  test("succeeds after a lost response", async () => {
     const body = '{"error":"not_found"}';
     const response = `HTTP/1.1 404 Not Found\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
     expect(await connect(listen("HTTP/1.1 204", response).url).todos.delete(ID)).toBeUndefined();
   });
 
   test.each([
-    { name: "at the first try", replies: [missing] },
+    { name: "at the first attempt", replies: [missing] },
     { name: "after 429", replies: [reject(429, "rate_limited", now), missing] },
     { name: "after a full queue", replies: [reject(503, "overloaded", now), missing] },
-  ])("is an error where nothing was done before: $name", async ({ replies }) => {
+  ])("is an error if no earlier attempt can have succeeded: $name", async ({ replies }) => {
     const error = await failureOf(connect(serve(...replies).url).todos.delete(ID));
     expect(error).toMatchObject({ status: 404, code: "not_found" });
   });
@@ -364,7 +372,7 @@ describe("a delete that is retried and finds no row", () => {
   });
 });
 
-describe("a call that takes too long", () => {
+describe("a call over its timeout", () => {
   test.each(calls)("ends with a timeout: $name", async ({ call, repeatable }) => {
     const { url } = serve(never);
     const error = await failureOf(call(connect(url, { timeoutMs: 50 })));
@@ -376,14 +384,14 @@ describe("a call that takes too long", () => {
     });
   });
 
-  test("ends while its body is on the way", async () => {
+  test("ends during its body", async () => {
     const slow = () =>
       new Response(new ReadableStream({ start: (body) => body.enqueue(new Uint8Array([123])) }));
     const error = await failureOf(connect(serve(slow).url).todos.get(ID, { timeoutMs: 50 }));
     expect(error).toMatchObject({ code: "timeout" });
   });
 
-  test("can take forever", async () => {
+  test("can run without a timeout", async () => {
     const { url } = serve(row);
     const db = connect(url, { timeoutMs: Number.POSITIVE_INFINITY });
     expect(await db.todos.get(ID)).toEqual(ROW);
@@ -431,7 +439,7 @@ describe("the caller's signal", () => {
   });
 });
 
-test("the client sends the key, JSON and no other header", async () => {
+test("the client sends the key and JSON, and adds no other header", async () => {
   const { url, requests } = serve(row);
   await connect(url).todos.create({ title: "Milk" });
   await connect(`${url}/base//`).todos.get("ä/1?");

@@ -55,7 +55,7 @@ function connect(options: { cache?: boolean; retries?: number } = {}): DataClien
 const LOST = { status: 412, code: "precondition_failed", retryable: false };
 
 describe("ifMatch", () => {
-  test("a row as get, create and update returned it is the state that is asked for", async () => {
+  test("accepts a row that get, create or update returned", async () => {
     const made = await db.todos.create({ title: "one" });
     const changed = await db.todos.update(made.id, { title: "two" }, { ifMatch: made });
     expect(db.todos.update(made.id, { title: "lost" }, { ifMatch: made })).rejects.toMatchObject(
@@ -68,7 +68,7 @@ describe("ifMatch", () => {
     expect(db.todos.get(made.id)).rejects.toMatchObject({ code: "not_found" });
   });
 
-  test("a tag that was stored elsewhere works too", async () => {
+  test("accepts a separately stored tag", async () => {
     const made = await db.todos.create({ title: "one" });
     const tag = etagOf(made);
     expect(tag).toMatch(/^"[0-9a-f]{32}"$/);
@@ -84,7 +84,7 @@ describe("ifMatch", () => {
     await db.todos.delete(made.id);
   });
 
-  test("a row with an unknown state is not accepted as If-Match", async () => {
+  test("rejects a row with an unknown state", async () => {
     const made = await db.todos.create({ title: "one" });
     const [listed] = (await db.todos.list()).rows;
     const message =
@@ -100,7 +100,7 @@ describe("ifMatch", () => {
 });
 
 describe("cache", () => {
-  test("an unchanged page is not sent again, and each caller gets a copy", async () => {
+  test("does not request an unchanged page again, and each caller gets a copy", async () => {
     const keeping = connect({ cache: true });
     const made = await db.todos.create({ title: "one" });
     const first = await keeping.todos.list({ limit: 5 });
@@ -115,7 +115,7 @@ describe("cache", () => {
     expect((await keeping.todos.list({ limit: 5 })).rows).toEqual([]);
   });
 
-  test("stores nothing by default, and of many pages only the last", async () => {
+  test("stores nothing by default, and only the last of many pages", async () => {
     seen.length = 0;
     await db.todos.list();
     await db.todos.list();
@@ -130,7 +130,7 @@ describe("cache", () => {
 });
 
 describe("watch", () => {
-  test("yields the page, then each change, and requests no unchanged page", async () => {
+  test("yields the page, then each change, and does not request an unchanged page again", async () => {
     const titles: string[][] = [];
     const made = await db.todos.create({ title: "one" });
     seen.length = 0;
@@ -150,7 +150,7 @@ describe("watch", () => {
     expect(polls.filter(({ status }) => status === 304).length).toBeGreaterThan(0);
   });
 
-  test("waits temporary failures out, and ends with any other", async () => {
+  test("waits after temporary failures, and ends with any other failure", async () => {
     const watching = connect({ retries: 0 }).todos.watch({ everyMs: 5 });
     failures = 3;
     expect((await watching.next()).value?.rows).toEqual([]);
@@ -159,7 +159,7 @@ describe("watch", () => {
     await watching.return();
   });
 
-  test("ends when its signal does", async () => {
+  test("ends when its signal is aborted", async () => {
     const stop = new AbortController();
     const watching = db.todos.watch({ everyMs: 60_000, signal: stop.signal });
     await watching.next();

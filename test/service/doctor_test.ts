@@ -83,7 +83,7 @@ const made = (secretId: string) => ({
   addresses: 0,
 });
 
-describe("judge", () => {
+describe("the checks report the expected level for", () => {
   test.each<{ name: string; findings: CheckResult[]; want: string[] }>([
     { name: "an unpatched driver", findings: [evaluateDriver(false)], want: ["warn"] },
     {
@@ -92,7 +92,7 @@ describe("judge", () => {
       want: ["fail"],
     },
     ...[
-      { name: "of least rights", login: {}, want: ["ok"] },
+      { name: "with minimum rights", login: {}, want: ["ok"] },
       { name: "of a superuser", login: { isSuperuser: true }, want: ["warn"] },
       { name: "with BYPASSRLS", login: { bypassesRls: true }, want: ["warn"] },
       { name: "with CREATEROLE", login: { createsRoles: true }, want: ["warn"] },
@@ -103,7 +103,7 @@ describe("judge", () => {
           want: ["warn"],
         }),
       ),
-      { name: "that is nobody's member", login: { memberOf: [] }, want: ["fail"] },
+      { name: "without a role", login: { memberOf: [] }, want: ["fail"] },
       { name: "without a time limit", login: { statementTimeoutMs: 0 }, want: ["ok", "warn"] },
     ].map(({ name, login, want }) => ({
       name: `a serving login ${name}`,
@@ -111,7 +111,7 @@ describe("judge", () => {
       want,
     })),
     ...[
-      { name: "of least rights", login: {}, want: "ok" },
+      { name: "with minimum rights", login: {}, want: "ok" },
       { name: "of a superuser", login: { isSuperuser: true, memberOf: [] }, want: "warn" },
       { name: "with BYPASSRLS", login: { bypassesRls: true }, want: "warn" },
       { name: "with CREATEROLE", login: { createsRoles: true }, want: "warn" },
@@ -122,7 +122,7 @@ describe("judge", () => {
           want: "warn",
         }),
       ),
-      { name: "that is nobody's member", login: { memberOf: [] }, want: "fail" },
+      { name: "without a role", login: { memberOf: [] }, want: "fail" },
     ].map(({ name, login, want }) => ({
       name: `a pushing login ${name}`,
       findings: [evaluatePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL")],
@@ -131,9 +131,13 @@ describe("judge", () => {
     ...[
       { name: "with limits", login: {}, want: [] },
       { name: "without a connection limit", login: { connectionLimit: -1 }, want: ["warn"] },
-      { name: "without a limit of files", login: { tempFileLimitKb: -1 }, want: ["warn"] },
       {
-        name: "that pushes, without a limit of files",
+        name: "without a limit of temporary files",
+        login: { tempFileLimitKb: -1 },
+        want: ["warn"],
+      },
+      {
+        name: "that pushes, without a limit of temporary files",
         login: { ...PUSHING, tempFileLimitKb: -1 },
         want: [],
       },
@@ -153,7 +157,7 @@ describe("judge", () => {
       want: ["warn"],
     },
     ...[
-      { name: "of least rights", login: {}, want: "ok" },
+      { name: "with minimum rights", login: {}, want: "ok" },
       { name: "without rights", login: { memberOf: [] }, want: "fail" },
       { name: "of a superuser", login: { isSuperuser: true }, want: "warn" },
       {
@@ -173,55 +177,59 @@ describe("judge", () => {
       want: ["warn"],
     },
     {
-      name: "a log with the statements that fail",
+      name: "a log with failing statements",
       findings: [evaluateFailureLog({ ...WELL, logsFailures: true })],
       want: ["warn"],
     },
     {
-      name: "one secret for two services",
+      name: "a shared secret for two services",
       findings: [evaluateSecrets({ data: ["new", "one"], identity: ["one"] })],
       want: ["warn"],
     },
     {
-      name: "a secret for each service",
+      name: "a separate secret for each service",
       findings: [evaluateSecrets({ data: ["new", "one"], identity: ["other"] })],
       want: ["ok"],
     },
-    { name: "a clock an hour off", findings: [evaluateClock(WELL, 4_600_000)], want: ["warn"] },
-    { name: "a clock that agrees", findings: [evaluateClock(WELL, 1_000_500)], want: ["ok"] },
+    {
+      name: "a clock with an hour's difference",
+      findings: [evaluateClock(WELL, 4_600_000)],
+      want: ["warn"],
+    },
+    { name: "a synchronized clock", findings: [evaluateClock(WELL, 1_000_500)], want: ["ok"] },
     {
       name: "an older identity secret that passwords need",
       findings: evaluateIdentitySecrets(["new", "old"], [made("new"), made("old")]),
       want: ["warn"],
     },
     {
-      name: "an older identity secret that nothing needs",
+      name: "an unused older identity secret",
       findings: evaluateIdentitySecrets(["new", "old"], [made("new")]),
       want: ["ok"],
     },
     {
-      name: "an identity secret that was taken out too early",
+      name: "an identity secret that was removed too early",
       findings: evaluateIdentitySecrets(["new"], [made("new"), made("old")]),
       want: ["warn"],
     },
     {
-      name: "one identity secret",
+      name: "a single identity secret",
       findings: evaluateIdentitySecrets(["new"], [made("new")]),
       want: ["ok"],
     },
-    { name: "no mail at all", findings: evaluateMails(MAILS), want: [] },
+    { name: "no mail server", findings: evaluateMails(MAILS), want: [] },
     {
-      name: "mails that are sent",
+      name: "sent emails",
       findings: evaluateMails({ ...MAILS, hasSender: true }),
       want: ["ok"],
     },
     {
-      name: "mails that nobody sends",
+      name: "unsent emails",
       findings: evaluateMails({ ...MAILS, waiting: 1 }),
       want: ["warn"],
     },
     {
-      name: "mails that are late, and others that were given up",
+      name: "delayed and abandoned emails",
       findings: evaluateMails({ hasSender: true, waiting: 2, oldestS: 601, givenUp: 1 }),
       want: ["warn", "warn"],
     },
@@ -270,7 +278,7 @@ describe("rowhouse doctor", () => {
       },
     });
 
-  test("finds nothing to fix in a healthy service", async () => {
+  test("reports no issue for a healthy service", async () => {
     const { code, out, err } = await run(database.apartUrl, "--json");
     const { findings } = JSON.parse(out) as { findings: { about: string; level: string }[] };
     expect([code, err]).toEqual([0, ""]);
@@ -299,7 +307,7 @@ describe("rowhouse doctor", () => {
     ]);
   });
 
-  test("warns where identity shares a login, and where the other login can do the same", async () => {
+  test("warns if identity shares a login, and if the other login has the same rights", async () => {
     const settings = { ...serving(), DATABASE_URL: database.servingUrl };
     const { out } = await runHere(["doctor"], { ...project, env: settings });
     expect(out).toContain("warn identity login: is not set");
@@ -310,7 +318,7 @@ describe("rowhouse doctor", () => {
 
   test.each([
     {
-      name: "a login that may not act",
+      name: "a login without the right to act",
       to: { username: toLogin("gateway") },
       told: `${toLogin("gateway")} lacks the rights of the Console\n     run rowhouse migrate with this CONSOLE_DATABASE_URL\n`,
     },
@@ -324,7 +332,7 @@ describe("rowhouse doctor", () => {
       to: () => ({ pathname: `/${other.name}` }),
       told: "CONSOLE_DATABASE_URL and the service use different databases\n     correct it: otherwise ",
     },
-  ])("reports where the Console has $name", async ({ to, told }) => {
+  ])("reports a Console with $name", async ({ to, told }) => {
     const part = typeof to === "function" ? to() : to;
     const { code, out } = await runHere(["doctor"], {
       ...project,
@@ -352,7 +360,7 @@ describe("rowhouse doctor", () => {
       told: /^warn pushing login: .* is a superuser: more than pushing needs$/m,
     },
     {
-      name: "no login of its own",
+      name: "no separate login",
       url: () => "",
       told: `FAIL pushing login: ADMIN_DATABASE_URL is not set, and ${LOGIN} of DATABASE_URL lacks the rights to push\n     ${RIGHTS_REMEDY}\n`,
     },
@@ -367,7 +375,7 @@ describe("rowhouse doctor", () => {
       told: "FAIL admin database: rejects the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL\n",
     },
     {
-      name: "no server",
+      name: "an unreachable server",
       url: () => withPart({ port: "1" }),
       told: "FAIL admin database: does not respond (ECONNREFUSED)\n     start it, or correct ADMIN_DATABASE_URL\n",
     },
@@ -376,7 +384,7 @@ describe("rowhouse doctor", () => {
       url: () => withPart({ pathname: `/${other.name}` }),
       told: "FAIL pushing login: ADMIN_DATABASE_URL and DATABASE_URL are different databases\n     correct one of the variables: otherwise pushed tables are never served\n",
     },
-  ])("reports where $name is to push, and serve warns", async ({ url, told }) => {
+  ])("reports $name for pushes, and serve warns", async ({ url, told }) => {
     const env = {
       DATABASE_URL: database.servingUrl,
       ADMIN_DATABASE_URL: url(),
@@ -421,7 +429,7 @@ describe("rowhouse doctor", () => {
       expect(out.includes(` ${about}: `)).toBe(asks);
   });
 
-  test("checks what the login that pushes can read if DATABASE_URL is unusable", async () => {
+  test("checks the data that the pushing login can read if DATABASE_URL is unusable", async () => {
     const { code, out, err } = await run("mysql://login:secret-word@127.0.0.1/rowhouse");
     expect([code, err]).toEqual([1, ""]);
     expect(out).toContain("FAIL settings: DATABASE_URL must be ");
@@ -429,14 +437,14 @@ describe("rowhouse doctor", () => {
     expect(out).not.toContain("secret-word");
   });
 
-  test("warns of a login with too many rights, and never shows a password", async () => {
+  test("warns of a login with too many rights, and never prints a password", async () => {
     const { code, out } = await run(database.superuserUrl);
     expect(code).toBe(0);
     expect(out).toContain("warn login: ");
     expect(out).not.toContain(new URL(database.superuserUrl).password);
   });
 
-  describe("where people have accounts", () => {
+  describe("for a service with accounts", () => {
     beforeAll(() =>
       withDatabase(database.adminUrl, (admin) =>
         admin.message(`insert into rowhouse.users (id, email, password_hash, password_digest, password_secret_id)
@@ -455,7 +463,7 @@ describe("rowhouse doctor", () => {
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     });
 
-    test("counts uses of an older identity secret, and never prints one", async () => {
+    test("counts uses of an older identity secret, and never prints the secret", async () => {
       const { code, out } = await runHere(["doctor"], {
         ...project,
         env: { ...env(), COOKIE_DOMAIN: "example.org" },
@@ -467,7 +475,7 @@ describe("rowhouse doctor", () => {
       expect(out).not.toContain(TEST_IDENTITY_SECRET);
     });
 
-    test("asks the providers and the mail server whether they would do", async () => {
+    test("checks the providers and the mail server", async () => {
       const provider = await startProvider({ name: "corp", label: "the Corporation" });
       const mail = await openMailServer();
       const settings = {
@@ -514,7 +522,7 @@ describe("rowhouse doctor", () => {
     });
   });
 
-  test("warns where the processes may open more connections than there are", async () => {
+  test("warns if the processes can open more connections than the server allows", async () => {
     const { code, out } = await runHere(["doctor"], {
       ...project,
       env: {
@@ -562,7 +570,7 @@ describe("rowhouse doctor", () => {
 `);
   });
 
-  test("fails if the isolation is broken, and reports where", async () => {
+  test("fails if the isolation is broken, and reports the location", async () => {
     await withDatabase(database.adminUrl, (admin) =>
       admin.message("create table data.stray (); select 1"),
     );
@@ -615,13 +623,13 @@ describe("rowhouse doctor", () => {
   });
 
   test.each([
-    { name: "one secret", more: {}, says: "warn secrets: are the same" },
+    { name: "a shared secret", more: {}, says: "warn secrets: are the same" },
     {
-      name: "a secret for each",
+      name: "a separate secret for each service",
       more: { INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32) },
       says: "ok   secrets: of data and identity differ",
     },
-  ])("reports a gateway with $name, and never prints it", async ({ more, says }) => {
+  ])("reports a gateway with $name, and never prints the secret", async ({ more, says }) => {
     const env = { ...GATEWAY, ...more };
     const { out } = await runHere(["doctor"], { ...project, env });
     expect(out).toContain(says);
@@ -631,19 +639,19 @@ describe("rowhouse doctor", () => {
   type Told = { about: string; level: string; says: string };
   test.each([
     {
-      name: "one that the doctor does not need",
+      name: "a setting that the doctor does not need",
       hurt: { PORT: "secret-word", WORKERS: "-1" },
       issues: ["PORT must be", "WORKERS must be"],
       still: ["driver", "database", "login", "clock", "admin database", "migrations", "isolation"],
     },
     {
-      name: "a role without what it needs",
+      name: "a role without its required settings",
       hurt: { ROLE: "data", IDENTITY_SECRET: "" },
       issues: ["INTERNAL_HMAC_SECRET must be set when ROLE is data"],
       still: ["driver", "database", "admin database", "isolation"],
     },
     {
-      name: "no secret where people sign in",
+      name: "no identity secret for a role with sign-ins",
       hurt: { IDENTITY_SECRET: "" },
       issues: ["IDENTITY_SECRET is not set"],
       still: ["driver", "database", "admin database", "isolation"],
@@ -680,7 +688,7 @@ describe("rowhouse doctor", () => {
     expect(out).not.toContain("secret-word");
   });
 
-  test("without settings checks the database of a dev in this folder; with settings it does not", async () => {
+  test("checks the database of a dev in this folder only without settings", async () => {
     const dev = {
       baseUrl: "http://localhost:1",
       gatewayUrl: "http://api.rowhouse.localhost:1",
@@ -718,7 +726,7 @@ describe("rowhouse doctor", () => {
     expect(set.out).toContain("does not respond (ECONNREFUSED)");
   });
 
-  test("reports what an older rowhouse dev left in a service, and nothing in a database of dev", async () => {
+  test("reports remains of an older rowhouse dev in a service, and nothing in a database of dev", async () => {
     const adopted = await makeDatabase();
     const write = (text: string) =>
       withDatabase(adopted.adminUrl, (admin) => admin.message(`${text}; select 1`));
@@ -751,7 +759,7 @@ describe("rowhouse doctor", () => {
     await adopted.drop();
   });
 
-  test("reports a database of another baseline with the next step, and checks nothing else", async () => {
+  test("reports a database of another baseline with the next step, and runs no other check", async () => {
     const other = await makeDatabase();
     await withDatabase(other.adminUrl, (admin) =>
       admin.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
@@ -773,7 +781,7 @@ describe("rowhouse doctor", () => {
     ]);
   });
 
-  test("reports a database without migrations, and one that is unavailable", async () => {
+  test("reports a database without migrations, and an unavailable database", async () => {
     const empty = await makeEmptyDatabase();
     const env = { DATABASE_URL: empty.url };
     const bare = await runHere(["doctor"], { ...project, env });
@@ -802,7 +810,7 @@ describe("rowhouse doctor", () => {
     expect(login.out + missing.out).not.toMatch(/does not respond|start it|secret-word/);
   });
 
-  test("names the driver's patch where the package has it", async () => {
+  test("names the path of the driver's patch in the package", async () => {
     const { patchedDependencies } = await Bun.file(`${ROOT}/package.json`).json();
     const { remedy } = evaluateDriver(false);
     for (const [name, path] of Object.entries(patchedDependencies)) {

@@ -25,7 +25,7 @@ describe("a browser on the API's host", () => {
     { path: "/", status: 200, title: "This is a Rowhouse service" },
     { path: "/favicon.ico", status: 404, title: "Page not found" },
     { path: "/v1x/<b>", status: 404, title: "Page not found" },
-  ])("gets a page for $path that leads on", async ({ path, status, title }) => {
+  ])("gets a page with links for $path", async ({ path, status, title }) => {
     const response = await open(path);
     const text = await response.text();
     expect([response.status, response.headers.get("content-type")]).toEqual([
@@ -41,12 +41,12 @@ describe("a browser on the API's host", () => {
   });
 });
 
-describe("JSON is the response", () => {
+describe("the response is JSON", () => {
   test.each([
     { what: "below /v1", path: "/v1/nothing", init: {} },
     { what: "to a program", path: "/", init: { accept: "*/*" } },
-    { what: "to who rejects HTML", path: "/", init: { accept: "text/html;q=0, */*" } },
-    { what: "to what is not read", path: "/", init: { method: "POST" } },
+    { what: "to a client that rejects HTML", path: "/", init: { accept: "text/html;q=0, */*" } },
+    { what: "to other methods", path: "/", init: { method: "POST" } },
   ])("$what", async ({ path, init }) => {
     const response = await open(path, init);
     expect(response.status).toBe(404);

@@ -37,13 +37,13 @@ const PULL = "drop function data.planted(text)";
 /** Each breaks the isolation in one place, and says how it is mended. */
 const BREAKS: readonly Break[] = [
   {
-    name: "row security that is off",
+    name: "disabled row security",
     hurt: "alter table data.todos disable row level security",
     mend: "alter table data.todos enable row level security",
     says: "Table data.todos must have row security enabled and forced",
   },
   {
-    name: "row security that is not forced",
+    name: "unforced row security",
     hurt: "alter table data.todos no force row level security",
     mend: "alter table data.todos force row level security",
     says: "Table data.todos must have row security enabled and forced",
@@ -110,7 +110,7 @@ const BREAKS: readonly Break[] = [
     says: "Relation data.peek must be granted only to rowhouse_tenant, and only for rows",
   },
   {
-    name: "a function that runs as its caller",
+    name: "a function that runs with its caller's rights",
     hurt: `alter function api.${GET_SIGNATURE} security invoker`,
     mend: `alter function api.${GET_SIGNATURE} security definer`,
     says: `Function api.${GET} must belong to rowhouse_tenant and be a security definer`,
@@ -146,7 +146,7 @@ const BREAKS: readonly Break[] = [
     says: "Role rowhouse_tenant must own no table",
   },
   {
-    name: "a column that is granted by itself",
+    name: "a column with its own grant",
     hurt: "grant select (title) on data.todos to rowhouse_identity",
     mend: "revoke select (title) on data.todos from rowhouse_identity",
     says: "Column title of data.todos must not have its own grants",
@@ -179,13 +179,13 @@ const BREAKS: readonly Break[] = [
     says: "type api.planted must not be in the schemas of apps' tables and functions",
   },
   {
-    name: "an enum of no column",
+    name: "an enum without a column",
     hurt: "create type data.planted_kind as enum ('a')",
     mend: "drop type data.planted_kind",
     says: "type data.planted_kind must not be in the schemas of apps' tables and functions",
   },
   {
-    name: "a type of several columns",
+    name: "a composite type",
     hurt: "create type data.planted as (part text)",
     mend: "drop type data.planted",
     says: "type data.planted must not be in the schemas of apps' tables and functions",
@@ -203,7 +203,7 @@ const BREAKS: readonly Break[] = [
     says: "table api.planted must not be in the schemas of apps' tables and functions",
   },
   {
-    name: "a constraint that checks rows",
+    name: "a check constraint on rows",
     hurt: "alter table data.todos add constraint planted check (pg_catalog.set_config('rowhouse.planted', 'x', false) is not null) not valid",
     mend: "alter table data.todos drop constraint planted",
     says: "Constraint planted of data.todos must be a constraint that a push creates",
@@ -215,25 +215,25 @@ const BREAKS: readonly Break[] = [
     says: "Constraint planted of data.todos must be a constraint that a push creates",
   },
   {
-    name: "a constraint that is checked at COMMIT",
+    name: "a deferred constraint",
     hurt: "alter table data.todos add constraint planted foreign key (app_id, id) references data.todos (app_id, id) deferrable initially deferred",
     mend: "alter table data.todos drop constraint planted",
     says: "Constraint planted of data.todos must be a constraint that a push creates",
   },
   {
-    name: "an index of an expression",
+    name: "an index on an expression",
     hurt: "create index planted on data.todos (app_id, (pg_catalog.lower(title)))",
     mend: "drop index data.planted",
     says: "Index data.planted must contain only expressions that a push indexes",
   },
   {
-    name: "an index of some rows",
+    name: "a partial index",
     hurt: "create index planted on data.todos (app_id) where pg_catalog.length(title) > 3",
     mend: "drop index data.planted",
     says: "Index data.planted must contain only expressions that a push indexes",
   },
   {
-    name: "statistics of an expression",
+    name: "statistics on an expression",
     hurt: "create statistics data.planted on (pg_catalog.lower(title)), id from data.todos",
     mend: "drop statistics data.planted",
     says: "Statistics planted of data.todos must have no expression",
@@ -257,7 +257,7 @@ const BREAKS: readonly Break[] = [
     says: `Function api.${GET} must match the definition that a push creates`,
   },
   {
-    name: "a function that may be called while a statement is planned",
+    name: "a function that can be called during planning",
     hurt: `alter function api.${GET_SIGNATURE} immutable`,
     mend: `alter function api.${GET_SIGNATURE} volatile`,
     says: `Function api.${GET} must match the definition that a push creates`,
@@ -269,7 +269,7 @@ const BREAKS: readonly Break[] = [
     says: `Function api.${GET_SIGNATURE.replaceAll("pg_catalog.", "").replace("int4", "integer")} must have the body that this release generates`,
   },
   {
-    name: "a function whose columns no push can have recorded",
+    name: "a function with columns that no push can have recorded",
     hurt: `insert into rowhouse.column_sets (app_id, table_name, hash, definition)
       select app_id, table_name, '0000000000000000', '{"name":"todos","columns":[{"name":"x","kind":"planted"}]}'
         from rowhouse.column_sets where table_name = 'todos' limit 1;
@@ -349,7 +349,7 @@ test.each([
   { release: "another", event: "functions of another release" },
   // As a killed `rowhouse migrate` leaves it.
   { release: null, event: "functions of no release" },
-])("the log reports $event, which are served", async ({ release, event }) => {
+])("the service logs $event and serves them", async ({ release, event }) => {
   const one = await openTestService({ service: { checkIntervalMs: 50 } });
   try {
     const user = await one.makeApp(schema);
@@ -378,8 +378,8 @@ test("a draining service is alive but not ready", async () => {
   }
 });
 
-describe("a check that fails without an outage,", () => {
-  test("is logged by the watch, and by the port for operators", async () => {
+describe("a check that fails without an outage", () => {
+  test("is logged by the watch and by the port for operators", async () => {
     const one = await openTestService();
     try {
       await one.service.admin.message(
@@ -403,7 +403,7 @@ describe("a check that fails without an outage,", () => {
     }
   });
 
-  test("does not let a verdict from the future count, after the clock was set back", async () => {
+  test("does not count a future result after the clock was set back", async () => {
     const one = await openTestService({ service: UNGUARDED });
     const guard = makeGuard({ db: one.service.db, log: () => undefined, now: () => 0 });
     try {
@@ -450,7 +450,7 @@ describe("a check that fails without an outage,", () => {
   });
 });
 
-test("a database that lacks a migration of the service is not ready: 503 with the reason", async () => {
+test("a database that lacks a migration of the service is not ready, and gets 503 with the reason", async () => {
   const one = await openTestService();
   try {
     await one.service.admin.message(

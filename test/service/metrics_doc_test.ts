@@ -70,11 +70,11 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("docs/operating.md lists every family of a service, and no other", () => {
+test("docs/operating.md lists exactly the metric families of a service", () => {
   expect([...DOCUMENTED.keys()].toSorted()).toEqual([...served.keys()].toSorted());
 });
 
-test("docs/operating.md shows the type and the labels of each family", () => {
+test("docs/operating.md states the type and the labels of each family", () => {
   const found = [...sampled].map(([name, { type, labels }]) => [name, { type, labels }] as const);
   expect(Object.fromEntries(DOCUMENTED)).toEqual(Object.fromEntries(found));
 });
@@ -98,13 +98,13 @@ function readExpression(text: string) {
 }
 
 describe("the alerts of docs/operating.md", () => {
-  test("cover every family of the service's own", () => {
+  test("cover every family that the service defines", () => {
     const named = RULES.flatMap(({ expr }) => readExpression(expr).names).join(" ");
     const own = [...DOCUMENTED.keys()].filter((name) => name.startsWith("rowhouse_"));
     expect(own.filter((name) => !named.includes(name))).toEqual([]);
   });
 
-  test("the parser recognizes an invalid expression", () => {
+  test("are parsed by a parser that rejects an invalid expression", () => {
     for (const text of ["sum(rate(x[5m])", "x > ", "x{a=1}", "rate(x[5 minutes])"])
       expect([text, readExpression(text).valid]).toEqual([text, false]);
   });

@@ -118,7 +118,7 @@ const change = async (by?: TestApp, path?: string) => (await send(by, path)).sta
 
 const changes = (count: number, by = app) => Array.from({ length: count }, () => change(by));
 
-test("while a row is locked, it counts requests in flight, connected or waiting; then none", async () => {
+test("a locked row's requests are counted in flight, connected or waiting, and not afterward", async () => {
   await untilMetrics(QUIET);
   const statuses = await whileHeld(async () => {
     const asked = changes(6);
@@ -134,7 +134,7 @@ test("while a row is locked, it counts requests in flight, connected or waiting;
   await untilMetrics(QUIET);
 });
 
-test("a request that waits too long is counted as shed for that, and under its error code", async () => {
+test("a request that waits too long is counted as shed for that reason, and under its error code", async () => {
   const statuses = await whileHeld(async () => {
     const asked = changes(5);
     await untilMetrics({ [shed("waited")]: [3, 4], [errors("overloaded")]: 3, [IN_FLIGHT]: 2 });
@@ -159,7 +159,7 @@ test("requests of an app with a full queue are counted as shed, with the limits 
     });
 });
 
-test("requests beyond the limit of all queues together are counted as shed for that", async () => {
+test("requests above the total limit of all queues are counted as shed for that reason", async () => {
   const others: TestApp[] = [];
   for (let n = 0; n < 5; n++) others.push(await service.makeApp(SCHEMA));
   // Their keys are known before nobody gets a connection.
@@ -185,7 +185,7 @@ test("requests beyond the limit of all queues together are counted as shed for t
   expect(count(404) + count(503)).toBe(statuses.length - CONNECTIONS);
 });
 
-test("requests rejected in an outage are counted as shed, and under their error code", async () => {
+test("requests rejected in an outage are counted as shed and under their error code", async () => {
   proxy.refuse();
   await untilMetrics({ [pool("open")]: 0 });
   const before = await readSamples([errors("unavailable")]);

@@ -25,7 +25,7 @@ test("the port for operators has /live, /ready and the metrics", async () => {
   expect((await ask("/metrics", "POST")).status).toBe(405);
 });
 
-test("metrics are not on the port that serves", async () => {
+test("metrics are not available on the serving port", async () => {
   expect((await service.call(undefined, "/metrics")).status).toBe(404);
 });
 
@@ -54,7 +54,7 @@ test("requests, errors and the pool are counted, under a fixed set of labels", a
   expect(text).not.toContain("process_heap_bytes");
 });
 
-test("a request is one line, with its duration and the trace that it continues", async () => {
+test("a request is one log line with its duration and its continued trace", async () => {
   const [traceId, parentSpanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
   const response = await service.call(app, "/v1/data/db/todos?limit=1", {
     headers: { traceparent: `00-${traceId}-${parentSpanId}-01` },
@@ -83,7 +83,7 @@ test("a request is one line, with its duration and the trace that it continues",
   ]);
 });
 
-test("nothing secret is in any line: keys, values, headers, connection strings", async () => {
+test("no line contains keys, values, headers or connection strings", async () => {
   const secret = `secret-${crypto.randomUUID()}`;
   const path = "/v1/data/db/todos";
   await service.call(app, path, { method: "POST", json: { title: secret } });

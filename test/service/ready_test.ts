@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const ask = async () => (await service.call(undefined, "/ready")).status;
 
-test("/ready returns the last result: a repeated request costs the database nothing", async () => {
+test("a repeated request to /ready returns the last result without a query", async () => {
   await open();
   expect(await ask()).toBe(200);
   const count = () => proxy.count("service_migrations") + proxy.count("pg_policy");
@@ -37,7 +37,7 @@ test("/ready returns the last result: a repeated request costs the database noth
   expect(before).toBeGreaterThan(0);
 });
 
-test("/ready notices a change, and its end, within the interval of a check", async () => {
+test("/ready reports a change and its end within the check interval", async () => {
   await open(100);
   expect(await ask()).toBe(200);
   const rename = (from: string, to: string) =>
@@ -51,7 +51,7 @@ test("/ready notices a change, and its end, within the interval of a check", asy
   await eventually(async () => (await ask()) === 200);
 });
 
-test("/ready soon notices that the database is silent, whatever the last result was", async () => {
+test("/ready soon reports a silent database, regardless of the last result", async () => {
   await open();
   expect(await ask()).toBe(200);
 

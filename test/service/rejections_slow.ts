@@ -32,7 +32,7 @@ function toError(number: number): Sent {
   return makers[number % makers.length]?.() ?? send({});
 }
 
-test("100,000 different errors of a client are counted, and few rows without values are kept", async () => {
+test("100,000 different errors of a client are counted, and few rows without values are stored", async () => {
   let ahead = 0;
   const service = await openTestService({ service: { now: () => Date.now() + ahead } });
   const app = await service.makeApp(

@@ -59,7 +59,7 @@ async function untilCounted(requests: number): Promise<void> {
   );
 }
 
-test("rejected requests are counted by table and code, and stored with key and fields, never values", async () => {
+test("rejected requests are counted by table and code, and stored with key and fields but without values", async () => {
   const wrong = { title: "secret-title", currency: "secret-currency" };
   const first = await post(wrong);
   await post(wrong);
@@ -95,7 +95,7 @@ test("rejected requests are counted by table and code, and stored with key and f
   expect(stored?.text).not.toContain("secret");
 });
 
-test("a request with a revoked key counts for the key's app; an unknown key for no app", async () => {
+test("a request with a revoked key counts for the key's app, and a request with an unknown key for no app", async () => {
   await service.call(app, LIST);
   await revokeKey(testDeps(service.service), app.key.slice(3, 19));
   await eventually(async () => (await service.call(app, LIST)).status === 401);
@@ -119,7 +119,7 @@ const add = (rejected: readonly SentCount[], kept: readonly unknown[] = []) =>
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 
-test("an app has at most 200 counted tables and codes, however many processes add others; the sum stays exact", async () => {
+test("an app has max 200 counted tables and codes across all processes, and the sum stays exact", async () => {
   const made = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, place) => ({
       ...{ app: app.id, code: "validation_failed", requests: 1 },
@@ -137,7 +137,7 @@ test("an app has at most 200 counted tables and codes, however many processes ad
   expect(await read("select distinct app_id from rowhouse.rejections")).toHaveLength(1);
 });
 
-test("an app keeps 1,000 rejected requests; a key with many errors does not evict those of another code", async () => {
+test("an app stores max 1,000 rejected requests, and a key with many errors does not evict errors of another code", async () => {
   const kept = (code: string, count: number) =>
     Array.from({ length: count }, () => ({
       ...{ id: crypto.randomUUID(), app: app.id, at_ms: Date.now(), method: "POST" },
@@ -154,7 +154,7 @@ test("an app keeps 1,000 rejected requests; a key with many errors does not evic
   ]);
 });
 
-test("many different errors in a minute take little memory, and are all counted", () => {
+test("many different errors in a minute need little memory and are all counted", () => {
   const errors = countRuns(100_000);
   const rejections = makeRejections();
   const columns = Array.from({ length: 100 }, (_, place) => ({ name: `c${place}` }));
@@ -184,7 +184,7 @@ test("many different errors in a minute take little memory, and are all counted"
   expect(rejections.kinds.size).toBeLessThanOrEqual(1000);
 });
 
-test("rejected requests are kept for a week, their counts by minute for a day and by hour for 15 days", async () => {
+test("rejected requests are stored for a week, their counts by minute for a day and by hour for 15 days", async () => {
   const ages = (...hours: number[]) => `unnest(array[${hours}]) as hours`;
   await service.service.admin.message(`
     insert into rowhouse.stored_requests (id, at, method, route, status, ms)

@@ -80,7 +80,7 @@ test("requests of an app, their errors and durations are counted by minute and b
   expect(minutes.length).toBeGreaterThanOrEqual(2);
 });
 
-test("a lost response is requested again, and its minute is added once", async () => {
+test("a lost response leads to another request, and its minute is added once", async () => {
   await eventually(async () => (await read("select from rowhouse.processes")).length > 0);
   let lost = 0;
   let adding = 0;
@@ -103,7 +103,7 @@ test("a lost response is requested again, and its minute is added once", async (
   expect((await readSums())[0].requests).toBe(2);
 });
 
-test("minutes that cannot be added wait, and are added later one by one", async () => {
+test("minutes that cannot be added wait, and are added later separately", async () => {
   let rejected = 0;
   proxy.onMessage(({ statement = "" }) => {
     if (!statement.includes("add_statistics")) return undefined;
@@ -121,7 +121,7 @@ test("minutes that cannot be added wait, and are added later one by one", async 
   expect(await readSums()).toMatchObject([{ requests: 2 }, { requests: 2 }]);
 });
 
-test("failed and slow requests are stored by id, with the route and never the target", async () => {
+test("failed and slow requests are stored by id, with the route and without the target", async () => {
   const made = await service.call(app, LIST, { method: "POST", json: { title: "secret" } });
   const row = made.headers.get("location") ?? "";
   const id = row.slice(row.lastIndexOf("/") + 1);
@@ -150,7 +150,7 @@ test("failed and slow requests are stored by id, with the route and never the ta
   ).toEqual([]);
 });
 
-test("a process that stops adds its last minute and records its end; a new one is listed immediately", async () => {
+test("a stopping process adds its last minute and records its end, and a new process is listed immediately", async () => {
   const processes = shapeOfRun() === "split" ? 3 : 1;
   const count = async (where: string) =>
     (await read(`select from rowhouse.processes where ${where}`)).length;
@@ -163,7 +163,7 @@ test("a process that stops adds its last minute and records its end; a new one i
   expect(await count("ended_at is not null")).toBe(1);
 });
 
-test("minutes are deleted after a day, hours after 15 days, failed requests after a day", async () => {
+test("minutes are deleted after a day, hours after 15 days, and failed requests after a day", async () => {
   // The service's own first sweep would take rows at the same time, or hold them for a moment.
   const { processes } = service;
   await eventually(
@@ -197,7 +197,7 @@ test("minutes are deleted after a day, hours after 15 days, failed requests afte
   ).toHaveLength(1);
 });
 
-test("a gateway counts and stores its own rejections, and nothing that the service behind it counts", async () => {
+test("a gateway counts and stores only its own rejections", async () => {
   const split = await openTestService({
     shape: "split",
     upstreams: { data: "http://127.0.0.1:1" },

@@ -57,7 +57,7 @@ const withPlace = (url: string, cluster: string): string => {
   return made.href;
 };
 
-describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => {
+describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "rowhouse-backup-"));
     [first, second] = await Promise.all([startDebianCluster(), startDebianCluster()]);
@@ -155,7 +155,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     return { status: response.status, text: await response.text() };
   };
 
-  test("is not restored beyond the schema if code was planted, and none of it runs", async () => {
+  test("is restored only up to the schema if it contains planted code, which never runs", async () => {
     const planted = await openTestService({ ...onFirst, service: UNGUARDED });
     try {
       const app = await planted.makeApp(schema);
@@ -179,7 +179,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     }
   });
 
-  test("may serve: its isolation is intact", async () => {
+  test("can serve, because its isolation is intact", async () => {
     await copy.warm();
   });
 
@@ -191,7 +191,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     }
   });
 
-  test("shows no app another app's row", async () => {
+  test("returns no app another app's row", async () => {
     const mine = await ask(one, LIST);
     const { rows } = JSON.parse((await ask(other, LIST)).text) as { rows: { id: string }[] };
     const foreign = await ask(one, `${LIST}/${rows[0]?.id}`);
@@ -199,7 +199,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     expect(foreign.status).toBe(404);
   });
 
-  describe("isolates apps as the original did:", () => {
+  describe("isolates apps as before the backup:", () => {
     let alone: TestService;
     let aloneWorld: World;
     let served: Opened;
@@ -210,7 +210,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     }, 60_000);
     afterAll(async () => void (await Promise.all([alone?.close(), served?.close()])));
 
-    test.each([...endpoints])("%s responds as if there were no other app", (endpoint) => {
+    test.each([...endpoints])("%s gives the same response as without other apps", (endpoint) => {
       const { service, url } = served;
       const call: TestService["call"] = (app, path, options) =>
         callService({ url }, app, path, options);
@@ -219,7 +219,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     });
   });
 
-  test("has the journal and the catalog: the same schema changes nothing", async () => {
+  test("has the journal and the catalog, so a push of the same schema changes nothing", async () => {
     const same = await push(
       { admin: pushing, log: () => undefined },
       { app: one, definition: definitionOf(schema), options: { dryRun: true } },
@@ -242,7 +242,7 @@ describe.skipIf(!hasDebianPostgres)("a copy that was saved and restored", () => 
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
   });
 
-  test("without --create is reported by the doctor", async () => {
+  test("is reported by the doctor if it was restored without --create", async () => {
     const dump = join(folder, "plain.dump");
     runTool("pg_dump", ["--format=custom", `--file=${dump}`, original.database.adminUrl]);
     runTool("psql", ["-q", "-c", "create database plain_copy", second.url]);

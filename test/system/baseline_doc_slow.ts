@@ -79,7 +79,7 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
     return { code: shell.exitCode, said: `${shell.stdout}${shell.stderr}` };
   };
 
-  test("are served by this release after the steps of the page", async () => {
+  test("are served by this release after the documented steps", async () => {
     await withDatabase(cluster.url, (superuser) => superuser.message(CREATE_ADMINISTRATOR));
     const env = {
       CLUSTER_URL: cluster.url,

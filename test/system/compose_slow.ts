@@ -115,7 +115,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
       }
   });
 
-  test("the services start; a push, a row and a sign-in go through the gateway", async () => {
+  test("the services start, and a push, a row and a sign-in go through the gateway", async () => {
     await start("data");
     await start("identity");
     await start("gateway");
@@ -203,7 +203,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     "select * from pg_catalog.pg_authid",
     "alter system set fsync = off",
     "create database mine",
-  ])("the login that pushes cannot %s", (text) => {
+  ])("the pushing login cannot %s", (text) => {
     const url = placed("data")["ADMIN_DATABASE_URL"] ?? "";
     expect(() => runTool("psql", ["-c", text, url])).toThrow(/permission denied|must be superuser/);
   });

@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-describe("its commands, in their order,", () => {
+describe("the page's commands", () => {
   /** The id of a key that is in force; the page shows one that is made up. */
   let keyId = "";
 
@@ -65,7 +65,7 @@ describe("its commands, in their order,", () => {
     });
   }
 
-  test.each(commands)("%s", async (line) => {
+  test.each(commands)("run in order: %s", async (line) => {
     if (line.includes("transfer-table")) await shareTodos();
     const { code, out, err } = await run(line);
     const note = line.includes("roll-key") ? /^The old key works until \S+Z\n$/ : /^$/;
@@ -73,7 +73,7 @@ describe("its commands, in their order,", () => {
     keyId = /^rh_([a-z0-9]{16})\./.exec(out)?.[1] ?? keyId;
   });
 
-  test("are all commands on the page, with some of each kind", () => {
+  test("are all covered, with some of each kind", () => {
     const kinds = new Set(commands.map((line) => line.split(" ").slice(1, 3).join(" ")));
     for (const kind of ["migrate", "doctor", "admin roll-key", "admin revoke-key"])
       expect(kinds).toContain(kind);
@@ -84,7 +84,7 @@ describe("its commands, in their order,", () => {
   });
 });
 
-test("its logins of several processes get the rights of their roles", async () => {
+test("the page's logins of several processes get the rights of their roles", async () => {
   const [, section = ""] = page.split("## Several processes\n");
   const [, sql = ""] = /```sql\n([\s\S]*?)```/.exec(section) ?? [];
   const [, command = ""] = /```sh\n([\s\S]*?)```/.exec(section) ?? [];
@@ -120,11 +120,11 @@ function toSetting(word: string): [name: string, value: string] | undefined {
   return [name, Object.assign(real, { username, password }).href];
 }
 
-test("it contains deploy/superuser.sql", () => {
+test("the page contains deploy/superuser.sql", () => {
   expect(page).toContain(readFileSync(join(ROOT, "deploy/superuser.sql"), "utf8"));
 });
 
-test("its Docker Compose commands name existing services", () => {
+test("the page's Docker Compose commands name existing services", () => {
   const called = lines.filter((line) => line.startsWith("docker compose "));
   expect(called.length).toBeGreaterThan(4);
   const names = called.map((line) => /(?:up|exec|run --rm) ([a-z-]+)/.exec(line)?.[1] ?? line);
@@ -134,7 +134,7 @@ test("its Docker Compose commands name existing services", () => {
   expect(COMPOSE.text).toContain("/docker-entrypoint-initdb.d/init_logins.sh");
 });
 
-test("every word in capitals is a setting, or a variable in compose.yaml", () => {
+test("every term in capitals is a setting or a variable in compose.yaml", () => {
   const used = new Set(
     [...page.matchAll(/`([A-Z][A-Z_]{3,})(?:=[^`]*)?`/g)].map(([, name = ""]) => name),
   );
@@ -162,7 +162,7 @@ test("every word in capitals is a setting, or a variable in compose.yaml", () =>
   expect(used.size).toBeGreaterThan(15);
 });
 
-test("its numbers are those in the code", () => {
+test("the page's numbers match the code", () => {
   expect(page).toContain(`${DEFAULT_PER_MINUTE.toLocaleString("en-US")} requests per minute`);
   expect(page).toContain(`${FAILURES_PER_MINUTE} per minute`);
   for (const grace of Object.keys(GRACES)) expect(page).toContain(`\`${grace}\``);
@@ -171,7 +171,7 @@ test("its numbers are those in the code", () => {
 test.each([
   { name: "docs/operating.md", text: page, folder: "docs" },
   { name: "README.md", text: readme, folder: "." },
-])("$name points at files that there are", ({ text, folder }) => {
+])("$name links to existing files", ({ text, folder }) => {
   const targets = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = ""]) => target);
   expect(targets.length).toBeGreaterThan(1);
   expect(targets.filter((target) => !existsSync(join(ROOT, folder, target)))).toEqual([]);

@@ -210,7 +210,7 @@ describe("an app that installs the package", () => {
     isReadable: true,
   };
   test.each(keep(RUNTIMES))(
-    "with $installer reads and writes a served service under $runtime",
+    "with $installer reads and writes a service under $runtime",
     async (row) => {
       const { folder: project, settings } = projects.get(row.installer) ?? { folder: "" };
       if (row.runtime !== "bun") await compile(project, RESOLUTIONS[1] ?? {});
@@ -221,7 +221,7 @@ describe("an app that installs the package", () => {
   test.each([
     { template: [], line: 'db.started_notes.create({ title: "Milk" })' },
     { template: ["--template", "todo"], line: 'db.todos.create({ title: "Milk" })' },
-  ])("is started by init $template, and compiles as it is", async ({ template, line }) => {
+  ])("is created by init $template, and compiles without changes", async ({ template, line }) => {
     const project = join(folder, template.join(), "started");
     await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
     await runTool([...BUN_ADD, tarballs.rowhouse], project);
@@ -242,7 +242,7 @@ export const { title }: { title: string } = await ${line};
     expect(await runTool([join(BIN, "bun"), "x", "tsc"], project)).toBe("");
   });
 
-  test.skipIf(!HAS_NODE)("says in one line how to get Bun if there is none", async () => {
+  test.skipIf(!HAS_NODE)("prints one line about how to get Bun if Bun is missing", async () => {
     const project = projects.get("bun add")?.folder ?? "";
     const path = join(folder, "path");
     await mkdir(path, { recursive: true });
@@ -268,7 +268,7 @@ export const { title }: { title: string } = await ${line};
   });
 
   test.skipIf(!HAS_NODE)(
-    "is started by init where npm installs, and names npm's commands",
+    "is created by init on a system with npm, and names npm's commands",
     async () => {
       const project = projects.get("npm i")?.folder ?? "";
       const said = await runTool(["npx", "rowhouse", "init", "--no-install"], project);
@@ -279,7 +279,7 @@ export const { title }: { title: string } = await ${line};
   );
 
   test.skipIf(!HAS_TOOLS || !HAS_NODE)(
-    "with npm i pushes without Bun, and takes at most 40 MB",
+    "pushes without Bun after npm i, and needs max 40 MB",
     async () => {
       const project = join(folder, "push-only");
       await Bun.write(join(project, "package.json"), '{ "name": "shop" }');
@@ -340,7 +340,7 @@ export const { title }: { title: string } = await ${line};
     INSTALL_MS,
   );
 
-  test("without init, dev reports it in one line", async () => {
+  test("gets a one-line message from dev before init", async () => {
     const project = projects.get("bun add")?.folder ?? "";
     const dev = runTool([join(BIN, "bun"), "x", "rowhouse", "dev", "--port", "0"], project);
     const { message } = await dev.then(
@@ -365,7 +365,7 @@ export const { title }: { title: string } = await ${line};
 });
 
 describe("the package", () => {
-  test("contains its sources, the built files, the example, and nothing else", async () => {
+  test("contains only its sources, the built files and the example", async () => {
     const files = (await runTool(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
     const own = (await listOwnFiles()).filter((file) =>
       /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
@@ -389,14 +389,14 @@ describe("the package", () => {
       expect(files).toContain(`package/dist/${file}`);
   });
 
-  test.each(PACKAGES)("%s may be published: public, with provenance", async (name) => {
+  test.each(PACKAGES)("%s can be published publicly, with provenance", async (name) => {
     const manifest = await readManifest(name);
     expect(manifest).not.toHaveProperty("private");
     expect(manifest.publishConfig).toEqual({ access: "public", provenance: true });
     expect(await Bun.file(join(ROOT, "CHANGELOG.md")).text()).toContain(`${manifest.version}`);
   });
 
-  test("rowhouse-client has modules and types only, and at most 100 KB", async () => {
+  test("rowhouse-client has only modules and types, and max 100 KB", async () => {
     const listed = await runTool(["tar", "-tvzf", tarballs["rowhouse-client"]], folder);
     const files = listed
       .trim()

@@ -82,7 +82,7 @@ async function expectContained(): Promise<void> {
   expect(await isOwner()).toBe(false);
 }
 
-describe("planted code runs in no session with other rights:", () => {
+describe("planted code runs in no session with other rights", () => {
   test("when a command ends an app's use of a table", async () => {
     const { slug } = await makeUser();
     await withDatabase(service.database.rowsUrl, async (rows) => {
@@ -110,7 +110,7 @@ describe("planted code runs in no session with other rights:", () => {
     await expectContained();
   });
 
-  test("when the Console shows and ends an app's use of a table, and deletes an app", async () => {
+  test("when the Console displays and ends an app's use of a table, and deletes an app", async () => {
     const jar = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
     const app = await makeUser();
     const path = `/console/apps/${app.slug}/tables/todos/end`;
@@ -130,11 +130,11 @@ test.each([
   { shape: "logins", reads: false },
   { shape: "split", reads: false },
 ] as const)(
-  "a function that a thief swaps reads people in the shape $shape: $reads",
+  "a function replaced by an attacker reads people in the shape $shape: $reads",
   async ({ shape, reads }) => expect(await swapReadsPeople(shape)).toBe(reads),
 );
 
-test("commands that touch apps' rows stop while there are issues, and list them", async () => {
+test("commands that use apps' rows stop while issues exist, and list them", async () => {
   const project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
   const env = {
     ADMIN_DATABASE_URL: service.database.adminUrl,

@@ -58,7 +58,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([201]));
   });
 
-  test("nothing needs session state", async () => {
+  test("no statement needs session state", async () => {
     await tour();
     const texts = proxy.texts();
     expect(texts.length).toBeGreaterThan(5);
@@ -66,11 +66,11 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
   });
 
   test.each(["set statement_timeout = 1", "listen x", "select pg_advisory_lock(1)", "begin"])(
-    "that check would find %p",
+    "the session-state check detects %p",
     (text) => expect(SESSION_WORDS.some((word) => word.test(text))).toBe(true),
   );
 
-  test("during a PAUSE requests are rejected in time; after it they are served", async () => {
+  test("requests are rejected in time during a PAUSE, and served after it", async () => {
     await pooler.command("PAUSE");
     const startedAt = performance.now();
     const responses = await Promise.all(Array.from({ length: 8 }, () => list()));
@@ -81,7 +81,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   }, 20_000);
 
-  test("while PgBouncer is dead requests fail immediately; they work again afterwards", async () => {
+  test("requests fail immediately while PgBouncer is stopped, and work again afterwards", async () => {
     await pooler.kill();
     const startedAt = performance.now();
     const { status, headers } = await list();
@@ -92,7 +92,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   });
 
-  test("killed under load, it loses no acknowledged row and keeps no rejected one", async () => {
+  test("a kill under load loses no acknowledged row and stores no rejected row", async () => {
     const titles = new Map<string, number>();
     let isRunning = true;
     const callers = Array.from({ length: 8 }, async () => {
@@ -123,7 +123,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await heals();
   });
 
-  test("gets are pipelined through it, and right while its connections to PostgreSQL are killed", async () => {
+  test("gets are pipelined and return correct rows while connections to PostgreSQL are killed", async () => {
     const titles = Array.from({ length: 20 }, () => crypto.randomUUID());
     // What waited for the pooler a moment ago is not pipelined for some seconds, so another app asks.
     const own = await service.makeApp(schema);
@@ -172,11 +172,11 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     { name: "a wrong password", part: { password: "wrong" }, says: "rejects the password of" },
     { name: "an unknown role", part: { username: "nobody" }, says: 'the role "nobody"' },
     {
-      name: "no such database",
+      name: "a missing database",
       part: { pathname: "/none" },
       says: 'Database "none" does not exist',
     },
-  ])("$name is reported as by PostgreSQL itself, not as an outage", async ({ part, says }) => {
+  ])("$name is reported with PostgreSQL's error, not as an outage", async ({ part, says }) => {
     const { href: DATABASE_URL } = Object.assign<URL, object>(
       new URL(pooler.toUrl(service.database.adminUrl)),
       part,
@@ -215,7 +215,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         expected: "ok   pooler: found; compatible with DATABASE_PREPARE=off\n",
       },
       {
-        name: "pushes that go through it",
+        name: "pushes through PgBouncer",
         prepare: "off",
         admin: (url: string) => pooler.toUrl(url),
         expected: `warn admin pooler: ${ADMIN}\n     make ADMIN_DATABASE_URL connect directly to PostgreSQL\n`,
@@ -244,7 +244,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     });
   });
 
-  test("while PgBouncer is full of other clients, requests get 503", async () => {
+  test("requests get 503 while PgBouncer is full of other clients", async () => {
     proxy.refuse();
     const holders = await Promise.all(
       Array.from({ length: CLIENTS }, () => holdSlot(pooler.toUrl(service.database.adminUrl))),

@@ -204,7 +204,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     await cluster?.stop();
   });
 
-  test("has seen every route, and nothing that needs session state", async () => {
+  test("has run every route without session state", async () => {
     const responses = await tour();
     expect(responses.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
     const asked = service.log
@@ -238,7 +238,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     { text: "prepare mine as select 1", tells: "statement mine" },
     { text: "create temporary table mine (id int)", tells: "table mine", asAdmin: true },
     { text: "begin", tells: "idle in transaction" },
-  ])("the check would have found $text", async ({ text, tells, asAdmin = false }) => {
+  ])("the check detects $text", async ({ text, tells, asAdmin = false }) => {
     seen = (await readStatements()).length;
     expect(await findSessionUse()).toEqual([]);
     await sharers[asAdmin ? 2 : 0]?.message(text);
@@ -255,7 +255,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   });
 
   test.each(["set statement_timeout = 1", "listen x", "begin", "select pg_advisory_lock(1)"])(
-    "the check finds %p by the statement",
+    "the check detects %p in the statement",
     (text) => expect(needsSession(text)).toBe(true),
   );
 });
