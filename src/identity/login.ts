@@ -63,7 +63,7 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
   return respondWithSignInForm(deps, context, {
     ...target,
     isConflict: session.isConflict,
-    notice: NOTICES.get(new URLSearchParams(context.query).get("signed-out")),
+    done: NOTICES.get(new URLSearchParams(context.query).get("signed-out")),
   });
 }
 

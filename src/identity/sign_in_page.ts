@@ -42,15 +42,15 @@ export type SignInTarget = {
 export function respondWithSignInForm(
   deps: PageDeps,
   { request }: RequestContext,
-  target: SignInTarget & { isConflict: boolean; notice?: string | undefined },
+  target: SignInTarget & { isConflict: boolean; done?: string | undefined },
 ): Response {
-  const { email, notice } = target;
+  const { email, done } = target;
   return respondWithForm(deps, target, {
     request,
     cookies: target.isConflict ? clearPages(deps.identity) : [],
     status: 200,
     ...(email === undefined ? {} : { email }),
-    ...(notice === undefined ? {} : { notice }),
+    ...(done === undefined ? {} : { done }),
   });
 }
 
@@ -135,7 +135,7 @@ type FormState = Failure & {
   cookies?: readonly string[];
   email?: string;
   /** Result of the previous action, such as a sign-out. */
-  notice?: string;
+  done?: string;
 };
 
 function respondWithForm(deps: PageDeps, target: SignInTarget, state: FormState): Response {
@@ -148,7 +148,7 @@ function respondWithForm(deps: PageDeps, target: SignInTarget, state: FormState)
   const body = html`
 <h1>Sign in</h1>
 ${renderLead(target)}
-${state.notice !== undefined && renderNotice("info", state.notice)}
+${state.done !== undefined && renderNotice("info", state.done)}
 ${notice !== undefined && renderNotice("error", notice)}
 ${renderProviders(deps.providers, action)}
 ${renderForm({

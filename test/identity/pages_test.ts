@@ -287,9 +287,11 @@ describe("/login", () => {
     const token = readToken((await visit(service, here, "/login")).text);
     const out = await visit(service, here, "/sign-out", { fields: { form_token: token } });
     expect([out.status, out.headers.get("location")]).toEqual([303, "/login?signed-out=here"]);
-    expect((await visit(service, here, "/login?signed-out=here")).text).toContain(
+    const signedOut = (await visit(service, here, "/login?signed-out=here")).text;
+    expect(signedOut.match(/notice-\w+|You are signed out\./g)).toEqual([
+      "notice-info",
       "You are signed out.",
-    );
+    ]);
     expect([here.has(SESSION_COOKIE), here.has(IDENTITY_COOKIE)]).toEqual([false, false]);
     expect((await whoAmI(there)).status).toBe(200);
     const third = await signInAs(service, person);
