@@ -62,7 +62,7 @@ const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptio
 const rolesOf = (of: Person) =>
   write("select role from rowhouse.grants where user_id = $1::text::uuid", [of.id]);
 
-test("the audit entry of an administrator with a recent sign-in has the administrator's id", async () => {
+test("a grant by an administrator with a recent sign-in is audited with the administrator's id", async () => {
   await grant(cookiesOf(jar));
   expect(await rolesOf(person)).toEqual([{ role: "editor" }]);
   await grant(cookiesOf(jar), { role: "reader" });
@@ -141,7 +141,7 @@ describe("a grant is rejected and changes nothing:", () => {
       },
     },
     {
-      name: "a person who was disabled",
+      name: "a disabled person",
       make: async () => {
         await setDisabled(service.service, admin.email, true);
         return cookiesOf(jar);

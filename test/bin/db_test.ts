@@ -109,7 +109,7 @@ test.each([
     tsconfig: '{ "include": ["src", ".rowhouse/*.d.ts"] }',
     remark: false,
   },
-])("push remarks on a tsconfig.json with $name: $remark", async ({ tsconfig, remark }) => {
+])("push warns about a tsconfig.json with $name: $remark", async ({ tsconfig, remark }) => {
   project.write("tsconfig.json", tsconfig);
   project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
   const { code, err } = await db("push");
@@ -193,7 +193,7 @@ describe("a broken schema is reported with file and line, and changes nothing, i
     await eventually(() => !evaluates());
   }, 30_000);
 
-  test("200 errors are reported together, each with table and column", async () => {
+  test("has 200 errors, which are reported together with table and column", async () => {
     const columns = Array.from({ length: 200 }, (_, index) => `"c-${index}": t.string()`).join(
       ", ",
     );

@@ -123,7 +123,7 @@ test("SIGHUP replaces every worker under load and loses no request", async () =>
   expect(await serving.kill("SIGTERM")).toBe(0);
 });
 
-test("a killed supervisor takes its workers with it", async () => {
+test("killing the supervisor ends its workers", async () => {
   const serving = await startServing();
   const workers = await childrenOf(serving.pid);
   await serving.kill("SIGKILL");

@@ -200,7 +200,7 @@ describe.each([
   });
 
   describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
-    test("the search has no accessibility issue and nothing to scroll sideways", async () => {
+    test("the search has no accessibility issue and no horizontal scroll", async () => {
       await openTodos(
         async (page) => {
           await addFilter(page, "status", "is", "done");

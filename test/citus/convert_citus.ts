@@ -136,7 +136,7 @@ const FAILURES = [
   },
 ];
 
-test.each(FAILURES)("$name leaves the database as it was", async ({ act, says }) => {
+test.each(FAILURES)("$name leaves the database unchanged", async ({ act, says }) => {
   const before = await Promise.all(apps.map(readAll));
   await onWorkers(`create function public.lose() returns trigger language plpgsql
     set citus.enable_manual_changes_to_shards = on as $$ begin
@@ -258,7 +258,7 @@ test("the coordinator has no row, every node has its settings, and the audit log
 
 type Exchange = { method?: string; json?: unknown; status: number; has?: unknown };
 
-test("every endpoint, every rule and a push work as before", async () => {
+test("every endpoint, every rule and a push work after the conversion", async () => {
   const [app, other] = apps as [TestApp, TestApp];
   const call = async (of: TestApp, path: string, { status, has, ...sent }: Exchange) => {
     const { status: found, json } = await service.call(of, `/v1/data/db/${path}`, sent);

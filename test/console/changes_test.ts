@@ -66,7 +66,7 @@ test("a span names the codes that rose, by table, field and key, and the push th
   );
 });
 
-test("marks show pushes, keys, limits and roles: for all apps on Home, for one app on its page", async () => {
+test("marks represent pushes, keys, limits and roles, of all apps on Home and of one app on its page", async () => {
   const deps = testDeps(service.service);
   const own = await service.makeApp(defineSchema({ notes: { title: t.string() } }));
   await rollKey(deps, keyOf(own), "1h");

@@ -198,7 +198,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     sent: 403,
   },
   {
-    name: "an administrator who was disabled",
+    name: "a disabled administrator",
     make: async () => {
       const own = await administrator();
       const jar = await signInAs(service, own);

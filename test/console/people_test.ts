@@ -276,7 +276,7 @@ test("the last super_admin cannot be removed, and the page states the reason", a
   expect(await shownBy(chief)).toMatchObject({ consoleRole: "super_admin", disabledAt: null });
 });
 
-test("two super_admins who remove each other leave one", async () => {
+test("one super_admin remains when two super_admins remove each other", async () => {
   const other = await makePerson(service, { consoleRole: "super_admin" });
   const otherJar = await signInAs(service, other);
   const sent = await Promise.all([

@@ -340,7 +340,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   });
 });
 
-test("a stream takes no parameters", async () => {
+test("a stream rejects parameters", async () => {
   const response = await service.call(app, `${CHANGES}?limit=1`, {
     headers: { accept: "text/event-stream" },
   });

@@ -79,7 +79,7 @@ describe.each([
   },
   { name: "compressible json", value: `null, null, to_jsonb(array_fill(1, array[100000]))` },
   { name: "several columns", value: `repeat('a', 40000), repeat('b', 40000), null` },
-])("a row of $name that an operator made too large", ({ value }) => {
+])("a row of $name that an operator enlarged beyond the limit", ({ value }) => {
   beforeAll(async () => {
     app = await service.makeApp(SCHEMA);
     await service.service.admin.message(`

@@ -10,7 +10,7 @@ const pattern = new RegExp(
   ),
 );
 
-test("the pattern of a timestamp matches what its reader accepts", () => {
+test("the pattern of a timestamp matches the values that its reader accepts", () => {
   const days = Array.from({ length: 12 * 33 }, (_, place) => {
     const [month, day] = [Math.floor(place / 33) + 1, place % 33];
     return `${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`;

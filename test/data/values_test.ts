@@ -394,7 +394,7 @@ describe("a rejected value", () => {
     ]);
   });
 
-  test("a required column cannot be cleared, an optional one can", async () => {
+  test("a required column cannot be cleared, and an optional column can", async () => {
     const made = await create("strict", '{"title":"a","count":1,"note":"n"}');
     expect(made.json["rank"] as unknown).toBe(7);
     const path = `/v1/data/db/strict/${made.json["id"]}`;
@@ -476,7 +476,7 @@ describe("a long value does not fail in", () => {
     expect(made.json).toMatchObject(body);
   });
 
-  test("a unique constraint rejects equal long values and accepts all other values", async () => {
+  test("a unique constraint, which rejects only equal values", async () => {
     const value = noise(9000);
     const statuses: number[] = [];
     for (const unique of [
@@ -498,8 +498,8 @@ describe("a long value does not fail in", () => {
   });
 });
 
-describe("laws", () => {
-  test("an accepted JSON value is returned unchanged", async () => {
+describe("a round trip", () => {
+  test("returns an accepted JSON value unchanged", async () => {
     const texts = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.string({ unit: "grapheme" }),
@@ -531,7 +531,7 @@ describe("laws", () => {
     );
   });
 
-  test("an accepted number, text or decimal is returned unchanged", async () => {
+  test("returns an accepted number, text or decimal unchanged", async () => {
     const values = fc.record({
       number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => one + 0),
       string: fc.string({ unit: "binary" }),

@@ -31,7 +31,7 @@ describe("a builder returns plain data:", () => {
   ])("$name", ({ column, want }) => expect(column.column).toStrictEqual({ ...PLAIN, ...want }));
 });
 
-test("a modifier returns a new frozen column and leaves the old one unchanged", () => {
+test("a modifier returns a new frozen column and leaves the original column unchanged", () => {
   const plain = t.string();
   const required = plain.required();
   expect(required).not.toBe(plain);

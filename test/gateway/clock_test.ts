@@ -37,8 +37,8 @@ const statusOfPerson = async () =>
 
 describe("a clock change", () => {
   test.each([
-    { name: "an hour ahead", shifts: [HOUR_MS] },
-    { name: "an hour back", shifts: [-HOUR_MS] },
+    { name: "of an hour ahead", shifts: [HOUR_MS] },
+    { name: "of an hour back", shifts: [-HOUR_MS] },
     { name: "ahead, back and to the correct time", shifts: [HOUR_MS, -HOUR_MS, 0] },
   ])("$name keeps live keys and sessions valid, and expired ones invalid", async ({ shifts }) => {
     for (const shift of [0, ...shifts]) {

@@ -198,7 +198,7 @@ describe("a role does not start", () => {
     expect(err).not.toContain(SHORT);
   });
 
-  test("the role all needs none of these settings, and an empty value counts as unset", () => {
+  test("but the role all needs none of these settings, and an empty value counts as unset", () => {
     const read = readConfig({ INTERNAL_HMAC_SECRET: "", UPSTREAM_DATA_URL: "" });
     expect("config" in read ? read.config.ROLE : read.issues).toBe("all");
   });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("POST /forgot takes the same time for known and unknown addresses", async () => {
+test("POST /forgot responds in the same time for known and unknown addresses", async () => {
   const person = await makePerson(service);
   const disabled = await makePerson(service);
   await setDisabled(testDeps(service.service), disabled.email, true);

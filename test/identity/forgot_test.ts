@@ -224,7 +224,7 @@ test("a form without its token, or from another site, requests nothing", async (
   expect([empty.status, empty.text.includes("Enter your email address.")]).toEqual([422, true]);
 });
 
-test("the page without mail names the administrator and has no form", async () => {
+test("the page names the administrator and has no form if mail is not set up", async () => {
   const silent = await openTestService();
   const page = await visit(silent, new Map(), "/forgot");
   expect([page.status, page.text.includes("Ask your administrator")]).toEqual([200, true]);

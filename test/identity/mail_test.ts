@@ -218,7 +218,7 @@ test("a changed address is reported to both addresses, unless the invitation is 
   ]);
 });
 
-test("a temporary SMTP error is retried, a permanent one is not", async () => {
+test("a temporary SMTP error is retried, and a permanent error is not", async () => {
   const [later, never] = [newAddress(), newAddress()];
   const invite = (email: string) =>
     createUser(deps(), { email, displayName: undefined, consoleRole: undefined });

@@ -178,7 +178,7 @@ describe("a provider that is trusted for a domain", () => {
     expect(me.status).toBe(403);
   });
 
-  test("does not take over an address in use", async () => {
+  test("does not link an address in use", async () => {
     const person = await makePerson(service);
     other.accounts.set("new-2", { email: person.email, email_verified: true });
     const jar: Jar = new Map();

@@ -604,21 +604,24 @@ describe("every page", () => {
   test.each([
     { name: "stylesheet", ending: "css", type: "text/css; charset=utf-8" },
     { name: "script", ending: "js", type: "text/javascript; charset=utf-8" },
-  ])("has a $name with its digest in the address, small and cached forever", async (asset) => {
-    const page = await visit(service, new Map(), "/login");
-    const address = new RegExp(`="(/assets/\\w+\\.[0-9a-f]{16}\\.${asset.ending})"`);
-    const url = service.url + (address.exec(page.text)?.[1] ?? "");
-    const response = await fetch(url, { headers: { "accept-encoding": "identity" } });
-    expect([response.status, response.headers.get("content-type")]).toEqual([200, asset.type]);
-    expect(response.headers.get("cache-control")).toContain("immutable");
-    expect(response.headers.get("vary")).toBe("accept-encoding");
-    const text = await response.text();
-    for (const encoding of ["gzip", "zstd"]) {
-      const encoded = await fetch(url, { headers: { "accept-encoding": encoding } });
-      expect(encoded.headers.get("content-encoding")).toBe(encoding);
-      expect(await encoded.text()).toBe(text);
-    }
-  });
+  ])(
+    "references a small $name with its digest in the address, which is cached forever",
+    async (asset) => {
+      const page = await visit(service, new Map(), "/login");
+      const address = new RegExp(`="(/assets/\\w+\\.[0-9a-f]{16}\\.${asset.ending})"`);
+      const url = service.url + (address.exec(page.text)?.[1] ?? "");
+      const response = await fetch(url, { headers: { "accept-encoding": "identity" } });
+      expect([response.status, response.headers.get("content-type")]).toEqual([200, asset.type]);
+      expect(response.headers.get("cache-control")).toContain("immutable");
+      expect(response.headers.get("vary")).toBe("accept-encoding");
+      const text = await response.text();
+      for (const encoding of ["gzip", "zstd"]) {
+        const encoded = await fetch(url, { headers: { "accept-encoding": encoding } });
+        expect(encoded.headers.get("content-encoding")).toBe(encoding);
+        expect(await encoded.text()).toBe(text);
+      }
+    },
+  );
 });
 
 test("the audit log has the actions of people without their input", async () => {

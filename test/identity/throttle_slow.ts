@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("a sign-in attempt takes the same time for known and unknown addresses", async () => {
+test("a sign-in attempt has the same duration for known and unknown addresses", async () => {
   const person = await makePerson(service);
   await signInAs(service, person); // replaces the cheap hash of the tests
   // In turns, and the fastest of each: other work on the machine only adds time.

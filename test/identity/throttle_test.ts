@@ -81,7 +81,7 @@ describe("sign-in attempts", () => {
     expect(audited.map(({ details }) => details)).toEqual([{ attempts: 3 }]);
   });
 
-  test("of one client block no other client, and attempts of many clients do", async () => {
+  test("of one client do not block others, and attempts of many clients do", async () => {
     const person = await makePerson(service);
     for (let count = 0; count <= SIGN_IN_LIMITS.pair; count++) await tryWrong(person.email);
     expect((await tryWrong(person.email)).status).toBe(429);

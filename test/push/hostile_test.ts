@@ -351,7 +351,7 @@ test("an app has a limited number of references to one table, because they slow 
   });
 });
 
-test("a table of another app accepts fewer references of an app, and max a hundred from all other apps", async () => {
+test("a table accepts fewer references from another app, and max a hundred from all other apps", async () => {
   const shared = freshName();
   const target = { name: t.string() };
   await service.makeApp(defineSchema({ [shared]: target }));

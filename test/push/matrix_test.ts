@@ -318,7 +318,7 @@ const OWNER_ALONE: Case[] = [
     says: "differs only in case",
   },
   {
-    name: "more columns than the limit with existing ones",
+    name: "more columns than the limit, including existing columns",
     changes: { note: undefined, ...manyColumns(192) },
     lists: { indexes: [], uniques: [] },
     blames: [""],

@@ -69,8 +69,8 @@ describe("find()", () => {
     { name: "a row by a column that an index serves", where: { badge: LAST?.badge }, calls: 1 },
     { name: "no row by a column that an index serves", where: { badge: NO_BADGE }, calls: 1 },
     { name: "a row by a text at the start", where: { email: PEOPLE[5]?.email }, calls: 1 },
-    { name: "a row by a text further on", where: { email: PEOPLE[95]?.email }, calls: 11 },
-    { name: "a row by a number further on", where: { level: 95 }, calls: 11 },
+    { name: "a row by a text on a later page", where: { email: PEOPLE[95]?.email }, calls: 11 },
+    { name: "a row by a number on a later page", where: { level: 95 }, calls: 11 },
   ])("finds $name", async ({ where, calls }) => {
     const row = PEOPLE.find((person) =>
       Object.entries(where).every(([name, value]) => Reflect.get(person, name) === value),

@@ -191,7 +191,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     }
   });
 
-  test("returns no app another app's row", async () => {
+  test("never returns another app's row", async () => {
     const mine = await ask(one, LIST);
     const { rows } = JSON.parse((await ask(other, LIST)).text) as { rows: { id: string }[] };
     const foreign = await ask(one, `${LIST}/${rows[0]?.id}`);
