@@ -34,7 +34,7 @@ export const OWNING_LOGINS: Page = {
         },
       "read the ids and slugs of apps, the definitions of all tables, and the SQL of all migrations.":
         (world) => world.allows("push", [...DEFINITIONS, "select id, slug from rowhouse.apps"]),
-      "create, change and drop apps' tables and functions, and so record the key proofs in their calls.":
+      "create, change and drop apps' tables and functions. A changed function can record the key proofs in its calls.":
         () =>
           inSpareDatabase(async (spare, app) => {
             const name = functionOf(SCHEMA, "todos", "list");

@@ -81,7 +81,7 @@ export const PASSKEY: Page = {
         await visit(service, owner.jar, PASSKEYS, { fields });
         expect(await tryPasskeys(service, owner, [{}])).toEqual([422]);
       },
-      "sign in from a copy without detection, if it counts its uses.": async ({ service }) => {
+      "sign in undetected from a copy, if the device counts its uses.": async ({ service }) => {
         const holder = await makeHolder(service);
         expect(await tryPasskeys(service, holder, [{ count: 2 }, { count: 2 }])).toEqual([
           303, 422,

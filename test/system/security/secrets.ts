@@ -119,7 +119,7 @@ export const SECRETS: Page = {
             ]);
           }
         },
-      "try ten passwords in 15 minutes with each invented device, for a person whose id it knows, past the limits for unknown devices.":
+      "invent devices for a person whose id it knows, and try ten passwords in 15 minutes with each device. The limits for unknown devices do not apply.":
         async (world) => {
           const { email, id } = world.victim;
           await lockOut(world, email);
