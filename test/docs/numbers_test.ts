@@ -24,7 +24,7 @@ const SAYS: Readonly<Record<string, readonly string[]>> = {
     `| rows in a response | ${MAX_ROWS} |`,
     `| request body | ${MAX_BODY / 1024} KB |`,
     `| rows created by one request | ${MAX_BATCH}, in a body of ${MAX_BODY / 1024} KB |`,
-    `several updates of ${MAX_BODY / 1024} KB can fill | ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
+    `several updates of up to ${MAX_BODY / 1024} KB can reach this limit) | ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
     `A list of 1 to ${show(MAX_BATCH)} objects`,
     `a list of 1 to ${show(MAX_BATCH)} objects)`,
     `| execution time | ${EXECUTION_LIMIT_MS / 1000} s |`,
