@@ -24,7 +24,7 @@ export const CONSOLE: Page = {
             LASTING.map((call) => callOf(world, jar, call)),
           );
         },
-      "create, roll and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps. It needs both cookies of an administrator who signed in within the last ten minutes.":
+      "create, rotate and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps. It needs both cookies of an administrator who signed in within the last ten minutes.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           // Of its tables none is another app's, too.

@@ -208,7 +208,7 @@ export const SERVING_LOGINS: Page = {
           ],
         ).toContain("theirs");
       },
-      "read, create, roll or revoke a key.": (world) => world.rejects("all", KEYS),
+      "read, create, rotate or revoke a key.": (world) => world.rejects("all", KEYS),
       "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "all"),
       "lower a count of sign-in attempts.": (world) => lowersNoCount(world),
       "accept another person's invitation, even with the Console's login.": (world) =>
