@@ -69,14 +69,14 @@ const ANYWHERE: readonly Row[] = [
   ["account settings", "own account"],
   [
     "repository, module, layer, entry point",
-    "house, room, rooms, floor, floors, door, doors",
-    /\bMath\.floor\b|\bfloor\(|\b(?:next )?floor\b|["(;\n ]House\b/g,
+    "house, room, rooms, floors, door, doors",
+    /["(;\n ]House\b/g,
   ],
   [
-    "end-to-end, chaos, property",
-    "walk, walks, storm, storms, law, laws",
-    // The walk along an index, and the names of suites.
-    /\b(?:a|the|an earlier|SINGLE|of the)? ?walks?\b|\btest[:/]storm\b|"Walk"/gi,
+    "chaos, property",
+    "storm, storms, law, laws",
+    // The name of a suite.
+    /\btest[:/]storm\b/gi,
   ],
   ["spelled, normalize, canceled", "spelt, normalise, normalised, cancelled"],
 ];
