@@ -78,7 +78,7 @@ export const consoleRoleAction = makePersonAction({
   },
 });
 
-/** @throws {Problem} invalid_request — the form was written by hand */
+/** @throws {Problem} invalid_request — the form was not sent by its page */
 export function readConsoleRole(text = "none") {
   const role = CONSOLE_ROLES.find((role) => role === text);
   if (role === undefined && text !== "none")

@@ -50,7 +50,7 @@ function renderSummary({ checksum, appliedAt, key }: PushView, now: number): Htm
 
 const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;
 const LABELS = { added: "new", removed: "no longer declared", changed: "changed" } as const;
-/** Of one push: the statements below are complete. */
+/** Max tables of one push on the page. The list of statements below is complete. */
 const MAX_TABLES = 50;
 
 function renderChanges({ definition, before }: PushView): Part {
@@ -63,7 +63,7 @@ function renderChanges({ definition, before }: PushView): Part {
   ];
 }
 
-/** A first push has none before. */
+/** The first push has no previous definition. */
 function toDefinition(text: string | null): Definition | undefined {
   return text === null ? undefined : (JSON.parse(text) as Definition);
 }

@@ -44,7 +44,7 @@ export async function callRows(visit: Visit, call: RowsCall): Promise<RowsRespon
 /** The data endpoints' response, whose body is not read yet. @throws {Problem} as {@linkcode callRows} */
 export async function callRowsEndpoint(visit: Visit, call: RowsCall): Promise<Response> {
   const first = await send(visit, call);
-  // A key that ended early, for example because the app was disabled and enabled again.
+  // Retry: the key ended early, for example because the app was disabled and enabled again.
   const response = first.status === 401 ? await send(visit, call) : first;
   if (!response.ok) throw toProblem(response, await response.text());
   return response;
@@ -96,7 +96,7 @@ function isDetail(detail: unknown): detail is Detail {
   );
 }
 
-/** The rejection by an endpoint, for the form that asked. @throws the error if it is another, or rejects the visitor */
+/** The endpoint's rejection, for the form to display. @throws any other error, and a rejection of the visitor */
 export function toRejection(error: unknown): Problem {
   const isOfVisitor = error instanceof ConsoleRejected || error instanceof SignInTooOld;
   if (!(error instanceof Problem) || isOfVisitor) throw error;

@@ -123,7 +123,7 @@ export type RowForm = {
   button: string;
   cancel: string;
   deletion?: string;
-  /** The form of a new row with the values of this one. */
+  /** The form of a new row with the values of this row. */
   duplicate?: string;
 };
 

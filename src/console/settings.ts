@@ -93,7 +93,7 @@ function renderLife(slug: string, isDisabled: boolean): Html {
 
 const MAX_CHARS = 6000;
 
-/** The fields for an app's origins and redirects, with what was sent or is stored. */
+/** The fields for an app's origins and redirects, with the sent or stored values. */
 export function renderTargetFields(
   { deps, fields }: Visit,
   stored: TypedTargets = { origins: [], redirects: [] },

@@ -8,8 +8,8 @@ import type { DataDeps } from "./deps.ts";
 export const NO_SUCH_FUNCTION = "42883";
 
 /**
- * The database rejects a key that has just ended; the gateway rejects it from then on. A process whose release differs
- * from that of the functions reports it; callers can retry after the deployment.
+ * The database rejects a key that has just ended; the gateway rejects it from then on. If the functions belong to another
+ * release than the process, the error states this, and callers can retry after the deployment.
  */
 export function toCallError(
   error: unknown,

@@ -3,8 +3,8 @@
  * changed, and reads the changes of each of these tables once for all subscribers. Without subscribers it does
  * nothing.
  *
- * No change is missed. A subscriber joins its table before its first read, so what is read for the table later reaches
- * the subscriber. An event is the state of a row, not a step, so duplicates are harmless.
+ * No change is missed. A subscriber joins its table before its first read, so every later read of the table
+ * reaches the subscriber. An event is the state of a row, not a step, so duplicates are harmless.
  *
  * @see ../db/migrations/live.sql
  * @module

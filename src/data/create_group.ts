@@ -8,7 +8,7 @@ type CreateCall = Extract<EndpointCall, { endpoint: "create" }>;
 /** The statement for a table's groups, and the bytes of all defaults of a row. */
 type CreateStatement = { texts: { create_group: string }; defaultBytes: number };
 
-/** How a create is grouped; `undefined` if the calls of this service are not. */
+/** How creates are grouped; `undefined` if this service does not group creates. */
 export function toGrouping(
   { catalog, groupsCreates }: DataDeps,
   { principal: { appId, proof } }: KeyRequestContext,
@@ -41,7 +41,7 @@ export function toGrouping(
 const LINE_END = 10;
 const ID_LENGTH = 36;
 
-/** The result of each row; `undefined` if a line is not of its row. */
+/** The result of each row; `undefined` if a line does not belong to its row. */
 function readLines(
   response: Uint8Array<ArrayBuffer>,
   { app, rows }: { app: string; rows: readonly GroupRow[] },

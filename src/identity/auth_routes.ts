@@ -124,11 +124,11 @@ function readSlug(query: string): string | undefined {
   return slug;
 }
 
-/** Below every id. */
+/** An id below every user's id. */
 const NO_ID = "00000000-0000-0000-0000-000000000000";
 const PEOPLE_PARAMETERS = ["app", "after", "limit"];
 
-/** The page of people that is asked for. @throws {Problem} invalid_request — a parameter is missing, wrong, unknown or repeated */
+/** The requested page of people. @throws {Problem} invalid_request — a parameter is missing, wrong, unknown or repeated */
 function readPeoplePage(query: string): PeoplePage {
   const slug = readSlug(query);
   const parameters = new URLSearchParams(query);

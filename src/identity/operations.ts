@@ -50,7 +50,7 @@ const PEOPLE: JsonSchema = {
           avatarUrl,
           role: {
             type: "string",
-            description: `The role on the app, such as \`editor\`; of administrators, \`admin\`. Pattern: \`${ROLE_PATTERN}\`.`,
+            description: `The role on the app, such as \`editor\`. Administrators have \`admin\`. Pattern: \`${ROLE_PATTERN}\`.`,
           },
         },
         required: ["id", "displayName", "avatarUrl", "role"],

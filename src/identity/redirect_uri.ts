@@ -33,7 +33,7 @@ function isHostAsWritten(url: URL, authority: string): boolean {
   );
 }
 
-/** Whether no segment is empty (except after a final slash) or goes up, plain, escaped or with parameters. */
+/** Whether no segment is empty (except after a final slash) or leads to a parent path, in plain or escaped form or with parameters. */
 function isPlainPath(path: string): boolean {
   if (HIDDEN.test(path)) return false;
   const segments = path.split("/").slice(1);

@@ -39,7 +39,7 @@ ${returnText(id, bytes)}
 end`;
 }
 
-/** The text of the row before its insert, equal to the later `returning`: recorded with a key. */
+/** The row's text before its insert, equal to the later `returning`. It is recorded with an idempotency key. */
 function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
   const own = table.columns.map((column, index) => {
     return `${outputVariable(column, index)} as ${quoteName(column.name)}`;

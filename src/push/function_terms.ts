@@ -25,7 +25,7 @@ export const TEXT = "pg_catalog.text";
 
 /**
  * Sets the tenant and UTC for this transaction only, so one plan serves every tenant. A session that plans while a table is
- * small would read it whole, and reuse that plan as the table grows: so indexes are always used, also for cascades.
+ * small would choose a full scan and reuse that plan as the table grows. So plans always use indexes, also for cascades.
  */
 export function setTenant(
   app: string,
@@ -42,11 +42,11 @@ export function setTenant(
 
 const SETTINGS = [["timezone", "UTC"]] as const;
 const PLANS_FOR_ALL = ["plan_cache_mode", "force_generic_plan"] as const;
-/** Citus finds the shard of a statement at plan time, and for all but the simplest statements only by a value. */
+/** Citus finds the shard of a statement at plan time. Except for the simplest statements, this requires the app's value. */
 const PLANS_WITH_VALUES = ["plan_cache_mode", "force_custom_plan"] as const;
 const INDEXES = [["enable_seqscan", "off"]] as const;
 
-/** A page's plan is for any limit. Its estimated cost can be so high that PostgreSQL would compile it to machine code per call. */
+/** A page's plan must fit any limit. The plan's estimated cost can be so high that PostgreSQL would compile it to machine code per call. */
 const NO_COMPILATION = [["jit", "off"]] as const;
 /**
  * A query visits rows in the order of its planned index: a sort would read all rows of the app. Its inner statement is

@@ -1,5 +1,5 @@
 /**
- * The body of the function that creates rows of several requests, each of which succeeds or fails for itself.
+ * The body of the function that creates rows of several requests, each of which succeeds or fails independently.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import {
 import { idText } from "./write_terms.ts";
 
 const FIELDS = ["constraint", "column", "table"] as const;
-/** A microsecond apart, as if the rows were created one after the other: two rows rarely have one time by default. */
+/** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
 const NOW = `("$now" operator(pg_catalog.+) "$new"."$nth" operator(pg_catalog.*) '1 microsecond'::pg_catalog.interval)`;
 
 /**

@@ -48,7 +48,7 @@ function findLeftOut(declared: TableDefinition, column: NamedColumn): Conflict[]
       wanted: "no such column",
       found: "a required column without a default, which every create must fill",
       remedy:
-        "declare it again, or give it a default or make it optional before you leave it out; or rename or drop it with rowhouse db rename or rowhouse db drop",
+        "declare it again, or first push it with a default or as optional, or run rowhouse db rename or rowhouse db drop",
     },
   ];
 }

@@ -1,7 +1,7 @@
 /**
  * Functions of a table when an app's column set changes: they are created if no app has
  * them yet, and dropped when no process can still call them. Processes learn of a push within seconds. Processes of a release
- * in replacement get an hour.
+ * that is being replaced get an hour.
  *
  * @module
  */

@@ -52,7 +52,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const number = (name: string) => `("$plan" operator(pg_catalog.->>) '${name}')::pg_catalog.int4`;
   const each = (ids: string) =>
     `pg_catalog.unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
-  // "offset 0" makes PostgreSQL look up each row by its id, whatever it knew of the table at plan time.
+  // "offset 0" makes PostgreSQL look up each row by its id, regardless of the table's statistics at plan time.
   const row = `from ${source} as "$t" where ${isRow(app, `"$i"."$id"`)} offset 0`;
   return `declare
   "$plan" constant pg_catalog.jsonb := ${plan}::pg_catalog.jsonb;

@@ -131,7 +131,7 @@ function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
   const { what, remedy } = BROKEN[error.violation.kind];
   const columns = steps.flatMap((step) => findBroken(step, error.violation));
   return new Problem("incompatible_schema", {
-    message: `Cannot push: existing rows ${what}; nothing was written. To go on, ${remedy}`,
+    message: `Cannot push: existing rows ${what}; nothing was written. To continue, ${remedy}`,
     details: columns.map((path) => ({ path, message: `Existing rows ${what}` })),
     cause: error,
   });

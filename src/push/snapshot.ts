@@ -58,7 +58,7 @@ set local timezone = 'UTC';
 set local datestyle = 'ISO';
 set local intervalstyle = 'postgres';`;
 
-/** A query of one text, which changes only with the facts. */
+/** A query that returns one text, which changes only if the facts change. */
 export const FACTS_QUERY = `with tables as (
   select oid, relname, 'table ' || relname as path, relowner, relacl, relrowsecurity, relforcerowsecurity
   from pg_class where relnamespace = 'data'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')

@@ -7,9 +7,9 @@
 import { useSyncExternalStore } from "react";
 import type { IdentityClient, SessionState } from "./identity.ts";
 
-/** The last known session. Until a check has succeeded, also on a server, its status is `loading`. */
+/** The last known session. Its status is `loading` until a check succeeds, and always on a server. */
 export type Session = (SessionState | { readonly status: "loading" }) & {
-  /** Why the last check failed; undefined after a check that succeeded. The session is then the one before. */
+  /** Why the last check failed; undefined after a check that succeeded. After a failure, the session stays unchanged. */
   readonly error: Error | undefined;
   /** Checks the session again, such as after a 401 of your own server. Never rejects: a failure is the `error`. */
   readonly check: () => Promise<void>;
@@ -48,7 +48,7 @@ function makeStore(identity: IdentityClient): Store {
       (state): Session => ({ ...state, error: undefined, check }),
       (cause): Session => ({ ...session, error: toError(cause) }),
     );
-    // A later check knows more, and an equal session renders nothing.
+    // Ignore the result if a later check has started or the session is unchanged.
     if (current !== checks || isEqual(next, session)) return;
     session = next;
     for (const onChange of listeners) onChange();

@@ -36,7 +36,7 @@ export function relay(
       };
       beat = setInterval(keepOpen, HEARTBEAT_MS);
     },
-    // The watch goes on once the browser has read what came before.
+    // The watch continues after the browser has read the earlier events.
     pull: async (controller) => {
       try {
         const { done, value } = await values.next();

@@ -51,7 +51,7 @@ export type DoctorDeps = {
   /** Whether one process runs all parts; it should have a separate login for identity. */
   isWhole?: boolean;
   admin: Database;
-  /** Where the connection string of `admin` comes from. */
+  /** The source of the connection string of `admin`. */
   adminVariable: DatabaseVariable;
   /** The connection strings of `admin` and `db`, for separate connections. */
   adminUrl: string;

@@ -20,7 +20,7 @@ export type Guard = {
    */
   readonly check: () => Promise<void>;
   /**
-   * The same for the node with this app's rows. Call it after `check`.
+   * Checks the node with this app's rows. Call it after `check`.
    *
    * @throws {Problem} unavailable — the node does not isolate apps
    */

@@ -32,7 +32,7 @@ type Presented = "session_cookie" | "identity_cookie" | "idle_s" | "client_addre
 export type DisplayedFunction = {
   [Name in FunctionName]: Presented extends keyof Arguments<Name> ? Name : never;
 }[FunctionName];
-/** Its arguments without the cookies. */
+/** The function's arguments, without the cookies. */
 export type ArgumentLabels<Name extends DisplayedFunction> = Omit<Arguments<Name>, Presented>;
 
 type WithoutPrefix<Name> = Name extends `console_${infer Rest}` ? Rest : never;
@@ -72,7 +72,7 @@ export async function runAction<Name extends ActionName>(
 
 export type OperatorArguments<Name extends FunctionName> = Omit<Arguments<Name>, "actor">;
 
-/** The result of a function for an operator, who is its `actor` if it has that argument. @throws {Problem} as {@linkcode runAction} */
+/** The result of a function for an operator. Passes the operator as the argument `actor`. @throws {Problem} as {@linkcode runAction} */
 export async function callAsOperator<Name extends FunctionName>(
   { admin }: { admin: Database },
   name: Name,
@@ -107,7 +107,7 @@ export async function callAuthenticated<Name extends DisplayedFunction>(
   });
 }
 
-/** The same on the Console's login. @throws {Problem} as {@linkcode runAction} */
+/** The result of a function for the person whose cookies are presented, on the Console's login. @throws {Problem} as {@linkcode runAction} */
 export async function callConsole<Name extends DisplayedFunction>(
   { consoleDb: db, sessionIdleS }: ConsoleDeps,
   cookies: PresentedCookies,

@@ -73,7 +73,7 @@ export async function restoreRows(
   await call(rows, "restore_rows", { ...toNames(table), empty, app, lines });
 }
 
-/** Sets the values that the first step left empty. */
+/** Sets the values that {@linkcode restoreRows} left empty. */
 export async function restoreReferences(
   rows: Database,
   { app, table, empty, lines }: AppTable & { empty: readonly string[]; lines: string },

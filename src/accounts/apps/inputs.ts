@@ -33,7 +33,7 @@ export const PER_MINUTE_OF_KEY: Input<number> = {
 
 export const KEY_NAME: Input<string> = {
   label: "Name",
-  hint: "What it is for, such as “web server”.",
+  hint: "The purpose of the key, such as “web server”.",
   placeholder: "text",
   maxChars: 100,
   isRequired: true,

@@ -30,7 +30,7 @@ export type RolledKey = {
  * A copy of an active key, with its name, scopes and lifetime. The old key expires at the end of the grace period, never later
  * than its own expiry. One statement does both or nothing.
  *
- * @throws {Problem} not_found — no active key has this id, in the Console none of the app; invalid_request — a key with the
+ * @throws {Problem} not_found — no active key has this id (in the Console: no active key of the app); invalid_request — a key with the
  *   new id exists
  */
 export async function rollKey(
@@ -50,7 +50,7 @@ export async function rollKey(
   const [row] = await runAction(deps, "roll_key", values);
   if (row === undefined) {
     throw new Problem("not_found", {
-      message: `Cannot roll key ${quote(keyId)}: no active key has this id`,
+      message: `Cannot rotate key ${quote(keyId)}: no active key has this id`,
     });
   }
   return {

@@ -95,7 +95,7 @@ function toRecord(key: Omit<Result<"use_keys">[number], "ordinal" | "version">):
   };
 }
 
-/** Whether an unrevoked key existed; in the Console only a key of the app. */
+/** Returns whether an unrevoked key existed. The Console revokes only keys of the app. */
 export async function revokeKey(actor: Actor, keyId: string, slug?: string): Promise<boolean> {
   return await runAction(actor, "revoke_key", { old_key_id: keyId, app_slug: slug });
 }

@@ -40,7 +40,7 @@ export async function runRowsJobs(db: Database): Promise<unknown[]> {
   return errors;
 }
 
-/** @throws {ViolationError} rows of another table refer to the rows of an app that is being deleted: no cancel is possible */
+/** @throws {ViolationError} rows of another table refer to the rows of an app that is being deleted, so the job cannot be canceled */
 async function executeJob(db: Database, job: string): Promise<void> {
   try {
     await runRowsJob(db, job);

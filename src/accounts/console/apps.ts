@@ -1,4 +1,4 @@
-/** Reads of the Console's pages, each one call on the Console's login. Never a secret. @module */
+/** Reads for the Console's pages. Each read is one call on the Console's login and returns no secret. @module */
 import { SCOPES, type Scope } from "../../principal.ts";
 import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import type { RegisteredTargets } from "../apps/app_targets.ts";

@@ -1,4 +1,4 @@
-/** Reads of pages about people, each one call on the Console's login. Never a password or a link. @module */
+/** Reads for pages about people. Each read is one call on the Console's login and returns no password and no link. @module */
 import { isUuid } from "../../std/is_uuid.ts";
 import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
 import { unknownPerson } from "../actions/rejections.ts";

@@ -1,4 +1,4 @@
-/** Reads of each page of the Console, each one call on the Console's login. Never a secret. @module */
+/** The read of each Console page: one call on the Console's login, which returns no secret. @module */
 import { type ArgumentLabels, type ConsoleActor, callConsole } from "../actions/action.ts";
 import type { ListedInvitation } from "../people/invitations.ts";
 import type { AppEnd } from "./app_end.ts";

@@ -35,7 +35,7 @@ export type ClaimedMail = {
 export type PasswordRequest = {
   email: string;
   address: string;
-  /** The app that the person was signing in to, and the checked address there. */
+  /** The app that the person was signing in to, and the checked return address. */
   returnTo?: { slug: string; redirectUri: string } | undefined;
 };
 

@@ -40,7 +40,7 @@ export function toAddressValues(secrets: IdentitySecrets, userId: string, email:
   };
 }
 
-/** Whether this service has set the address, for this very person. */
+/** Whether this service has set the address for this person. */
 export function isConfirmed(secrets: IdentitySecrets, stored: StoredAddress): boolean {
   return proveConfirmed(secrets, stored) !== undefined;
 }
@@ -64,7 +64,7 @@ export function proveByEach({ all }: IdentitySecrets, userId: string, email: str
   return all.map((by) => Buffer.from(proveAddress(by, userId, email)).toString("hex"));
 }
 
-/** Confirms an address that is in use by the secret that makes new values. */
+/** Renews the digest of a confirmed address with the current secret. */
 export async function renewAddress(
   { db, identitySecrets }: { db: Database; identitySecrets: IdentitySecrets },
   { userId, email, secretId }: StoredAddress,
@@ -88,10 +88,10 @@ function proveAddress(by: IdentitySecret, userId: string, email: string): Uint8A
 
 const PAGE = 5000;
 
-/** The addresses that are not confirmed, and those that are by a secret that is no longer the first. */
+/** The unconfirmed addresses, and the addresses that an older secret confirms. */
 export type AddressState = { unconfirmed: StoredAddress[]; outdated: StoredAddress[] };
 
-/** Reads every address, in pages, and judges each by the secrets. */
+/** Reads every address, in pages, and checks each address against the secrets. */
 export async function readAddresses(
   { db }: { db: Database },
   secrets: IdentitySecrets,
@@ -113,8 +113,8 @@ export async function readAddresses(
 }
 
 /**
- * Confirms addresses as they are now, without those that have changed since they were read; returns how many. Unless it is a
- * renewal, every way to sign in to the accounts ends, because an account that this service did not make can be a thief's.
+ * Confirms the addresses that have not changed since they were read; returns their number. Unless this is a renewal, every
+ * way to sign in to the accounts ends, because a thief can own an account that this service did not create.
  */
 export async function confirmAddresses(
   { admin, identitySecrets }: { admin: Database; identitySecrets: IdentitySecrets },

@@ -54,7 +54,7 @@ export type ClaimedApps = {
   disabled: string[];
 };
 
-/** The apps in the rules that exist. */
+/** The existing apps among the apps in the rules. */
 export async function findClaimedApps(
   { db }: { db: Database },
   slugs: readonly string[],
@@ -70,7 +70,7 @@ export async function findClaimedApps(
   };
 }
 
-/** How many roles the claims of each provider gave that people have now. */
+/** The number of current roles from each provider's claims. */
 export async function countClaimedRoles({
   db,
 }: {

@@ -8,16 +8,16 @@ import type { Database } from "../../db/mod.ts";
 import { callAsOperator } from "../actions/action.ts";
 import { readEmail } from "./email.ts";
 
-/** The columns as they are named in the database; by table. */
+/** The person's rows by table, with the column names of the database. */
 export type UserExport = {
   user: Record<string, unknown>;
   grants: Record<string, unknown>[];
   sessions: Record<string, unknown>[];
-  /** One, until it is accepted. */
+  /** One invitation until it is accepted. */
   invitations: Record<string, unknown>[];
   passwordLinks: Record<string, unknown>[];
   providerLinks: Record<string, unknown>[];
-  /** That there is an authenticator app, and since when. */
+  /** When the authenticator app was added, without its secret. */
   totpFactors: Record<string, unknown>[];
   recoveryCodes: Record<string, unknown>[];
   /** Names and last uses of factors, without the data that verifies them. */
@@ -26,7 +26,7 @@ export type UserExport = {
   pendingSignIns: Record<string, unknown>[];
   /** One row if there were wrong passwords since the last correct password. */
   failedSignIns: Record<string, unknown>[];
-  /** That wait, or were sent in the last hour. */
+  /** Mails that wait, or were sent in the last hour. */
   mails: Record<string, unknown>[];
   /** Audit entries by this person, or about them. */
   audit: Record<string, unknown>[];

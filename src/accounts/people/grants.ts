@@ -13,7 +13,7 @@ import { readEmail } from "./email.ts";
 export type GrantOptions = { email: string; slug: string; role: string };
 
 /**
- * Gives a role on an app, replacing the one before.
+ * Grants a role on an app, and replaces the previous role.
  *
  * @throws {Problem} invalid_request — every malformed value, and an unknown address; unknown_app
  */
@@ -35,7 +35,7 @@ export async function grantRole(
   });
 }
 
-/** The address of no user: the database rejects it, and reports whether the app exists. */
+/** An address that no user has: the database rejects the call and reports whether the app exists. */
 const NO_EMAIL = "";
 
 function findProblem(check: () => unknown): Problem | undefined {
@@ -48,7 +48,7 @@ function findProblem(check: () => unknown): Problem | undefined {
   }
 }
 
-/** The unknown values of both; `undefined` for another error. */
+/** The problems of an unknown address and an unknown app; `undefined` for another error. */
 function findUnknown(error: unknown, { email, slug }: Of): Problem[] | undefined {
   if (!(error instanceof SignalError)) return undefined;
   if (error.signal === SIGNALS.unknownApp) return [unknownApp(slug)];
@@ -97,7 +97,7 @@ export async function listClaimedGrants(
   return await call(admin, "list_claimed_grants", { by_provider: provider });
 }
 
-/** Revokes all of them, whether the provider is set up or not. Returns the revoked roles. */
+/** Revokes all roles from the provider's claims, even if the provider is not set up. Returns the revoked roles. */
 export async function revokeClaimedRoles(
   { admin }: { admin: Database },
   provider: string,

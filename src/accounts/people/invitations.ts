@@ -1,4 +1,4 @@
-/** Invitations, as operators and administrators in the Console make, list, send again and withdraw them. @module */
+/** Creates, lists, resends and withdraws invitations, for operators and for administrators in the Console. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
@@ -62,7 +62,7 @@ export type InviteOptions = {
   slug?: string;
   role?: string;
   consoleRole?: ConsoleRole | undefined;
-  /** Chosen before, so that a form that is sent twice invites one person. */
+  /** Chosen in advance, so that a form that is sent twice invites one person. */
   id?: string;
 };
 export type CreatedInvitation = {
@@ -73,10 +73,10 @@ export type CreatedInvitation = {
 };
 
 /**
- * Invites a person, perhaps to an app in a role.
+ * Invites a person, optionally with a role on an app.
  *
  * @throws {Problem} invalid_request — lists all malformed values; or the address is in use and there is no role to grant, or the
- * form was sent before; forbidden — a Console role is for a super_admin to give; unknown_app
+ * form was sent before; forbidden — only a super_admin can grant a Console role; unknown_app
  */
 export async function invite(
   deps: LinkDeps & Actor & { makeId: () => string },
@@ -120,7 +120,7 @@ export type InvitedPerson = {
 };
 
 /**
- * Invites several people, perhaps to an app in a role; what became of each.
+ * Invites several people, optionally with a role on an app; returns the result for each person.
  *
  * @throws {Problem} invalid_request — with every issue of every address, and no one is invited; unknown_app
  */
@@ -164,7 +164,7 @@ export async function inviteSeveral(
   });
 }
 
-/** @throws {Problem} invalid_request — with every issue; if only the app or the address is one, the invitation reports it */
+/** @throws {Problem} invalid_request — with every issue. If the app or the address is the only issue, the invitation itself reports it */
 async function checkInvitation(actor: Actor, options: InviteOptions): Promise<void> {
   const { email, displayName = "", consoleRole, slug, role } = options;
   const issues = [

@@ -36,7 +36,7 @@ export type NewLink = {
   text: string;
 };
 
-/** A new link for anyone: the database adds the person to what it stores. */
+/** A new link without a person: the database adds the person to the stored digest. */
 export function makeLink(
   { randomBytes, identitySecrets, now }: LinkDeps,
   lifeS: number = LINK_LIFE_S,

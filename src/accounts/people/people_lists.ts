@@ -18,7 +18,7 @@ export type ListedUser = {
   disabledAt: string | null;
 };
 
-/** People by address: at most `limit`, those after an address if one is given. */
+/** At most `limit` people by address; starts after the address `after`, if it is set. */
 export async function listUsers(
   deps: { admin: Database },
   { after = "", limit }: { after?: string; limit: number },
@@ -102,7 +102,7 @@ export async function listGrants(deps: { admin: Database }, slug: string): Promi
 }
 
 export type DevLeftovers = {
-  /** Enabled, with an address under `localhost`; at most 10. */
+  /** Enabled people with an address under `localhost`; at most 10. */
   people: { id: string; email: string }[];
   /** Live keys with the name that dev gives, at most 10. */
   keys: { app: string; keyId: string }[];

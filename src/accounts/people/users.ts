@@ -1,4 +1,4 @@
-/** People, as operators and administrators in the Console create and change them. @module */
+/** Creates and changes people, for operators and for administrators in the Console. @module */
 import type { Database, Result } from "../../db/mod.ts";
 import type { Detail } from "../../problem.ts";
 import {
@@ -71,10 +71,10 @@ export async function findUsedIssues(actor: Actor, text: string): Promise<Detail
   return found.map(() => ({ path: "", message: toDuplicateText(email) }));
 }
 
-/** A person: for an operator the address as typed, in the Console also the id, by which its pages name people. */
+/** A person: the address that an operator typed, or the id and the address from a page of the Console. */
 export type PersonRef = string | { id: string; email: string };
 
-/** @throws {Problem} invalid_request — no one has this address, or it is the last super_admin; forbidden — it is for a super_admin */
+/** @throws {Problem} invalid_request — no one has this address, or this is the last super_admin; forbidden — only a super_admin can do this */
 export async function changePerson<Name extends ActionName>(
   actor: Actor,
   name: Name,
@@ -82,7 +82,7 @@ export async function changePerson<Name extends ActionName>(
   values: Omit<ActionValues<Name>, "mail" | "person">,
 ): Promise<Result<Name>> {
   const { id, email } = readPersonRef(person);
-  // Both ways to name the person: each function gets the one that it has.
+  // Contains the address and the id: each function gets only the argument that it declares.
   const all = { ...values, mail: email, person: id } as unknown as ActionValues<Name>;
   return await runAction(actor, name, all);
 }

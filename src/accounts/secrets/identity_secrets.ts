@@ -46,7 +46,7 @@ export type IdentitySecrets = {
   readonly all: readonly IdentitySecret[];
 };
 
-/** The first secret makes new values; all secrets verify. */
+/** The first secret creates new values; all secrets verify. */
 export function makeIdentitySecrets(texts: readonly string[]): IdentitySecrets {
   const [current, ...older] = texts.map(makeIdentitySecret);
   if (current === undefined) throw new Error("Cannot serve identity: no IDENTITY_SECRET is set");

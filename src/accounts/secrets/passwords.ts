@@ -1,5 +1,5 @@
 /**
- * Passwords as they are stored. The hash is of the password's MAC with a secret that is in no database: a stolen hash does not
+ * The stored form of passwords. The input of the hash is a MAC with a secret that is in no database: a stolen hash does not
  * help in guessing, and an inserted or copied hash matches no password.
  *
  * The digest of a proof derived from the hash is stored with it. A caller with that proof knows the hash and the secret: so the

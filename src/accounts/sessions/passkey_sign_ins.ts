@@ -17,7 +17,7 @@ export type PasskeyFinish = SessionStart & {
   stored: StoredPasskey;
   challenge: string;
   signCount: number;
-  /** The client's. */
+  /** The client's IP address. */
   address: string;
 };
 

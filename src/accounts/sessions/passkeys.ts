@@ -23,7 +23,7 @@ export type PasskeyKey = {
   publicKey: Uint8Array<ArrayBuffer>;
   userId: string;
 };
-/** A passkey that this service seems to have stored: the database was not asked. */
+/** A passkey with a proof from this service. The database has not checked the proof yet. */
 export type StoredPasskey = PasskeyKey & { secretId: string };
 export type PasskeyAttempt = { waitS: number } | { waitS: 0; stored: StoredPasskey | undefined };
 

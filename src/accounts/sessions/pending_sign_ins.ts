@@ -13,7 +13,7 @@ import { splitSecretText } from "../secrets/session_text.ts";
 /** Lifetime of a pending sign-in. */
 export const PENDING_LIFE_S = 600;
 
-/** The arguments for the database, used if the person has a second factor, and the cookie's value. */
+/** The cookie's value, and the arguments for the database, which uses them if the person has a second factor. */
 export type NewPending = { id: string; digest: string; text: string };
 
 /** A new pending sign-in, with a random id and secret. */

@@ -72,7 +72,7 @@ export async function finishProviderSignIn(
   return outcome as Admission;
 }
 
-/** Records why a provider's response was rejected: a word for operators, never the data that was sent. */
+/** Records why a provider's response was rejected: a short reason for operators, never the response. */
 export async function recordRejectedSignIn(
   deps: { db: Database },
   rejected: { provider: string; reason: string; userId?: string | undefined; from: string },

@@ -10,9 +10,9 @@ import type { TotpRecord } from "./totp.ts";
 export type FactorKind = "totp" | "recovery" | "passkey";
 
 /**
- * How many attempts are allowed with a kind of factor: in a window for a person by one client, or on a device on which that
- * person has shown a factor before; by all clients; and with codes of an app for as long as `lastingS`. Each attempt is right with
- * three codes in a million.
+ * Max attempts with a kind of factor. `pair`: per window, for a person and one client, or on a device on which the person has
+ * used a factor before. `person`: per window, by all clients. `lasting`: codes of an authenticator app within `lastingS`. A
+ * guessed code is correct with a probability of three in a million.
  */
 export const FACTOR_LIMITS = { pair: 5, person: 15, lasting: 100, lastingS: 30 * DAY_S } as const;
 

@@ -7,10 +7,9 @@ import type { NewPending } from "./pending_sign_ins.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
 
 /**
- * How many attempts are allowed in a window, and how long it is: for a typed address by one client, for any address by one
- * client, by the networks that an IPv6 client belongs to, and for an address by all clients (the function's own limit, ten
- * times the pair's). A device on which the person has signed in before has as many as a pair, for itself. The limit for all
- * together slows down strangers.
+ * Max attempts per window of `windowS`. `pair`: an address and a client; a device on which the person has signed in before has
+ * its own limit of this size. `address`: an address by all clients. `client`: a client at any address. `clientOf56` and
+ * `clientOf48`: the networks of an IPv6 client. `globalPerMinute`: all attempts; above it, unknown devices are slowed down.
  */
 export const SIGN_IN_LIMITS = {
   pair: 10,

@@ -45,7 +45,7 @@ type Sink = {
   readonly flush: () => unknown;
 };
 
-/** Under Bun its own writer, which is the fastest for the log of a service. */
+/** Under Bun, uses Bun's writer, the fastest for the log of a service. */
 function openSink(name: "stdout" | "stderr"): Sink {
   if (process.versions.bun !== undefined) return Bun[name].writer();
   const stream = process[name].on("error", () => undefined);

@@ -40,7 +40,7 @@ export function findDestination(where: Where, config: Config): Destination {
   return app === undefined ? findService(where, config) : findDatabase(app, config, where);
 }
 
-/** The same, for services only. `scope` is the required scope of the key. */
+/** The destination, which must be a service. `scope` is the required scope of the key. */
 export function findService(
   where: Where,
   config: Config,

@@ -1,6 +1,6 @@
 /**
  * `rowhouse db resolve`: joins histories that have diverged. The service gets the missing steps and continues from the project's
- * history. No recorded migration and no file changes. After a killed command, repeat it: it finds the finished join.
+ * history. No recorded migration and no file changes. If the command is killed, repeat it: it finds a finished join.
  *
  * @module
  */

@@ -23,7 +23,7 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "SESSION_MAX",
   "REQUIRE_SECOND_FACTOR",
   "AUDIT_RETENTION",
-  // Where `rowhouse db` pushes to; dev pushes to itself.
+  // The destination of `rowhouse db`: dev pushes to itself.
   "ROWHOUSE_URL",
   "ROWHOUSE_API_KEY",
 ]);

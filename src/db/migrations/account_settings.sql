@@ -20,7 +20,7 @@ begin
     where split_part(text, '.', 1) = found_session.session_id
       and found_session.identity_digest = sha256(decode(split_part(text, '.', 2), 'hex')
         || uuid_send(found_session.person_id)));
-  -- For the audit log, until this statement ends.
+  -- The audit log reads this setting until this statement ends.
   perform set_config('rowhouse.client', client_address, true);
   return own;
 end

@@ -43,7 +43,7 @@ begin
       and revoked_at is null for update) as live;
     perform rowhouse.reset_changes(app) from rowhouse.apps where id = app and is_live;
   end if;
-  -- After the keys: a change of a key locks it while it raises this version.
+  -- Lock the keys first: a change of a key locks the key before it raises this version.
   update rowhouse.versions set version = version + 1 where name = 'keys';
   insert into rowhouse.audit (actor, action, app)
   values (actor, case when disabled then 'disable_app' else 'enable_app' end, app_slug);
@@ -51,7 +51,7 @@ begin
 end
 $$;
 
--- Whether this changed anything.
+-- Returns whether this changed anything.
 -- action: admin
 create function rowhouse.set_people_list(app_slug text, listed boolean, actor text)
   returns boolean language plpgsql

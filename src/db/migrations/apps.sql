@@ -1,6 +1,6 @@
 -- Apps: origins and redirect targets, request limits, and the versions by which a process detects
 -- that its cached data has changed. Triggers raise the rows of `versions`, so that no writer can
--- forget it.
+-- forget to raise them.
 
 create table rowhouse.versions (
   name text primary key,
@@ -125,9 +125,9 @@ $$;
 comment on function rowhouse.find_return_app is 'null result';
 grant execute on function rowhouse.find_return_app(text) to rowhouse_service, rowhouse_identity;
 
--- Changes an app's origins and redirect targets: removes all of the replaced kinds and those of
--- removed, then adds those of added. Returns the resulting targets; if some of removed do not
--- exist, returns those as "missing" and changes nothing.
+-- Changes an app's origins and redirect targets: removes all targets of the kinds in
+-- "replaced" and the targets in "removed", then adds the targets in "added". Returns the resulting
+-- targets. If targets in "removed" do not exist, returns them as "missing" and changes nothing.
 -- action: admin
 create function rowhouse.set_targets(app_slug text, replaced text[], removed jsonb, added jsonb,
   actor text) returns jsonb

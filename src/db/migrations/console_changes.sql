@@ -138,7 +138,8 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- A span with the previous span of equal length: requests, increased error codes, and changes
--- since an hour before the span, or its length. Includes the definitions of the latest pushes,
+-- since an hour, or the length of the span, before the span.
+-- Includes the definitions of the latest pushes,
 -- from which the page computes changed fields. "unit" is the span of the counts.
 -- proves: admin
 create function rowhouse.console_show_changes(app_slug text, unit text, from_at timestamptz,

@@ -50,7 +50,7 @@ do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }
 
-/** Citus would alter roles on the other nodes without the lock there; `spreadLogins` copies their settings under it. */
+/** Citus would alter roles on the other nodes without the lock there. `spreadLogins` holds the lock and copies the settings. */
 const ONLY_HERE = "set local citus.enable_ddl_propagation = 'off';";
 
 export class GrantLoginError extends Error {}

@@ -39,8 +39,8 @@ declare
   found_key rowhouse.idempotency_keys;
 begin
   loop
-    -- Also at the limit: a caller that must omit the key must not have a write in
-    -- progress.
+    -- Claims the key even at the limit: no write with this key may be in progress when the caller
+    -- omits the key.
     insert into rowhouse.idempotency_keys as stored (app_id, key, request, is_whole, response)
     values (app, claimed, wanted, coalesce(fits, true), case when fits then first_response
       else short end)
@@ -87,7 +87,7 @@ grant execute on function rowhouse.claim_key(uuid, bytea, text, text),
   rowhouse.complete_key(uuid, bytea, text),
   rowhouse.forget_key(uuid, bytea) to rowhouse_tenant;
 
--- Deletes at most so many keys that are older than a day; returns their number.
+-- Deletes at most max_rows keys that are older than a day; returns their number.
 create function rowhouse.sweep_idempotency_keys(max_rows integer) returns integer
   language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$

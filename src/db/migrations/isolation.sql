@@ -51,8 +51,8 @@ set search_path = pg_catalog, pg_temp as $$
       select left(table_name, 32) || '__' || hash from rowhouse.column_sets)
 $$;
 
--- The issues, at most so many seconds old, with their age; a sixth of that after a push. While
--- another process checks, its previous result is valid for the same time again.
+-- The issues and their age: at most max_age_s, or a sixth of max_age_s after a push. While another
+-- process checks, the previous result stays valid for another max_age_s.
 create function rowhouse.check_isolation(max_age_s double precision, out issues jsonb,
   out bodies text, out release text, out age_s double precision)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

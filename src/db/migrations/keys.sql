@@ -208,8 +208,8 @@ set search_path = pg_catalog, pg_temp as $$
     where key_id = wanted and slug = app_slug
 $$;
 
--- Rotates a key in force; the old key expires after the grace period, never later than before. No
--- row if no such key is in force.
+-- Rotates an active key; the old key expires after the grace period, never later than before. No
+-- row if no active key has this id.
 -- action: admin, recent sign-in
 --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.roll_key(old_key_id text, new_key_id text, new_digest bytea,

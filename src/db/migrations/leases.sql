@@ -19,9 +19,10 @@ create unlogged table rowhouse.leases (
   primary key (name, process)
 ) with (fillfactor = 50);
 
--- Subtracts from each bucket what a process has used since its last report, and leases as much as
--- it wants; of the tokens that no other process holds, at most its share of the total demand.
--- Replaces its previous lease. Uses the database's clock. Reports are limited, so that no bucket
+-- Subtracts from each bucket what a process has used since its last report, and leases the
+-- tokens that it wants: at most its share of the total demand, from the tokens that no other
+-- process holds. Replaces its previous lease.
+-- Uses the database's clock. Reports are limited, so that no bucket
 -- is ever more than a minute in debt. A lease ends later than its process stops using it:
 -- `LEASE_MS` of `gateway/leases.ts`.
 create function rowhouse.lease_tokens(

@@ -102,7 +102,7 @@ comment on function rowhouse.poll_changes is 'idempotent';
 grant execute on function rowhouse.poll_changes(text, uuid[], bytea[])
   to rowhouse_service, rowhouse_data;
 
--- Moves the floor once a retention period has passed, and deletes at most so many changes below
+-- Moves the floor once a retention period has passed, and deletes at most max_rows changes below
 -- it; returns their number. A dump from another cluster contains changes of transactions that are
 -- in the future here.
 create function rowhouse.sweep_changes(max_rows integer) returns integer

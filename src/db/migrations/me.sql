@@ -27,8 +27,8 @@ comment on function rowhouse.read_me is 'null session, asked, person';
 grant execute on function rowhouse.read_me(text, integer, text, boolean)
   to rowhouse_service, rowhouse_identity;
 
--- The people with a role on an app, for /v1/auth/people: by id, at most so many, those after an id,
--- each with what the service decides the role by; never an address. Null unless the app lists its
+-- The people with a role on an app, for /v1/auth/people: by id, at most max_rows after after_id,
+-- each with the facts that determine the role; never an address. Null unless the app lists its
 -- people, and the person who presents these sessions has a role on it. "asked" repeats the page.
 create function rowhouse.read_people(
   presented text, idle_s integer, app_slug text, demands_factor boolean, after_id uuid,

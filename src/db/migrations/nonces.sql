@@ -17,7 +17,7 @@ set search_path = pg_catalog, pg_temp as $$
   returning nonce
 $$;
 
--- Deletes at most so many expired nonces; returns their number. They expire later than any process
+-- Deletes at most max_rows expired nonces; returns their number. They expire later than any process
 -- accepts their request: the clocks of two processes can each be a minute off, in different
 -- directions.
 create function rowhouse.sweep_nonces(max_rows integer) returns integer

@@ -85,7 +85,7 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   outcome text;
 begin
-  -- For the audit log, until this statement ends.
+  -- The audit log reads this setting until this statement ends.
   perform set_config('rowhouse.client', client_address, true);
   perform from rowhouse.users where id = who and disabled_at is null for no key update;
   if not found then

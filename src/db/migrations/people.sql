@@ -69,7 +69,7 @@ create table rowhouse.sessions (
   -- When the person last authenticated: now, for a password; for a provider the time that it
   -- reports, which can be long ago.
   proven_at timestamptz not null default now(),
-  -- When also by a second factor.
+  -- When the person last authenticated with a second factor too.
   second_factor_at timestamptz,
   expires_at timestamptz not null
 );
@@ -185,9 +185,9 @@ begin
   values (new_id, new_session_digest, new_identity_digest, new_secret_id, who,
     left(device_name, 80), left(client_address, 64),
     proven, second_factor, now() + make_interval(secs => max_s));
-  -- For the audit log, until this statement ends.
+  -- The audit log reads this setting until this statement ends.
   perform set_config('rowhouse.client', client_address, true);
-  -- Not for the first time, which follows an invitation.
+  -- No mail for the first sign-in, which follows an invitation.
   if not is_known_device and exists (select from rowhouse.audit where user_id = who
     and action = 'sign_in') then
     perform rowhouse.queue_mail(who, 'new_device', null, jsonb_build_object('device', device_name,
@@ -320,7 +320,7 @@ create function rowhouse.sign_in_by_link(
 declare
   who uuid := (select user_id from rowhouse.password_links where id = link_id);
 begin
-  -- For the audit log, until this statement ends.
+  -- The audit log reads this setting until this statement ends.
   perform set_config('rowhouse.client', client_address, true);
   if not rowhouse.use_password_link(
     link_id, presented_proof, fresh_hash, fresh_digest, fresh_secret_id) then

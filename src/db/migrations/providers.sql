@@ -287,7 +287,7 @@ set search_path = pg_catalog, pg_temp as $$
       '[]') from rowhouse.provider_links where user_id = who))
 $$;
 
--- Records why a provider's response was rejected: a word for operators, never the response.
+-- Records why a provider's response was rejected: a short reason for operators, never the response.
 create function rowhouse.record_rejected_sign_in(
   provider text, reason text, who uuid, client_address text
 ) returns void

@@ -104,7 +104,7 @@ $$;
 
 -- Before a push with an app's key is processed: checks the key, which for a dry run needs only
 -- schema:read, and counts the push or returns how long to wait. The allowance refills evenly. A
--- request that does not apply one of the project's migrations ends a push of several.
+-- request that does not apply one of the project's migrations ends a push of several migrations.
 create function rowhouse.begin_push(
   app uuid, presented_proof bytea, per_hour integer, is_applying boolean, is_dry_run boolean,
     out app_slug text, out wait_s integer)

@@ -80,8 +80,8 @@ $$;
 -- number of visited rows, and the number of matching rows, if requested.
 --
 -- "walk": the columns of the index that orders the visited rows. "start" and "stop" bound the
--- walk; "at" continues an earlier walk instead of "start". PostgreSQL drops a condition that a
--- required column is not null, and could then not use a partial index on rows with a value: so a
+-- walk; "at" continues an earlier walk instead of "start". PostgreSQL drops the condition "is
+-- not null" on a required column, and then cannot use a partial index on rows with a value. So a
 -- walk always has "stop", and its first column is compared again. "ids": the walk visits these
 -- rows instead of a range.
 --

@@ -1,4 +1,4 @@
-/** The roles that `roles.sql` makes. @module */
+/** The roles that `roles.sql` creates. @module */
 
 export const ROLE_NAMES = [
   "rowhouse_owner",

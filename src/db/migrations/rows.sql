@@ -55,8 +55,8 @@ begin
 end
 $$;
 
--- Deletes at most so many of an app's rows, or sets as many references that block the deletion to
--- null: one bounded step; "changed" is 0 when nothing is left. "counts" are the deleted rows in
+-- One bounded step: deletes at most max_rows of an app's rows, or sets at most max_rows blocking
+-- references to null. "changed" is 0 when nothing is left. "counts" are the deleted rows in
 -- the order of the names. Starts with tables that no table references. In a circle, optional
 -- references are set to null first; if all are required, the remaining rows are deleted in one
 -- statement.

@@ -3,7 +3,7 @@
 --
 -- No login can read these tables. They store, like sessions and links, a digest of a proof, which
 -- depends on a secret that is not stored in a database, and of the person's id. The secret of an
--- authenticator app is encrypted with it.
+-- authenticator app is encrypted with the same secret.
 
 -- "last_step" is the time step of the last used code: codes of this step or earlier are invalid.
 create table rowhouse.totp_factors (

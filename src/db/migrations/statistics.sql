@@ -228,7 +228,7 @@ end
 $$;
 comment on function rowhouse.add_statistics is 'idempotent';
 
--- Deletes at most so many expired rows of each kind; returns the largest number of deleted rows of
+-- Deletes at most max_rows expired rows of each kind; returns the largest number of deleted rows of
 -- a kind.
 create function rowhouse.sweep_statistics(max_rows integer) returns integer
   language plpgsql volatile security definer

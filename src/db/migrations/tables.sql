@@ -89,7 +89,7 @@ set search_path = pg_catalog, pg_temp as $$
   where declared.item ->> 'table' is not null
 $$;
 
--- A table with the tables that it is in a circle of references with: they are removed together. A
+-- The tables in a table's circle of references, including itself: they are removed together. A
 -- single table is a circle of one.
 create function rowhouse.find_circle(wanted_table text, app uuid) returns text[] language sql stable
 set search_path = pg_catalog, pg_temp as $$

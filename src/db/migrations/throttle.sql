@@ -62,8 +62,8 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
   having count(*) > 0
 $$;
 
--- Deletes a batch of expired counters; returns their number. Also called by sign-ins that waited
--- in vain.
+-- Deletes a batch of expired counters; returns their number. Also called by each counted
+-- sign-in attempt.
 create function rowhouse.sweep_throttle(max_rows integer) returns integer
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -41,7 +41,7 @@ type Proof = {
   logins: string;
 };
 
-/** By the text of the line `-- proves:`. The Console's need the role; a super_admin has every role. */
+/** By the text of the line `-- proves:`. Functions of the Console require the role; a super_admin has every role. */
 const PROOFS: Readonly<Record<string, Proof>> = {
   /** `own` is the session, `who` its owner, whose row the action locks. */
   owner: {

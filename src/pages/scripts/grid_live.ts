@@ -95,7 +95,7 @@ function markRow(id: string, { tag, after }: RowEvent): void {
   row.cells[0]?.append(element("span", { class: "row-mark" }, `${MARKS[mark]} `, button));
 }
 
-/** Warns in an open form of the row, in its cell or in a dialog, unless it has that version, or this page stored it. */
+/** Warns in open forms of the row, in a cell or a dialog. No warning for a version that the form has or this page stored. */
 function warn(id: string, tag: string | undefined): void {
   if (tag !== undefined && findRow(id)?.dataset["stored"]?.includes(tag) === true) return;
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-row-form]")) {

@@ -13,7 +13,7 @@ export function findGrid(): HTMLTableElement | null {
   return document.querySelector(`${ROWS} table[data-grid]`);
 }
 
-/** Shows the rows of an address; the focus goes to a cell of theirs if one is named. */
+/** Shows the rows of an address; moves the focus to the cell at `focus`, if it is set. */
 export async function openRows(url: string, options: { focus?: Position; isBack?: boolean } = {}) {
   const { page, url: displayed } = await requestPage(url);
   if (!showRows(page)) return location.assign(url);
@@ -23,7 +23,7 @@ export async function openRows(url: string, options: { focus?: Position; isBack?
   announce(document.querySelector(`${ROWS} [data-range]`)?.textContent ?? "Other rows are shown");
 }
 
-/** Replaces the rows with those of a page. Returns whether it has any. */
+/** Replaces the rows with the rows of a page. Returns whether the page has rows. */
 export function showRows(page: Document): boolean {
   const [present, next] = [document.querySelector(ROWS), page.querySelector(ROWS)];
   if (present === null || next === null) return false;
@@ -78,7 +78,7 @@ export async function renewRow(id: string, fetched?: Document): Promise<void> {
   if (hadFocus) focusCell(grid, position);
 }
 
-/** Keeps the tags of versions that this page stored, for a live app: their events are not another user's. */
+/** Records the tags of versions that this page stored, if the app is live: events with these tags are not another user's. */
 function keepTags(fresh: HTMLTableRowElement, { dataset }: HTMLTableRowElement): void {
   if (document.querySelector(`${ROWS}[data-changes]`) === null) return;
   fresh.dataset["stored"] = `${dataset["stored"] ?? ""} ${fresh.dataset["etag"]}`.trim();
@@ -92,7 +92,7 @@ export function toRowsUrl(ids: readonly string[]): string {
   return `${location.pathname}?${query}`;
 }
 
-/** All rows as they are now, with the focus at a cell if one is named. */
+/** Reloads the rows, and moves the focus to the cell at `focus`, if it is set. */
 export async function renewRows(focus?: Position): Promise<void> {
   const { page } = await requestPage(location.href);
   if (!showRows(page)) return location.reload();

@@ -1,6 +1,6 @@
 /**
- * Search, filters and order over all rows of a table. What is searched for is in the fragment of the address; a worker finds the
- * ids, and the server shows the rows of a page of them as it shows all others.
+ * Search, filters and order over all rows of a table. The fragment of the address contains the search. A worker finds
+ * the ids of the matching rows, and the server renders one page of these rows.
  *
  * @module
  */
@@ -36,7 +36,7 @@ let found: Found | undefined;
 /** The last known number of all rows. */
 let total: number | undefined;
 
-/** Shows the form, and what the address asks for. */
+/** Shows the form and, if the address contains a search, its results. */
 export function startSearch(): void {
   const form = document.querySelector<HTMLFormElement>("form[data-search]");
   if (form === null) return;
@@ -51,7 +51,7 @@ export function startSearch(): void {
   if (isSearch(location.href)) void openFound(location.href, { isBack: true });
 }
 
-/** Whether an address asks for anything but all rows in their order. */
+/** Whether an address contains a search, a filter or an order. */
 export function isSearch(url: string): boolean {
   if (opened === undefined) return false;
   return toFragment(readState(new URL(url, location.href).hash, opened.columns)) !== "";
@@ -71,7 +71,7 @@ export async function openState(state: SearchState): Promise<void> {
   await openRows(location.pathname + location.search);
 }
 
-/** Shows the rows that an address asks for. */
+/** Shows the results of the search in an address. */
 export async function openFound(url: string, options: OpenOptions = {}): Promise<void> {
   if (opened === undefined) return;
   if (options.isBack !== true) history.pushState(null, "", url);
@@ -81,7 +81,7 @@ export async function openFound(url: string, options: OpenOptions = {}): Promise
   if (found !== undefined) await showFound(found, options.focus);
 }
 
-/** The same rows as they are now. */
+/** Reloads the displayed results. */
 export async function renewFound(focus?: Position): Promise<void> {
   if (found !== undefined) await showFound(found, focus);
 }

@@ -1,6 +1,6 @@
 /**
- * Rows that are checked, on whichever page they are: set a column, delete or copy all of them. What is written is decided by the
- * server's forms, which show each row before and after.
+ * Checked rows on any page: sets a column of them, deletes or copies them. The server's forms make every change, and show
+ * each row before and after it.
  *
  * @module
  */

@@ -1,4 +1,4 @@
-/** The heads of the columns as buttons that sort the whole table: ascending, descending, and again as it was. @module */
+/** The heads of the columns as buttons that sort the whole table: ascending, descending, then the default order. @module */
 import { element } from "./element.ts";
 import type { SearchState } from "./search_state.ts";
 
@@ -23,7 +23,7 @@ export function toNextOrder(order: SearchState["order"], column: string): Search
   return order.isDescending ? undefined : { column, isDescending: true };
 }
 
-/** Shows by which column the rows are sorted. */
+/** Marks the column that the rows are sorted by. */
 export function markSorted(order: SearchState["order"]): void {
   for (const button of document.querySelectorAll<HTMLElement>("[data-rows] [data-sort]")) {
     const isSorted = button.dataset["sort"] === order?.column;

@@ -1,4 +1,4 @@
-/** Keys typed before a cell's editor is there: they go into its field, and are neither shortcuts nor moves. @module */
+/** Collects keys that are typed before a cell's editor opens, and enters them into its field instead of handling them as shortcuts. @module */
 
 export type Typing = {
   end: () => void;
@@ -25,7 +25,7 @@ export function keepTyping(cell: HTMLTableCellElement, first: string): Typing {
   };
 }
 
-/** Replaces the value of a field; of a choice, what begins with the text. */
+/** Replaces the value of a field; in a choice, selects the first option that begins with the text. */
 function typeInto(field: Element | null, text: string): void {
   if (field instanceof HTMLSelectElement) {
     const found = [...field.options].find(({ label }) =>

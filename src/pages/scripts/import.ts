@@ -16,7 +16,7 @@ openAnnouncements();
 const section = document.querySelector<HTMLElement>("[data-import]");
 if (section !== null) start(section);
 
-/** The displayed errors; all are counted. */
+/** Max displayed errors; the count includes all errors. */
 const MAX_VISIBLE = 200;
 
 function start(parent: HTMLElement): void {
@@ -41,7 +41,7 @@ function start(parent: HTMLElement): void {
   const sender = makeSender({ url: `${path}/import`, token: parent.dataset["token"] ?? "" });
   input.addEventListener("change", () => {
     const [file] = input.files ?? [];
-    // The form of the file before must not be used for this one.
+    // Remove the form of the previous file: it does not apply to this file.
     steps.replaceChildren();
     if (file !== undefined)
       void show(() => chooseFile({ table, path, steps, sender }, file), steps);
@@ -161,7 +161,7 @@ async function store(page: Page, task: Task): Promise<void> {
   else showStored(page, task, task.isResumed === true ? 0 : replayed);
 }
 
-/** A file that was imported before is not stored again, unless that is what the person wants. */
+/** Shows the result. Rows of an earlier import are stored again only on request. */
 function showStored(page: Page, task: Task, replayed: number): void {
   const { steps, path } = page;
   const link = element("a", { href: path }, "Open the table");
@@ -188,7 +188,7 @@ function showStop(page: Page, task: Task, stop: Stop): void {
   });
 }
 
-/** A button that goes when it is pressed. */
+/** Adds a button that is removed when it is pressed. */
 function addButton(parent: HTMLElement, name: string, run: () => Promise<void>): void {
   const button = element("button", { type: "button", class: "button button-primary" }, name);
   const buttons = element("div", { class: "action-buttons" }, button);

@@ -1,4 +1,4 @@
-/** A chosen file as rows of a table: the names in it, and what is wrong with it. @module */
+/** A chosen file as rows of a table: its names, rows and errors. @module */
 import type { TableDefinition } from "../../dsl/mod.ts";
 import {
   type FileFormat,
@@ -15,16 +15,16 @@ export type ImportFile = {
   readonly file: File;
   readonly format: FileFormat;
   readonly table: TableDefinition;
-  /** Which names of the file are for which columns, and which are left out. */
+  /** The column of each name in the file; `skip` lists the ignored names. */
   readonly map: ReadonlyMap<string, string>;
   readonly skip: readonly string[];
 };
 
-/** How much of a file is read for its names. */
+/** Max bytes that are read to find the names of a file. */
 const NAMES_BYTES = 1_048_576;
 const MAX_NAMES = 500;
 
-/** The names of a file: of the first line of a CSV, or of the first objects. */
+/** The names in a file: from the first line of a CSV, or from the first objects. */
 export async function readNames(file: File, format: FileFormat): Promise<string[]> {
   const text = await file.slice(0, NAMES_BYTES).text();
   const source = makeSource(format);
@@ -51,7 +51,7 @@ async function* readStream(file: File): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** How large a form may be, in which the rows are a field; and the rows of a batch. */
+/** Max rows of a batch, and max bytes of the form field that contains them. */
 export const LIMITS = { rows: 1000, bytes: 90_000 };
 export const sizeOfField = (text: string) => new URLSearchParams([["", text]]).toString().length;
 

@@ -6,7 +6,7 @@ import { requestPage } from "./request_page.ts";
 type Detail = { readonly path: string; readonly message: string };
 type BatchResponse = {
   readonly isStored: boolean;
-  /** Whether an earlier import of the file had stored it. */
+  /** Whether an earlier import of the file had stored the batch. */
   readonly isReplay?: boolean;
   readonly code: string;
   readonly message: string;
@@ -42,7 +42,7 @@ export function makeSender({ url, token }: { url: string; token: string }): Batc
   };
 }
 
-/** Why an import stopped; each error by its line. */
+/** The reason why an import stopped, and its errors by line. */
 export type Stop = { readonly message: string; readonly lines: readonly string[] };
 
 export type Progress = { readonly stored: number; readonly replayed: number };
@@ -54,7 +54,7 @@ type SendOptions = {
   readonly onStored: (progress: Progress) => void;
 };
 
-/** Returns why it stopped; nothing if all rows are stored. */
+/** Sends all rows. Returns the reason if the import stopped early; `undefined` if all rows are stored. */
 export async function sendFile(file: ImportFile, options: SendOptions): Promise<Stop | undefined> {
   const batcher = makeBatcher(LIMITS, sizeOfField);
   let [number, stored, replayed] = [0, 0, 0];

@@ -24,7 +24,7 @@ if ("PublicKeyCredential" in globalThis)
 function start(form: HTMLFormElement): void {
   const part = form.closest<HTMLElement>("[data-passkey-part]") ?? form;
   part.hidden = false;
-  // Before the listener of all forms, which sends each of them once.
+  // Runs before the listener of `send_once.ts`, which sends each form only once.
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     // A second click while the dialog is open.

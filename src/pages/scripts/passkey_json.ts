@@ -42,7 +42,7 @@ function readDescriptor(json: PublicKeyCredentialDescriptorJSON): PublicKeyCrede
 
 function toText(credential: Credential | null): string {
   if (!(credential instanceof PublicKeyCredential)) throw new Error("There is no passkey");
-  // Not by what the browser calls a method: some password managers return objects of their own.
+  // Do not rely on the browser's support: some password managers return their own objects.
   try {
     return JSON.stringify(credential.toJSON());
   } catch {
