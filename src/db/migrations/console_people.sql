@@ -1,8 +1,8 @@
 -- The view of people for administrators in a browser, and the accounts that they can change. Never
 -- shows a password, or the proof of a session or a link.
 --
--- Anyone who could set the password of a user with a Console role, or end that account, could take
--- over or remove the role. So only a super_admin can change these accounts; administrators change
+-- Anyone who could set the password of a user with a Console role, or end that account, could acquire
+-- or remove the role. So only a super_admin can change these accounts; administrators change
 -- accounts without a Console role. The same holds for the visitor's account: its settings page
 -- requires the current password.
 
