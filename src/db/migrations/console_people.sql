@@ -1,10 +1,10 @@
 -- The view of people for administrators in a browser, and the accounts that they can change. Never
 -- shows a password, or the proof of a session or a link.
 --
--- Anyone who could set the password of a user with a Console role, or end that account, could
--- acquire or remove the role. So only a super_admin can change these accounts; administrators
--- change accounts without a Console role. The same holds for the visitor's account: its settings page
--- requires the current password.
+-- Setting the password of an account with a Console role would be a way to acquire the role, and
+-- deleting the account a way to remove it. So only a super_admin can change these accounts.
+-- Administrators change only accounts without a Console role. For their own account, the settings
+-- page requires the current password.
 
 create function rowhouse.check_super_admin(who uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
