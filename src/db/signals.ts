@@ -47,6 +47,8 @@ export const SIGNALS = {
   planInvalid: "RH022",
   /** The preview that an action needs is disabled. */
   previewOff: "RH023",
+  /** A cluster does not have the feature that an action turns on. */
+  notOnCluster: "RH024",
   /** The cookies do not prove a live session. */
   notSignedIn: "RH400",
   /** The cookies prove no user with the Console role. */

@@ -123,6 +123,10 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
     "Live updates are not enabled: set PREVIEW=live, run rowhouse migrate with it, and restart",
     "Live updates are not enabled for this service.",
   ),
+  [SIGNALS.notOnCluster]: reject(
+    "invalid_request",
+    "Cannot turn on live updates: a Citus cluster has no event streams",
+  ),
   [SIGNALS.tableReferredTo]: REFERENCED,
   [SIGNALS.unknownJob]: REFERENCED,
   [SIGNALS.isolationBroken]: reject(

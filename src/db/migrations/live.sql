@@ -159,6 +159,9 @@ begin
   if app is null then
     raise exception 'no such app' using errcode = 'RH005';
   end if;
+  if live and rowhouse.is_distributed() then
+    raise exception 'a cluster has no event streams' using errcode = 'RH024';
+  end if;
   if live and not exists (select from rowhouse.release where 'live' = any (features)) then
     raise exception 'PREVIEW does not name live' using errcode = 'RH023';
   end if;
