@@ -169,11 +169,16 @@ grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, r
 create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
   returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  app_live boolean;
 begin
-  insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
-  select app, new_digest, case when is_live then bits | 64::smallint else bits end,
-    coalesce(until, 'infinity')
-  from rowhouse.apps where id = app and disabled_at is null;
+  select is_live into app_live from rowhouse.apps where id = app and disabled_at is null;
+  -- Not "insert … select": Citus copies its rows, which row security forbids.
+  if found then
+    insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+    values (app, new_digest, case when app_live then bits | 64::smallint else bits end,
+      coalesce(until, 'infinity'));
+  end if;
 end
 $$;
 
