@@ -16,6 +16,7 @@ export { type Conversion, PROGRESS, type Reference, renderConversion } from "./c
 export { spreadLogins } from "./citus/logins.ts";
 export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
 export { checkLoginsLetIn } from "./citus/node_access.ts";
+export { findNodeError } from "./citus/node_error.ts";
 export { findNodeGaps } from "./citus/node_state.ts";
 export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
 export { isRestored, undoDistribution } from "./citus/restored.ts";

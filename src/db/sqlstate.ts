@@ -6,6 +6,7 @@
  */
 import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure } from "../std/error_code.ts";
+import { findLostNode, findNodeError } from "./citus/node_error.ts";
 import { readShardNames, type ShardNames } from "./citus/shard_names.ts";
 import { isUnconnected } from "./citus/unreachable_node.ts";
 import { SIGNAL_START } from "./signals.ts";
@@ -98,13 +99,6 @@ const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
 
 const UNPLANNED = /^could not create distributed plan/;
 
-/**
- * A command failed on another node, nearly always because it waited for a lock for too long. Citus reports the node's own
- * error only as a warning. The transaction was rolled back.
- */
-const FAILED_ON_NODE = /^failure on connection marked as essential: /;
-const LOCK_TIMEOUT = "55P03";
-
 /** The driver's own codes for a lost connection. */
 const CUT = new Set([
   "CONNECTION_CLOSED",
@@ -183,6 +177,7 @@ export function toDatabaseError(
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);
   if (isConnectFailure(error) || isMisrouted(error) || isUnconnected(error))
     return toUnavailable(error);
+  if (findLostNode(error) !== undefined) return toUnavailable(error);
   if (CUT.has(code)) return call.retry === "safe" ? toUnavailable(error) : unknownOutcome(error);
   if (call.retry === "unsafe" && UNREPORTED.some((start) => code.startsWith(start)))
     return unknownOutcome(error);
@@ -199,16 +194,14 @@ function isOnNode({ retry, isHandedOver }: Pick<Failure, "retry" | "isHandedOver
   return retry === "unsafe" && isHandedOver;
 }
 
-/** The SQLSTATE or driver's code behind an error of this module; `undefined` for any other error. */
+/** The SQLSTATE or driver's code behind an error of this module, of the node that failed; `undefined` for any other error. */
 export function readSqlState(error: unknown): string | undefined {
   if (error instanceof ViolationError) return error.sqlState;
   return readCode(error instanceof Problem ? error.cause : error);
 }
 
 function readCode(error: unknown): string | undefined {
-  const code = errorCode(error);
-  const isOnNode = code === "XX000" && error instanceof Error && FAILED_ON_NODE.test(error.message);
-  return isOnNode ? LOCK_TIMEOUT : code;
+  return findNodeError(error)?.code ?? errorCode(error);
 }
 
 function toUnavailable(cause: unknown): Problem {

@@ -1,6 +1,7 @@
 /** Errors of a push as Problems: all conflicts together, and never a value of a row. @module */
 import { findConstraint } from "../catalog/mod.ts";
 import {
+  findNodeError,
   findUnreachableNode,
   isNamed,
   readSqlState,
@@ -67,9 +68,8 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
 const CITUS_TERMS = /connection|remote|shard|placement|worker|metadata/i;
 
 function isOfCitus(error: unknown): boolean {
-  return (
-    readSqlState(error) === "XX000" && error instanceof Error && CITUS_TERMS.test(error.message)
-  );
+  if (readSqlState(error) !== "XX000" || !(error instanceof Error)) return false;
+  return CITUS_TERMS.test(findNodeError(error)?.message ?? error.message);
 }
 
 /** A message that did not end has written nothing on any node. */

@@ -14,6 +14,7 @@ import { makeDatabase, withDatabase } from "../support/cluster.ts";
 const SUITES = [
   "./test/citus/nodes_citus.ts",
   "./test/citus/isolation_citus.ts",
+  "./test/citus/rejections_citus.ts",
   "./test/citus/move_citus.ts",
   "./test/citus/new_node_citus.ts",
   "./test/citus/convert_citus.ts",

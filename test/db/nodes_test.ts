@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { hashBytes } from "../../src/db/citus/hash.ts";
+import { recordNodeError } from "../../src/db/citus/node_error.ts";
 import { makeNodeMap } from "../../src/db/citus/nodes.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { findUnreachableNode, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { isWorthAnother, readSqlState, toDatabaseError } from "../../src/db/sqlstate.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 
@@ -67,15 +68,40 @@ test.each([
   expect(toDatabaseError(error, call)).toMatchObject({ code: expected });
 });
 
-test("a command that failed on another node is reported as a lock timeout", () => {
+const UNSENT = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
+
+function makeFailure(warning?: { code: string; message: string }): Error {
   const message = "failure on connection marked as essential: 10.0.0.2:5432";
   const error = Object.assign(new Error(message), { code: "XX000" });
-  const call = { retry: "unsafe", isTimedOut: false, isEarly: true, isHandedOver: false } as const;
+  recordNodeError(error, warning);
+  return error;
+}
 
-  const thrown = toDatabaseError(error, call);
+test.each([
+  { code: "55P03", message: "canceling statement due to lock timeout", expected: "unavailable" },
+  { code: "40P01", message: "deadlock detected", expected: "unavailable" },
+  { code: "42P01", message: 'relation "data.todos" does not exist', expected: undefined },
+  { code: "XX000", message: "tuple concurrently updated", expected: undefined },
+])("a command that failed on another node has the code $code of the node's error", (row) => {
+  const thrown = toDatabaseError(makeFailure(row), UNSENT);
+  expect(Object(thrown).code === "XX000" ? undefined : Object(thrown).code).toBe(row.expected);
+  expect([readSqlState(thrown), findUnreachableNode(thrown)]).toEqual([row.code, undefined]);
+});
 
+test.each([
+  { code: "57P01", message: "terminating connection due to administrator command" },
+  { code: "08006", message: "connection to the remote node a@10.0.0.2:5432 failed" },
+  { code: "XX000", message: "server closed the connection unexpectedly" },
+])("a node that was lost with $code $message is named as unreachable", (warning) => {
+  const thrown = toDatabaseError(makeFailure(warning), UNSENT);
   expect(thrown).toMatchObject({ code: "unavailable" });
-  expect(readSqlState(thrown)).toBe("55P03");
+  expect(findUnreachableNode(thrown)).toBe("10.0.0.2:5432");
+});
+
+test("a command that failed on another node without a warning is not reported as a lock timeout", () => {
+  const error = makeFailure();
+  expect(toDatabaseError(error, UNSENT)).toBe(error);
+  expect(readSqlState(error)).toBe("XX000");
 });
 
 describe("a canceled statement is", () => {

@@ -1,6 +1,7 @@
 /** The node of a Citus cluster that an error is about, if the coordinator could not reach another node. Pure. @module */
 import { Problem } from "../../problem.ts";
 import { errorCode } from "../../std/error_code.ts";
+import { findLostNode } from "./node_error.ts";
 
 /** Citus reports this in its own messages, with the SQLSTATE of a lost connection. */
 const LABELS =
@@ -9,7 +10,8 @@ const LABELS =
 /** The node's address; `undefined` for any other error. */
 export function findUnreachableNode(error: unknown): string | undefined {
   const cause = error instanceof Problem ? error.cause : error;
-  return cause instanceof Error ? LABELS.exec(cause.message)?.[1] : undefined;
+  if (!(cause instanceof Error)) return undefined;
+  return LABELS.exec(cause.message)?.[1] ?? findLostNode(cause);
 }
 
 /** libpq's messages for a failed connection, followed by the node. Only in English. */

@@ -7,6 +7,7 @@
  */
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
+import type { Warning } from "../citus/node_error.ts";
 
 /** A parameter for PostgreSQL: never `undefined`, which would hang the connection behind a pooler. */
 export type Parameter = string | number | boolean | null | Date | Uint8Array | readonly string[];
@@ -28,6 +29,8 @@ export type Connection = {
   /** Asks the database to cancel a statement; resolves when the request was accepted, whatever its effect. */
   readonly cancel: (pending: Pending) => Promise<void>;
   readonly isAlive: () => boolean;
+  /** The last warning of the last statement; on a connection for pipelining, of any statement. */
+  readonly readWarning: () => Warning | undefined;
   /** Called once if the connection is lost unexpectedly. */
   onLost: () => void;
   /** When it was opened and last used, in milliseconds of `performance.now`. */
@@ -77,6 +80,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   let socket: Socket | undefined;
   let lost = false;
   let ended = false;
+  let warning: Warning | undefined;
   const sql = postgres(options.url, {
     ...toAddress(options.url),
     max: 1,
@@ -86,7 +90,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     connect_timeout: CONNECT_LIMIT_MS / 1000,
     // A connection is never reopened: this delay keeps the driver from reconnecting.
     backoff: () => 3600,
-    onnotice: ({ message = "" }) => options.onNotice?.(message),
+    onnotice: ({ severity, code = "", message = "" }) => {
+      if (severity === "WARNING") warning = { code, message };
+      options.onNotice?.(message);
+    },
     connection: { application_name: options.name },
     ...toDriverOptions(options, (parsed) =>
       dial(parsed).then((dialled) => {
@@ -118,6 +125,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   };
   const connection: Connection = {
     send: (statement) => {
+      warning = undefined;
       const query = makeQuery(statement);
       // The unpatched driver counts the rows of a failed statement into the next result.
       if (!isPatched) query.catch(end);
@@ -125,6 +133,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     },
     cancel,
     isAlive: () => !lost && !ended && socket?.destroyed === false,
+    readWarning: () => warning,
     onLost: () => undefined,
     openedAt: performance.now(),
     usedAt: performance.now(),

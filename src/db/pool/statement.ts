@@ -5,6 +5,7 @@
  * @module
  */
 
+import { recordNodeError } from "../citus/node_error.ts";
 import { SilenceError } from "../sqlstate.ts";
 import type { Connection, Pending, Statement } from "./connection.ts";
 import type { Ticker } from "./ticker.ts";
@@ -61,6 +62,7 @@ function makeRunning(
     void connection.cancel(pending);
   };
   const fail = (error: unknown): void => {
+    recordNodeError(error, connection.readWarning());
     const isSuspect = isCanceled || !connection.isAlive();
     end({ error, isTimedOut, isAsked: isCanceled, isSuspect });
   };
