@@ -11,6 +11,7 @@ import { setAppLive } from "../../src/accounts/apps/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { docs, routes } from "../../src/service/routes.ts";
+import { citusUrl } from "./citus.ts";
 import { openEvents } from "./event_stream.ts";
 import { makeHistory } from "./history.ts";
 import type { Call, TestApp, TestResponse, TestService } from "./service.ts";
@@ -289,10 +290,11 @@ export async function makeWorld(
 ): Promise<World> {
   const service = toMatrixService(served);
   const app = await served.makeApp(mine);
-  if (options.live === true) await setAppLive(served.service, app.slug, true);
+  const isLive = options.live === true && citusUrl() === undefined;
+  if (isLive) await setAppLive(served.service, app.slug, true);
   if (!options.crowded) return { service, app, other: undefined };
   const other = await served.makeApp(theirs);
-  if (options.live === true) await setAppLive(served.service, other.slug, true);
+  if (isLive) await setAppLive(served.service, other.slug, true);
   await seed(service, other, [THEIRS, "the other app''s words", 77]);
   await service.call(other, "/v1/data/db/secrets", { method: "POST", json: { body: SECRET } });
   return { service, app, other };

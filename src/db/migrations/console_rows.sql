@@ -57,7 +57,8 @@ begin
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie), 'appId', app.id,
     'isDisabled', app.disabled_at is not null, 'cursor', case when app.is_live
-      and not rowhouse.is_distributed() then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
+      and not rowhouse.is_distributed()
+      then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
     'definition', declared, 'related', (
       select coalesce(jsonb_agg(definition order by table_name), '[]')
       from rowhouse.registrations where app_id = app.id and (
