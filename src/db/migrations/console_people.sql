@@ -3,7 +3,7 @@
 --
 -- Setting the password of an account with a Console role would be a way to acquire the role, and
 -- deleting the account a way to remove it. So only a super_admin can change these accounts.
--- Administrators change only accounts without a Console role. For their own account, the settings
+-- An admin changes only accounts without a Console role, so not the visitor's: there, the settings
 -- page requires the current password.
 
 create function rowhouse.check_super_admin(who uuid) returns void language plpgsql
