@@ -1,15 +1,15 @@
 #!/bin/bash
-# Creates the administrator and the logins, with the least rights, that have a password in the environment. The postgres image
-# runs it as superuser in an empty volume; run it again after a password was changed or the other shape was chosen:
+# Creates the administrator, and each login that has a password in the environment, with the least rights. The postgres image
+# runs this script as superuser in an empty volume. Run it again after a change of a password or of the shape:
 #   docker compose exec postgres /docker-entrypoint-initdb.d/init_logins.sh
-# LOGIN_PASSWORD is that of rowhouse_login (one process) and of rowhouse_pooler, which may look up the passwords of the
-# roles' logins and nothing else. rowhouse_admin owns the database and creates the logins, and is no superuser. Migrate grants
-# each login that serves the rights of its role. rowhouse_push_login makes apps' tables as rowhouse_tables, in both shapes, and
-# is no administrator. rowhouse_console_login is that on which administrators act from a browser.
+# LOGIN_PASSWORD is for rowhouse_login (one process) and for rowhouse_pooler, which can only look up passwords of the roles'
+# logins. rowhouse_admin owns the database and creates the logins, and is not a superuser. Migrate grants each serving login
+# the rights of its role. rowhouse_push_login creates apps' tables as rowhouse_tables, in both shapes, and is not an
+# administrator. Administrators use rowhouse_console_login when they work in a browser.
 set -euo pipefail
 
 run() { psql --no-psqlrc --quiet --username "$POSTGRES_USER" --dbname "$POSTGRES_DB" --set ON_ERROR_STOP=1 "$@"; }
-# What the administrator creates, the administrator may grant rights to.
+# The administrator creates the roles, because only their creator can grant rights to them.
 run_as_admin() { PGOPTIONS="--role=rowhouse_admin" run "$@"; }
 
 run <<'SQL'
@@ -18,7 +18,7 @@ select 'create role rowhouse_admin'
   where not exists (select from pg_catalog.pg_roles where rolname = 'rowhouse_admin') \gexec
 alter role rowhouse_admin login createrole password :'password';
 select pg_catalog.format('alter database %I owner to rowhouse_admin', pg_catalog.current_database()) \gexec
--- So that migrate can limit the temporary files of each login, and keep failing statements out of the log.
+-- Migrate then limits the temporary files of each login and keeps failing statements out of the log.
 grant set on parameter temp_file_limit, log_min_error_statement to rowhouse_admin;
 SQL
 
@@ -40,7 +40,7 @@ make_login rowhouse_identity_login "${IDENTITY_PASSWORD:-}" 30
 make_login rowhouse_console_login "${CONSOLE_PASSWORD:-}" 30
 make_login rowhouse_push_login "${PUSH_PASSWORD:-}" 30
 run_as_admin <<'SQL'
--- Migrate would make them otherwise.
+-- Created here, so that rowhouse_tables exists for the grant below. Migrate creates missing roles, but runs later.
 select pg_catalog.format('create role %I', name) from (values ('rowhouse_owner'), ('rowhouse_tables')) as wanted (name)
   where not exists (select from pg_catalog.pg_roles where rolname = name) \gexec
 grant rowhouse_owner to rowhouse_admin;

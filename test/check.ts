@@ -1,6 +1,6 @@
 /**
- * `bun run check`: format, lint, types and the tests of the `check` tier, at the same time. Arguments are passed on to the
- * tests. The last lines say what failed.
+ * `bun run check`: format, lint, types and the tests of the `check` tier, in parallel. Passes its arguments to the tests and
+ * prints the failures last.
  *
  * @module
  */
@@ -12,22 +12,22 @@ import { readFailures } from "./ci/report.ts";
 type Outcome = { name: string; exitCode: number };
 
 const OUTFILE = "--reporter-outfile=";
-const words = Bun.argv.slice(2);
+const argv = Bun.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-check-"));
-const given = words.find((word) => word.startsWith(OUTFILE))?.slice(OUTFILE.length);
-const report = given ?? join(folder, "report.xml");
-const reporter = given === undefined ? ["--reporter=junit", `${OUTFILE}${report}`] : [];
+const outfile = argv.find((argument) => argument.startsWith(OUTFILE))?.slice(OUTFILE.length);
+const report = outfile ?? join(folder, "report.xml");
+const reporter = outfile === undefined ? ["--reporter=junit", `${OUTFILE}${report}`] : [];
 
 const children = new Set<Bun.Subprocess>();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => {
     for (const child of children) child.kill(signal);
   });
-console.log("check: format, lint, types and tests, at the same time (about three minutes)");
+console.log("check: format, lint, types and tests, in parallel (about three minutes)");
 const outcomes = await Promise.all([
   runQuietly("format and lint", ["run", "lint"]),
   runQuietly("types", ["run", "types"]),
-  run("tests", ["test/parallel.ts", "--only-failures", ...reporter, ...words]),
+  run("tests", ["test/parallel.ts", "--only-failures", ...reporter, ...argv]),
 ]);
 for (const failure of await readFailures(report)) console.log(`\nfailed: ${failure}`);
 rmSync(folder, { recursive: true, force: true });
@@ -46,7 +46,7 @@ async function run(name: string, command: readonly string[]): Promise<Outcome> {
   return { name, exitCode: await waitFor(child) };
 }
 
-/** Prints the output in one piece, and only if the command failed. */
+/** Prints the output only if the command failed, and not mixed with the output of other commands. */
 async function runQuietly(name: string, command: readonly string[]): Promise<Outcome> {
   const child = Bun.spawn([process.execPath, ...command], { stdio: ["ignore", "pipe", "pipe"] });
   const [out, err, exitCode] = await Promise.all([

@@ -1,4 +1,4 @@
-/** Every page: its links lead somewhere, its blocks are run or say why not; what those for contributors name is there. */
+/** Documentation pages: links resolve, every code block runs or states a reason, and contributors' pages name existing code. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -16,23 +16,23 @@ const code = sources.map((path) => readFileSync(join(ROOT, "src", path), "utf8")
 const shared = [...new Glob("test/support/*.ts").scanSync(ROOT)].map((path) => read(path));
 const declarations = [code, ...shared].join("\n");
 
-const walks = ["docs/pages_slow.ts", "docs/walk_pages.ts", "stacks/stacks_slow.ts"]
+const pageTests = ["docs/pages_slow.ts", "docs/walk_pages.ts", "stacks/stacks_slow.ts"]
   .map((path) => read(`test/${path}`))
   .join("\n");
 
 describe.each(CONTRIBUTORS_PAGES.map((path) => ({ path, text: read(path) })))(
   "$path",
   ({ text }) => {
-    const words = [...text.matchAll(/`([^`\n]+)`/g)].map(([, word = ""]) => word);
+    const terms = [...text.matchAll(/`([^`\n]+)`/g)].map(([, term = ""]) => term);
 
     test("names existing files", () => {
-      const named = words.filter((word) => /^[\w.][\w./-]*(\.(ts|md|json|yaml)|\/)$/.test(word));
-      expect(named.filter((word) => !isThere(word))).toEqual([]);
+      const named = terms.filter((term) => /^[\w.][\w./-]*(\.(ts|md|json|yaml)|\/)$/.test(term));
+      expect(named.filter((term) => !isFile(term))).toEqual([]);
     });
 
     test("names existing functions and constants", () => {
-      const named = words.flatMap(
-        (word) => /^(\w+)\(\)$|^([A-Z]+_[A-Z_]+)$/.exec(word)?.slice(1) ?? [],
+      const named = terms.flatMap(
+        (term) => /^(\w+)\(\)$|^([A-Z]+_[A-Z_]+)$/.exec(term)?.slice(1) ?? [],
       );
       const unknown = named.filter((name) => name !== undefined && !isDeclared(name));
       expect(unknown).toEqual([]);
@@ -50,7 +50,7 @@ describe.each(PAGES.map((path) => ({ path, text: read(path) })))("$path", ({ pat
     const blocks = readBlocks(text);
     expect(countFences(text)).toBe(2 * blocks.length);
     const idle = blocks.filter(({ mark }) =>
-      mark?.word === "run by" ? !isRunBy(mark.text, path) : !isWalked(path) && !hasReason(mark),
+      mark?.kind === "run by" ? !isRunBy(mark.text, path) : !isPageTested(path) && !hasReason(mark),
     );
     expect(idle.map(({ line }) => `${path}:${line}`)).toEqual([]);
   });
@@ -68,11 +68,11 @@ test("README.md states a reason for each runtime dependency", () => {
 
 test("each skipped block has a known reason", () => {
   const marks = PAGES.flatMap((path) => readBlocks(read(path))).map(({ mark }) => mark);
-  const reasons = marks.filter((mark) => mark?.word === "not run").map((mark) => mark?.text ?? "");
+  const reasons = marks.filter((mark) => mark?.kind === "not run").map((mark) => mark?.text ?? "");
   expect(new Set(reasons)).toEqual(new Set(REASONS));
 });
 
-/** Why a block is not run. */
+/** The allowed reasons not to run a block. */
 const REASONS: readonly string[] = [
   "a drawing",
   "an example of style",
@@ -86,27 +86,27 @@ const REASONS: readonly string[] = [
   "needs PocketBase",
 ];
 
-/** Whether a test does the page, block by block. */
-function isWalked(path: string): boolean {
-  return new RegExp(`describePage\\(\\s*"${path}"`).test(walks);
+/** Returns whether a test runs the page, block by block. */
+function isPageTested(path: string): boolean {
+  return new RegExp(`describePage\\(\\s*"${path}"`).test(pageTests);
 }
 
 function hasReason(mark: Mark | undefined): boolean {
-  return mark?.word === "not run" && mark.text !== "";
+  return mark?.kind === "not run" && mark.text !== "";
 }
 
-/** Whether a test's file is there and names the page. */
+/** Returns whether the test file exists and contains the page's path. */
 function isRunBy(file: string, path: string): boolean {
   return existsSync(join(ROOT, file)) && read(file).includes(path);
 }
 
-/** From the root, from src/, by its name alone; a file of a project, which the code names; or what a build makes. */
-function isThere(word: string): boolean {
-  if (read(".gitignore").split("\n").includes(word)) return true;
-  if (code.includes(`= ${JSON.stringify(word)}`)) return true;
-  if (existsSync(join(ROOT, word)) || existsSync(join(ROOT, "src", word))) return true;
-  if (word.endsWith("/")) return sources.some((path) => path.includes(`/${word}`));
-  return sources.some((path) => path.endsWith(`/${word}`) || basename(path) === word);
+/** Accepts paths from the root or from src/, bare names of sources, file names in the code, and build outputs. */
+function isFile(term: string): boolean {
+  if (read(".gitignore").split("\n").includes(term)) return true;
+  if (code.includes(`= ${JSON.stringify(term)}`)) return true;
+  if (existsSync(join(ROOT, term)) || existsSync(join(ROOT, "src", term))) return true;
+  if (term.endsWith("/")) return sources.some((path) => path.includes(`/${term}`));
+  return sources.some((path) => path.endsWith(`/${term}`) || basename(path) === term);
 }
 
 function isDeclared(name: string): boolean {

@@ -1,10 +1,10 @@
-/** The rules of the architecture, as a program: who imports whom, who may know what. @module */
+/** The rules of the architecture as tests: allowed imports, and modules that can use a feature. @module */
 import { describe, expect, test } from "bun:test";
 import { dirname, join, normalize } from "node:path";
 import { Glob } from "bun";
 
-/** Every room and the floor that it stands on; `sdk` stands on none, because it runs elsewhere. */
-const FLOORS: Readonly<Record<string, number>> = {
+/** The layer of every module. `sdk` has no layer, because it runs in other programs. */
+const LAYERS: Readonly<Record<string, number>> = {
   bin: 8,
   service: 7,
   config: 7,
@@ -30,7 +30,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   std: 0,
 };
 
-/** The subjects of `accounts/`, each entered by its own mod.ts: files import from their own and from earlier ones. */
+/** The folders of `accounts/`, each entered by its own mod.ts. Files import from their own folder and from earlier folders. */
 const SUBJECTS = [
   "secrets",
   "actions",
@@ -44,7 +44,7 @@ const SUBJECTS = [
 
 type Source = {
   path: string;
-  room: string;
+  module: string;
   text: string;
   imports: { name: string; isType: boolean }[];
 };
@@ -59,11 +59,11 @@ const sources: Source[] = await Promise.all(
       name: match[2] ?? match[3] ?? match[4] ?? "",
       isType: match[1] !== undefined,
     }));
-    return { path, room: path.split("/")[0] ?? "", text, imports };
+    return { path, module: path.split("/")[0] ?? "", text, imports };
   }),
 );
 
-/** Comments are prose: what they name is not done. */
+/** Without comments, because a comment can name something that the code does not do. */
 const codeOf = ({ path, text }: Source) =>
   text.replace(path.endsWith(".sql") ? /--.*$/gm : /\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, "");
 const holders = (pattern: RegExp) =>
@@ -78,12 +78,15 @@ function findTarget(source: Source, name: string): string | undefined {
 const edges = sources.flatMap((source) =>
   source.imports.flatMap(({ name, isType }) => {
     const target = findTarget(source, name);
-    return target === undefined ? [] : [{ from: source.path, room: source.room, target, isType }];
+    return target === undefined
+      ? []
+      : [{ from: source.path, module: source.module, target, isType }];
   }),
 );
 
-/** Scripts of pages compare rows as apps do: both run in browsers. */
-const isOfBrowser = (from: string, to: string) => to === "sdk" && from.startsWith("pages/scripts/");
+/** Scripts of pages import the SDK to compare rows: both run in browsers. */
+const isBrowserImport = (from: string, to: string) =>
+  to === "sdk" && from.startsWith("pages/scripts/");
 
 describe("imports", () => {
   test("are found", () => {
@@ -92,16 +95,18 @@ describe("imports", () => {
   });
 
   test("come from modules that have a layer", () => {
-    const unknown = sources.filter(({ room }) => FLOORS[room] === undefined && room !== "sdk");
+    const unknown = sources.filter(
+      ({ module }) => LAYERS[module] === undefined && module !== "sdk",
+    );
     expect(unknown.map(({ path }) => path)).toEqual([]);
   });
 
   test("go to lower layers only, and modules of a layer do not import each other", () => {
-    const upward = edges.filter(({ from, room, target }) => {
+    const upward = edges.filter(({ from, module, target }) => {
       const to = target.split("/")[0] ?? "";
-      if (room === to || room === "sdk" || isOfBrowser(from, to) || to.startsWith(".."))
+      if (module === to || module === "sdk" || isBrowserImport(from, to) || to.startsWith(".."))
         return false;
-      return (FLOORS[to] ?? Number.POSITIVE_INFINITY) >= (FLOORS[room] ?? 0);
+      return (LAYERS[to] ?? Number.POSITIVE_INFINITY) >= (LAYERS[module] ?? 0);
     });
     expect(upward).toEqual([]);
   });
@@ -110,24 +115,24 @@ describe("imports", () => {
     const page = await Bun.file("docs/architecture.md").text();
     const drawing = /^8 {2}bin[\s\S]*?```$/m.exec(page)?.[0] ?? "";
     const lines = [...drawing.matchAll(/^([0-9-]?) +(\w+(?:\/|\.ts)) /gm)];
-    let floor = "";
-    const drawn = lines.map(([, number = "", room = ""]) => {
-      if (number !== "") floor = number;
-      return [room.replace("/", ""), floor];
+    let layer = "";
+    const drawn = lines.map(([, number = "", module = ""]) => {
+      if (number !== "") layer = number;
+      return [module.replace("/", ""), layer];
     });
-    const floors = Object.entries(FLOORS).map(([room, number]) => [room, String(number)]);
-    expect(drawn).toEqual([...floors, ["sdk", "-"]]);
+    const layers = Object.entries(LAYERS).map(([module, number]) => [module, String(number)]);
+    expect(drawn).toEqual([...layers, ["sdk", "-"]]);
   });
 
   test("reach a module through its mod.ts or its pure.ts, and std has one function per file", () => {
-    const pastTheDoor = edges.filter(({ from, room, target }) => {
+    const pastTheEntry = edges.filter(({ from, module, target }) => {
       const [to = "", ...rest] = target.split("/");
-      if (room === to || to === "std" || to.startsWith("..") || rest.length === 0) return false;
-      if (isOfBrowser(from, to)) return false;
+      if (module === to || to === "std" || to.startsWith("..") || rest.length === 0) return false;
+      if (isBrowserImport(from, to)) return false;
       const entry = to === "accounts" && SUBJECTS.includes(rest[0] ?? "") ? rest.slice(1) : rest;
       return !["mod.ts", "pure.ts"].includes(entry.join("/"));
     });
-    expect(pastTheDoor).toEqual([]);
+    expect(pastTheEntry).toEqual([]);
   });
 
   test("go from a folder of accounts/ only to folders that are listed earlier", () => {
@@ -137,7 +142,9 @@ describe("imports", () => {
       ({ from, target }) => toSubject(from) >= 0 && toSubject(target) > toSubject(from),
     );
     expect(later).toEqual([]);
-    const files = sources.filter(({ room, path }) => room === "accounts" && toSubject(path) < 0);
+    const files = sources.filter(
+      ({ module, path }) => module === "accounts" && toSubject(path) < 0,
+    );
     expect(files.map(({ path }) => path)).toEqual(["accounts/pure.ts"]);
   });
 
@@ -164,10 +171,12 @@ describe("imports", () => {
 
   test("of the SDK are types, and only scripts of pages import the SDK", () => {
     const values = edges.filter(
-      ({ room, target, isType }) => room === "sdk" && !isType && !target.startsWith("sdk/"),
+      ({ module, target, isType }) => module === "sdk" && !isType && !target.startsWith("sdk/"),
     );
     expect(values).toEqual([]);
-    const others = edges.filter(({ room, from }) => room !== "sdk" && !isOfBrowser(from, "sdk"));
+    const others = edges.filter(
+      ({ module, from }) => module !== "sdk" && !isBrowserImport(from, "sdk"),
+    );
     expect(others.filter(({ target }) => target.startsWith("sdk/"))).toEqual([]);
   });
 
@@ -195,59 +204,59 @@ describe("imports", () => {
 describe("only allowed modules", () => {
   test.each([
     {
-      what: "read the environment",
+      action: "read the environment",
       pattern: /process\.env|Bun\.env|import\.meta\.env/,
       allowed: /^(config\/|bin\/)/,
     },
     {
-      what: "print",
+      action: "print",
       pattern: /console\.\w+\(|process\.stdout|process\.stderr/,
       allowed: /^(bin\/|db\/embedded\/process\.ts$)/,
     },
     {
-      // push/migration.ts, service/logins.ts and the help of bin/migrate.ts say such words to people.
-      what: "write DDL",
+      // push/migration.ts, service/logins.ts and the help of bin/migrate.ts contain DDL in messages.
+      action: "write DDL",
       pattern:
         /\b(create|alter|drop) (or replace )?(table|function|index|unique index|type|policy|schema|role|domain|trigger)\b|\b(grant|revoke) (all|execute|select|usage|create|insert)\b/i,
       allowed:
         /^(push\/(ddl|retype_messages|functions|migration)\.ts$|bin\/migrate\.ts$|service\/log(ins|in_limits)\.ts$|db\/)/,
     },
     {
-      what: "construct a principal",
+      action: "construct a principal",
       pattern: /\bmakePrincipal\b/,
       allowed: /^(gateway\/|principal\.ts$)/,
     },
     {
-      what: "begin a transaction",
+      action: "begin a transaction",
       pattern: /sql\.begin|\.begin\(|\bbegin transaction\b|"begin"|`begin;/i,
       allowed: /^$/,
     },
     {
-      what: "declare a class",
-      // An error, or what holds state for as long as the process lives.
+      action: "declare a class",
+      // Classes are for errors and for state that lives as long as the process.
       pattern: /^(export )?class (?!\w+ extends (Error|Problem|\w*Error)\b)/m,
       allowed: /^(std\/bounded_map|db\/pool\/(acquire|connections|groups))\.ts$/,
     },
-    { what: "use the type any", pattern: /: any\b|<any>|as any\b/, allowed: /^$/ },
-    { what: "have a default export", pattern: /^export default/m, allowed: /^bin\/init\.ts$/ },
+    { action: "use the type any", pattern: /: any\b|<any>|as any\b/, allowed: /^$/ },
+    { action: "have a default export", pattern: /^export default/m, allowed: /^bin\/init\.ts$/ },
     {
-      what: "set state of a database session",
+      action: "set state of a database session",
       pattern: /\bset_config\([^)]*false\)|\bset session\b/i,
       allowed: /^$/,
     },
-  ])("$what", ({ pattern, allowed }) => {
+  ])("$action", ({ pattern, allowed }) => {
     expect(within(holders(pattern), allowed)).toEqual([]);
   });
 
   test("every file starts with its purpose", () => {
-    const silent = sources.filter(
+    const undescribed = sources.filter(
       ({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module|^-- [A-Z]/.test(text),
     );
-    expect(silent.map(({ path }) => path)).toEqual([]);
+    expect(undescribed.map(({ path }) => path)).toEqual([]);
   });
 });
 
-/** Groups of files that can each reach themselves and one another by their imports. */
+/** Returns the groups of files that import each other in a cycle. */
 function findCycles(imports: readonly { from: string; target: string }[]): string[][] {
   const targets = Map.groupBy(imports, ({ from }) => from);
   const reach = (start: string) => {

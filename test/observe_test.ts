@@ -1,4 +1,4 @@
-/** What the log may hold: no secret, whatever an error says. */
+/** Log lines contain no secrets, also if an error message does. Traces continue across gateway and service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SESSION_COOKIE } from "../src/identity/mod.ts";
 import { readTrace, toLogFields, toTraceparent } from "../src/observe.ts";
@@ -12,35 +12,43 @@ describe("toLogFields()", () => {
   test.each([
     {
       name: "a connection string",
-      says: "at postgres://me:hunter2@db.example/x?a=1, so",
-      kept: "so",
+      message: "at postgres://me:hunter2@db.example/x?a=1, so",
+      remains: "so",
     },
     {
       name: "a connection string that is not a URL",
-      says: "'postgresql://me:hunter2'",
-      kept: "postgres",
+      message: "'postgresql://me:hunter2'",
+      remains: "postgres",
     },
     {
       name: "a connection string whose password contains @",
-      says: "postgres://me:hunter2@more@db/x",
-      kept: "removed",
+      message: "postgres://me:hunter2@more@db/x",
+      remains: "removed",
     },
-    { name: "any URL with a password", says: "https://me:hunter2@example.org/a", kept: "https" },
-    { name: "a key", says: `Key ${KEY}: no`, kept: "rh_abcdefghijklmnop." },
-    { name: "a key with another prefix", says: KEY.replace("rh", "my-shop"), kept: "my-shop_" },
-    { name: "a bearer token", says: "authorization: Bearer hunter2", kept: "authorization" },
-  ])("removes $name from message and stack", ({ says, kept }) => {
-    const fields = toLogFields(new Error(says));
+    {
+      name: "any URL with a password",
+      message: "https://me:hunter2@example.org/a",
+      remains: "https",
+    },
+    { name: "a key", message: `Key ${KEY}: no`, remains: "rh_abcdefghijklmnop." },
+    {
+      name: "a key with another prefix",
+      message: KEY.replace("rh", "my-shop"),
+      remains: "my-shop_",
+    },
+    { name: "a bearer token", message: "authorization: Bearer hunter2", remains: "authorization" },
+  ])("removes $name from message and stack", ({ message, remains }) => {
+    const fields = toLogFields(new Error(message));
     const text = JSON.stringify(fields);
     expect(text).not.toContain("hunter2");
     expect(text).not.toContain("S3cret");
-    expect(fields.message).toContain(kept);
-    expect(fields.stack).toContain(kept);
+    expect(fields.message).toContain(remains);
+    expect(fields.stack).toContain(remains);
   });
 
   test("leaves harmless text unchanged", () => {
-    const says = "Cannot read http://127.0.0.1:80/a.b at src/db/pool/mod.ts:12:3";
-    expect(toLogFields(new Error(says)).message).toBe(says);
+    const message = "Cannot read http://127.0.0.1:80/a.b at src/db/pool/mod.ts:12:3";
+    expect(toLogFields(new Error(message)).message).toBe(message);
   });
 
   test("includes only the code of a driver's error", () => {
@@ -55,8 +63,8 @@ describe("toLogFields()", () => {
 describe("readTrace()", () => {
   const TRACE = "0af7651916cd43dd8448eb211c80319c";
   const PARENT = "b7ad6b7169203331";
-  let made = 0;
-  const makeSpanId = () => String(++made).padStart(16, "0");
+  let spanCount = 0;
+  const makeSpanId = () => String(++spanCount).padStart(16, "0");
 
   test.each([
     { name: "a current header", header: `00-${TRACE}-${PARENT}-01`, flags: "01" },
@@ -69,7 +77,7 @@ describe("readTrace()", () => {
     },
   ])("continues $name with a new span, and passes the new span on", ({ header, flags }) => {
     const trace = readTrace(header, makeSpanId);
-    const spanId = String(made).padStart(16, "0");
+    const spanId = String(spanCount).padStart(16, "0");
     expect(trace).toEqual({ traceId: TRACE, spanId, parentSpanId: PARENT, flags });
     expect(trace && toTraceparent(trace)).toBe(`00-${TRACE}-${spanId}-${flags}`);
   });
@@ -93,8 +101,8 @@ describe("readTrace()", () => {
   });
 
   test("returns undefined without a header", () => {
-    const before = made;
-    expect([readTrace(null, makeSpanId), made]).toEqual([undefined, before]);
+    const before = spanCount;
+    expect([readTrace(null, makeSpanId), spanCount]).toEqual([undefined, before]);
   });
 });
 
@@ -106,8 +114,8 @@ describe("a trace through gateway and service", () => {
   });
   afterAll(() => service.close());
 
-  /** The lines of gateway and service over one request: the service's is written first. */
-  async function ask(headers: Record<string, string>): Promise<[Line, Line]> {
+  /** Returns the log lines of the gateway and of the service for one request; the service logs first. */
+  async function call(headers: Record<string, string>): Promise<[Line, Line]> {
     const response = await service.call(undefined, "/v1/auth/me", { headers });
     const requestId = response.headers.get("x-request-id");
     const lines = service.log
@@ -115,14 +123,14 @@ describe("a trace through gateway and service", () => {
       .filter((line) => line.event === "request" && line.requestId === requestId);
     const [upstream, gateway, ...others] = lines;
     if (upstream === undefined || gateway === undefined || others.length > 0)
-      throw new Error(`Not two lines: ${JSON.stringify(lines)}`);
+      throw new Error(`Expected two log lines: ${JSON.stringify(lines)}`);
     return [gateway, upstream];
   }
   const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
 
   test("has one span per hop, and each span is the parent of the next", async () => {
     const parent = "00f067aa0ba902b7";
-    const [gateway, upstream] = await ask({ traceparent: `00-${TRACE}-${parent}-01` });
+    const [gateway, upstream] = await call({ traceparent: `00-${TRACE}-${parent}-01` });
     expect([gateway["traceId"], upstream["traceId"]]).toEqual([TRACE, TRACE]);
     expect(gateway["parentSpanId"]).toBe(parent);
     expect(upstream["parentSpanId"]).toBe(gateway["spanId"] ?? "none");
@@ -130,7 +138,7 @@ describe("a trace through gateway and service", () => {
   });
 
   test("begins at the gateway if the header is malformed", async () => {
-    const [gateway, upstream] = await ask({ traceparent: `00-${TRACE}-${"0".repeat(16)}-01` });
+    const [gateway, upstream] = await call({ traceparent: `00-${TRACE}-${"0".repeat(16)}-01` });
     expect(gateway["traceId"]).toMatch(/^[0-9a-f]{32}$/);
     expect(gateway["traceId"]).not.toBe(TRACE);
     expect("parentSpanId" in gateway).toBe(false);
@@ -141,7 +149,7 @@ describe("a trace through gateway and service", () => {
   });
 
   test("is absent if the request has no trace header", async () => {
-    for (const line of await ask({})) expect("traceId" in line).toBe(false);
+    for (const line of await call({})) expect("traceId" in line).toBe(false);
   });
 });
 

@@ -1,8 +1,7 @@
 /**
- * `bun test` in several workers, and for each worker a PostgreSQL of its own, so that roles and settings of a
- * server are never another file's. The servers are those that `TEST_SERVERS` lists, as a JSON array of environments, else
- * embedded ones. `--tier=check` (default), `slow` or `all` selects files, paths narrow them down, and other arguments are
- * passed on.
+ * Runs `bun test` in several workers. Each worker has its own PostgreSQL, because files change roles and server settings.
+ * `TEST_SERVERS` lists the servers as a JSON array of environments; without it, they are embedded.
+ * `--tier=check` (default), `slow` or `all` selects files, and paths narrow them down. Other arguments go to `bun test`.
  *
  * @module
  */
@@ -12,10 +11,10 @@ import { TEST_SERVERS } from "./support/cluster.ts";
 import { readTier, TEST_TIER, toPatterns } from "./support/tier.ts";
 
 const MAX_WORKERS = 4;
-const { tier, words } = readTier(Bun.argv.slice(2));
-const given = process.env[TEST_SERVERS];
-// One more than there are cores: tests often wait for a process or for the database.
-const workers = given === undefined ? Math.min(availableParallelism() + 1, MAX_WORKERS) : 0;
+const { tier, rest } = readTier(Bun.argv.slice(2));
+const listed = process.env[TEST_SERVERS];
+// More workers than cores: tests often wait for a process or for the database.
+const workers = listed === undefined ? Math.min(availableParallelism() + 1, MAX_WORKERS) : 0;
 const started: Server[] = [];
 let child: Bun.Subprocess | undefined;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
@@ -23,11 +22,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
 let exitCode = 1;
 try {
   while (started.length < workers) started.push(await startEmbedded());
-  const environments = given ?? JSON.stringify(started.map(({ env }) => env));
+  const environments = listed ?? JSON.stringify(started.map(({ env }) => env));
   const count: number = (JSON.parse(environments) as unknown[]).length;
-  const patterns = await toPatterns(tier, words);
+  const patterns = await toPatterns(tier, rest);
   child = Bun.spawn(
-    // As in a bare `bun test`, files share loaded modules: to load them for each file costs a fifth of the time.
+    // --no-isolate: files share loaded modules. Loading them again for each file takes a fifth of the run.
     [
       ...[process.execPath, "test", `--parallel=${count}`, "--no-isolate", "--timeout", "60000"],
       ...patterns,

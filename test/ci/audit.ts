@@ -1,17 +1,17 @@
-/** Known vulnerabilities of the locked packages, where the registry supports such queries. @module */
+/** Known vulnerabilities of the locked packages, if the registry supports such queries. @module */
 import { join } from "node:path";
 
 export type Audit =
   | { kind: "clean" }
   | { kind: "vulnerable"; advisories: string[] }
-  /** Nothing is known: the registry is away, or is a mirror that does not respond. */
+  /** The registry is unreachable, or is a mirror without advisories. */
   | { kind: "unknown"; reason: string };
 
 const ROOT = join(import.meta.dirname, "../..");
 /** Every lock file of the project. */
 export const AUDITED = [".", "test/ci/tools", "test/stacks"] as const;
 
-/** Asks about the packages of a folder's lock file. */
+/** Queries the registry for the packages of a folder's lock file. */
 export async function auditPackages(
   folder: string,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -34,12 +34,12 @@ export async function auditPackages(
 export function describeAudit(audit: Audit): string {
   if (audit.kind === "clean") return "no known vulnerability";
   if (audit.kind === "vulnerable") return audit.advisories.join("; ");
-  return `left out, because the registry does not respond: ${audit.reason}`;
+  return `skipped, because the registry does not respond: ${audit.reason}`;
 }
 
 type Advisory = { title: string; severity: string };
 
-/** The verdict in what `bun audit --json` prints: advisories by package; anything else is no verdict. */
+/** Parses the output of `bun audit --json`, advisories by package. Returns `undefined` for other output. */
 function readAudit(out: string): Audit | undefined {
   let report: unknown;
   try {

@@ -1,4 +1,4 @@
-/** The audit of CI against a registry that responds, one that does not, and none. */
+/** The audit of CI against registries with and without advisories, and without the endpoint. */
 import { expect, test } from "bun:test";
 import { AUDITED, auditPackages } from "./audit.ts";
 

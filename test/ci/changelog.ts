@@ -1,6 +1,6 @@
 /** The notes of a release, from the changelog. Pure. @module */
 
-type Wanted = {
+type Release = {
   version: string;
   /** Accepts the section "Unreleased". */
   isDryRun: boolean;
@@ -9,7 +9,7 @@ type Wanted = {
 const SECTION = /^## \[(?<name>[^\]]+)\](?: - (?<date>\d{4}-\d{2}-\d{2}))?$/;
 
 /** @throws {Error} the changelog has no dated section of this version, or the section is empty */
-export function readNotes(changelog: string, { version, isDryRun }: Wanted): string {
+export function readNotes(changelog: string, { version, isDryRun }: Release): string {
   const sections = readSections(changelog);
   const released = sections.find(({ name, date }) => name === version && date !== undefined);
   const section = released ?? sections.find(({ name }) => isDryRun && name === "Unreleased");

@@ -1,4 +1,4 @@
-/** All checks of `.ci/run`: one table of runs, each on its own server, counted from the reports that bun writes. @module */
+/** Runs all checks of `.ci/run`: each run has its own servers, and bun's reports give the counts. @module */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,22 +9,22 @@ import { type Server, startPooled, startPostgres15 } from "./servers.ts";
 
 type Run = {
   name: string;
-  /** Starts what the tests run against; without it they start what they need. */
+  /** Starts a server for the tests. Without it, the tests start their own. */
   start?: (folder: string) => Promise<Server>;
   command: string[];
   env?: Readonly<Record<string, string>>;
 };
 
 const PARALLEL = ["bun", "test/parallel.ts"];
-/** The tests that depend on PostgreSQL's version, or on a pooler before it: nothing else can differ there. */
+/** The tests that depend on PostgreSQL's version, or on a pooler in front of it. */
 const ON_OTHER_SERVERS = [
   ...PARALLEL,
   ...["accounts", "console", "data", "db", "identity", "push", "service", "system"].map(
-    (room) => `test/${room}/`,
+    (module) => `test/${module}/`,
   ),
   "test/bin/migrate",
 ];
-/** Those of the slow tier; its other files start servers of their own, or none. */
+/** Slow tests that depend on the server. The other slow tests start their own servers, or none. */
 const SLOW_ON_OTHER_SERVERS = [
   ...[...PARALLEL, "--tier=slow"],
   ...[
@@ -40,10 +40,10 @@ const SLOW_ON_OTHER_SERVERS = [
     "system/operating_doc",
   ].map((file) => `test/${file}`),
 ];
-/** They run the programs of Debian's PostgreSQL, version 15 elsewhere. */
+/** These tests run the programs of Debian's PostgreSQL, which is version 15 by default. */
 const BACKUPS = ["backup", "baseline_doc"].map((file) => `./test/system/${file}_slow.ts`);
 const WORKERS = ["1", "2"];
-/** The tests start their own, whatever this machine has. */
+/** Prevents that tests use a server of this machine. */
 const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
 const RUNS: readonly Run[] = [
   {
@@ -56,10 +56,10 @@ const RUNS: readonly Run[] = [
     command: ["bun", "run", "test:browser"],
   },
   { name: "the image", command: ["bun", "run", "test:container"] },
-  { name: "pages walked", command: ["bun", "run", "test:docs"] },
-  { name: "the first hour and week", command: ["bun", "run", "test:walk"] },
-  { name: "the contract, from the outside", command: ["bun", "run", "test:contract"] },
-  { name: "storms", command: ["bun", "run", "test:storm"] },
+  { name: "documentation pages", command: ["bun", "run", "test:docs"] },
+  { name: "end-to-end: the first hour and week", command: ["bun", "run", "test:walk"] },
+  { name: "API contract", command: ["bun", "run", "test:contract"] },
+  { name: "chaos tests", command: ["bun", "run", "test:storm"] },
   {
     name: "gateway, data and identity apart",
     command: [...PARALLEL, "test/data", "test/http", "test/gateway", "test/identity"],
@@ -84,30 +84,31 @@ let current: Server[] = [];
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void abort());
 
 const totals: Counts = { passed: 0, failed: 0, skipped: 0 };
-/** Told again at the end: whoever reads the last page of a long output sees them. */
+/** Printed again at the end, because a reader of a long output starts there. */
 const failures: string[] = [];
 for (const [index, run] of RUNS.entries()) {
-  const place = join(folder, String(index));
-  const counts = await perform(run, place);
-  console.log(`${run.name}: ${show(counts)}, ${counts.skipped} skipped`);
-  failures.push(...(await describeFailures(run, place, counts)));
+  const path = join(folder, String(index));
+  const counts = await perform(run, path);
+  console.log(`${run.name}: ${describeCounts(counts)}, ${counts.skipped} skipped`);
+  failures.push(...(await describeFailures(run, path, counts)));
   for (const key of ["passed", "failed", "skipped"] as const) totals[key] += counts[key];
 }
-for (const place of AUDITED) await audit(place);
+for (const audited of AUDITED) await audit(audited);
 rmSync(folder, { recursive: true, force: true });
 for (const failure of failures) console.log(`\n${failure}`);
-if (totals.skipped > 0) console.log(`${totals.skipped} tests are skipped: none may be`);
-console.log(show({ ...totals, failed: totals.failed + totals.skipped }));
+if (totals.skipped > 0)
+  console.log(`${totals.skipped} tests are skipped: CI allows no skipped tests`);
+console.log(describeCounts({ ...totals, failed: totals.failed + totals.skipped }));
 process.exit(totals.failed + totals.skipped === 0 ? 0 : 1);
 
-async function perform({ name, start, command, env }: Run, place: string): Promise<Counts> {
+async function perform({ name, start, command, env }: Run, path: string): Promise<Counts> {
   console.log(`\n=== ${name}`);
-  const report = toReport(place);
+  const report = toReport(path);
   try {
     if (start !== undefined)
-      for (const worker of WORKERS) current.push(await start(`${place}-${worker}`));
+      for (const worker of WORKERS) current.push(await start(`${path}-${worker}`));
     const child = Bun.spawn(
-      [...toTerms(command), "--reporter=junit", `--reporter-outfile=${report}`],
+      [...toBunCommand(command), "--reporter=junit", `--reporter-outfile=${report}`],
       {
         env: { ...process.env, ...NO_SERVER, ...toServers(current), ...env },
         stdio: ["ignore", "inherit", "inherit"],
@@ -119,22 +120,22 @@ async function perform({ name, start, command, env }: Run, place: string): Promi
   }
 }
 
-/** Of a run that failed outside its tests, which no report has, its own name. */
+/** Returns the failed tests, and the run's name if it failed outside its tests, which no report contains. */
 async function describeFailures(
   { name }: Run,
-  place: string,
+  path: string,
   { failed }: Counts,
 ): Promise<string[]> {
-  const found = await readFailures(toReport(place));
-  const told = found.map((failure) => `failed on ${name}: ${failure}`);
-  return failed > found.length ? [...told, `failed: ${name}, outside its tests`] : told;
+  const found = await readFailures(toReport(path));
+  const failures = found.map((failure) => `failed on ${name}: ${failure}`);
+  return failed > found.length ? [...failures, `failed: ${name}, outside its tests`] : failures;
 }
 
-function toReport(place: string): string {
-  return `${place}.xml`;
+function toReport(path: string): string {
+  return `${path}.xml`;
 }
 
-/** One for each worker of `test/parallel.ts`. */
+/** Lists a server for each worker of `test/parallel.ts`. */
 function toServers(servers: readonly Server[]): Record<string, string> {
   if (servers.length === 0) return {};
   return { [TEST_SERVERS]: JSON.stringify(servers.map(({ env }) => env)) };
@@ -146,20 +147,20 @@ async function stop(): Promise<void> {
   for (const server of servers) await server.stop();
 }
 
-/** Counts as a test where the registry responds; where it does not, that is said, and nothing is counted. */
-async function audit(place: string): Promise<void> {
-  const found = await auditPackages(place);
-  if (found.kind === "clean") totals.passed++;
-  if (found.kind === "vulnerable") totals.failed++;
-  console.log(`bun audit of ${place}: ${describeAudit(found)}`);
+/** Counts the audit as a test, unless the registry does not respond. */
+async function audit(path: string): Promise<void> {
+  const result = await auditPackages(path);
+  if (result.kind === "clean") totals.passed++;
+  if (result.kind === "vulnerable") totals.failed++;
+  console.log(`bun audit of ${path}: ${describeAudit(result)}`);
 }
 
-/** The bun that runs this, whatever the path finds first. */
-function toTerms([, ...words]: string[]): string[] {
-  return [process.execPath, ...words];
+/** Replaces `bun` by the Bun of this process, because PATH may contain another version. */
+function toBunCommand([, ...args]: string[]): string[] {
+  return [process.execPath, ...args];
 }
 
-function show({ passed, failed }: Counts): string {
+function describeCounts({ passed, failed }: Counts): string {
   return `${passed} passed, ${failed} failed`;
 }
 

@@ -1,7 +1,6 @@
 /**
- * `bun test/ci/postgres_18.ts test …`: a run of `bun test …` whose tests get Debian's PostgreSQL 18, server and client tools,
- * in place of version 15. The packages are unpacked with their own C library into a folder that exists for this run only;
- * nothing is installed.
+ * `bun test/ci/postgres_18.ts test …`: runs `bun test …` with Debian's PostgreSQL 18, server and client tools, instead of
+ * version 15. Unpacks the packages with their own C library into a temporary folder, and installs nothing.
  *
  * @module
  */
@@ -10,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { POSTGRES_BIN } from "../support/debian_cluster.ts";
 
-/** The first release of Debian that has this version. */
+/** The first Debian release with this version. */
 const RELEASE = "forky";
 const PACKAGE = "postgresql-18";
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -29,7 +28,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Returns the package and everything it depends on, as files; their signatures are verified. */
+/** Downloads the package and its dependencies, verifies their signatures, and returns the files. */
 function download(): string[] {
   for (const path of ["state/lists/partial", "cache/archives/partial"])
     mkdirSync(join(folder, path), { recursive: true });
@@ -40,7 +39,7 @@ function download(): string[] {
   const sources = `deb [signed-by=${KEYRING}] http://deb.debian.org/debian ${RELEASE} main\n`;
   const settings = {
     "Dir::State": join(folder, "state"),
-    // Nothing counts as installed, so every library is among the packages.
+    // An empty status file: no package counts as installed, so apt downloads every library.
     "Dir::State::status": write("status", ""),
     "Dir::Cache": join(folder, "cache"),
     "Dir::Etc::SourceList": write("sources.list", sources),
@@ -52,14 +51,14 @@ function download(): string[] {
   };
   const lines = Object.entries(settings).map(([name, value]) => `${name} "${value}";\n`);
   const APT_CONFIG = write("apt.conf", lines.join(""));
-  const apt = (...words: string[]) => run(["apt-get", "-q", ...words], { APT_CONFIG });
+  const apt = (...args: string[]) => run(["apt-get", "-q", ...args], { APT_CONFIG });
   apt("update");
   apt("install", "--yes", "--download-only", PACKAGE);
   const archives = join(folder, "cache/archives");
   return [...new Bun.Glob("*.deb").scanSync({ cwd: archives, absolute: true })];
 }
 
-/** Returns the folder that has the packages' files. */
+/** Unpacks the packages and returns the folder of their files. */
 function unpack(packages: readonly string[]): string {
   const root = join(folder, "root");
   for (const path of packages) run(["dpkg-deb", "--extract", path, root]);
@@ -67,8 +66,8 @@ function unpack(packages: readonly string[]): string {
 }
 
 /**
- * Puts a script in place of each program, which runs the program with the loader and the libraries of its own release. Returns
- * the folder of the scripts. The programs find each other and their data by the path of the script.
+ * Replaces each program by a script that runs it with the loader and the libraries of its own release. Returns the folder of
+ * the scripts. The programs find each other and their data by the path of the script.
  */
 function wrapPrograms(root: string): string {
   const [loader] = new Bun.Glob("usr/lib/*/ld-linux*.so.*").scanSync({ cwd: root });
@@ -78,8 +77,8 @@ function wrapPrograms(root: string): string {
   for (const name of new Bun.Glob("*").scanSync({ cwd: bin })) {
     const program = join(bin, `.${name}`);
     renameSync(join(bin, name), program);
-    const words = [path, "--library-path", join(path, ".."), "--argv0"];
-    writeFileSync(join(bin, name), `#!/bin/sh\nexec ${words.join(" ")} "$0" ${program} "$@"\n`, {
+    const command = [path, "--library-path", join(path, ".."), "--argv0"];
+    writeFileSync(join(bin, name), `#!/bin/sh\nexec ${command.join(" ")} "$0" ${program} "$@"\n`, {
       mode: 0o755,
     });
   }

@@ -1,6 +1,6 @@
 /**
- * `bun run release`: checks a release and writes its files to `release/`: both packages, the notes, an SBOM and the digests. Never
- * publishes and never tags: `.github/workflows/release.yml` does that with these files.
+ * `bun run release`: checks a release and writes its files to `release/`: both packages, the notes, an SBOM and the digests. It
+ * does not publish or tag: `.github/workflows/release.yml` does that with these files.
  *
  * @module
  */
@@ -61,14 +61,14 @@ function readManifest(folder: string): v.InferOutput<typeof Manifest> {
   return v.parse(Manifest, JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")));
 }
 
-/** A workflow that runs for a tag has its name. @throws {Error} the tag names another version */
+/** Checks the tag of a workflow run. @throws {Error} the tag names another version */
 function checkTag(expected: string): void {
   const { GITHUB_REF_TYPE: type, GITHUB_REF_NAME: tag } = process.env;
   if (type === "tag" && tag !== `v${expected}`)
-    throw new Error(`The tag ${tag} does not fit the version ${expected} of package.json`);
+    throw new Error(`The tag ${tag} does not match the version ${expected} of package.json`);
 }
 
-/** Builds and packs; returns the path of the file. */
+/** Builds and packs a package, and returns the path of the file. */
 async function pack(folder: string): Promise<string> {
   await run(["bun", "pm", "pack", "--destination", OUT], join(ROOT, folder));
   const { name } = readManifest(folder);
@@ -81,17 +81,20 @@ async function lint(tarball: string): Promise<void> {
   await run(["bun", bin("attw"), "--profile=esm-only", tarball], ROOT);
 }
 
-/** Writes a CycloneDX document of a package, with the packages that npm installs with it. */
+/** Writes a CycloneDX document of a package and of the packages that npm installs with it. */
 async function writeBom(folder: string): Promise<void> {
   const manifest = readManifest(folder);
-  const place = mkdtempSync(join(tmpdir(), "rowhouse-sbom-"));
+  const project = mkdtempSync(join(tmpdir(), "rowhouse-sbom-"));
   try {
-    writeFileSync(join(place, "package.json"), JSON.stringify(manifest));
-    await run(["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"], place);
-    const bom = await run(["npm", "sbom", "--package-lock-only", "--sbom-format=cyclonedx"], place);
+    writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
+    await run(["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"], project);
+    const bom = await run(
+      ["npm", "sbom", "--package-lock-only", "--sbom-format=cyclonedx"],
+      project,
+    );
     writeFileSync(join(OUT, `${manifest.name}-${version}.cdx.json`), bom);
   } finally {
-    rmSync(place, { recursive: true });
+    rmSync(project, { recursive: true });
   }
 }
 
@@ -107,7 +110,7 @@ function listFiles(): string[] {
   return readdirSync(OUT).toSorted();
 }
 
-/** Returns the output of a command. @throws {Error} the command fails */
+/** Runs a command and returns its output. @throws {Error} the command fails */
 async function run([command = "", ...args]: string[], cwd: string): Promise<string> {
   const program = command === "bun" ? process.execPath : command;
   const child = Bun.spawn([program, ...args], {

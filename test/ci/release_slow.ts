@@ -28,9 +28,9 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(copy, { recursive: true }));
 
-function release(words: string[], env: Readonly<Record<string, string>> = {}) {
+function release(flags: string[], env: Readonly<Record<string, string>> = {}) {
   const { GITHUB_REF_TYPE: _, GITHUB_REF_NAME: __, ...own } = process.env;
-  const child = Bun.spawnSync([process.execPath, "run", "release", ...words], {
+  const child = Bun.spawnSync([process.execPath, "run", "release", ...flags], {
     cwd: copy,
     env: { ...own, ...env },
   });
@@ -52,10 +52,10 @@ test(
     const components = bom.components.map(
       (component: { name: string; version: string }) => `${component.name}@${component.version}`,
     );
-    for (const [name, wanted] of Object.entries(dependencies))
-      expect(
-        components.some((one: string) => one.endsWith(`${name.split("/").pop()}@${wanted}`)),
-      ).toBe(true);
+    for (const [name, wanted] of Object.entries(dependencies)) {
+      const expected = `${name.split("/").pop()}@${wanted}`;
+      expect(components.some((component: string) => component.endsWith(expected))).toBe(true);
+    }
     const sums = Bun.spawnSync(["sha256sum", "--check", "--strict", "SHA256SUMS"], { cwd: out });
     expect(sums.exitCode).toBe(0);
     expect(readFileSync(join(out, "notes.md"), "utf8")).toContain("### Added");
@@ -68,7 +68,7 @@ test("a release needs a dated changelog section, a matching tag and one version"
   const { code, err } = release([]);
   expect([code, err]).toEqual([1, expect.stringContaining("CHANGELOG.md needs a section")]);
   const tagged = release(["--dry-run"], { GITHUB_REF_TYPE: "tag", GITHUB_REF_NAME: "v9.9.9" });
-  expect(tagged.err).toContain("The tag v9.9.9 does not fit the version");
+  expect(tagged.err).toContain("The tag v9.9.9 does not match the version");
   const path = join(copy, "packages/client/package.json");
   writeFileSync(
     path,

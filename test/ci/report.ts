@@ -1,8 +1,8 @@
-/** What came of a test run, from bun's report. A run without a report, or that failed otherwise, is a failure. @module */
+/** The counts and failures of a test run, from bun's report. A run without a report is a failure. @module */
 
 export type Counts = { passed: number; failed: number; skipped: number };
 
-/** `exitCode` is the run's: an error between tests is in no report. */
+/** `exitCode` is the run's, because reports do not contain an error between tests. */
 export async function readReport(path: string, exitCode: number): Promise<Counts> {
   const head = /<testsuites\b[^>]*>/.exec(await readText(path))?.[0];
   if (head === undefined) return { passed: 0, failed: 1, skipped: 0 };
@@ -15,20 +15,20 @@ export async function readReport(path: string, exitCode: number): Promise<Counts
   return { passed: tests - failures - skipped, failed, skipped };
 }
 
-/** The names of the tests that were skipped. */
+/** Returns the names of the skipped tests. */
 export async function readSkipped(path: string): Promise<string[]> {
   const skipped = (await readText(path)).matchAll(/<testcase name="([^"]*)"[^>]*>\s*<skipped\b/g);
   return [...skipped].map(([, name = ""]) => unescapeXml(name));
 }
 
-/** A line for where each failed test is, and what it said below. */
+/** Returns a text for each failed test: a line with its location, then its message. */
 export async function readFailures(path: string): Promise<string[]> {
   const failed = (await readText(path)).matchAll(
     /<testcase name="([^"]*)" classname="([^"]*)"[^>]*? file="([^"]*)"[^>]*>\s*<failure\b[^>]*? message="([^"]*)"/g,
   );
   return [...failed].map(([, name = "", group = "", file = "", message = ""]) => {
-    const place = [file, group, name].filter((part) => part !== "").join(" > ");
-    return unescapeXml(`${place}\n${message.trim()}`);
+    const location = [file, group, name].filter((part) => part !== "").join(" > ");
+    return unescapeXml(`${location}\n${message.trim()}`);
   });
 }
 

@@ -1,4 +1,4 @@
-/** What is told of a run of tests, by real runs of bun. */
+/** The counts and failures of real runs of bun. */
 import { expect, test } from "bun:test";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,9 +9,9 @@ const FAILING = `
   import { beforeAll, describe, expect, test } from "bun:test";
   describe("a group", () => {
     test("passes", () => {});
-    test.skip("is left out & told", () => {});
+    test.skip("is skipped & reported", () => {});
     test("expects <1>", () => expect({ a: 1 }).toEqual({ a: 2 }));
-    test("takes long", () => Bun.sleep(5000), 10);
+    test("times out", () => Bun.sleep(5000), 10);
   });
   describe("unprepared", () => {
     beforeAll(() => { throw new Error('no "server"'); });
@@ -23,10 +23,10 @@ test("a report has the counts, the failures with location and message, and the s
   await using run = await runTests(FAILING);
   expect(run.exitCode).not.toBe(0);
   expect(await readReport(run.report, run.exitCode)).toEqual({ passed: 1, failed: 3, skipped: 1 });
-  expect(await readSkipped(run.report)).toEqual(["is left out & told"]);
+  expect(await readSkipped(run.report)).toEqual(["is skipped & reported"]);
   expect(await readFailures(run.report)).toEqual([
     expect.stringMatching(/trial\.test\.ts > a group > expects <1>\n.*\n\n {2}\{\n- {3}"a": 2,/),
-    expect.stringMatching(/trial\.test\.ts > a group > takes long\ntest timed out/),
+    expect.stringMatching(/trial\.test\.ts > a group > times out\ntest timed out/),
     expect.stringMatching(/trial\.test\.ts > .*\nno "server"/),
   ]);
 });

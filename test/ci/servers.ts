@@ -1,4 +1,4 @@
-/** The servers that the tests run against, each made for one run and gone after it. @module */
+/** Servers for the tests, each started for one run. @module */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import { APART_LOGIN, LOGIN, PASSWORD, SPLIT_ROLES, toLogin } from "../support/c
 import { startDebianCluster } from "../support/debian_cluster.ts";
 import { startPooler } from "../support/pgbouncer.ts";
 
-/** For the clusters of all workers of a run; each takes a few hundred MB. */
+/** Enough for the clusters of all workers of a run, a few hundred MB each. */
 const MEMORY_BYTES = 4 * 1024 ** 3;
 
 export type Server = { env: Record<string, string>; stop: () => Promise<void> };
 
-/** An embedded PostgreSQL, as `bun test` starts one. */
+/** Starts an embedded PostgreSQL, as `bun test` does. */
 export async function startEmbedded(): Promise<Server> {
   const folder = mkdtempSync(join(findFastFolder(), "rowhouse-test-"));
   // The account that runs the server must be able to enter the folder.
@@ -33,7 +33,7 @@ export async function startPostgres15(): Promise<Server> {
   return { env: { ADMIN_DATABASE_URL: url, DATABASE_URL: "", TEST_POSTGRES: "15" }, stop };
 }
 
-/** PgBouncer in transaction mode before an embedded PostgreSQL; migrations and pushes go past it. */
+/** Starts PgBouncer in transaction mode in front of an embedded PostgreSQL. Migrations and pushes bypass PgBouncer. */
 export async function startPooled(folder: string): Promise<Server> {
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   const cluster = await startTestCluster(join(folder, "postgres"));
@@ -61,7 +61,7 @@ export async function startPooled(folder: string): Promise<Server> {
   };
 }
 
-/** Returns a folder in memory where there is room: creating databases on a disk costs several times as much. */
+/** Returns a folder in memory if there is enough space: databases on a disk take several times as long to create. */
 function findFastFolder(): string {
   const memory = "/dev/shm";
   if (!existsSync(memory)) return tmpdir();

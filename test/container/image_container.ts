@@ -1,4 +1,4 @@
-/** The image that the Dockerfile builds, in containers that compose.yaml describes: read-only, unprivileged, uid 1000. */
+/** The Dockerfile's image, in containers like those of compose.yaml: read-only, unprivileged, uid 1000. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { type DebianCluster, runTool, startDebianCluster } from "../support/debi
 import { eventually } from "../support/eventually.ts";
 
 const BUILD_MS = 480_000;
-/** All that compose.yaml asks for. */
+/** A value for each variable of compose.yaml. */
 const PASSWORDS: Readonly<Record<string, string>> = Object.fromEntries(
   Object.keys(VARIABLES).map((name) => [name, crypto.randomUUID().replaceAll("-", "")]),
 );
@@ -28,7 +28,7 @@ let project: ReturnType<typeof makeProject>;
 beforeAll(async () => {
   image = buildImage();
   cluster = await startDebianCluster({ password: "postgres" });
-  // What PostgreSQL's own image does with `POSTGRES_DB`.
+  // PostgreSQL's image does this with `POSTGRES_DB`.
   runTool("psql", ["-c", "create database rowhouse", cluster.url]);
   runInitLogins({ ...cluster, url: toUrl("postgres:postgres@postgres:5432/rowhouse") }, PASSWORDS);
   project = makeProject({ "schema/mod.ts": schemaText("{ notes: { title: t.string() } }") });
@@ -39,21 +39,21 @@ afterAll(async () => {
   project?.remove();
 });
 
-/** A connection string of compose.yaml, where PostgreSQL and the pooler are the test's cluster. */
+/** Returns a connection string of compose.yaml with the host of the test's cluster. */
 function toUrl(text: string): string {
   const { host } = new URL(cluster.url);
   const rest = text.replace(/^postgres:\/\//, "").replace(/@[a-z]+:\d+/, `@${host}`);
   return `postgres://${rest}`;
 }
 
-/** Starts a service of compose.yaml as it stands there, with more words after its own. */
-function start(name: string, words: readonly string[] = []): Container {
-  const service = SERVICES.find((one) => one.name === name);
+/** Starts a service of compose.yaml, with more arguments. */
+function start(name: string, args: readonly string[] = []): Container {
+  const service = SERVICES.find((candidate) => candidate.name === name);
   const env = fillIn(service?.environment ?? {}, SETTINGS);
   const urls = Object.entries(env).filter(([, value]) => value.startsWith("postgres://"));
   const { Entrypoint, Cmd } = image.config;
   const command = service?.entrypoint ?? [...Entrypoint, ...(service?.command ?? Cmd)];
-  return image.start([...command, ...words], {
+  return image.start([...command, ...args], {
     ...env,
     ...Object.fromEntries(urls.map(([key, url]) => [key, toUrl(url)])),
     PORT: "0",
@@ -74,7 +74,7 @@ test("the image adds a few megabytes to its base, and contains no compiler or de
   const size = own.reduce((sum, bytes) => sum + bytes, 0);
   console.log(`layers of the image, in bytes: ${own.join(", ")}`);
   expect(size).toBeGreaterThan(1_000_000);
-  // It has 14 MB: libraries for the most part, and 0.9 MB of leaked passwords.
+  // The size is 14 MB: mostly libraries, and 0.9 MB of leaked passwords.
   expect(size).toBeLessThan(16_000_000);
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(join(ROOT, "package.json"), "utf8"),

@@ -145,10 +145,10 @@ test.skipIf(residentMb(process.pid) === undefined)(
       expect([response.status, (await response.arrayBuffer()).byteLength > 0]).toEqual([200, true]);
     };
     await ask("?limit=1");
-    const before = residentMb(serving.pid)?.most ?? 0;
+    const before = residentMb(serving.pid)?.peak ?? 0;
     for (let n = 0; n < 5; n++)
       await Promise.all(Array.from({ length: ASKERS }, () => ask("?limit=1000")));
-    const most = residentMb(serving.pid)?.most ?? Number.POSITIVE_INFINITY;
+    const most = residentMb(serving.pid)?.peak ?? Number.POSITIVE_INFINITY;
     await serving.kill("SIGTERM");
     project.remove();
     expect(most - before).toBeLessThan(UNBOUNDED_MB);

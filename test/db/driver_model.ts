@@ -257,8 +257,8 @@ function listExpected(sent: Sent, isDiscarded: boolean): Outcome[] {
 function listRows({ id, kind, script, values }: Sent): string[] {
   if (kind === "withoutRows") return [];
   const sent = kind === "message" ? [] : values.map(toSentText);
-  const rows = Array.from({ length: script.rows }, (_, place) =>
-    toRow({ id, place, values: sent }),
+  const rows = Array.from({ length: script.rows }, (_, position) =>
+    toRow({ id, position, values: sent }),
   );
   const times = kind === "message" ? script.before + 1 : 1;
   return Array.from({ length: times }, () => rows).flat();

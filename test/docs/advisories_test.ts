@@ -1,4 +1,4 @@
-/** docs/advisories.md: each advisory is named once, with a test that is there. */
+/** docs/advisories.md lists each advisory once, with an existing test. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const rows = readFileSync(join(ROOT, "docs/advisories.md"), "utf8")
   .filter((line) => /^\| (CVE|GHSA)-/.test(line))
   .map((line) => line.slice(2, -2).split(" | "));
 
-/** A title that is no test of the file. */
+/** Returns the test's location if the file has no test with this title. */
 function findMissing([, file = "", title = ""]: RegExpMatchArray): string[] {
   const path = join(ROOT, "test", file);
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
@@ -24,11 +24,11 @@ function findMissing([, file = "", title = ""]: RegExpMatchArray): string[] {
 
 test("each advisory has its id, its project and an existing test", () => {
   expect(rows.length).toBeGreaterThan(25);
-  for (const [ids = "", project = "", wrong = "", here = "", shown = ""] of rows) {
+  for (const [ids = "", project = "", wrong = "", here = "", proofs = ""] of rows) {
     expect(ids.split(", ").filter((id) => !ID.test(id))).toEqual([]);
     expect(PROJECTS).toContain(project);
     expect([wrong, here].map((text) => text.length > 5)).toEqual([true, true]);
-    const tests = [...shown.matchAll(/`([\w/]+_test\.ts)`: “([^”]+)”/g)];
+    const tests = [...proofs.matchAll(/`([\w/]+_test\.ts)`: “([^”]+)”/g)];
     expect([ids, tests.length > 0, tests.flatMap(findMissing)]).toEqual([ids, true, []]);
   }
 });

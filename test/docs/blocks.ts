@@ -1,43 +1,42 @@
-/** The fenced blocks of a page, and what the comment on the line above one says of it. Pure. @module */
+/** The fenced blocks of a page, each with the mark in the comment on the line above. Pure. @module */
 
-/** One block. */
 export type Block = {
-  /** Where its fence stands, counted from 1. */
+  /** The line of its fence, from 1. */
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** What the comment says: `not run: why`, `file: path` and so on; by word. */
+  /** The comment, such as `not run: why` or `file: path`. */
   readonly mark: Mark | undefined;
 };
 
-/** Why a block is treated other than its language says. */
+/** An instruction to treat a block in another way than its language suggests. */
 export type Mark = {
-  readonly word: (typeof MARKS)[number];
+  readonly kind: (typeof MARKS)[number];
   readonly text: string;
 };
 
 const MARKS = [
-  /** Cannot be run here; the text says why. */
+  /** The tests cannot run it. The text states the reason. */
   "not run",
-  /** Another test runs it: the text is its path. */
+  /** Another test runs it. The text is the path of the test. */
   "run by",
-  /** The block is the content of this file. */
+  /** The block is the content of the file with this path. */
   "file",
-  /** The commands end with this code. */
+  /** The commands exit with this code. */
   "exits with",
-  /** The last command stays in the background, once it has said the text. */
+  /** The last command keeps running in the background after it prints the text. */
   "keeps running",
-  /** The same, where the reader has ended with Ctrl-C what ran before. */
+  /** As `keeps running`, after the reader stops the previous command with Ctrl-C. */
   "instead keeps running",
-  /** Typed on another machine or into another terminal: nothing of it stays. */
+  /** Typed on another machine or into another terminal: its variables and folder are not kept. */
   "another shell",
-  /** TypeScript that is checked by the compiler but needs a browser to run. */
+  /** TypeScript that the compiler checks, but that needs a browser to run. */
   "compiled",
 ] as const;
 
 const FENCE = /^(?:<!-- (.+?) -->\n)?```([a-z]*)\n([\s\S]*?)^```$/gm;
 
-/** All blocks, in order. @throws {Error} a comment above a block has a word that nobody knows */
+/** Returns all blocks, in order. @throws {Error} a comment above a block is not a known mark */
 export function readBlocks(page: string): readonly Block[] {
   return [...page.matchAll(FENCE)].map((found) => {
     const [whole, comment, language = "", code = ""] = found;
@@ -47,25 +46,25 @@ export function readBlocks(page: string): readonly Block[] {
   });
 }
 
-/** The path of the file that a block is, by its comment or by its first line. */
+/** Returns the path of the file in a block, from its mark or from its first line. */
 export function findPath({ mark, code }: Block): string | undefined {
-  return mark?.word === "file" ? mark.text : /^\/\/ ([\w./-]+\.tsx?)\n/.exec(code)?.[1];
+  return mark?.kind === "file" ? mark.text : /^\/\/ ([\w./-]+\.tsx?)\n/.exec(code)?.[1];
 }
 
-/** A block's code with what stands here for what the page shows, which may look like more of what it shows: a port, a key. */
-export function replaceShown(code: string, replaced: ReadonlyMap<string, string>): string {
-  const shown = new RegExp([...replaced.keys()].map(RegExp.escape).join("|") || "$^", "g");
-  return code.replace(shown, (found) => replaced.get(found) ?? found);
+/** Replaces texts of a page, such as a port or a key, in one pass: a replacement can look like another text of the page. */
+export function replaceAllOf(code: string, replaced: ReadonlyMap<string, string>): string {
+  const pattern = new RegExp([...replaced.keys()].map(RegExp.escape).join("|") || "$^", "g");
+  return code.replace(pattern, (found) => replaced.get(found) ?? found);
 }
 
-/** How many fences a page has: two for each block, or one is not closed. */
+/** Returns the number of fences in a page: two for each block, unless a block is not closed. */
 export function countFences(page: string): number {
   return [...page.matchAll(/^```/gm)].length;
 }
 
-/** A comment such as `<!-- /errors -->` ends a generated table: no block may follow it at once. */
+/** A comment that ends a generated table, such as `<!-- /errors -->`, must not be directly above a block. */
 function readMark(comment: string): Mark {
-  const word = MARKS.find((one) => comment === one || comment.startsWith(`${one}: `));
-  if (word === undefined) throw new Error(`Unknown comment above a block: ${comment}`);
-  return { word, text: comment.slice(word.length + 2) };
+  const kind = MARKS.find((known) => comment === known || comment.startsWith(`${known}: `));
+  if (kind === undefined) throw new Error(`Unknown comment above a block: ${comment}`);
+  return { kind, text: comment.slice(kind.length + 2) };
 }

@@ -1,4 +1,4 @@
-/** docs/ci.md: the steps of both samples run as a pipeline would run them, with keys that have the page's scopes. */
+/** docs/ci.md: the steps of both samples run as in a pipeline, with keys that have the page's scopes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -25,13 +25,13 @@ const Pipeline = v.object({ before_script: Texts, check: Script, push: Script })
 
 type Command = { run: string; env: Readonly<Record<string, string>> };
 
-/** The commands of a job: where a key comes from a secret, with that secret's name. */
+/** Returns the commands of a job. A key's value is an expression with the name of its secret. */
 function toGithubCommands(name: "check" | "push"): Command[] {
   const { steps } = v.parse(Workflow, github).jobs[name];
   return steps.flatMap(({ run, env = {} }) => (run === undefined ? [] : [{ run, env }]));
 }
 
-/** A job of GitLab gets the variables of its environment. */
+/** Returns the commands of a GitLab job, which gets the variables of its environment. */
 function toGitlabCommands(name: "check" | "push"): Command[] {
   const { before_script: before, ...jobs } = v.parse(Pipeline, gitlab);
   const toSecret = (secret: string) => `\${{ secrets.${secret} }}`;
@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Both keys of an app, as the page's commands issue them. */
+/** Issues both keys of an app with the page's commands. */
 async function issueKeys(app: TestApp): Promise<{ read: string; push: string }> {
   const [commands] = blocks.filter(({ code }) => code.includes("issue-key"));
   const lines = (commands?.code ?? "").trim().replaceAll(" wiki ", ` ${app.slug} `).split("\n");
@@ -65,7 +65,7 @@ async function issueKeys(app: TestApp): Promise<{ read: string; push: string }> 
   return { read, push };
 }
 
-/** A repository that names two environments, each an app of one service. */
+/** Creates a repository with two environments, each an app of the same service. */
 async function openRepository() {
   const name = freshName();
   const repository = makeProject({
@@ -88,7 +88,7 @@ async function openRepository() {
     PRODUCTION_SCHEMA_READ: productionKeys.read,
     PRODUCTION_SCHEMA_PUSH: productionKeys.push,
   };
-  /** Runs commands until one fails: its exit code, and what all of them printed. */
+  /** Runs commands until one fails. Returns its exit code and the output of all commands. */
   const runJob = async (commands: readonly Command[]) => {
     let printed = "";
     for (const { run, env } of commands) {
@@ -137,7 +137,7 @@ describe.each([
     expect(pushed).toMatchObject({ code: 0 });
     expect(pushed.printed).toContain("$ bunx rowhouse db plan --to production\nWould apply 0001_");
 
-    // The push of the sample has a key of its own; the one for checks cannot push.
+    // The sample pushes with its own key. The key for checks cannot push.
     const read = check.find(({ env }) => "ROWHOUSE_API_KEY_PRODUCTION" in env)?.env ?? {};
     const denied = await runJob(toCommands("push").map((command) => ({ ...command, env: read })));
     expect(denied).toMatchObject({ code: 1 });

@@ -1,5 +1,5 @@
 /**
- * Takes the pictures of the Console in docs/console/: `bun test ./test/docs/console_pictures.ts`. Needs Chromium; run it
+ * Records the pictures of the Console in docs/console/: `bun test ./test/docs/console_pictures.ts`. Needs Chromium; run it
  * when the pages change.
  *
  * @module
@@ -39,7 +39,7 @@ const schema = defineSchema({
     .index("project", "status"),
 });
 
-/** Each page, and how it is looked at. */
+/** Each page, with its color scheme and width. */
 const PICTURES = [
   { name: "home", path: "/console?span=week", scheme: "light", width: 1280 },
   { name: "home_phone", path: "/console?span=week", scheme: "dark", width: 390 },
@@ -70,7 +70,7 @@ test("the pictures of the Console are recorded", async () => {
 }, 300_000);
 
 async function fill({ service, apiUrl }: TestSite): Promise<string> {
-  const made = await Promise.all(
+  const apps = await Promise.all(
     APPS.map((slug) =>
       service.makeApp(undefined, {
         slug,
@@ -79,10 +79,10 @@ async function fill({ service, apiUrl }: TestSite): Promise<string> {
       }),
     ),
   );
-  const [wiki] = made;
-  if (wiki === undefined) throw new Error("No app was made");
+  const [wiki] = apps;
+  if (wiki === undefined) throw new Error("No app was created");
   await service.pushSchema(wiki, defineSchema({ projects: { name: t.string().required() } }));
-  for (const app of made) await service.pushSchema(app, schema);
+  for (const app of apps) await service.pushSchema(app, schema);
   await fillRows(apiUrl, wiki);
   const deps = { ...testDeps(service.service), identityUrl: "http://id.example.org" };
   for (const { name, role } of PEOPLE) {
@@ -124,18 +124,18 @@ async function fillRows(url: string, { key }: TestApp): Promise<void> {
     return (await response.json()) as { id: string };
   };
   const project = await create("projects", { name: "Summer party" });
-  const rows = Array.from({ length: 40 }, (_, place) => ({
-    title: TITLES[place % TITLES.length],
-    status: STATES[place % STATES.length],
-    due: place % 4 === 0 ? null : `2026-12-${String((place % 27) + 1).padStart(2, "0")}T09:00:00Z`,
-    estimate: place % 3 === 0 ? null : `${place}.50`,
-    note: ["", null, "before noon"][place % 3],
-    project: place % 2 === 0 ? project.id : null,
+  const rows = Array.from({ length: 40 }, (_, index) => ({
+    title: TITLES[index % TITLES.length],
+    status: STATES[index % STATES.length],
+    due: index % 4 === 0 ? null : `2026-12-${String((index % 27) + 1).padStart(2, "0")}T09:00:00Z`,
+    estimate: index % 3 === 0 ? null : `${index}.50`,
+    note: ["", null, "before noon"][index % 3],
+    project: index % 2 === 0 ? project.id : null,
   }));
   await create("todos", rows);
 }
 
-/** A week of requests, as the processes of a service would have counted them. */
+/** A week of requests, in the format in which processes of a service count them. */
 const NUMBERS = `
 insert into rowhouse.statistics
 select id, span, at, r, case when slug = 'expenses' and n in (8, 30) then 3 else 0 end, r / 50,
@@ -154,7 +154,7 @@ from rowhouse.apps,
 where slug <> 'guest-list';
 insert into rowhouse.statistics
 select '00000000-0000-0000-0000-000000000000', span, at, sum(requests), sum(errors), sum(rejections),
-  array[${Array.from({ length: LATENCY_BUCKETS }, (_, place) => `sum(latencies[${place + 1}])`).join(", ")}]
+  array[${Array.from({ length: LATENCY_BUCKETS }, (_, index) => `sum(latencies[${index + 1}])`).join(", ")}]
 from rowhouse.statistics group by span, at;
 update rowhouse.api_keys set name = 'ci-deploy', expires_at = now() + interval '3 days 2 hours'
 where app_id = (select id from rowhouse.apps where slug = 'expenses');

@@ -1,4 +1,4 @@
-/** Settings that pages show in files: a shell reads each value as it is meant. */
+/** Files of settings in the documentation: a shell reads each value as intended. */
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,9 +8,9 @@ import { readBlocks } from "./blocks.ts";
 
 const SETTING = /^([A-Z][A-Z_0-9]*)=(?:"(.*)"|(.*))$/;
 
-type EnvFile = { place: string; code: string; values: Readonly<Record<string, string>> };
+type EnvFile = { location: string; code: string; values: Readonly<Record<string, string>> };
 
-/** The blocks that consist of settings, with the values that they mean. */
+/** Returns the blocks that consist of settings, with the intended values. */
 function readEnvFiles(page: string): EnvFile[] {
   const blocks = readBlocks(readFileSync(join(ROOT, page), "utf8"));
   return blocks.flatMap(({ language, line, code }) => {
@@ -20,7 +20,7 @@ function readEnvFiles(page: string): EnvFile[] {
       const [, name = "", quoted, plain = ""] = SETTING.exec(text) ?? [];
       return [name, quoted ?? plain] as const;
     });
-    return [{ place: `${page}:${line}`, code, values: Object.fromEntries(values) }];
+    return [{ location: `${page}:${line}`, code, values: Object.fromEntries(values) }];
   });
 }
 
@@ -34,23 +34,23 @@ function source(code: string) {
   const read = Object.fromEntries(
     pairs.map((pair) => [pair.split("=", 1)[0], pair.replace(/^[^=]*=/, "")]),
   );
-  return { read, said: String(stderr), exitCode };
+  return { read, err: String(stderr), exitCode };
 }
 
 const pages = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
 const files = pages.filter((page) => page.endsWith(".md")).flatMap(readEnvFiles);
 
 describe("sh reads the settings of", () => {
-  test.each(files)("$place", ({ code, values }) => {
-    const { read, said, exitCode } = source(code);
-    expect({ said, exitCode }).toEqual({ said: "", exitCode: 0 });
+  test.each(files)("$location", ({ code, values }) => {
+    const { read, err, exitCode } = source(code);
+    expect({ err, exitCode }).toEqual({ err: "", exitCode: 0 });
     expect(read).toMatchObject(values);
   });
 
   test("all pages that contain settings, including a sender of emails", () => {
-    const shown = files.map(({ place }) => place.split(":")[0]);
+    const named = files.map(({ location }) => location.split(":")[0]);
     for (const page of ["docs/identity.md", "docs/operating.md", "docs/tutorial.md"])
-      expect(shown).toContain(page);
+      expect(named).toContain(page);
     const sender = files.flatMap(({ code }) => source(code).read["MAIL_FROM"] ?? []);
     expect(sender.map(readMailFrom)).toEqual([
       { name: "Rowhouse", address: "no-reply@example.org" },

@@ -1,6 +1,6 @@
-/** Whether an output is the one that a page shows, whatever differs from run to run. Pure. @module */
+/** Compares an output with the output that a page displays, except for parts that differ from run to run. Pure. @module */
 
-/** Parts that differ from run to run: both sides must have one of the kind. */
+/** Parts that differ from run to run. Both outputs must have a part of the same kind. */
 const TOKENS: readonly RegExp[] = [
   /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/,
   /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/,
@@ -10,28 +10,29 @@ const TOKENS: readonly RegExp[] = [
 ];
 const TOKEN = new RegExp(TOKENS.map(({ source }) => source).join("|"), "g");
 
-/** Lines of the log, which a terminal shows in another form. */
+/** Lines of the log, which a terminal displays in another format. */
 const LOG = /^\{"time":.*\n/gm;
 
 /**
- * What is wrong with an output, or `undefined`. In what is shown, `…` stands for the rest of a line or a part of it, a
- * line of `…` alone for any lines. JSON may be laid out in any way.
+ * Returns the difference of an output from the page's output, or `undefined`. On the page, `…` stands for any part of a line,
+ * and a line of only `…` for any lines. JSON can have any layout.
  */
-export function findDifference(shown: string, output: string): string | undefined {
-  const wanted = toLines(layOut(shown));
+export function findDifference(page: string, output: string): string | undefined {
+  const wanted = toLines(layOut(page));
   const found = toLines(layOut(output.replace(LOG, "")));
-  if (isVisible(wanted, found)) return undefined;
-  return `The page shows\n${wanted.join("\n")}\nbut it says\n${found.join("\n")}`;
+  if (matchesLines(wanted, found)) return undefined;
+  return `The page shows\n${wanted.join("\n")}\nbut the output is\n${found.join("\n")}`;
 }
 
-function isVisible([line, ...rest]: readonly string[], found: readonly string[]): boolean {
+function matchesLines([line, ...rest]: readonly string[], found: readonly string[]): boolean {
   if (line === undefined) return found.length === 0;
   if (line.trim() === "…")
     return (
-      isVisible(rest, found) || (found.length > 0 && isVisible([line, ...rest], found.slice(1)))
+      matchesLines(rest, found) ||
+      (found.length > 0 && matchesLines([line, ...rest], found.slice(1)))
     );
   const [first] = found;
-  return first !== undefined && toPattern(line).test(first) && isVisible(rest, found.slice(1));
+  return first !== undefined && toPattern(line).test(first) && matchesLines(rest, found.slice(1));
 }
 
 function toPattern(line: string): RegExp {
@@ -55,11 +56,11 @@ function toLines(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-/** JSON with a line for each value; any other text as it is. */
+/** Renders JSON with a line for each value, and returns other text unchanged. */
 function layOut(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 1);
   } catch {
-    return text; // several documents, or no JSON at all
+    return text; // several documents, or not JSON
   }
 }

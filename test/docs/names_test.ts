@@ -1,4 +1,4 @@
-/** The pages name every endpoint and page, and every method, option and field of the clients. */
+/** The documentation names every endpoint and page, and every method, option and field of the clients. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,25 +23,25 @@ test("the page names the service's endpoints and pages", () => {
     ({ method, path }) => `${method} ${toDisplayed(path)}`,
   );
   const named = [...endpoints, ...pages.map(({ path }) => path)]
-    .filter((one) => !one.startsWith("/assets/"))
-    .map((one) => one.replace(/:(\w+)/g, "<$1>"))
-    .map((one) => one.replace(/^GET (\/live|\/ready)$/, "$1"));
-  expect(named.filter((one) => !text.includes(`\`${one}`))).toEqual([]);
+    .filter((name) => !name.startsWith("/assets/"))
+    .map((name) => name.replace(/:(\w+)/g, "<$1>"))
+    .map((name) => name.replace(/^GET (\/live|\/ready)$/, "$1"));
+  expect(named.filter((name) => !text.includes(`\`${name}`))).toEqual([]);
 });
 
 test.each([
-  { what: "methods of a table", names: Object.keys(any) },
-  { what: "methods of the identity client", names: Object.keys(identity) },
-])("the page names the $what", ({ names }) => {
+  { subject: "methods of a table", names: Object.keys(any) },
+  { subject: "methods of the identity client", names: Object.keys(identity) },
+])("the page names the $subject", ({ names }) => {
   expect(names.length).toBeGreaterThan(7);
   expect(names.filter((name) => !page.includes(`| \`${name}(`))).toEqual([]);
 });
 
 test.each([
-  { what: "a DataError", error: new DataError("", { status: 0, code: "timeout" }) },
-  { what: "an IdentityError", error: new IdentityError(404, "unknown_app") },
-])("the page names the fields of $what", ({ error }) => {
-  const names = Object.keys(error).filter((name) => name !== "name");
+  { error: new DataError("", { status: 0, code: "timeout" }), name: "a DataError" },
+  { error: new IdentityError(404, "unknown_app"), name: "an IdentityError" },
+])("the page names the fields of $name", ({ error }) => {
+  const names = Object.keys(error).filter((field) => field !== "name");
   expect(names.length).toBeGreaterThan(1);
   expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
 });

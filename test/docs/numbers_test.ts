@@ -1,4 +1,4 @@
-/** The numbers that pages tell, where no table is generated: they are those of the code. */
+/** Numbers in pages without a generated table are equal to the numbers in the code. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const constant = (name: string) =>
   Number(new RegExp(`const ${name} = ([\\d_]+)`).exec(sdk)?.[1]?.replaceAll("_", ""));
 const show = (number: number) => number.toLocaleString("en-US");
 
-const SAYS: Readonly<Record<string, readonly string[]>> = {
+const TEXTS: Readonly<Record<string, readonly string[]>> = {
   "docs/data.md": [
     `| rows in a response | ${MAX_ROWS} |`,
     `| request body | ${MAX_BODY / 1024} KB |`,
@@ -46,9 +46,9 @@ const SAYS: Readonly<Record<string, readonly string[]>> = {
   "docs/identity.md": [`expires after ${LINK_LIFE_S / 86_400} days`],
 };
 
-describe.each(Object.entries(SAYS))("%s", (page, says) => {
+describe.each(Object.entries(TEXTS))("%s", (page, texts) => {
   const text = readFileSync(join(ROOT, page), "utf8");
-  test.each(says)("contains %p", (words) => {
-    expect(text.includes(words)).toBe(true);
+  test.each(texts)("contains %p", (expected) => {
+    expect(text.includes(expected)).toBe(true);
   });
 });

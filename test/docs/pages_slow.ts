@@ -1,4 +1,4 @@
-/** The pages for who builds an app: a reader does what they say, block by block, against a served service. */
+/** The pages for app developers run block by block, against a served service. */
 import { describePage } from "./page.ts";
 import { openTwoServices, openWiki, openWikiWithTables } from "./settings.ts";
 

@@ -1,4 +1,4 @@
-/** docs/push.md: each row of its tables of changes and of declarations is tried, and what they say holds. */
+/** docs/push.md: the tests run every row of its tables of changes and of declarations. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const title = t.string();
 const state = t.enum(["a", "b"]);
 const project = t.ref("projects");
 
-/** What is tried of each row, by its first cell. */
+/** The pushes that test each row, by its first cell. */
 const TRIES: Readonly<Record<string, readonly Try[]>> = {
   "new table": [{ after: { title } }],
   "new optional column, or required one with a default": [
@@ -56,24 +56,25 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
   "another name": [{ before: { title }, after: { name: title } }],
 };
 
-/** What the owner has, and what is tried of each row for another app, by its first cell. */
+/** The owner's columns. */
 const OWNERS = {
   title: title.required().default("x"),
-  note: t.string().index(),
+  body: t.string().index(),
   state,
   project,
   extra: t.json<{ a: 1 }>(),
 };
-const { note, extra } = OWNERS;
+const { body, extra } = OWNERS;
+/** The declarations of another app that test each row, by its first cell. */
 const DECLARATIONS: Readonly<Record<string, readonly Columns[]>> = {
-  "the same columns, in any order": [OWNERS, { extra, project, state, note, title: OWNERS.title }],
+  "the same columns, in any order": [OWNERS, { extra, project, state, body, title: OWNERS.title }],
   "fewer columns, if those left out are optional or have a default": [{ state }],
   "fewer enum values, in the same order; fewer indexes and unique constraints; another shape of a `t.json`":
-    [{ state: t.enum(["b"]) }, { note: t.string() }, { extra: t.json<string>() }],
+    [{ state: t.enum(["b"]) }, { body: t.string() }, { extra: t.json<string>() }],
   "a column that the owner does not declare; another type, default, reference or `onDelete`; optional for required, or vice versa":
     [
       { own: t.number() },
-      { note: t.number() },
+      { body: t.number() },
       { title: title.required().default("y") },
       { project: t.ref("folders") },
       { project: t.ref("projects", { onDelete: "cascade" }) },
@@ -84,18 +85,18 @@ const DECLARATIONS: Readonly<Record<string, readonly Columns[]>> = {
     { state: state.index() },
     { state: state.unique() },
   ],
-  "without a required column that has no default": [{ note }],
+  "without a required column that has no default": [{ body }],
 };
 
 const page = readFileSync(join(ROOT, "docs/push.md"), "utf8");
-const changes = readTable("| Change |").map(([change = "", alone = "", shared = ""]) => ({
+const changes = readTable("| Change |").map(([change = "", unshared = "", shared = ""]) => ({
   change,
-  alone: toOutcome(alone),
-  shared: shared.startsWith("the same") ? toOutcome(alone) : toOutcome(shared),
+  unshared: toOutcome(unshared),
+  shared: shared.startsWith("the same") ? toOutcome(unshared) : toOutcome(shared),
 }));
 const declarations = readTable("| Another app's declaration |").map(
-  ([what = "", verdict = ""]) => ({
-    what,
+  ([declaration = "", verdict = ""]) => ({
+    declaration,
     verdict: toOutcome(verdict),
   }),
 );
@@ -106,16 +107,18 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("the test has every row of the page's tables", () => {
+test("the tests cover every row of the page's tables", () => {
   expect(changes.map(({ change }) => change)).toEqual(Object.keys(TRIES));
-  expect(declarations.map(({ what }) => what)).toEqual(Object.keys(DECLARATIONS));
+  expect(declarations.map(({ declaration }) => declaration)).toEqual(Object.keys(DECLARATIONS));
 });
 
-test.each(changes.flatMap((row) => (TRIES[row.change] ?? []).map((one) => ({ ...row, ...one }))))(
-  "$change: $alone for one app, $shared for a shared table",
-  async ({ alone, shared, before, after }) => {
+test.each(
+  changes.flatMap((row) => (TRIES[row.change] ?? []).map((attempt) => ({ ...row, ...attempt }))),
+)(
+  "$change: $unshared for one app, $shared for a shared table",
+  async ({ unshared, shared, before, after }) => {
     for (const [isShared, outcome] of [
-      [false, alone],
+      [false, unshared],
       [true, shared],
     ] as const) {
       if (isShared && before === undefined) continue;
@@ -129,11 +132,11 @@ test.each(changes.flatMap((row) => (TRIES[row.change] ?? []).map((one) => ({ ...
 
 test.each(
   declarations.flatMap((row) =>
-    (DECLARATIONS[row.what] ?? []).map((declared) => ({ ...row, declared })),
+    (DECLARATIONS[row.declaration] ?? []).map((declared) => ({ ...row, declared })),
   ),
-)("$verdict for another app: $what", async ({ what, verdict, declared }) => {
+)("$verdict for another app: $declaration", async ({ declaration, verdict, declared }) => {
   const push = makePush();
-  const isDemanding = what.startsWith("without");
+  const isDemanding = declaration.startsWith("without");
   await push(
     await service.makeApp(),
     isDemanding ? { ...OWNERS, title: title.required() } : OWNERS,
@@ -142,26 +145,26 @@ test.each(
   expect(outcome === "rejected" ? "rejected" : "accepted").toBe(verdict);
 });
 
-/** The cells of the rows of a table that begins with this. */
+/** Returns the cells of the table that begins with this text. */
 function readTable(head: string): string[][] {
   const [, rest = ""] = page.split(head);
   const [, body = ""] = (rest.split("\n\n")[0] ?? "").split(/\n\|[-|]+\|\n/);
   return body.split("\n").map((line) => line.replace(/^\| | ?\|$/g, "").split(" | "));
 }
 
-/** The first word of a cell. */
+/** Returns the first word of a cell. */
 function toOutcome(cell: string): string {
   return /^\w+/.exec(cell)?.[0] ?? "";
 }
 
-/** Pushes a table with these columns, each time of the same name, and says what became of it. */
+/** Returns a function that pushes a table with these columns, under the same name each time, and returns the outcome. */
 function makePush(): (app: TestApp, columns: Columns) => Promise<string> {
   const [name, projects, folders] = Array.from({ length: 3 }, makeName);
   return async (app, columns) => {
     const text = JSON.stringify(columns)
       .replace('"projects"', JSON.stringify(projects))
       .replace('"folders"', JSON.stringify(folders));
-    const tables = [projects, folders].map((one) => [one, { title }]);
+    const tables = [projects, folders].map((table) => [table, { title }]);
     const all = { ...Object.fromEntries(tables), [name ?? ""]: JSON.parse(text) };
     try {
       const { steps } = await service.pushSchema(app, defineSchema(all));

@@ -1,4 +1,4 @@
-/** Takes the pictures of the tutorial: `bun test/docs/screenshots.ts`. Needs Chromium; run it when the pages change. @module */
+/** Records the pictures of the tutorial: `bun test/docs/screenshots.ts`. Needs Chromium; run it when the pages change. @module */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openBrowser } from "../support/browser.ts";
@@ -10,8 +10,8 @@ const TODOS = ["Water the plants", "Buy milk", "Write to Grace"];
 const folder = join(ROOT, "docs/images");
 
 const project = makeProject({ "tsconfig.json": "{}" });
-const words = ["dev", "--port", "8787", "--app", "todo", "--schema", join(ROOT, "schema/mod.ts")];
-const dev = startCommand(words, project);
+const argv = ["dev", "--port", "8787", "--app", "todo", "--schema", join(ROOT, "schema/mod.ts")];
+const dev = startCommand(argv, project);
 const [, appUrl = ""] = await dev.until(/The app:\n {2}(http:\S+)[\s\S]*Ctrl-C stops everything/);
 const text = readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8");
 const { identityUrl, user } = JSON.parse(text) as DevFile;

@@ -1,4 +1,4 @@
-/** What pages begin with: a served service and an app, with the address and the key that the pages show. @module */
+/** The environments of pages: a served service and an app, with replacements for the page's address and key. @module */
 import { readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "../support/command.ts";
@@ -8,21 +8,21 @@ import { readBlocks } from "./blocks.ts";
 import { type Setting, writeFile } from "./page.ts";
 import { openShell } from "./shell.ts";
 
-/** The key and the address that the pages show. */
-const SHOWN_KEY = "rh_m0ngxy4ek576z200.FnRN";
-const SHOWN_URL = "http://localhost:8787";
-/** That of a second app, `tasks`. */
-const SHOWN_TASKS_KEY = "rh_t4skd2ev8q0n6hzx.Qm7t";
+/** The key and the address in the pages. */
+const PAGE_KEY = "rh_m0ngxy4ek576z200.FnRN";
+const PAGE_URL = "http://localhost:8787";
+/** The key of a second app, `tasks`. */
+const PAGE_TASKS_KEY = "rh_t4skd2ev8q0n6hzx.Qm7t";
 
-/** That of `wiki` at the service for staging. */
-const SHOWN_STAGING_KEY = "rh_st4g1ngk3y0z8w5q.Hx2B";
+/** The key of `wiki` at the staging service. */
+const PAGE_STAGING_KEY = "rh_st4g1ngk3y0z8w5q.Hx2B";
 
-/** A service and the app `wiki`, which has no table yet, in a project; operators' commands reach the database. */
+/** Opens a service with the app `wiki`, which has no tables, in a project. Operators' commands can connect to the database. */
 export async function openWiki(folder: string): Promise<Setting> {
   return (await makeWiki(folder)).setting;
 }
 
-/** The same at a service with an address of its own, beside one for staging that knows the app and none of its tables. */
+/** As {@linkcode openWiki}, with a second service for staging on which the app has no tables. */
 export async function openTwoServices(folder: string): Promise<Setting> {
   const { setting, url } = await makeWiki(folder);
   const staging = await openTestService();
@@ -33,7 +33,7 @@ export async function openTwoServices(folder: string): Promise<Setting> {
       ...setting.replace,
       "https://api.example.org": url,
       "https://api.staging.example.org": staging.url,
-      [SHOWN_STAGING_KEY]: key,
+      [PAGE_STAGING_KEY]: key,
     },
     close: async () => {
       await setting.close();
@@ -42,7 +42,7 @@ export async function openTwoServices(folder: string): Promise<Setting> {
   };
 }
 
-/** A service and the app `wiki` after the beginning of docs/data.md: the two variables are set, and its tables pushed. */
+/** As {@linkcode openWiki}, after the first steps of docs/data.md: both variables are set, and the tables are pushed. */
 export async function openWikiWithTables(folder: string): Promise<Setting> {
   const { setting, url, key } = await makeWiki(folder);
   const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
@@ -66,13 +66,13 @@ async function makeWiki(folder: string): Promise<Wiki> {
   const env = { PATH: path, ...toOperatorEnv(service) };
   const setting = {
     shell: openShell({ folder, state: join(folder, ".state"), env }),
-    replace: { [SHOWN_URL]: service.url, [SHOWN_KEY]: key, [SHOWN_TASKS_KEY]: tasks.key },
+    replace: { [PAGE_URL]: service.url, [PAGE_KEY]: key, [PAGE_TASKS_KEY]: tasks.key },
     close: service.close,
   };
   return { setting, url: service.url, key };
 }
 
-/** What an operator of the service has in the environment. */
+/** Returns the environment of an operator of the service. */
 export function toOperatorEnv({ database }: TestService): Record<string, string> {
   return {
     DATABASE_URL: database.servingUrl,
@@ -84,7 +84,7 @@ export function toOperatorEnv({ database }: TestService): Record<string, string>
   };
 }
 
-/** What `rowhouse init` would have made of the folder, with the sources of this repository as the package. */
+/** Writes the files of `rowhouse init`, with this repository's sources as the package. */
 function makeFiles(folder: string): void {
   const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, "tsconfig.json"), "utf8"));
   const names = Object.entries(compilerOptions.paths as Record<string, string[]>);

@@ -1,4 +1,4 @@
-/** docs/sdk.md on how a team shares a packed file: each way installs a client that works, and a lockfile that pins it. */
+/** docs/sdk.md on sharing a packed file in a team: each way installs a working client, and a lockfile pins it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -61,12 +61,12 @@ describe("a shared rowhouse-client package", () => {
     await run(VENDOR, wiki);
     const other = "tar -xzf vendor/*.tgz && echo >> package/README.md && tar -czf vendor/*.tgz";
     await run(`rm -r node_modules && ${other} package`, wiki);
-    // With the recorded contents in its cache, npm would install those.
+    // If npm had the recorded contents in its cache, it would install them.
     await expect(run("npm ci --cache empty", wiki)).rejects.toThrow("EINTEGRITY");
   });
 });
 
-/** What the commands of a block print; rejects with everything they print if one fails. */
+/** Runs the commands of a block and returns their output. Rejects with all output if a command fails. */
 async function run(code: string, cwd: string): Promise<string> {
   const here = code
     .replaceAll("https://npm.example.org", registry.url.origin)
@@ -81,14 +81,14 @@ async function run(code: string, cwd: string): Promise<string> {
     GIT_AUTHOR_EMAIL: "a@example.org",
     GIT_COMMITTER_NAME: "a",
     GIT_COMMITTER_EMAIL: "a@example.org",
-    // npm publishes with a token only.
+    // npm publishes only with a token.
     [`npm_config_//${registry.url.host}/:_authToken`]: "token",
   });
 }
 
 type Published = { _attachments: Record<string, { data: string }> };
 
-/** A registry of npm that stores what is published, and returns it. */
+/** An npm registry that stores published packages and returns them. */
 function openRegistry() {
   const documents = new Map<string, Published>();
   return Bun.serve({

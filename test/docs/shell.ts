@@ -1,4 +1,4 @@
-/** A shell that a reader would type the blocks of a page into: variables and the folder stay from block to block. @module */
+/** A shell for the blocks of a page. Its variables and folder persist from block to block. @module */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readIfThere } from "../../src/std/files.ts";
@@ -7,17 +7,17 @@ import { eventually } from "../support/eventually.ts";
 export type Ran = { readonly code: number; readonly output: string };
 
 export type Shell = {
-  /** Runs commands to their end, or to the first that fails. */
+  /** Runs commands until the end, or until a command fails. */
   run: (commands: string, options?: { isAnother: boolean }) => Promise<Ran>;
-  /** Runs commands, the last of which goes on; its output once that has the text. */
-  start: (commands: string, saying: string) => Promise<Ran>;
-  /** Where it is. */
+  /** Runs commands, of which the last keeps running. Returns the output when it contains `text`. */
+  start: (commands: string, text: string) => Promise<Ran>;
+  /** The current folder. */
   folder: () => string;
-  /** Ends what is still running. */
+  /** Ends running commands. */
   stop: () => Promise<void>;
 };
 
-/** Restores what the block before has left, and leaves it for the next. */
+/** Restores the state of the previous block, and saves the state for the next. */
 const COURSE = `
 set -e -o pipefail
 [ ! -f "$STATE/variables" ] || { source "$STATE/variables" 2>/dev/null; cd "$(cat "$STATE/folder")"; }
@@ -26,7 +26,7 @@ trap 'code=$?; declare -p | grep -v "^declare -[a-zA-Z]*r" >"$STATE/variables"; 
 
 export type ShellOptions = {
   readonly folder: string;
-  /** Where it keeps what stays from block to block. */
+  /** The folder of the state that persists from block to block. */
   readonly state: string;
   readonly env: Readonly<Record<string, string>>;
 };
@@ -37,8 +37,8 @@ export function openShell({ folder, state, env }: ShellOptions): Shell {
   const { HOME = "" } = process.env;
   const spawn = (script: string, isGroup: boolean) => {
     const output = join(state, `output-${crypto.randomUUID()}`);
-    const words = ["bash", "-c", `exec >"$1" 2>&1 </dev/null\n${script}`, "bash", output];
-    const child = Bun.spawn(isGroup ? ["setsid", ...words] : words, {
+    const command = ["bash", "-c", `exec >"$1" 2>&1 </dev/null\n${script}`, "bash", output];
+    const child = Bun.spawn(isGroup ? ["setsid", ...command] : command, {
       cwd: folder,
       env: { HOME, TERM: "dumb", ...env, STATE: state },
       stdio: ["ignore", "ignore", "ignore"],
@@ -51,12 +51,12 @@ export function openShell({ folder, state, env }: ShellOptions): Shell {
       const { child, read } = spawn(course + commands, false);
       return { code: await child.exited, output: read() };
     },
-    start: async (commands, saying) => {
+    start: async (commands, text) => {
       const script = join(state, `script-${crypto.randomUUID()}`);
       writeFileSync(script, commands);
       const { child, read } = spawn(`${COURSE}trap - EXIT\nsource '${script}'`, true);
       running.push(child);
-      await eventually(() => read().includes(saying) || child.exitCode !== null, {
+      await eventually(() => read().includes(text) || child.exitCode !== null, {
         describe: read,
         patienceMs: 60_000,
       });

@@ -1,6 +1,6 @@
 /**
- * README.md and docs/tutorial.md as somebody new walks them: in a copy of this repository, with Bun and nothing else, from
- * packing the package to rows in a second service. Installs packages, so `bun run test:docs` runs it.
+ * Runs README.md and docs/tutorial.md as a new user does: in a copy of this repository, with only Bun, from packing the
+ * package to rows in a second service. Installs packages, so `bun run test:docs` runs it.
  */
 import { cpSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { openShell } from "./shell.ts";
 describePage("README.md", openCheckout);
 describePage("docs/tutorial.md", openCheckout);
 
-/** A copy of what git would hand out, and a service elsewhere with an operator's settings. */
+/** Copies the repository's tracked files, and opens a remote service with an operator's settings. */
 async function openCheckout(folder: string): Promise<Setting> {
   const service = await openTestService();
   const [dev, server] = [await findFreePort(), await findFreePort()];

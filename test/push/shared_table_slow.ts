@@ -13,10 +13,10 @@ const FIRST = "00000000-0000-7000-8000-000000000001";
 const LONG = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString("base64");
 
 test("requests to a shared table are as fast as to an unchanged table", async () => {
-  const { name, alone, app, control } = await makeBurdened(service);
+  const { name, plain, app, control } = await makeBurdened(service);
   for (const [one, of] of [
     [app, name],
-    [control, alone],
+    [control, plain],
   ] as const)
     await service.service.admin.message(`insert into data.${of} (app_id, id, title)
       select '${one.id}', case n when 1 then '${FIRST}' else gen_random_uuid() end::uuid, 'row ' || n
@@ -24,7 +24,7 @@ test("requests to a shared table are as fast as to an unchanged table", async ()
 
   const times: Record<"app" | "control", number[]> = { app: [], control: [] };
   const measure = async (who: "app" | "control") => {
-    const [one, path] = who === "app" ? [app, name] : [control, alone];
+    const [one, path] = who === "app" ? [app, name] : [control, plain];
     const list = `/v1/data/db/${path}`;
     const post = (json: object) => service.call(one, list, { method: "POST", json });
     const startedAt = performance.now();

@@ -184,7 +184,7 @@ test("no push by the owner of a shared table changes responses to the other app"
 
 /** Text that does not compress. */
 test("a shared table needs hardly more disk space than an unchanged table", async () => {
-  const { name, alone, app, control } = await makeBurdened(service);
+  const { name, plain, app, control } = await makeBurdened(service);
   const values = Array.from(
     { length: 600 },
     (_, n) => `('${crypto.randomUUID()}', '${noise(200)}', '${n}${noise(20)}')`,
@@ -199,7 +199,7 @@ test("a shared table needs hardly more disk space than an unchanged table", asyn
         - (select count(*) from pg_index where indrelid = 'data.${table}'::regclass) * 8192)::int as bytes`);
     return row?.bytes ?? Number.NaN;
   };
-  expect(await fill(app, name)).toBeLessThan(2 * (await fill(control, alone)));
+  expect(await fill(app, name)).toBeLessThan(2 * (await fill(control, plain)));
 });
 
 /** What an owner is told of a push to a table of `rows` rows of another app: the plan, the result and the status. */

@@ -1,7 +1,7 @@
-/** The account that servers of a test run as. @module */
+/** The operating system's account for the servers of a test. @module */
 import { execFileSync } from "node:child_process";
 
-/** That of nobody, where the tests run as root: PostgreSQL and PgBouncer do not run as root. */
+/** Returns the account `nobody` if the tests run as root: PostgreSQL and PgBouncer do not run as root. */
 export function findAccount(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const read = (flag: string) => Number(execFileSync("id", [flag, "nobody"], { encoding: "utf8" }));

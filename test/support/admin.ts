@@ -1,4 +1,4 @@
-/** `rowhouse admin` as an operator runs it, next to a service over the same database. @module */
+/** Runs `rowhouse admin` as an operator does, next to a service on the same database. @module */
 import { expect } from "bun:test";
 import { makeProject, type Outcome, runHere, type Settings, startOnTerminal } from "./command.ts";
 import { TEST_IDENTITY_SECRET } from "./deps.ts";
@@ -7,15 +7,15 @@ import { openTestService, type TestService, type TestServiceOptions } from "./se
 export type Admin = {
   service: TestService;
   /** Runs a command to its end. */
-  run: (...words: string[]) => Promise<Outcome>;
-  /** Starts a command before a person. */
-  start: (...words: string[]) => ReturnType<typeof startOnTerminal>;
-  /** What a command that succeeds prints with `--json`. */
-  json: (...words: string[]) => Promise<Record<string, unknown>>;
+  run: (...argv: string[]) => Promise<Outcome>;
+  /** Starts a command on a terminal. */
+  start: (...argv: string[]) => ReturnType<typeof startOnTerminal>;
+  /** Runs a command with `--json` and returns its output. */
+  json: (...argv: string[]) => Promise<Record<string, unknown>>;
   close: () => Promise<void>;
 };
 
-/** With settings besides those that every operator has, over a service with these options. */
+/** `settings` are added to the operator's environment. */
 export async function openAdmin(
   settings: Settings = {},
   options: TestServiceOptions = {},
@@ -29,13 +29,13 @@ export async function openAdmin(
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     ...settings,
   };
-  const run = (...words: string[]) => runHere(["admin", ...words], { ...project, env });
+  const run = (...argv: string[]) => runHere(["admin", ...argv], { ...project, env });
   return {
     service,
     run,
-    start: (...words) => startOnTerminal(["admin", ...words], { ...project, env }),
-    json: async (...words) => {
-      const { code, out, err } = await run(...words, "--json");
+    start: (...argv) => startOnTerminal(["admin", ...argv], { ...project, env }),
+    json: async (...argv) => {
+      const { code, out, err } = await run(...argv, "--json");
       expect({ code, err }).toEqual({ code: 0, err: "" });
       return JSON.parse(out) as Record<string, unknown>;
     },

@@ -1,6 +1,6 @@
-/** Commands that need more rights than the tests may have. @module */
+/** Commands that need root. @module */
 
-/** The words of a command, with sudo before them where the tests do not run as root. */
-export function asRoot(...words: readonly string[]): string[] {
-  return [...(process.getuid?.() === 0 ? [] : ["sudo", "--non-interactive"]), ...words];
+/** Returns the command, with sudo in front if the tests do not run as root. */
+export function asRoot(...command: readonly string[]): string[] {
+  return [...(process.getuid?.() === 0 ? [] : ["sudo", "--non-interactive"]), ...command];
 }

@@ -1,8 +1,8 @@
-/** What the audit log has about a person. @module */
+/** The audit entries of a person. @module */
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { TestService } from "./service.ts";
 
-/** The oldest first, each with the words that say how and why. */
+/** Returns each entry's action with its provider, method and reason, oldest first. */
 export async function listEvents(
   { service }: Pick<TestService, "service">,
   userId: string,

@@ -1,19 +1,19 @@
 /**
- * An authenticator in software, with the browser that it responds to: ES256, and any lie that a test wants told.
+ * An authenticator in software with its browser: signs with ES256, and returns wrong values that a test asks for.
  *
  * @module
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
-/** What may be wrong with a response. */
+/** Values that replace the correct values of a response. */
 export type Lies = {
   origin?: string;
   rpId?: string;
   challenge?: string;
   type?: string;
-  /** Further members of the client's data, such as `crossOrigin`. */
+  /** More members of the client data, such as `crossOrigin`. */
   client?: Record<string, unknown>;
-  /** Whether the person was verified, by a PIN or a finger. */
+  /** Whether the authenticator verified the person, by a PIN or a fingerprint. */
   isVerified?: boolean;
   isPresent?: boolean;
   count?: number;
@@ -22,7 +22,7 @@ export type Lies = {
   isTampered?: boolean;
 };
 
-/** What a page asks for: of the W3C's JSON, what is read here. */
+/** The members of the W3C's JSON options that the authenticator reads. */
 type Options = Record<string, unknown> & {
   challenge: string;
   rpId?: string;
@@ -33,11 +33,11 @@ type Options = Record<string, unknown> & {
 
 export type Authenticator = {
   credentialId: string;
-  /** The next signature counts one more than this; 0 stays 0, as in passkeys that devices share. */
+  /** The next signature has this count plus 1. 0 stays 0, as in passkeys that devices share. */
   count: number;
-  /** The response to a page that asks for a new passkey. */
+  /** Returns the response to a page that asks for a new passkey. */
   create: (options: Options, lies?: Lies) => string;
-  /** The response to a page that asks for this one. */
+  /** Returns the response to a page that asks for this passkey. */
   get: (options: Options, lies?: Lies) => string;
 };
 
@@ -106,7 +106,7 @@ function toClientData(
   );
 }
 
-/** The authenticator's own data: the host's digest, flags, the count, and a new key. */
+/** Renders the authenticator data: the host's digest, flags, the count, and a new key. */
 function toData(options: Options, lies: Lies, more: readonly Buffer[] = []): Buffer {
   const flags =
     (lies.isPresent === false ? 0 : FLAGS.present) +
@@ -119,7 +119,7 @@ function toData(options: Options, lies: Lies, more: readonly Buffer[] = []): Buf
   return Buffer.concat([digest(Buffer.from(host)), Buffer.from([flags]), count, ...more]);
 }
 
-/** As COSE says a public key, in CBOR. */
+/** Renders a public key as COSE in CBOR. */
 function toNewKey(id: Buffer, publicKey: KeyObject): Buffer {
   const { x = "", y = "" } = publicKey.export({ format: "jwk" });
   const length = Buffer.alloc(2);

@@ -1,4 +1,4 @@
-/** Debian's Chromium under playwright-core, and the hosts that a browser meets: gateway, pages, two apps. @module */
+/** Debian's Chromium under playwright-core, and the hosts that a browser visits: gateway, pages, two apps. @module */
 import { expect } from "bun:test";
 import axe from "axe-core";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
@@ -11,7 +11,7 @@ import {
   type TestServiceOptions,
 } from "./service.ts";
 
-/** Resolves to loopback in Chromium, and is trusted with Secure cookies over plain http. */
+/** Resolves to loopback in Chromium, which accepts its Secure cookies over plain HTTP. */
 export const DOMAIN = "rowhouse.localhost";
 
 const FLAGS = [
@@ -24,7 +24,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** @throws {Error} no Chromium on this machine */
+/** @throws {Error} Chromium is not installed */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = Bun.which("chromium") ?? Bun.which("google-chrome");
   if (executablePath === null)
@@ -32,12 +32,12 @@ export async function openBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, args: FLAGS });
 }
 
-/** What browsers say where a page's policy rejects something. */
-const REFUSED = /Content Security Policy|permissions policy|Refused to|trusted/i;
+/** The console messages of browsers about content that a page's policy rejects. */
+const POLICY_MESSAGE = /Content Security Policy|permissions policy|Refused to|trusted/i;
 
 /**
- * Runs on a page of a fresh browser; what the page's policy rejects and what its scripts throw fails the test, as does
- * whatever `run` adds to the issues.
+ * Runs on a page of a fresh browser. Fails if the page's policy rejects content, a script throws, or `run` adds to the
+ * issues.
  */
 export async function withPage(
   browser: Browser,
@@ -49,7 +49,7 @@ export async function withPage(
   const issues: string[] = [];
   page.on("pageerror", (error) => issues.push(error.stack ?? error.message));
   page.on("console", (message) => {
-    if (REFUSED.test(message.text())) issues.push(message.text());
+    if (POLICY_MESSAGE.test(message.text())) issues.push(message.text());
   });
   await run(page, issues);
   expect(issues).toEqual([]);
@@ -64,11 +64,13 @@ export const LOOKS = [
   { colorScheme: "dark", width: 1280 },
 ] as const;
 
-/** The accessibility issues of a page as it is; its context needs `bypassCSP`. */
+/** Returns the accessibility issues of a page in its current state. The context needs `bypassCSP`. */
 export async function findAxeViolations(page: Page): Promise<{ id: string; nodes: string[] }[]> {
-  // What is not there yet has no issue, and what is still fading in no contrast.
+  // axe finds no issues in missing elements, and wrong contrast in elements that are fading.
   await page.waitForLoadState();
-  await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished)));
+  await page.evaluate(() =>
+    Promise.all(document.getAnimations().map((animation) => animation.finished)),
+  );
   await page.evaluate(axe.source);
   return await page.evaluate(async () => {
     const { axe: runner } = globalThis as unknown as { axe: typeof axe };
@@ -77,7 +79,7 @@ export async function findAxeViolations(page: Page): Promise<{ id: string; nodes
   });
 }
 
-/** Fills the sign-in to which a page of the Console has led, and waits until that page is there and its script has run. */
+/** Submits the sign-in form to which the Console redirected, and waits for the Console page and its script. */
 export async function signInToConsole(page: Page, email: string): Promise<void> {
   await page.fill("#email", email);
   await page.fill("#password", PASSWORD);
@@ -86,7 +88,7 @@ export async function signInToConsole(page: Page, email: string): Promise<void> 
   await page.waitForLoadState();
 }
 
-/** Opens a page of the Console and signs in, on a page of {@linkcode withPage}. */
+/** Opens a page of the Console on a page of {@linkcode withPage}, and signs in. */
 export async function withConsole(
   browser: Browser,
   { url, email }: { url: string; email: string },
@@ -101,7 +103,7 @@ export async function withConsole(
   await withPage(browser, signInFirst, options);
 }
 
-/** The bytes of all responses that a first visit to a page needs. */
+/** Returns the bytes of all responses that a first visit to a page needs. */
 export async function weighPage(page: Page, url: string): Promise<number> {
   const session = await page.context().newCDPSession(page);
   await session.send("Network.enable");
@@ -122,7 +124,7 @@ export type TestSite = {
   close: () => Promise<void>;
 };
 
-/** A service on its two hosts. */
+/** Opens a service with a host for the gateway and a host for the pages. */
 export async function openSite(
   settings: Partial<IdentitySettings> = {},
   options: Pick<TestServiceOptions, "service"> = {},
@@ -141,7 +143,7 @@ export async function openSite(
 
 export type AppHost = TestApp & { url: string; stop: () => Promise<void> };
 
-/** An app on a host of its own: an empty page with the built identity client as `identity`. */
+/** Serves an app on its own host: an empty page with the built identity client as `identity`. */
 export async function openAppHost(
   { service, apiUrl, identityUrl }: TestSite,
   slug: string,
@@ -163,7 +165,7 @@ window.IdentityError = IdentityError;
   return { ...app, url, stop: () => server.stop(true) };
 }
 
-/** The client as an app ships it, with its exports as variables of the script. */
+/** Returns the bundled client, with its exports as variables of the script. */
 export async function bundleClient(): Promise<string> {
   const built = await Bun.build({
     entrypoints: [`${import.meta.dir}/../../src/sdk/identity.ts`],

@@ -1,6 +1,6 @@
 /**
- * Databases over the nodes of a Citus cluster: the one that `CITUS_ADMIN_URL` names, whose database has the extension and
- * every node registered.
+ * Databases on the nodes of a Citus cluster. `CITUS_ADMIN_URL` names the cluster: its database has the extension and every
+ * node registered.
  *
  * @module
  */
@@ -14,20 +14,20 @@ import {
 import { toBlock } from "../../src/push/distributed.ts";
 import { copyDatabase, endSessions, rejectSessions } from "./template.ts";
 
-/** Few, because every table of every test has as many on each kind of node. */
+/** Few, because each test database creates this many shards for every distributed table. */
 const SHARDS = 4;
 
 type Node = { host: string; port: number; is_coordinator: boolean };
 type Open = <Result>(url: string, use: (database: Database) => Promise<Result>) => Promise<Result>;
 
-/** The coordinator's address as a superuser; `undefined` where the run is on plain PostgreSQL. */
+/** Returns the coordinator's URL as a superuser; `undefined` if the tests run on plain PostgreSQL. */
 export function citusUrl(): string | undefined {
   return process.env["CITUS_ADMIN_URL"] || undefined;
 }
 
 /**
- * Statements by hand, as one message. On a cluster each is in a block of its own: Citus sends a message on whole for each
- * statement of it, and a node takes one statement at a time.
+ * Joins statements to one message. On a cluster each statement is in a block: Citus forwards the whole message for each
+ * statement, and a node accepts only one statement at a time.
  */
 export function byHand(...statements: string[]): string {
   const sent = citusUrl() === undefined ? statements : statements.map(toBlock);
@@ -35,14 +35,14 @@ export function byHand(...statements: string[]): string {
 }
 
 export type CitusDatabase = {
-  /** After the migrations. */
+  /** Runs after the migrations. */
   distribute: (admin: Database) => Promise<void>;
-  /** After the logins have been granted what they may do. */
+  /** Runs after the grants to the logins. */
   spread: (admin: Database) => Promise<void>;
   drop: () => Promise<void>;
 };
 
-/** One after the other: Citus rejects changes that meet on a node. */
+/** Runs one change after the other: Citus rejects concurrent changes on a node. */
 let queue: Promise<unknown> = Promise.resolve();
 
 function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -51,7 +51,7 @@ function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
   return done;
 }
 
-/** Makes an empty database of this name on the coordinator and the workers, which know each other. */
+/** Creates an empty database of this name on the coordinator and the workers, and registers the nodes with each other. */
 export function makeCitusDatabase(
   { admin: url, workers }: { admin: string; workers?: number },
   name: string,
@@ -72,12 +72,12 @@ export function makeCitusDatabase(
   });
 }
 
-/** The database, made for the whole run, that each test database is a copy of. */
+/** Names the template: the database, created once per run, that every test database is copied from. */
 export const TEST_TEMPLATE = "TEST_CITUS_TEMPLATE";
 
 /**
- * Ends all sessions of a database on every node, and lets nobody connect to it any more: so closed it can be copied. First
- * every node rejects, because Citus connects again from each to the others; then sessions are ended, Citus' own among them.
+ * Ends all sessions of a database on every node and rejects new ones, so that the database can be copied. Every node rejects
+ * sessions before any session ends, because Citus reconnects from each node to the others.
  */
 export async function closeDatabase(url: string, name: string, open: Open): Promise<void> {
   const nodes = await open(url, readNodes);
@@ -97,14 +97,14 @@ export async function copyOnNodes(
   return () => dropOnNodes(url, name, open);
 }
 
-/** Makes a database of the coordinator known to empty ones of its name on so many other nodes, or on all. */
+/** Creates databases of the same name on `maxWorkers` other nodes (default: all), and registers them at the coordinator. */
 export async function addWorkers(
   url: string,
   name: string,
   open: Open,
-  most = Number.POSITIVE_INFINITY,
+  maxWorkers = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  const nodes = (await open(url, readNodes)).slice(0, most + 1);
+  const nodes = (await open(url, readNodes)).slice(0, maxWorkers + 1);
   for (const node of nodes) {
     if (!node.is_coordinator)
       await open(toUrl(url, node), (root) => root.message(`create database ${name}`));
@@ -113,7 +113,7 @@ export async function addWorkers(
   await open(toUrl(url, nodes[0] as Node, name), (admin) => register(admin, nodes));
 }
 
-/** Drops a database on every node that has it. */
+/** Drops a database on every node. */
 export async function dropOnNodes(url: string, name: string, open: Open): Promise<void> {
   const nodes = await open(url, readNodes);
   const drop = (root: Database) => root.message(`drop database if exists ${name} with (force)`);
@@ -121,7 +121,7 @@ export async function dropOnNodes(url: string, name: string, open: Open): Promis
   await Promise.all(nodes.map((node) => open(toUrl(url, node), drop)));
 }
 
-/** The coordinator first. */
+/** Returns the nodes, the coordinator first. */
 async function readNodes(root: Database): Promise<Node[]> {
   return await root.query<Node>(
     `select nodename as host, nodeport as port, groupid = 0 as is_coordinator from pg_catalog.pg_dist_node
@@ -132,11 +132,11 @@ async function readNodes(root: Database): Promise<Node[]> {
 }
 
 function toUrl(url: string, { host, port }: Node, database = "postgres"): string {
-  const made = new URL(url);
-  made.hostname = host;
-  made.port = String(port);
-  made.pathname = `/${database}`;
-  return made.href;
+  const target = new URL(url);
+  target.hostname = host;
+  target.port = String(port);
+  target.pathname = `/${database}`;
+  return target.href;
 }
 
 async function register(admin: Database, nodes: readonly Node[]): Promise<void> {

@@ -1,4 +1,4 @@
-/** Which PostgreSQL the tests run against, and a disposable database in it. @module */
+/** The PostgreSQL that the tests run on, and disposable databases in it. @module */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -21,18 +21,18 @@ import {
 } from "./citus.ts";
 import { copyDatabase, findTemplate } from "./template.ts";
 
-/** The cluster's administrator, and where the service connects: the same, or a pooler in front of it. */
+/** The URLs of the cluster's administrator and of the service: the same server, or a pooler in front of it. */
 export type ClusterUrls = {
   admin: string;
   serving: string;
   prepare: boolean;
-  /** Not distributed, at the coordinator of a Citus cluster, too. */
+  /** Not distributed, even at the coordinator of a Citus cluster. */
   isPlain?: boolean;
-  /** Over how many of the cluster's workers; default: all. */
+  /** The number of the cluster's workers to use; default: all. */
   workers?: number;
 };
 
-/** Set by the environment, or by preload.ts once the embedded cluster runs. */
+/** Reads the URLs from the environment, where preload.ts sets those of the embedded cluster. */
 export function clusterUrls(): ClusterUrls | undefined {
   const { ADMIN_DATABASE_URL, DATABASE_URL, DATABASE_PREPARE } = process.env;
   const admin = ADMIN_DATABASE_URL || DATABASE_URL;
@@ -40,41 +40,41 @@ export function clusterUrls(): ClusterUrls | undefined {
   return { admin, serving: DATABASE_URL || admin, prepare: DATABASE_PREPARE !== "off" };
 }
 
-/** Where `test/parallel.ts` lists its servers: a JSON array of environments, one for each worker. */
+/** Names the servers of `test/parallel.ts`: a JSON array of environments, one for each worker. */
 export const TEST_SERVERS = "TEST_SERVERS";
 
-/** Makes this worker's server the one that the environment names. */
-export function takeServer(): void {
+/** Sets the environment to the listed server of this worker. */
+export function useListedServer(): void {
   const { TEST_SERVERS: listed, BUN_TEST_WORKER_ID: worker } = process.env;
   if (listed === undefined || worker === undefined) return;
   const servers = JSON.parse(listed) as Record<string, string>[];
-  // A worker that has died is followed by one with the next number.
+  // A worker that replaces a dead worker has the next number.
   Object.assign(process.env, servers[(Number(worker) - 1) % servers.length]);
 }
 
 export type TestDatabase = {
   name: string;
-  /** As the cluster's administrator, directly. */
+  /** As the cluster's administrator, direct. */
   adminUrl: string;
-  /** As the login that may only EXECUTE, through whatever serves. */
+  /** As the serving login, which can only EXECUTE; through the pooler if there is one. */
   servingUrl: string;
-  /** The same where identity has a login of its own, that of the split service. */
+  /** As `servingUrl`, if identity has its own login as in the split service. */
   apartUrl: string;
-  /** As the logins of a split service: each a member of the group of its role and of nothing else. */
+  /** As the logins of a split service: each is a member only of its role's group. */
   roleUrls: Readonly<Record<SplitRole, string>>;
-  /** As the login that pushes and may do no more, directly. */
+  /** As the login that can only push, direct. */
   pushUrl: string;
-  /** As the login on which administrators act from a browser, directly. */
+  /** As the login of administrators in a browser, direct. */
   consoleUrl: string;
-  /** As the login that counts and deletes apps' rows for commands, directly. */
+  /** As the login that counts and deletes apps' rows for commands, direct. */
   rowsUrl: string;
-  /** As the administrator, through whatever serves: what a careless operator would set. */
+  /** As the administrator, through the pooler if there is one: the setting of a careless operator. */
   superuserUrl: string;
   prepare: boolean;
   drop: () => Promise<void>;
 };
 
-/** Every test runs without what only a superuser can take away. */
+/** Applied to every test database. */
 export const SUPERUSER_SQL = join(import.meta.dirname, "../../deploy/superuser.sql");
 export const LOGIN = "rowhouse_test_login";
 export const PUSH_LOGIN = "rowhouse_test_push";
@@ -85,7 +85,7 @@ export const PASSWORD = "test login password";
 export const SPLIT_ROLES = ["gateway", "data", "identity"] as const;
 export type SplitRole = (typeof SPLIT_ROLES)[number];
 
-/** A migrated database of its own, in the run's cluster or another one. */
+/** Creates a migrated database in the run's cluster or in another cluster. */
 export async function makeDatabase(urls = clusterUrls()): Promise<TestDatabase> {
   if (urls === undefined)
     throw new Error("No PostgreSQL: run bun test from the project, so that bunfig.toml applies");
@@ -158,7 +158,7 @@ async function createDistributed(
   return citus.drop;
 }
 
-/** Migrates an empty database, and creates the logins that serve it. */
+/** Migrates an empty database and creates its logins. */
 async function setUp(root: Database, access: Access, citus?: CitusDatabase): Promise<void> {
   for (const login of [
     LOGIN,
@@ -184,7 +184,7 @@ async function setUp(root: Database, access: Access, citus?: CitusDatabase): Pro
   });
 }
 
-/** A database with nothing in it: its administrator's URL, and how to drop it. */
+/** Creates an empty database; returns its administrator's URL and the function that drops it. */
 export async function makeEmptyDatabase(): Promise<{ url: string; drop: () => Promise<void> }> {
   const urls = clusterUrls();
   if (urls === undefined) throw new Error("No PostgreSQL: run bun test from the project");
@@ -207,7 +207,7 @@ async function dropDatabase(url: string, name: string): Promise<void> {
   await withDatabase(url, (root) => root.message(`drop database ${name} with (force)`));
 }
 
-/** Runs `use` with a connection that is closed after it. */
+/** Runs `use` with a connection, and closes it. */
 export async function withDatabase<Result>(
   url: string,
   use: (database: Database) => Promise<Result>,
@@ -236,9 +236,9 @@ function withParts(
   url: string,
   parts: { database: string; username?: string; password?: string },
 ): string {
-  const made = new URL(url);
-  made.pathname = `/${parts.database}`;
-  if (parts.username !== undefined) made.username = parts.username;
-  if (parts.password !== undefined) made.password = parts.password;
-  return made.href;
+  const target = new URL(url);
+  target.pathname = `/${parts.database}`;
+  if (parts.username !== undefined) target.username = parts.username;
+  if (parts.password !== undefined) target.password = parts.password;
+  return target.href;
 }

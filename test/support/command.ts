@@ -1,4 +1,4 @@
-/** The command `rowhouse`, in a folder of its own and with no setting but those given: as a process, or in this one. @module */
+/** Runs the command `rowhouse` in its own folder, with only the given settings: as a process, or in this process. @module */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -12,12 +12,12 @@ export type Outcome = { code: number; out: string; err: string };
 export type Settings = Readonly<Record<string, string>>;
 export type CommandOptions = { folder: string; env?: Settings };
 
-/** Runs it to its end. */
+/** Runs a command in its own process, to its end. */
 export async function runCommand(
-  words: readonly string[],
+  argv: readonly string[],
   { folder, env = {} }: CommandOptions,
 ): Promise<Outcome> {
-  const child = spawn(words, folder, env);
+  const child = spawn(argv, folder, env);
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -27,15 +27,15 @@ export async function runCommand(
 }
 
 /**
- * Runs it in this process, which takes a tenth of the time that a process takes: for what a command prints and does. How a process
- * reads, prints and ends is tested by {@linkcode runCommand}.
+ * Runs a command in this process, in a tenth of the time of a new process. Use {@linkcode runCommand} to test how a process
+ * reads, prints and exits.
  */
 export async function runHere(
-  words: readonly string[],
+  argv: readonly string[],
   { folder, env = {} }: CommandOptions,
 ): Promise<Outcome> {
   const printed = { out: "", err: "" };
-  const code = await main(words, {
+  const code = await main(argv, {
     env: { ...env, NO_COLOR: "1" },
     folder,
     terminal: {
@@ -57,16 +57,16 @@ export async function runHere(
 export type Running = {
   pid: number;
   output: () => string;
-  /** Waits until what it printed matches; fails with all of it when it ends before. */
+  /** Waits until the output matches. Fails with the output if the process exits before. */
   until: (wanted: RegExp) => Promise<RegExpMatchArray>;
   kill: (signal: NodeJS.Signals) => Promise<number>;
-  /** The exit code, once it has ended and all that it printed is read. */
+  /** The exit code, after the process has exited and its output is read. */
   ended: Promise<number>;
 };
 
-/** Starts it and keeps what it prints. */
-export function startCommand(words: readonly string[], options: CommandOptions): Running {
-  const child = spawn(words, options.folder, options.env ?? {});
+/** Starts a command and collects its output. */
+export function startCommand(argv: readonly string[], options: CommandOptions): Running {
+  const child = spawn(argv, options.folder, options.env ?? {});
   let output = "";
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
@@ -76,33 +76,33 @@ export function startCommand(words: readonly string[], options: CommandOptions):
   return toRunning(child, { output: () => output, printed });
 }
 
-/** Starts it on a terminal of its own, and keeps what that shows. */
+/** Starts a command on a terminal, and collects what the terminal displays. */
 export function startOnTerminal(
-  words: readonly string[],
+  argv: readonly string[],
   { folder, env = {} }: CommandOptions,
 ): Running & { type: (text: string) => void } {
-  let shown = "";
+  let displayed = "";
   const decoder = new TextDecoder();
   const printed = Promise.withResolvers<void>();
-  const child = Bun.spawn([process.execPath, SCRIPT, ...words], {
+  const child = Bun.spawn([process.execPath, SCRIPT, ...argv], {
     cwd: folder,
     env: toEnvironment({ TERM: "xterm", ...env }),
     terminal: {
       cols: 120,
       rows: 40,
       data: (_, bytes) => {
-        shown += decoder.decode(bytes, { stream: true });
+        displayed += decoder.decode(bytes, { stream: true });
       },
       exit: () => printed.resolve(),
     },
   });
   return {
-    ...toRunning(child, { output: () => shown, printed: printed.promise }),
+    ...toRunning(child, { output: () => displayed, printed: printed.promise }),
     type: (text) => void child.terminal?.write(text),
   };
 }
 
-/** `printed` settles once all is read that it will ever print, which may be a while after its end. */
+/** `printed` resolves when the output is complete, which can be after the exit. */
 function toRunning(
   child: Bun.Subprocess,
   { output, printed }: { output: () => string; printed: Promise<unknown> },
@@ -130,8 +130,8 @@ function toRunning(
   };
 }
 
-function spawn(words: readonly string[], folder: string, env: Settings) {
-  return Bun.spawn([process.execPath, SCRIPT, ...words], {
+function spawn(argv: readonly string[], folder: string, env: Settings) {
+  return Bun.spawn([process.execPath, SCRIPT, ...argv], {
     cwd: folder,
     env: toEnvironment(env),
     stdin: "ignore",
@@ -140,13 +140,13 @@ function spawn(words: readonly string[], folder: string, env: Settings) {
   });
 }
 
-/** What every process needs, and nothing else of this one's. */
+/** Returns the settings with PATH and HOME, and nothing else of this process's environment. */
 function toEnvironment(env: Settings): Settings {
   const { PATH = "", HOME = "" } = process.env;
   return { PATH, HOME, ...env };
 }
 
-/** A project's folder with these files. The account of an embedded PostgreSQL may enter it. */
+/** Creates a project's folder with these files. The account of an embedded PostgreSQL can enter it. */
 export function makeProject(files: Readonly<Record<string, string>> = {}): {
   folder: string;
   write: (path: string, text: string) => void;
@@ -162,7 +162,7 @@ export function makeProject(files: Readonly<Record<string, string>> = {}): {
   return { folder, write, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** The text of a schema's module with these tables, as TypeScript. */
+/** Renders a schema's module with these tables, as TypeScript. */
 export function schemaText(tables: string): string {
   return `import { defineSchema, t } from ${JSON.stringify(join(ROOT, "src/dsl/mod.ts"))};\nexport default defineSchema(${tables});\n`;
 }

@@ -1,4 +1,4 @@
-/** compose.yaml as data, and what its engine would do with it: no engine is wanted to look at it. @module */
+/** compose.yaml as data, with the values that a container engine would fill in. No engine is needed. @module */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ export const SERVICES: readonly ComposeService[] = Object.entries(COMPOSE.servic
   ([name, service]) => ({ name, ...service }),
 );
 
-/** A service's environment with a value for every variable. @throws {Error} one that must be set is not */
+/** Fills in the variables of a service's environment. @throws {Error} a required variable has no value */
 export function fillIn(
   environment: Readonly<Record<string, string>>,
   values: Readonly<Record<string, string>>,
@@ -64,7 +64,7 @@ export function fillIn(
   );
 }
 
-/** What the image of PostgreSQL does in an empty volume, over TCP. */
+/** Runs init_logins.sh over TCP, as the PostgreSQL image does in an empty volume. */
 export function runInitLogins(
   cluster: DebianCluster,
   passwords: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** The Dockerfile's image, built by Debian's tools with neither an engine nor a registry of images, and containers of it. @module */
+/** Builds the Dockerfile's image with Debian's tools, without an engine or an image registry, and starts containers. @module */
 import { execFileSync, type StdioOptions } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,25 +27,25 @@ const Inspected = v.object({
 
 export type Image = {
   config: v.InferOutput<typeof Config>;
-  /** Bytes of each layer, unpacked; the first is the base's. */
+  /** Bytes of each layer, unpacked. The first is the base image's. */
   layers: readonly number[];
-  /** The folder that a container has as its root. */
+  /** The root folder of a container. */
   root: string;
-  /** A container with an account, a root and rights as compose.yaml gives them, on this machine's network. */
-  start: (words: readonly string[], env?: Readonly<Record<string, string>>) => Container;
+  /** Starts a container with the account, root and rights of compose.yaml, on this machine's network. */
+  start: (command: readonly string[], env?: Readonly<Record<string, string>>) => Container;
   remove: () => void;
 };
 export type Container = Bun.Subprocess<"ignore", "pipe", "pipe">;
 
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
-/** How this machine reaches the registry of packages; a build would be told the same. */
+/** Variables that reach the package registry from this machine. A build needs the same values. */
 const PASSED_ON = ["NPM_CONFIG_REGISTRY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
 
 export function buildImage(): Image {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-image-"));
   const store = ["--root", join(folder, "store"), "--runroot", join(folder, "run")];
-  const buildah = (...words: string[]) =>
-    runAsRoot("buildah", [...store, "--storage-driver", "vfs", ...words]);
+  const buildah = (...args: string[]) =>
+    runAsRoot("buildah", [...store, "--storage-driver", "vfs", ...args]);
   const build = ["bud", "--isolation", "chroot", "--format", "docker", "--pull-never"];
   buildah(...build, "--tag", `docker.io/${readBaseName()}`, makeBase(join(folder, "base")));
   buildah(...build, "--tag", "rowhouse", ROOT);
@@ -58,12 +58,12 @@ export function buildImage(): Image {
     config: Docker.config,
     layers: Manifest.layers.map(({ size }) => size),
     root,
-    start: (words, env = {}) => startContainer(words, { root, env, config: Docker.config }),
+    start: (command, env = {}) => startContainer(command, { root, env, config: Docker.config }),
     remove: () => void runAsRoot("rm", ["-rf", folder]),
   };
 }
 
-/** The build folder of what stands in for the base image: Debian, and the Bun that runs this. */
+/** Returns the build folder of a substitute for the base image: Debian, and the Bun of this process. */
 function makeBase(folder: string): string {
   const root = join(folder, "root");
   mkdirSync(folder);
@@ -97,7 +97,7 @@ type ContainerOptions = Pick<Image, "config" | "root"> & {
   env: Readonly<Record<string, string>>;
 };
 
-/** Nothing of its root can be written but /tmp, and no program in it can gain a right. */
+/** Enters a container: its root is read-only except /tmp, and no program in it can gain rights. */
 const ENTER = `set -e
 mount -o bind,ro "$1" "$1"
 mount -t tmpfs tmpfs "$1/tmp"
@@ -106,19 +106,19 @@ mount --rbind /dev "$1/dev"
 exec setpriv --no-new-privs unshare --root="$1" --wd="$2" --setgid="$3" --setuid="$4" -- env -i "\${@:5}"`;
 
 function startContainer(
-  words: readonly string[],
+  command: readonly string[],
   { config, root, env }: ContainerOptions,
 ): Container {
   const [uid = "", gid = ""] = config.User.split(":");
   const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const inside = [config.WorkingDir, gid, uid, ...config.Env, ...settings, ...words];
+  const inside = [config.WorkingDir, gid, uid, ...config.Env, ...settings, ...command];
   return Bun.spawn(asRoot("unshare", "--mount", "bash", "-c", ENTER, "enter", root, ...inside), {
     stdio: ["ignore", "pipe", "pipe"],
   });
 }
 
-function runAsRoot(name: string, words: readonly string[]): string {
-  const [command = name, ...rest] = asRoot(name, ...words);
+function runAsRoot(name: string, args: readonly string[]): string {
+  const [command = name, ...rest] = asRoot(name, ...args);
   return execFileSync(command, rest, { encoding: "utf8", maxBuffer: 1 << 26, stdio: STDIO });
 }
 

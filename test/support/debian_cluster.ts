@@ -1,4 +1,4 @@
-/** A fresh PostgreSQL of the system's own, with its tools, run by an unprivileged account. @module */
+/** A fresh cluster of the installed PostgreSQL, with its tools, run by an unprivileged account. @module */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { findAccount } from "./account.ts";
 import { findFreePort } from "./free_port.ts";
 
-/** The environment variable that names the folder of its programs; default: those of version 15. */
+/** Names the folder of PostgreSQL's programs; default: version 15. */
 export const POSTGRES_BIN = "POSTGRES_BIN";
 export const DEBIAN_BIN = process.env[POSTGRES_BIN] || "/usr/lib/postgresql/15/bin";
 
@@ -18,14 +18,14 @@ const SETTINGS = [
   "fsync=off",
 ];
 
-/** Whether this machine has it. */
+/** Whether the programs are installed. */
 export const hasDebianPostgres = existsSync(join(DEBIAN_BIN, "pg_dump"));
 
 export type DebianCluster = { url: string; stop: () => Promise<void> };
 
-/** A tool of the same version; its output. @throws {Error} with what it says */
-export function runTool(name: string, words: readonly string[], input?: string): string {
-  return execFileSync(join(DEBIAN_BIN, name), words, {
+/** Runs a tool of the same version and returns its output. @throws {Error} with its messages */
+export function runTool(name: string, args: readonly string[], input?: string): string {
+  return execFileSync(join(DEBIAN_BIN, name), args, {
     encoding: "utf8",
     maxBuffer: 1 << 26,
     stdio: ["pipe", "pipe", "pipe"],
@@ -34,7 +34,7 @@ export function runTool(name: string, words: readonly string[], input?: string):
 }
 
 export type DebianOptions = {
-  /** That of the administrator, and every login is asked for its own; none: every login is let in. */
+  /** The administrator's password; logins then need theirs too. Default: every login is accepted without a password. */
   password?: string;
   /** More server settings, such as `log_statement=all`. */
   settings?: readonly string[];
@@ -46,12 +46,15 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
   if (account !== undefined) chownSync(folder, account.uid, account.gid);
   const data = join(folder, "data");
   const as = { ...account, cwd: folder, stdio: "ignore" } as const;
-  const form = ["-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"];
-  const words = ["-D", data, ...form, ...toAuth(folder, options)];
-  execFileSync(join(DEBIAN_BIN, "initdb"), words, as);
+  const format = ["-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync"];
+  const args = ["-D", data, ...format, ...toAuth(folder, options)];
+  execFileSync(join(DEBIAN_BIN, "initdb"), args, as);
   const port = await findFreePort();
   const settings = [...SETTINGS, ...(options.settings ?? [])];
-  const flags = ["-D", data, "-p", String(port), ...settings.flatMap((one) => ["-c", one])];
+  const flags = [
+    ...["-D", data, "-p", String(port)],
+    ...settings.flatMap((setting) => ["-c", setting]),
+  ];
   const server = spawn(join(DEBIAN_BIN, "postgres"), flags, as);
   while (!isReady(port)) {
     if (server.exitCode !== null) throw new Error(`Cannot start the PostgreSQL of ${DEBIAN_BIN}`);
@@ -67,7 +70,7 @@ export async function startDebianCluster(options: DebianOptions = {}): Promise<D
   };
 }
 
-/** How logins prove who they are, in the words of initdb. */
+/** Returns initdb's arguments for the authentication of logins. */
 function toAuth(folder: string, { password }: DebianOptions): string[] {
   if (password === undefined) return ["-A", "trust"];
   const file = join(folder, "password");

@@ -1,10 +1,10 @@
-/** What makes apps, keys and people in tests: the service's own sources of chance, and its prefix of keys. @module */
+/** Dependencies to create apps, keys and people in tests: the service's own randomness, and its key prefix. @module */
 import { type IdentitySecrets, makeIdentitySecrets } from "../../src/accounts/secrets/mod.ts";
 import type { Database } from "../../src/db/mod.ts";
 import { type Hashing, makeHashing } from "../../src/identity/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../src/std/random_text.ts";
 
-/** What every service of a test makes its sessions, links and passwords with. */
+/** Signs the sessions, links and passwords of every test service. */
 export const TEST_IDENTITY_SECRET =
   "a secret of the tests that no database holds: 32 bytes or more";
 /** Cheap: the strength in production is tested in `test/identity/password_test.ts`. */

@@ -1,4 +1,4 @@
-/** Whether a response is one that the API's description knows of: every test through the front door asks. @module */
+/** Checks that the OpenAPI document describes a response. Every HTTP test calls it. @module */
 import { makeRouter, splitTarget } from "../../src/http/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
@@ -9,7 +9,7 @@ const findRoute = makeRouter<never>(routes);
 
 type Exchange = { method: string; target: string; status: number; code: unknown };
 
-/** @throws {Error} the endpoint says nothing of this status, or of this code with it */
+/** @throws {Error} the endpoint has no such status, or the status has no such code */
 export function checkDescribed({ method, target, status, code }: Exchange): void {
   const route = findRoute(method, splitTarget(target).path)?.route;
   // A path without an endpoint returns 404 or 405, which no endpoint describes.
@@ -22,10 +22,10 @@ export function checkDescribed({ method, target, status, code }: Exchange): void
     throw new Error(`The description lacks ${route.method} ${path} -> ${status} ${String(code)}`);
 }
 
-type Place = { path: string; method: string; status: number };
+type Operation = { path: string; method: string; status: number };
 
-/** The codes of an endpoint's status; `undefined` where it has no such status, none where it is no rejection. */
-export function codesOf(of: Document, { path, method, status }: Place): string[] | undefined {
+/** Returns the codes of an endpoint's status: `undefined` for an unknown status, empty if the status is not a rejection. */
+export function codesOf(of: Document, { path, method, status }: Operation): string[] | undefined {
   const responses = Object(Object(of.paths[path])[method])["responses"];
   const response = Object(responses)[String(status)];
   if (response === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Reads a stream of server-sent events as a program does. @module */
+/** Reads a stream of server-sent events. @module */
 
 export type StreamEvent = { id: string; kind: string; data: unknown };
 
@@ -10,13 +10,13 @@ export type EventReader = {
 };
 
 type EventsRequest = {
-  /** Not with cookies, which are headers. */
+  /** Omitted if the request has cookies, which are passed as headers. */
   key?: string;
   since?: string | undefined;
   headers?: Readonly<Record<string, string>>;
 };
 
-/** Opens a stream, which may get another response: see `response`. */
+/** Requests a stream. If the server rejects the request, `response` has the rejection. */
 export async function openEvents(
   url: string,
   { key, since, headers = {} }: EventsRequest,
@@ -59,7 +59,7 @@ export async function openEvents(
   };
 }
 
-/** The first of the next events that fulfills a condition. @throws {Error} the stream ended before */
+/** Returns the next event that fulfills a condition. @throws {Error} the stream ended before */
 export async function until(
   events: EventReader,
   isWanted: (event: StreamEvent) => boolean,
@@ -71,7 +71,7 @@ export async function until(
   }
 }
 
-/** Whether an event's data contains a text. */
+/** Returns a test of whether an event's data contains a text. */
 export const names = (text: string) => (event: StreamEvent) =>
   JSON.stringify(event.data).includes(text);
 

@@ -1,13 +1,13 @@
-/** Waiting for what another process, connection or session does. @module */
+/** Waits for an effect in another process, connection or session. @module */
 
-/** Long enough for a PostgreSQL that is made on a busy machine, and shorter than any test may take. */
+/** Long enough to start a PostgreSQL on a busy machine, and shorter than the limit of a test. */
 const PATIENCE_MS = 40_000;
 const PAUSE_MS = 20;
 
 /**
  * Waits until a condition holds.
  *
- * @throws {Error} with what `describe` says — it did not hold in time
+ * @throws {Error} the condition did not hold in time; with the text of `describe`
  */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,

@@ -1,9 +1,9 @@
-/** The `@example` blocks of docstrings, found and run, so that what the documentation says is true. @module */
+/** Finds and runs the `@example` blocks of docstrings, so that the documentation stays correct. @module */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** A ```ts block of an `@example`, and where it stands. */
+/** A ```ts block of an `@example`, with its position. */
 export type Example = { readonly file: string; readonly line: number; readonly code: string };
 
 const ROOT = resolve(import.meta.dir, "../..");
@@ -11,19 +11,19 @@ const DOCSTRING = /\/\*\*[\s\S]*?\*\//g;
 const FENCE = /```ts\n([\s\S]*?)```/g;
 const SPECIFIER = /(\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"/g;
 
-/** Every example of the source files under a folder of the repository, such as `src/std`. */
+/** Returns every example of the source files in a folder of the repository, such as `src/std`. */
 export async function findExamples(folder: string): Promise<readonly Example[]> {
   const files = await findSources(folder);
   return (await Promise.all(files.map(readExamples))).flat();
 }
 
-/** The TypeScript files under a folder of the repository, relative to its root, sorted. */
+/** Returns the TypeScript files in a folder of the repository, relative to its root, sorted. */
 export async function findSources(folder: string): Promise<readonly string[]> {
   const found = new Bun.Glob(`${folder}/**/*.ts`).scan({ cwd: ROOT });
   return (await Array.fromAsync(found)).sort();
 }
 
-/** Runs an example as a module of its own; rejects with what it threw. */
+/** Runs an example as a module. Rejects with the error that the example threw. */
 export async function runExample(example: Example): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "rowhouse-example-"));
   const path = join(folder, "example.ts");
@@ -47,7 +47,7 @@ async function readExamples(file: string): Promise<readonly Example[]> {
   });
 }
 
-/** Relative imports are those of the documented file; `rowhouse/…` is an export of the package, by its source. */
+/** Resolves relative imports from the documented file, and `rowhouse/…` to the source of the package's export. */
 async function resolveImports({ file, code }: Example): Promise<string> {
   const sources = await readSources();
   return code.replace(SPECIFIER, (_whole, start: string, name: string) => {
@@ -55,7 +55,7 @@ async function resolveImports({ file, code }: Example): Promise<string> {
   });
 }
 
-/** The source of every export of the package, as `tsconfig.json` has it. */
+/** Returns the source of every export of the package, from `tsconfig.json`. */
 async function readSources(): Promise<ReadonlyMap<string, string>> {
   const { exports } = await Bun.file(join(ROOT, "package.json")).json();
   const { compilerOptions } = await Bun.file(join(ROOT, "tsconfig.json")).json();

@@ -11,8 +11,8 @@ describe("examples run:", () => {
 });
 
 test("every file of src/std has an example", async () => {
-  const shown = new Set(examples.map(({ file }) => file));
-  expect((await findSources("src/std")).filter((file) => !shown.has(file))).toEqual([]);
+  const documented = new Set(examples.map(({ file }) => file));
+  expect((await findSources("src/std")).filter((file) => !documented.has(file))).toEqual([]);
 });
 
 test("runExample() rejects an example with a wrong result", async () => {

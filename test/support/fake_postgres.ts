@@ -1,6 +1,6 @@
 /**
- * A server that speaks PostgreSQL's protocol and has no database: each statement brings the script of its own response, in
- * its first parameter or, without parameters, in its text. For connections without TLS and passwords.
+ * A server that speaks PostgreSQL's protocol without a database. Each statement contains the script of its response: in its
+ * first parameter or, without parameters, in its text. For connections without TLS and passwords.
  *
  * @module
  */
@@ -16,16 +16,16 @@ import {
 
 export type Script = {
   id: number;
-  /** How many rows are sent before the end. */
+  /** The number of rows before the end. */
   rows: number;
   end: End;
   /** The server discards the prepared statement at its second use. */
   isForgotten: boolean;
-  /** How many results are complete before this one; only for a message. */
+  /** The number of complete results before this result. Only for a simple query. */
   before: number;
 };
 
-/** What follows the rows of a statement. */
+/** Sent after the rows of a statement. */
 export type End =
   | "complete"
   | "error"
@@ -37,7 +37,7 @@ export type End =
   | "cut"
   | "reset";
 
-/** Statements by what the server does before it runs them. */
+/** Texts of statements, by how the server parses and describes them. */
 export const TEXTS = {
   plain: "select",
   other: "select more",
@@ -48,7 +48,7 @@ export const TEXTS = {
 
 export type FakePostgres = { url: string; close: () => Promise<void> };
 
-/** `chunkBytes`: the server sends its bytes in pieces of this size. */
+/** `chunkBytes`: the server sends its bytes in chunks of this size. */
 export async function openFakePostgres(chunkBytes: () => number): Promise<FakePostgres> {
   const sessions = new Map<number, Session>();
   const sockets = new Set<Socket>();
@@ -99,7 +99,7 @@ class Session {
   #hasStarted = false;
   #isBusy = false;
   #isOver = false;
-  /** After an error, until the client's Sync. */
+  /** True after an error, until the client's Sync. */
   #isSkipping = false;
   #bound: Bound | undefined;
   #cancellation = Promise.withResolvers<void>();
@@ -202,7 +202,7 @@ class Session {
     await this.#run(this.#bound);
   }
 
-  /** A message: results that are complete, then one that ends as the script says. */
+  /** Answers a simple query: complete results, then the scripted result. */
   async #query(body: Buffer): Promise<void> {
     const text = readName(body);
     const script = text === "select 1" ? OPENING : (JSON.parse(text) as Script);
@@ -220,8 +220,8 @@ class Session {
   async #run({ text, script, values }: Bound): Promise<void> {
     const { id, rows } = script;
     const hasRows = text !== TEXTS.withoutRows;
-    for (let place = 0; hasRows && place < rows; place++)
-      await this.#send(makeRow([toField(toRow({ id, place, values: values.slice(1) }))]));
+    for (let position = 0; hasRows && position < rows; position++)
+      await this.#send(makeRow([toField(toRow({ id, position, values: values.slice(1) }))]));
     const complete = hasRows ? makeMessage("C", Buffer.from(`SELECT ${rows}\0`)) : NO_ROWS;
     await this.#ends[script.end](complete);
   }
@@ -279,14 +279,14 @@ class Session {
 
 /** The driver sends a statement again after an error of this routine. */
 const FORGOTTEN = { routine: "FetchPreparedStatement" };
-/** What a connection is opened with. */
+/** The script of a connection's first statement. */
 const OPENING: Script = { id: 0, rows: 1, end: "complete", isForgotten: false, before: 0 };
 
-type Row = { id: number; place: number; values: readonly (string | null)[] };
+type Row = { id: number; position: number; values: readonly (string | null)[] };
 
-/** The only value of a row, which names the statement that it belongs to and the values that arrived with it. */
-export function toRow({ id, place, values }: Row): string {
-  return JSON.stringify([id, place, ...values]);
+/** Renders the only value of a row: the id of its statement and the parameters that the server received. */
+export function toRow({ id, position, values }: Row): string {
+  return JSON.stringify([id, position, ...values]);
 }
 
 function toField(text: string): Buffer {
@@ -294,12 +294,12 @@ function toField(text: string): Buffer {
   return Buffer.concat([int32(bytes.length), bytes]);
 }
 
-/** The text up to the first zero byte. */
+/** Reads the text up to the first zero byte. */
 function readName(body: Buffer): string {
   return body.toString("utf8", 0, body.indexOf(0));
 }
 
-/** The values of a Bind, whose formats are all text. */
+/** Reads the values of a Bind, whose formats are all text. */
 function readValues(body: Buffer): (string | null)[] {
   const values: (string | null)[] = [];
   for (let at = 2; values.length < body.readInt16BE(0); ) {

@@ -1,23 +1,24 @@
-/** A port for a server that a test starts as a process. @module */
+/** Ports for servers that a test starts as processes. @module */
 import { isFreePort } from "../../src/db/embedded/server.ts";
 
-/** Below the range of outgoing sockets, and for each worker of a run one that no other takes from. */
+/** Below the range of outgoing sockets. Each worker of a run has its own range. */
 const FIRST = 20_000;
-const EACH = 3000;
+const PORTS_PER_WORKER = 3000;
 const RANGES = 4;
 
-/** Given before, perhaps to a server that is not there yet. */
-const given = new Set<number>();
+/** Returned before. Its server may not listen yet. */
+const reserved = new Set<number>();
 
-/** A port that was free a moment ago with the `count - 1` after it. */
+/** Returns the first of `count` consecutive ports that are free. */
 export async function findFreePort(count = 1): Promise<number> {
-  const start = FIRST + EACH * (Number(process.env["BUN_TEST_WORKER_ID"] ?? 0) % RANGES);
+  const start =
+    FIRST + PORTS_PER_WORKER * (Number(process.env["BUN_TEST_WORKER_ID"] ?? 0) % RANGES);
   for (;;) {
-    const port = start + Math.floor(Math.random() * (EACH - count));
+    const port = start + Math.floor(Math.random() * (PORTS_PER_WORKER - count));
     const ports = Array.from({ length: count }, (_, index) => port + index);
-    if (ports.some((one) => given.has(one))) continue;
+    if (ports.some((candidate) => reserved.has(candidate))) continue;
     if (!(await Promise.all(ports.map(isFreePort))).every(Boolean)) continue;
-    for (const one of ports) given.add(one);
+    for (const candidate of ports) reserved.add(candidate);
     return port;
   }
 }

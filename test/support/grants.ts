@@ -1,17 +1,17 @@
 /**
- * What each login may do with each thing in the database, read from PostgreSQL's catalogs by asking for each right, so
- * that what comes by membership, by ownership or by way of everybody counts too.
+ * The rights of each login on each object of the database. Asks PostgreSQL for each right, so that the result includes
+ * rights by membership, by ownership and by PUBLIC.
  *
  * @module
  */
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 
-/** By thing and then by login; no entry where a login may do nothing with it. */
+/** By object and then by login. A login without rights on an object has no entry. */
 export type Grants = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-type Right = { thing: string; login: string; rights: string };
+type Right = { object: string; login: string; rights: string };
 
-/** The rights of logins, given as what they are called and the roles that they stand for. */
+/** Returns the rights of the roles in `logins`, under the names that are its keys. */
 export async function readGrants(
   admin: Database,
   logins: Readonly<Record<string, string>>,
@@ -20,18 +20,20 @@ export async function readGrants(
     retry: "safe",
     queue: SERVICE_QUEUE,
   });
-  const things = [...new Set(rows.map(({ thing }) => thing))];
+  const objects = [...new Set(rows.map(({ object }) => object))];
   return Object.fromEntries(
-    things.map((thing) => [
-      thing,
+    objects.map((object) => [
+      object,
       Object.fromEntries(
-        rows.flatMap((row) => (row.thing === thing && row.rights ? [[row.login, row.rights]] : [])),
+        rows.flatMap((row) =>
+          row.object === object && row.rights ? [[row.login, row.rights]] : [],
+        ),
       ),
     ]),
   );
 }
 
-/** What each kind of thing allows, as rows of `thing, login, rights`; each asks for `role`, what a login stands for. */
+/** Queries of each kind of object, with rows of `object, login, rights`. They ask for the rights of `role`. */
 const KINDS = {
   database: `
     select 'database', login, concat_ws(', ',
@@ -52,9 +54,9 @@ const KINDS = {
             select lower(kind) || ' (' || string_agg(attname, ', ' order by attnum) || ')' from pg_attribute
             where attrelid = pg_class.oid and attnum > 0 and not attisdropped
               and kind in ('SELECT', 'INSERT', 'UPDATE', 'REFERENCES')
-              and has_column_privilege(role, pg_class.oid, attname, kind)) end, ', ' order by place)
+              and has_column_privilege(role, pg_class.oid, attname, kind)) end, ', ' order by position)
         from unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER'])
-          with ordinality as kinds (kind, place)) end
+          with ordinality as kinds (kind, position)) end
     from pg_class cross join logins where relkind in ('r', 'p', 'v', 'm', 'f')
       and relnamespace in ('rowhouse'::regnamespace, 'data'::regnamespace, 'api'::regnamespace)`,
   sequences: `
@@ -75,17 +77,17 @@ const KINDS = {
     where pronamespace in ('rowhouse'::regnamespace, 'data'::regnamespace, 'api'::regnamespace)`,
 };
 
-// Tables, types and functions of apps stand for all of their kind: where one differs, both are told.
+// Apps' tables, types and functions have one entry per kind. If rights differ, the entry has all variants.
 const RIGHTS = `
 with logins as (select key as login, value::regrole::oid as role from jsonb_each_text($1::text::jsonb)),
-found (thing, login, rights) as (${Object.values(KINDS).join("\n    union all")}),
-told as (
-  select thing, login, string_agg(distinct coalesce(nullif(rights, ''), 'nothing'), ' or ') as rights
-  from found group by thing, login
+found (object, login, rights) as (${Object.values(KINDS).join("\n    union all")}),
+merged as (
+  select object, login, string_agg(distinct coalesce(nullif(rights, ''), 'nothing'), ' or ') as rights
+  from found group by object, login
 )
-select thing, login, case rights when 'nothing' then '' else rights end as rights from told order by thing, login`;
+select object, login, case rights when 'nothing' then '' else rights end as rights from merged order by object, login`;
 
-/** The table of a page: a login a column, and a row for all objects of a kind with the same rights. Omits the others. */
+/** Renders a table for the documentation: a column per login, and a row for all objects of a kind with the same rights. */
 export function renderGrants(grants: Grants, logins: readonly string[]): string {
   const groups = Map.groupBy(
     Object.entries(grants).filter(([, rights]) => Object.keys(rights).length > 0),
@@ -107,7 +109,7 @@ function toKind(object: string): string {
   return /^(table|function|schema|sequence) /.exec(object)?.[1] ?? "";
 }
 
-/** `each table of data` is prose, `table rowhouse.users` a name. */
+/** Objects such as `each table of data` are prose; `table rowhouse.users` contains a name. */
 function toCode(object: string): string {
   const [, name] = /^(?:table|function|schema|sequence) (?:rowhouse\.)?([^(]*)/.exec(object) ?? [];
   return name === undefined ? object : `\`${name}\``;

@@ -1,11 +1,11 @@
-/** Another session that holds a table or a row, as an operator's forgotten transaction would. @module */
+/** Another session that locks a table or a row, like a forgotten transaction of an operator. @module */
 import postgres from "postgres";
 import { askNodes, type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { citusUrl } from "./citus.ts";
 import { withDatabase } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
 
-const LONGEST_S = 60;
+const MAX_HOLD_S = 60;
 
 /** Runs `use` while another session holds the table `data.<name>` in access exclusive mode. */
 export async function whileLocked<Result>(
@@ -16,33 +16,33 @@ export async function whileLocked<Result>(
   const mark = crypto.randomUUID();
   const held = withDatabase(adminUrl, (holder) =>
     holder.message(
-      `lock table data."${name}" in access exclusive mode; select pg_sleep(${LONGEST_S}) /* ${mark} */`,
-      { timeoutMs: 2 * LONGEST_S * 1000 },
+      `lock table data."${name}" in access exclusive mode; select pg_sleep(${MAX_HOLD_S}) /* ${mark} */`,
+      { timeoutMs: 2 * MAX_HOLD_S * 1000 },
     ),
   ).then(
     () => new Error("The lock was held for too short a time"),
     () => undefined,
   );
   return await withDatabase(adminUrl, async (other) => {
-    const ask = (what: string) =>
+    const findHolder = (column: string) =>
       other.query<{ pid: number }>(
-        `select pid, ${what} from pg_stat_activity join pg_locks using (pid)
+        `select pid, ${column} from pg_stat_activity join pg_locks using (pid)
         where position($1::text in query) > 0 and mode = 'AccessExclusiveLock' and granted
           and relation = to_regclass($2) and pid <> pg_backend_pid()`,
         [mark, `data."${name}"`],
         { retry: "safe", queue: SERVICE_QUEUE },
       );
-    await eventually(async () => (await ask("true")).length > 0, {
+    await eventually(async () => (await findHolder("true")).length > 0, {
       describe: () => `the lock of ${name}`,
     });
-    const result = await use().finally(() => ask("pg_terminate_backend(pid)"));
+    const result = await use().finally(() => findHolder("pg_terminate_backend(pid)"));
     const early = await held;
     if (early !== undefined) throw early;
     return result;
   });
 }
 
-/** Runs `use` while another session has locked a row of `data.todos`; ends its transaction then. */
+/** Runs `use` while another session has locked a row of `data.todos`, and then ends that session's transaction. */
 export async function whileRowLocked<Result>(
   adminUrl: string,
   id: string,
@@ -58,7 +58,7 @@ export async function whileRowLocked<Result>(
   return await whileDone(adminUrl, { text, values: [row?.app ?? "", id] }, use);
 }
 
-/** Runs `use` while another session has run a statement and not ended its transaction, which it does then. */
+/** Runs `use` while another session has an open transaction with a finished statement, and then ends the transaction. */
 export async function whileDone<Result>(
   adminUrl: string,
   { text, values = [] }: { text: string; values?: string[] },
@@ -66,7 +66,7 @@ export async function whileDone<Result>(
 ): Promise<Result> {
   const sql = postgres(adminUrl, { max: 1, onnotice: () => undefined });
   const hold = async (session: postgres.TransactionSql) => {
-    // Of two sessions that wait for each other, the service's is to find out first.
+    // In a deadlock, PostgreSQL must cancel the service's session, not this one.
     await session.unsafe("set local deadlock_timeout = '30s'");
     await session.unsafe(text, values);
     return { result: await use(session) };
@@ -78,7 +78,7 @@ export async function whileDone<Result>(
   }
 }
 
-/** How many sessions wait for a lock, on every node of a distributed database. */
+/** Returns the number of sessions that wait for a lock, on every node of a distributed database. */
 export async function countLockWaits(admin: Database): Promise<number> {
   const count = `select count(*)::int4 as result from pg_stat_activity
     where wait_event_type = 'Lock' and datname = current_database()`;

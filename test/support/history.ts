@@ -1,8 +1,8 @@
-/** A project's history without the service that it was made at: a service reads only the definitions in it. @module */
+/** Creates a project's migration history without a service. A service reads only the definitions in the history. @module */
 import { writeMigrationText } from "../../src/push/migration_text.ts";
 import { definitionOf, type TestApp, type TestResponse, type TestService } from "./service.ts";
 
-/** The files of a project that pushed these schemas, one after another. */
+/** Returns the migration files of a project that pushed these schemas in this order. */
 export function makeHistory(schemas: readonly unknown[], sql = "-- made elsewhere\n"): string[] {
   let parent = "";
   return schemas.map((schema, index) => {
@@ -13,13 +13,13 @@ export function makeHistory(schemas: readonly unknown[], sql = "-- made elsewher
   });
 }
 
-/** Applies the migration with this text, or with `dryRun` plans all of them; `now` is what the project declares. */
+/** Applies these migrations, or plans them with `dryRun`. `current` is the project's declared schema. */
 export function postMigrations(
   { service, app }: { service: TestService; app: TestApp },
   migrations: unknown,
-  now: unknown,
+  current: unknown,
   more: Record<string, unknown> = {},
 ): Promise<TestResponse> {
-  const json = { migrations, definition: definitionOf(now), ...more };
+  const json = { migrations, definition: definitionOf(current), ...more };
   return service.call(app, "/v1/data/schema/migrations", { method: "POST", json });
 }

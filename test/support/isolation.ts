@@ -1,7 +1,7 @@
 /**
- * The matrix of isolation, generated from the route table: every request is made in two worlds, one where another app
- * has rows, tables and values, and one where that app never was. Both give the same response to every request, and the
- * other app's rows stay as they are, byte for byte. Runs on any two services.
+ * The isolation matrix, generated from the route table. Sends every request in two worlds: in one, another app has rows,
+ * tables and values; in the other, that app never existed. Both worlds return the same response, and the other app's rows
+ * do not change. Runs on any two services.
  *
  * @module
  */
@@ -31,18 +31,18 @@ const shared = {
 const mine = defineSchema(shared);
 const theirs = defineSchema({ ...shared, secrets: { body: t.string().required() } });
 
-/** Row ids: of mine alone, of both apps at once, and of the other app alone. */
+/** Row ids: only in my app, in both apps, only in the other app, in no app. */
 const MINE = "00000000-0000-7000-8000-000000000001";
 const BOTH = "00000000-0000-7000-8000-000000000002";
 const THEIRS = "00000000-0000-7000-8000-000000000003";
-const NOBODYS = "00000000-0000-7000-8000-000000000004";
+const NO_ROW = "00000000-0000-7000-8000-000000000004";
 const SECRET = "the other app's words";
-/** Of a project that only knows its own tables. */
+/** The history of a project that only has its own tables. */
 const HISTORY = makeHistory([mine]);
 
 type Ask = Call & { path: string };
 
-/** A request that does its work, for each endpoint that a key opens. A new one without an entry here fails. */
+/** A valid request for each endpoint that a key opens. The matrix fails for an endpoint without an entry. */
 const PLAIN: Readonly<Record<string, () => Ask>> = {
   "GET /v1/data/db/:table": () => ({ path: "/v1/data/db/todos" }),
   "POST /v1/data/db/:table": () => ({
@@ -75,7 +75,7 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
     path: "/v1/data/schema/changes",
     method: "POST",
     json: {
-      // Another app's declaration of a column does block a change of it.
+      // If the isolation failed, the other app's declaration of the column would block this change.
       change: { kind: "rename_column", table: "todos", column: "heading", to: "title" },
       dryRun: true,
     },
@@ -97,7 +97,7 @@ const PLAIN: Readonly<Record<string, () => Ask>> = {
   }),
 };
 
-/** A request of an endpoint that takes another form of body. */
+/** A request of an endpoint that accepts another format of body. */
 const BATCH: Readonly<Record<string, () => Ask>> = {
   "POST /v1/data/db/:table": () => ({
     path: "/v1/data/db/todos",
@@ -134,7 +134,7 @@ function inBody(
     }),
   };
 }
-/** A body with these fields; of a batch, the last row has them. */
+/** Adds fields to a body. In a batch, the last row gets them. */
 function withFields(json: unknown, fields: object): unknown {
   if (!Array.isArray(json)) return { ...(json as object), ...fields };
   return json.with(-1, { ...(json.at(-1) as object), ...fields });
@@ -149,7 +149,7 @@ function inQuery(name: string, query: (other: TestApp) => string): Attack {
     change: (ask, other) => ({ ...ask, path: `${ask.path}?${query(other)}` }),
   };
 }
-/** In the query of a list, whose matching rows are counted, too. */
+/** In the query of a list, with a count of the matching rows. */
 function inList(name: string, query: (other: TestApp) => string): Attack {
   return {
     name,
@@ -174,7 +174,7 @@ const ATTACKS: readonly Attack[] = [
   inPath("an id that both apps have", MINE, BOTH, hasRow),
   inPath("another app's parent row", `todos/${MINE}`, `projects/${THEIRS}`, hasRow),
   inPath("a parent id whose other owner has children", `todos/${MINE}`, `projects/${BOTH}`, hasRow),
-  inPath("nobody's row", MINE, NOBODYS, hasRow),
+  inPath("a row that does not exist", MINE, NO_ROW, hasRow),
   inPath("another app's table", "todos", "secrets"),
   inPath("a reserved table", "todos", "users"),
   inPath("a table of the service", "todos", "api_keys"),
@@ -231,7 +231,7 @@ const ATTACKS: readonly Attack[] = [
     "x-http-method-override": "DELETE",
     "x-http-method": "DELETE",
   })),
-  inHeaders("another app's key beside mine", (other) => ({
+  inHeaders("another app's key in addition to mine", (other) => ({
     "x-api-key": other.key,
     "api-key": other.key,
     apikey: other.key,
@@ -242,48 +242,51 @@ const ATTACKS: readonly Attack[] = [
   inQuery("a filter by app", (other) => `app_id=eq.${other.id}`),
   inQuery("a select of everything", () => "select=*,secrets(*)"),
   inQuery("a setting in the query", (other) => `rowhouse.app_id=${other.id}`),
-  // Rejected, unless the preview of conditions is on.
+  // The service rejects these, unless the preview of conditions is on.
   inList("a condition on another app's value", () => `title=eq.${encodeURIComponent(SECRET)}`),
-  inList("a pattern that fits another app's value", () => "title=ilike.*OTHER*&order=title"),
+  inList("a pattern that matches another app's value", () => "title=ilike.*OTHER*&order=title"),
   inList("conditions on ids of another app", () => `id=in.(${THEIRS},${BOTH},${MINE})`),
   inList("a reference to another app's row", () => `project=eq.${THEIRS}`),
   inList("a reference that both apps have", () => `project=eq.${BOTH}&order=title.desc`),
   inList("all but the rows of mine", () => `not.and=(id.eq.${MINE},title.eq.mine)`),
   inList("a search in everything", () => "or=(title.like.*,kind.is.null)&select=id,title,project"),
-  inList("the rows from another app's on", () => `order=id&after=${toCursor(["id.asc", THEIRS])}`),
   inList(
-    "the rows up to another app's",
+    "the rows after another app's row",
+    () => `order=id&after=${toCursor(["id.asc", THEIRS])}`,
+  ),
+  inList(
+    "the rows before another app's row",
     () => `order=title.desc&after=${toCursor(["title.desc,id.desc", SECRET, THEIRS])}`,
   ),
   inList("an order that other rows would change", () => "order=kind,title.desc&limit=1&offset=1"),
   inList(
-    "every condition at once",
+    "every condition together",
     (other) => `and=(${Array(30).fill(`pinned.is.null`).join(",")})&or=(title.eq.${other.slug})`,
   ),
 ];
 
-/** A service as the matrix needs it: asked over HTTP, its rows looked at past it. */
+/** A service as the matrix needs it: the matrix sends requests over HTTP and reads rows directly. */
 export type MatrixService = { url: string; admin: Database; call: TestService["call"] };
 export type World = { service: MatrixService; app: TestApp; other: TestApp | undefined };
 
 async function seed(
   { admin }: MatrixService,
   app: TestApp,
-  [own, words, code]: [own: string, words: string, code: number],
+  [own, title, code]: [own: string, title: string, code: number],
 ): Promise<void> {
   await admin.message(`
 insert into data.projects (app_id, id, name, code) values
-  ('${app.id}', '${own}', '${words}', ${code}), ('${app.id}', '${BOTH}', '${words} twice', null);
+  ('${app.id}', '${own}', '${title}', ${code}), ('${app.id}', '${BOTH}', '${title} twice', null);
 insert into data.todos (app_id, id, title, project, kind, note) values
-  ('${app.id}', '${own}', '${words}', '${own}', 'a', '{"a":1}'),
-  ('${app.id}', '${BOTH}', '${words}', '${BOTH}', 'b', '{"a":1}') returning id`);
+  ('${app.id}', '${own}', '${title}', '${own}', 'a', '{"a":1}'),
+  ('${app.id}', '${BOTH}', '${title}', '${BOTH}', 'b', '{"a":1}') returning id`);
 }
 
 export function toMatrixService({ url, service, call }: TestService): MatrixService {
   return { url, admin: service.admin, call };
 }
 
-/** A service with an app to ask as; a crowded one has another app beside it, with rows and a table of its own. */
+/** Creates a service with an app. In a crowded world another app has rows, and a table that only it declares. */
 export async function makeWorld(
   served: TestService,
   options: { crowded: boolean; live?: boolean },
@@ -300,12 +303,12 @@ export async function makeWorld(
   return { service, app, other };
 }
 
-/** A value of rows in both apps; the other app has it from the start. */
+/** A value of rows in both apps. The other app has it from the start. */
 const SAME = { note: { a: 1 } };
 
 /**
- * The first event of a stream that resumes before a write to a row of the app, and writes of the same values by the
- * other app; or the response of an app that has no stream.
+ * Returns the first event of a stream that resumes before a write to a row of the app and before writes of the same values
+ * by the other app. Without a stream, returns the response.
  */
 async function askChanges(
   { service, app, other }: World,
@@ -345,7 +348,7 @@ delete from data.projects where app_id = '${app.id}' returning id`);
   await seed(service, app, [MINE, "mine", 5]);
 }
 
-/** Everything that the other app has, as text. */
+/** Returns all rows and registrations of the other app, as text. */
 async function readTheirs({ service, other }: World): Promise<string> {
   const rows = await service.admin.query<{ text: string }>(
     `select concat(
@@ -359,7 +362,7 @@ async function readTheirs({ service, other }: World): Promise<string> {
   return rows[0]?.text ?? "";
 }
 
-/** A response without what is unique to it: the request's id, the app's own id, a created row's id, the clock. */
+/** Returns a response without its unique parts: the request's id, the app's id, a created row's id, times. */
 function toComparable(response: TestResponse, app: TestApp): unknown {
   const json = response.json as { id?: string; requestId?: string } | undefined;
   const fresh = (response.status === 201 ? json?.id : undefined) ?? "no fresh id";
@@ -379,10 +382,10 @@ function toComparable(response: TestResponse, app: TestApp): unknown {
   return { status: response.status, headers, text: mask(response.text) };
 }
 
-/** Headers that differ between any two requests of one app: `ratelimit` counts its own. */
+/** Headers that differ between any two requests of an app: `ratelimit` counts each app separately. */
 const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 
-/** Every endpoint that a key opens, by its route. */
+/** Every endpoint that a key opens, as method and path. */
 export const endpoints: readonly string[] = [...routes, ...docs]
   .filter((route) => route.access === "key" || route.access === "optional-key")
   .flatMap(({ method, path, previewedPaths = {} }) => {
@@ -390,21 +393,21 @@ export const endpoints: readonly string[] = [...routes, ...docs]
     return [path, ...others].map((handled) => `${method} ${handled}`);
   });
 
-/** The endpoints that the matrix has a request for: all of them, or it is not whole. */
+/** The endpoints for which the matrix has a request. A test compares them with {@linkcode endpoints}. */
 export const endpointsOfMatrix: readonly string[] = Object.keys(PLAIN);
 
 export type Worlds = { alone: World; crowded: World };
 
-/** Makes every request of an endpoint, plain and forged in every way that suits it, in both worlds. */
+/** Sends every request of an endpoint in both worlds: unchanged, and with every attack that applies to it. */
 export async function checkEndpoint(worlds: Worlds, endpoint: string): Promise<void> {
-  const forms = [PLAIN[endpoint], BATCH[endpoint]].filter((form) => form !== undefined);
-  if (forms.length === 0) throw new Error(`No request of the matrix asks ${endpoint}`);
-  for (const plain of forms) await checkForm(worlds, plain);
+  const requests = [PLAIN[endpoint], BATCH[endpoint]].filter((request) => request !== undefined);
+  if (requests.length === 0) throw new Error(`The matrix has no request for ${endpoint}`);
+  for (const plain of requests) await checkRequest(worlds, plain);
 }
 
-async function checkForm({ alone, crowded }: Worlds, plain: () => Ask): Promise<void> {
+async function checkRequest({ alone, crowded }: Worlds, plain: () => Ask): Promise<void> {
   const { other } = crowded;
-  if (other === undefined) throw new Error("The crowded world lacks its other app");
+  if (other === undefined) throw new Error("The crowded world does not have its other app");
   const before = await readTheirs(crowded);
   expect(before).toContain(SECRET);
   for (const attack of ATTACKS) {
@@ -431,7 +434,7 @@ async function checkForm({ alone, crowded }: Worlds, plain: () => Ask): Promise<
       response: responses[0],
       after: lists[0],
     });
-    // Who sent the words himself gets them back.
+    // A response may contain the secret if the request does.
     if (!JSON.stringify(call).includes(SECRET))
       expect(JSON.stringify([responses[1], lists[1]])).not.toContain(SECRET);
     if ((await readTheirs(crowded)) !== before)

@@ -1,4 +1,4 @@
-/** The headers of a response that say what is left, or when to come again. @module */
+/** The rate limit headers of a response: the remaining requests, and when to retry. @module */
 
 const NAME = /^(ratelimit|retry-after)/;
 

@@ -1,6 +1,6 @@
 /**
- * A machine of its own: the files of this one, with a network and processes of its own. Nothing that is written there
- * stays, and nothing that runs there outlives it, so that a test may do what an operator does as root.
+ * A machine with the files of this machine, and with its own network and processes. Changes to files are discarded, and
+ * processes end with the machine. A test can therefore run an operator's commands as root.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import { asRoot } from "./as_root.ts";
 
 export type Machine = {
   /**
-   * What commands of bash say, once they have ended.
+   * Runs bash commands to their end and returns their output.
    *
-   * @throws {Error} with what they said — they did not end with `exits`, by default 0
+   * @throws {Error} with the output, if the exit code is not `exits` (default 0)
    */
   run: (commands: string, options?: RunOptions) => Promise<string>;
   /** Writes a file and the folders above it. */
@@ -24,23 +24,23 @@ export type Machine = {
 export type RunOptions = {
   folder?: string;
   env?: Readonly<Record<string, string>>;
-  /** Who runs them; default root. */
+  /** The account that runs the commands; default root. */
   account?: string;
-  /** On the network of this machine, such as for installing packages. */
+  /** Uses the network of this machine, for example to install packages. */
   isOnline?: boolean;
   exits?: number;
   input?: string | Uint8Array<ArrayBuffer>;
 };
 
-/** What a machine's account has on its PATH, and nothing more of this one's. */
+/** The PATH of the machine's accounts. Nothing else of this machine's environment is passed on. */
 const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
-/** How this machine reaches the registry of packages. */
+/** Variables that reach the package registry from this machine. */
 const PASSED_ON = ["NPM_CONFIG_REGISTRY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] as const;
 
 /**
- * In mounts, a network and a table of processes of its own: the root is an overlay in memory over this one's. It is there
- * until its input ends, and so also ends with a test run that is killed.
+ * Runs in its own mounts, network and process table. The root is an overlay in memory over this machine's root. The machine
+ * ends with its input, so that it also ends if the test run is killed.
  */
 const SETUP = `set -e
 mount -t tmpfs tmpfs "$1"
@@ -64,16 +64,16 @@ export async function startMachine(): Promise<Machine> {
   const run: Machine["run"] = async (commands, options = {}) => {
     const { exits = 0, input } = options;
     const output = Bun.file(join(folder, crypto.randomUUID()));
-    const child = Bun.spawn(toTerms(pid, commands, options), {
+    const child = Bun.spawn(toCommand(pid, commands, options), {
       stdin: input === undefined ? "ignore" : new Blob([input]),
-      // A file: a server that is left running would keep a pipe open.
+      // A file, because a server that keeps running would keep a pipe open.
       stdout: output,
       stderr: "inherit",
     });
     const code = await child.exited;
-    const said = await output.text();
-    if (code === exits) return said;
-    throw new Error(`Ended with ${code}: ${commands}\n${said}`);
+    const text = await output.text();
+    if (code === exits) return text;
+    throw new Error(`Exited with ${code}: ${commands}\n${text}`);
   };
   return {
     run,
@@ -88,14 +88,14 @@ export async function startMachine(): Promise<Machine> {
   };
 }
 
-/** The process that is the machine's first: bash, below sudo and unshare. */
+/** Returns the first process of the machine: bash, a child of sudo and unshare. */
 function findInit(pid: number): number {
   if (readFileSync(`/proc/${pid}/comm`, "utf8") === "bash\n") return pid;
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
   return findInit(Number(child));
 }
 
-function toTerms(pid: number, commands: string, options: RunOptions): string[] {
+function toCommand(pid: number, commands: string, options: RunOptions): string[] {
   const { folder = "/", env = {}, account = "root", isOnline = false } = options;
   const home = account === "root" ? "/root" : `/home/${account}`;
   const settings = { PATH, HOME: home, LANG: "C.UTF-8", ...readPassedOn(), ...env };

@@ -1,12 +1,12 @@
-/** A real SMTP server in the test's process: what was sent, as the wire had it. @module */
+/** A real SMTP server in the test's process, and the emails that it received. @module */
 import { SMTPServer } from "smtp-server";
 import { eventually } from "./eventually.ts";
 
 export type Received = {
   to: string[];
-  /** Headers and body as they came. */
+  /** Headers and body as received. */
   raw: string;
-  /** By name in lower case, unfolded. */
+  /** By lowercase name, unfolded. */
   headers: ReadonlyMap<string, string>;
   /** The plain text, decoded. */
   text: string;
@@ -16,14 +16,14 @@ export type Received = {
 export type MailServer = {
   url: string;
   received: Received[];
-  /** The next so many mails get this code instead. */
+  /** Rejects the next `count` emails with this code. */
   reject: (count: number, code: number) => void;
-  /** The mails to an address, once there are so many. */
+  /** Waits for `count` emails to an address and returns them. */
   waitFor: (to: string, count?: number) => Promise<Received[]>;
   close: () => Promise<void>;
 };
 
-/** With TLS it has the certificate of its package, which nobody vouches for. */
+/** With TLS, the server has the self-signed certificate of its package. */
 export async function openMailServer({ isTls = false } = {}): Promise<MailServer> {
   const received: Received[] = [];
   let rejection = { count: 0, code: 0 };

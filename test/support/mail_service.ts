@@ -1,4 +1,4 @@
-/** A service that sends its mails to a server in the test's process, soon and again. @module */
+/** A service that sends its emails to a server in the test's process, with short intervals. @module */
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { eventually } from "./eventually.ts";
 import { type MailServer, openMailServer } from "./mail_server.ts";
@@ -6,7 +6,7 @@ import { openTestService, type TestService } from "./service.ts";
 
 export type MailService = { mails: MailServer; service: TestService; close: () => Promise<void> };
 
-/** Open once the database knows that mails are sent: only then does anything queue one. */
+/** Waits until the database knows that emails are sent: before that, nothing queues an email. */
 export async function openMailService(): Promise<MailService> {
   const mails = await openMailServer();
   const service = await openTestService({

@@ -1,4 +1,4 @@
-/** The packages as files, packed in a copy of the repository: its own dist/ does not change. @module */
+/** Packs the packages in a copy of the repository, so that its own dist/ does not change. @module */
 import { existsSync } from "node:fs";
 import { cp, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const FOLDERS: Readonly<Record<PackageName, string>> = {
   "rowhouse-client": "packages/client",
 };
 
-/** Packs both into a folder; returns their paths. */
+/** Packs both packages into a folder and returns their paths. */
 export async function packAll(folder: string): Promise<Record<PackageName, string>> {
   const copy = join(folder, "rowhouse");
   for (const file of await listOwnFiles()) await cp(join(ROOT, file), join(copy, file));
@@ -30,7 +30,7 @@ export function readManifest(name: PackageName) {
   return Bun.file(join(ROOT, FOLDERS[name], "package.json")).json();
 }
 
-/** The repository's files, with those that are not committed yet. */
+/** Returns the repository's files, including files that are not committed. */
 export async function listOwnFiles(): Promise<string[]> {
   const listed = await runTool(["git", "ls-files", "-co", "--exclude-standard"], ROOT);
   return listed
@@ -39,7 +39,7 @@ export async function listOwnFiles(): Promise<string[]> {
     .filter((file) => existsSync(join(ROOT, file)));
 }
 
-/** The standard output of a command. @throws {Error} with the whole output — the command failed */
+/** Runs a command and returns its standard output. @throws {Error} with all output, if the command failed */
 export async function runTool(
   command: readonly string[],
   cwd: string,

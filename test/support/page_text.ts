@@ -1,4 +1,4 @@
-/** What a page says, without its markup. @module */
+/** The text of a page without its markup. @module */
 
 type Page = { text: string };
 
@@ -9,7 +9,7 @@ export function textOf({ text }: Page): string {
     .replaceAll("&quot;", '"');
 }
 
-/** Each row of its tables, headings included. */
+/** Returns the text of each table row, including headings. */
 export function rowsOf({ text }: Page): string[] {
   return [...text.matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
     textOf({ text: row }).trim(),

@@ -1,4 +1,4 @@
-/** Passkeys through the pages: what a page asks for, an authenticator's response to it, and the form with it. @module */
+/** Passkeys through the pages: the page's options, an authenticator's response, and the form with it. @module */
 import { type Authenticator, type Lies, makeAuthenticator } from "./authenticator.ts";
 import { type Jar, makePerson, type Person, readHidden, signInAs, visit } from "./people.ts";
 import { readCodes } from "./second_factor.ts";
@@ -6,14 +6,14 @@ import type { TestResponse, TestService } from "./service.ts";
 
 export const PASSKEYS = "/account/security/passkeys";
 
-/** A service by the name that browsers accept without https. */
+/** Returns the service under the host name that browsers accept without HTTPS. */
 export function toNamed(service: TestService): TestService {
   return { ...service, url: service.url.replace("127.0.0.1", "localhost") };
 }
 
 export type Asked = Parameters<Authenticator["get"]>[0];
 
-/** What the page asks the browser for; `undefined` if it asks for no passkey. */
+/** Returns the options that the page passes to the browser; `undefined` if it asks for no passkey. */
 export function readAsked({ text }: TestResponse): Asked | undefined {
   const [, json] = /data-options="([^"]*)"/.exec(text) ?? [];
   return json === undefined ? undefined : (JSON.parse(json.replaceAll("&quot;", '"')) as Asked);
@@ -67,11 +67,11 @@ export type Holder = {
   person: Person;
   jar: Jar;
   authenticator: Authenticator;
-  /** The recovery codes that were shown with it. */
+  /** The recovery codes that the page displayed with the passkey. */
   codes: string[];
 };
 
-/** A person with a passkey, who is signed in. */
+/** Creates a person with a passkey and signs them in. */
 export async function makeHolder(
   service: TestService,
   options: Parameters<typeof makePerson>[1] = {},

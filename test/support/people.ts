@@ -1,23 +1,23 @@
-/** People of a test: made as an operator makes them, signed in as a browser signs in. @module */
+/** People in tests: created as an operator does, signed in as a browser does. @module */
 import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, setPasswordByLink } from "../../src/identity/mod.ts";
 import { testDeps } from "./deps.ts";
 import type { TestApp, TestResponse, TestService } from "./service.ts";
 
-/** Where people are made: with an administrator's and the serving login's rights. */
+/** A service in which people are created: needs the rights of an administrator and of the serving login. */
 export type PeopleService = {
   service: Pick<TestService["service"], "admin" | "db">;
   secrets?: TestService["secrets"];
 };
-/** A service as a browser meets it. */
+/** A service that a browser visits. */
 export type VisitedService = Pick<TestService, "url" | "call">;
 
 export const PASSWORD = "three brown cups of tea";
 
 export type Person = { id: string; email: string };
 
-/** A new person with a password, {@linkcode PASSWORD} by default, a Console role or a role on an app. */
+/** Creates a person with a password ({@linkcode PASSWORD} by default), a Console role or a role on an app. */
 export async function makePerson(
   { service, secrets }: PeopleService,
   options: {
@@ -35,7 +35,7 @@ export async function makePerson(
     displayName: undefined,
     consoleRole: options.consoleRole,
   });
-  // Whatever it is: one that no command takes may stand in the table.
+  // In SQL, because tests store names that no command accepts.
   if (options.name !== undefined)
     await service.admin.query(
       "update rowhouse.users set display_name = $1 where id = $2",
@@ -45,7 +45,7 @@ export async function makePerson(
   const { password = PASSWORD } = options;
   for (const secret of [password, linkText]) secrets?.add(secret);
   if (!(await setPasswordByLink(deps, linkText, password)))
-    throw new Error("The link was not taken");
+    throw new Error("The link was not accepted");
   if (options.app !== undefined) {
     const { slug } = options.app;
     await grantRole({ admin: service.admin }, { email, slug, role: options.role ?? "member" });
@@ -53,10 +53,10 @@ export async function makePerson(
   return { id, email };
 }
 
-/** What a browser keeps of one host: cookies by name, as the responses set and clear them. */
+/** A browser's cookies of one host, by name. */
 export type Jar = Map<string, string>;
 
-/** One exchange of a browser with the pages: cookies go along and come back, a form is sent with its origin. */
+/** Sends one request with the jar's cookies and stores the response's cookies. A form is sent with its origin. */
 export async function visit(
   service: VisitedService,
   jar: Jar,
@@ -76,23 +76,23 @@ export async function visit(
   return response;
 }
 
-/** The form's token in a page. */
+/** Returns the token of the form in a page. */
 export function readToken(page: string): string {
   const token = /name="form_token" value="([^"]+)"/.exec(page)?.[1];
   if (token === undefined) throw new Error(`No form token in: ${page}`);
   return token;
 }
 
-/** What a page's form sends besides what is typed. */
+/** Returns the hidden fields of a page's form. */
 export function readHidden(page: string): Record<string, string> {
   const inputs = page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
   return Object.fromEntries(
-    // An entity tag is in quotes.
+    // Entity tags contain quotes.
     [...inputs].map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]),
   );
 }
 
-/** Opens a page and sends its form, as a browser does. */
+/** Opens a page and submits its form. */
 export async function submitForm(
   service: VisitedService,
   jar: Jar,
@@ -102,7 +102,7 @@ export async function submitForm(
   return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
 }
 
-/** Fills in the sign-in form of a path. */
+/** Opens a page with the sign-in form and submits it. */
 export async function submitSignIn(
   service: VisitedService,
   jar: Jar,
@@ -119,7 +119,7 @@ export async function submitSignIn(
   });
 }
 
-/** A browser that is signed in. */
+/** Signs a person in and returns the browser's cookies. */
 export async function signInAs(service: VisitedService, person: Person): Promise<Jar> {
   const jar: Jar = new Map();
   const response = await submitSignIn(service, jar, { email: person.email });
@@ -128,7 +128,7 @@ export async function signInAs(service: VisitedService, person: Person): Promise
   return jar;
 }
 
-/** The shared cookie of a browser, as apps and the gateway get it. */
+/** Returns the shared cookie of a browser, as apps and the gateway get it. */
 export function sharedCookie(jar: Jar): string {
   return `${SESSION_COOKIE}=${jar.get(SESSION_COOKIE)}`;
 }

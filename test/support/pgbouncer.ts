@@ -1,4 +1,4 @@
-/** A PgBouncer in transaction mode in front of the tests' cluster, that can be paused, killed and started again. @module */
+/** A PgBouncer in transaction mode in front of the tests' cluster, which tests can pause, kill and restart. @module */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -9,30 +9,29 @@ import { findAccount } from "./account.ts";
 import { findFreePort } from "./free_port.ts";
 
 export type Pooler = {
-  /** The same connection string by way of the pooler. */
+  /** Returns the connection string with the pooler's host and port. */
   toUrl: (url: string) => string;
-  /** A command of its console, such as `PAUSE` or `SHOW POOLS`. */
+  /** Runs a command of PgBouncer's console, such as `PAUSE` or `SHOW POOLS`. */
   command: (text: string) => Promise<readonly Record<string, unknown>[]>;
-  /** Ends it without a word. */
+  /** Kills it without a shutdown. */
   kill: () => Promise<void>;
-  /** Starts it where it was. */
+  /** Starts it again on the same port. */
   start: () => Promise<void>;
-  /** Stops it for good. */
   close: () => Promise<void>;
 };
 
 export type PoolerOptions = {
-  /** Connections to PostgreSQL, of each user in each database. */
+  /** Connections to PostgreSQL per user and database. */
   poolSize: number;
-  /** Clients at the most. */
+  /** The maximum number of clients. */
   clients: number;
-  /** Users that may connect, with their passwords. */
+  /** Users that can connect, with their passwords. */
   users: Readonly<Record<string, string>>;
-  /** How it asks PostgreSQL for the passwords of all others, and as which of `users`. */
+  /** The query for passwords of all other users, and the user of `users` that runs it. */
   ask?: { user: string; query: string };
 };
 
-/** Where Debian and others install it. */
+/** Some distributions install it in sbin. */
 export const PGBOUNCER =
   Bun.which("pgbouncer") ?? Bun.which("pgbouncer", { PATH: "/usr/sbin:/usr/local/sbin" });
 
@@ -64,9 +63,9 @@ export async function startPooler(targetUrl: string, options: PoolerOptions): Pr
   await start();
   return {
     toUrl: (url) => {
-      const made = new URL(url);
-      made.host = `127.0.0.1:${port}`;
-      return made.href;
+      const target = new URL(url);
+      target.host = `127.0.0.1:${port}`;
+      return target.href;
     },
     command: async (text) => {
       const { [CONSOLE_USER]: password } = users;

@@ -1,4 +1,4 @@
-/** The plans that really run inside what a session calls, as auto_explain tells them. @module */
+/** The plans of the statements inside a session's calls, from auto_explain. @module */
 import postgres from "postgres";
 import { askNodes } from "../../src/db/mod.ts";
 import { citusUrl } from "./citus.ts";
@@ -16,7 +16,7 @@ export type PlanNode = {
 export type Plan = { Plan: PlanNode; JIT?: unknown };
 
 export type ExplainedSession = {
-  /** Runs a statement: whether it was accepted, and the plan of each statement in it. */
+  /** Runs a statement. Returns whether it succeeded, and the plan of each statement in it. */
   run: (text: string) => Promise<{ done: boolean; plans: Plan[] }>;
   end: () => Promise<void>;
 };
@@ -28,7 +28,7 @@ const SETTINGS = {
   "auto_explain.log_level": "notice",
 };
 
-/** An administrator's session. On a cluster it is told what the nodes plan for it, on their shards. */
+/** Opens an administrator's session. On a cluster, the session also gets the plans of the nodes for their shards. */
 export async function openExplained(adminUrl: string): Promise<ExplainedSession> {
   const notices: string[] = [];
   if (citusUrl() !== undefined) await explainOnNodes(adminUrl);
@@ -53,7 +53,7 @@ export async function openExplained(adminUrl: string): Promise<ExplainedSession>
   };
 }
 
-/** Whoever connects to a worker from now on tells its plans as notices, which Citus hands on to who asked the coordinator. */
+/** New sessions on a worker then send their plans as notices, which Citus forwards to the coordinator's session. */
 async function explainOnNodes(adminUrl: string): Promise<void> {
   const settings = { session_preload_libraries: "auto_explain", ...SETTINGS };
   const set = Object.entries(settings).map(

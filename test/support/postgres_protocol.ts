@@ -1,10 +1,10 @@
-/** What a proxy must know of PostgreSQL's protocol: where a message ends, and which statement it runs. @module */
+/** The parts of PostgreSQL's protocol that a proxy needs: the end of a message, and the statement that a message runs. @module */
 
 export type Sender = "client" | "server";
 
 const LENGTH_BYTES = 4;
 
-/** Cuts a sender's bytes into whole messages. Those of a client start with one that has no type: the start-up's. */
+/** Splits a sender's bytes into whole messages. A client's first message, the startup message, has no type. */
 export function makeSplitter(sender: Sender): (bytes: Buffer) => Buffer[] {
   let rest = Buffer.alloc(0);
   let typeBytes = sender === "client" ? 0 : 1;
@@ -24,7 +24,7 @@ export function makeSplitter(sender: Sender): (bytes: Buffer) => Buffer[] {
 
 export type Parts = { type: string; body: Buffer };
 
-/** The letter of a message's type and what follows its length; `hasType` is false for a client's first message. */
+/** Splits a message into the letter of its type and its body. `hasType` is false for a client's first message. */
 export function splitMessage(message: Buffer, hasType: boolean): Parts {
   if (!hasType) return { type: "", body: message.subarray(LENGTH_BYTES) };
   return {
@@ -33,14 +33,14 @@ export function splitMessage(message: Buffer, hasType: boolean): Parts {
   };
 }
 
-/** A message of this type, with its length. */
+/** Returns a message of this type, with its length. */
 export function makeMessage(type: string, body: Uint8Array): Buffer {
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(LENGTH_BYTES + body.length);
   return Buffer.concat([Buffer.from(type, "latin1"), length, body]);
 }
 
-/** Reads a client's messages in their order: the text of the statement that each of them runs, if it runs one. */
+/** Reads a client's messages in order. For each message, returns the text of the statement that it runs, if any. */
 export function makeStatementReader(): (message: Parts) => string | undefined {
   const texts = new Map<string, string>();
   return ({ type, body }) => {
@@ -51,7 +51,7 @@ export function makeStatementReader(): (message: Parts) => string | undefined {
   };
 }
 
-/** The values in the body of a row, each with its length. */
+/** Returns the values in the body of a row, each with its length. */
 export function splitRow(body: Buffer): Buffer[] {
   const values: Buffer[] = [];
   for (let at = 2; at < body.length; ) {
@@ -62,7 +62,7 @@ export function splitRow(body: Buffer): Buffer[] {
   return values;
 }
 
-/** The message of a row with these values. */
+/** Returns the message of a row with these values. */
 export function makeRow(values: readonly Buffer[]): Buffer {
   return makeMessage("D", Buffer.concat([Buffer.from([0, values.length]), ...values]));
 }

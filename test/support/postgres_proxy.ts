@@ -1,7 +1,7 @@
 /**
- * A proxy between the service and PostgreSQL that knows the protocol's messages: it can drop, change, delay or hold
- * each of them in both directions, end or freeze connections, refuse new ones, and it counts the statements that pass.
- * For connections without TLS.
+ * A proxy between the service and PostgreSQL that reads the protocol's messages. It can drop, change, delay or hold each message
+ * in both directions, end or freeze connections, and refuse new connections. It counts the statements that pass. For
+ * connections without TLS.
  *
  * @module
  */
@@ -14,57 +14,57 @@ import {
   splitMessage,
 } from "./postgres_protocol.ts";
 
-/** `cut` ends a connection after what was passed on, `reset` at once; a frozen one stays open and passes nothing on. */
+/** `cut` sends pending bytes before it ends a connection, `reset` does not. A frozen connection stays open but unused. */
 export type Failure = "cut" | "reset" | "freeze";
 
 export type Message = {
-  /** The connection that it came by: its number from 1, in the order in which they were opened. */
+  /** The number of its connection, from 1, in the order of opening. */
   connection: number;
   from: Sender;
-  /** Its number from 1 among the messages of that sender on that connection. */
+  /** Its number, from 1, among the messages of this sender on this connection. */
   number: number;
-  /** The letter of its type; empty for the first message of a client, which has none. */
+  /** The letter of its type. Empty for the first message of a client, which has no type. */
   type: string;
-  /** What follows its type and length. */
+  /** The bytes after type and length. */
   body: Buffer;
-  /** The text of the statement that it runs: of a client's Query or Bind. */
+  /** The text of the statement that a client's Query or Bind runs. */
   statement: string | undefined;
 };
 
-/** What becomes of a message; one without an action is passed on at once. Messages never overtake each other. */
+/** What the proxy does with a message. Without an action, it forwards the message immediately. Messages stay in order. */
 export type Action = {
-  /** Keeps it, and all that come after it by the same way, until `release`. */
+  /** Holds the message, and all later messages of its sender, until `release`. */
   hold?: boolean;
-  /** Keeps it, and all that come after it by the same way, for so long. */
+  /** Delays the message, and all later messages of its sender. */
   delayMs?: number;
-  /** What is passed on in its place; nothing if empty. */
+  /** Sends these bytes instead of the message. Empty: sends nothing. */
   send?: readonly Uint8Array[];
-  /** Happens to its connection after that. */
+  /** The connection fails after the message. */
   failure?: Failure;
-  /** Is called after that. */
+  /** Called after the message and the failure. */
   after?: () => void;
 };
 
 type Decide = (message: Message) => Action | undefined;
 
 export type PostgresProxy = {
-  /** The same connection string by way of the proxy; all of them must name one server. */
+  /** Returns the connection string with the proxy's host. All strings must name the same server. */
   toUrl: (url: string) => string;
-  /** Asks about every message from now on, in place of whom it asked before. */
+  /** Sets the function that decides on every message from now on. */
   onMessage: (decide: Decide) => void;
-  /** Passes on what is held. */
+  /** Forwards held messages. */
   release: () => void;
-  /** Ends every connection and takes no new one. */
+  /** Ends every connection and accepts no new connection. */
   refuse: () => void;
-  /** Keeps every connection, new ones too, and passes nothing on. */
+  /** Freezes every connection, including new ones: they stay open and forward nothing. */
   freeze: () => void;
-  /** Works as at first: nothing is asked, held, frozen or refused. Ends frozen connections, which have lost bytes. */
+  /** Returns to the initial state. Ends frozen connections, because they have lost bytes. */
   heal: () => Promise<void>;
-  /** How many connections were opened so far. */
+  /** Returns the number of connections opened so far. */
   connections: () => number;
-  /** How many statements whose text holds `part` were run so far. */
+  /** Returns how many statements ran whose text contains `part`. */
   count: (part: string) => number;
-  /** The texts of the statements that were run so far, each once. */
+  /** Returns the distinct texts of the statements that ran. */
   texts: () => string[];
   close: () => Promise<void>;
 };
@@ -115,13 +115,13 @@ export async function openPostgresProxy(): Promise<PostgresProxy> {
 
   return {
     toUrl: (url) => {
-      const made = new URL(url);
-      Object.assign(target, { host: made.hostname, port: Number(made.port || 5432) });
-      made.host = `${HOST}:${port}`;
-      return made.href;
+      const proxied = new URL(url);
+      Object.assign(target, { host: proxied.hostname, port: Number(proxied.port || 5432) });
+      proxied.host = `${HOST}:${port}`;
+      return proxied.href;
     },
-    onMessage: (wanted) => {
-      decide = wanted;
+    onMessage: (newDecide) => {
+      decide = newDecide;
     },
     release,
     refuse: () => {
@@ -160,7 +160,7 @@ type LinkOptions = {
   onClose: () => void;
 };
 
-/** Passes the messages of both sides on, each as it is decided. */
+/** Forwards the messages of both sides, each with its action. */
 function relay(link: Link, options: LinkOptions): void {
   const close = () => {
     options.onClose();
@@ -173,7 +173,7 @@ function relay(link: Link, options: LinkOptions): void {
     const waiting: Buffer[] = [];
     let count = 0;
     let isBusy = false;
-    const passOn = async () => {
+    const forward = async () => {
       if (isBusy) return;
       isBusy = true;
       for (let bytes = waiting.shift(); bytes !== undefined; bytes = waiting.shift()) {
@@ -192,7 +192,7 @@ function relay(link: Link, options: LinkOptions): void {
       .setNoDelay(true)
       .on("data", (bytes: Buffer) => {
         waiting.push(...split(bytes));
-        void passOn();
+        void forward();
       })
       .on("error", close)
       .on("close", close);

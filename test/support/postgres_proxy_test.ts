@@ -1,4 +1,4 @@
-/** The proxy itself: what it does to a message, as a client of PostgreSQL sees it. @module */
+/** The proxy's effects on messages, as a client of PostgreSQL sees them. @module */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import postgres, { type Sql } from "postgres";
 import { makeEmptyDatabase } from "./cluster.ts";
@@ -11,7 +11,7 @@ import {
   type PostgresProxy,
 } from "./postgres_proxy.ts";
 
-/** Long enough that what is not held would have arrived. */
+/** A message that is not held arrives within this time. */
 const QUIET_MS = 150;
 
 let database: Awaited<ReturnType<typeof makeEmptyDatabase>>;
@@ -32,10 +32,10 @@ afterEach(async () => {
 });
 
 const connect = () => postgres(proxy.toUrl(database.url), { max: 1, fetch_types: false });
-const ask = async () => (await sql`select 'one' as word`.simple()).map((row) => row["word"]);
+const ask = async () => (await sql`select 'one' as value`.simple()).map((row) => row["value"]);
 const orNothing = (response: Promise<unknown>) =>
   Promise.race([response, Bun.sleep(QUIET_MS).then(() => "nothing")]);
-/** Takes this action once, on the first message that fits. */
+/** Applies the action once, to the first matching message. */
 const onFirst = (from: Message["from"], type: string, toAction: (message: Message) => Action) => {
   let isDone = false;
   proxy.onMessage((message) => {
@@ -66,7 +66,9 @@ test.each([
 });
 
 test("from a client: the server runs a changed message", async () => {
-  onFirst("client", "Q", () => ({ send: [makeMessage("Q", Buffer.from("select 'x' as word\0"))] }));
+  onFirst("client", "Q", () => ({
+    send: [makeMessage("Q", Buffer.from("select 'x' as value\0"))],
+  }));
   expect(await ask()).toEqual(["x"]);
 });
 

@@ -1,4 +1,4 @@
-/** What every rejection must be: the whole body, the headers that each carries, and no word of PostgreSQL's. @module */
+/** Checks a rejection: the whole body, the headers of every rejection, and no text from PostgreSQL. @module */
 import { expect } from "bun:test";
 import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
 
@@ -6,11 +6,11 @@ export type Rejection = {
   code: ProblemCode;
   message: string;
   details?: readonly Detail[];
-  /** Further headers. */
+  /** More expected headers. */
   headers?: Readonly<Record<string, string>>;
 };
 
-/** The code of a rejection, from the text of its body; none where that is something else. */
+/** Returns the error code in a response's body; `undefined` if the body is not a rejection. */
 export function codeOf(body: string): string | undefined {
   return body === "" ? undefined : (JSON.parse(body) as { error?: string }).error;
 }
@@ -21,8 +21,8 @@ type Rejected = {
   body: string;
 };
 
-/** Names of constraints, schemas and functions, SQLSTATEs. */
-const WORDS_OF_POSTGRESQL =
+/** Names of constraints, schemas and functions, and SQLSTATEs. */
+const POSTGRESQL_TEXT =
   /__(key|fkey|idx|pkey)|pg_catalog|data\.|duplicate|violates|constraint|2350/;
 
 export function expectRejection(response: Rejected, wanted: Rejection): void {
@@ -44,6 +44,6 @@ export function expectRejection(response: Rejected, wanted: Rejection): void {
   };
   for (const [name, value] of Object.entries(headers))
     expect([name, response.headers.get(name)]).toEqual([name, value]);
-  // Digits of a request's id may look like an SQLSTATE.
-  expect(response.body.replace(requestId ?? "", "")).not.toMatch(WORDS_OF_POSTGRESQL);
+  // The digits of a request id can look like an SQLSTATE.
+  expect(response.body.replace(requestId ?? "", "")).not.toMatch(POSTGRESQL_TEXT);
 }

@@ -1,6 +1,6 @@
-/** How much work something is, whatever else the machine does. @module */
+/** Measures the processor time of work, which does not depend on the machine's load. @module */
 
-/** Returns the result of `work`, and the milliseconds of processor time that this process used for it. */
+/** Returns the result of `work` and this process's processor time for it, in milliseconds. */
 export async function measureProcessor<Result>(
   work: () => Result | Promise<Result>,
 ): Promise<{ ms: number; result: Result }> {

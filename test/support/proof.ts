@@ -1,9 +1,9 @@
-/** What a test that calls a generated function by itself shows as proof of a key. @module */
+/** The proof of a key, for tests that call a generated function directly. @module */
 import { toProof } from "../../src/accounts/apps/mod.ts";
 
-/** The proof of a key's text as an SQL literal. */
+/** Renders the proof of a key's text as an SQL literal. */
 export function proofOf(key: string): string {
   const proof = toProof(key.slice(key.indexOf(".") + 1));
-  // Not as '\\x…': a session may read backslashes in its own way.
+  // Not '\\x…': sessions with standard_conforming_strings = off read backslashes as escapes.
   return `pg_catalog.decode('${Buffer.from(proof).toString("hex")}', 'hex')`;
 }

@@ -1,4 +1,4 @@
-/** A real OpenID Connect provider in process, and what it may be made to return wrongly. @module */
+/** A real OpenID Connect provider in the test's process, which can return wrong responses. @module */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type OidcProvider from "oidc-provider";
@@ -10,20 +10,20 @@ const { default: Provider }: typeof import("oidc-provider") = withoutWarnings(()
   import.meta.require("oidc-provider"),
 );
 
-/** What the provider says of an account, by the name that is typed into its sign-in form. */
+/** The claims of an account. Its name is the text typed into the provider's sign-in form. */
 export type Account = { email?: string; email_verified?: unknown; name?: string; groups?: unknown };
 export type Claims = Record<string, unknown>;
 type Key = { kid: string; jwk: JsonWebKey; key: CryptoKey };
 
-/** What is changed about its responses; a test sets it, and it holds until it is taken away. */
+/** Changes to the provider's responses. A change applies until the test removes it. */
 export type Wrong = {
-  /** Of the token, which is then signed anew. */
+  /** Changes the claims of the ID token, which is then signed again. */
   claims?: (claims: Claims) => Claims;
   /** Signs with a key that the provider does not publish, or not at all. */
   signature?: "unknown key" | "same id, other key" | "none";
-  /** Of the document that says where its endpoints are. */
+  /** Overrides members of the discovery document. */
   metadata?: Claims;
-  /** By the last part of its path: responds with this status, or never. */
+  /** Responds to the path with this last segment with this status, or never. */
   endpoint?: { path: string; status: number | "never" };
 };
 
@@ -31,11 +31,11 @@ export type TestProvider = {
   settings: ProviderSettings;
   accounts: Map<string, Account>;
   wrong: Wrong | undefined;
-  /** How often each of its paths was asked for. */
+  /** The number of requests by the last segment of the path. */
   asked: Map<string, number>;
-  /** Tells it where to send people back to. */
+  /** Sets the redirect URI of the client. */
   register: (callback: string) => void;
-  /** Replaces its key, and no longer publishes the one before. */
+  /** Replaces the signing key. The provider no longer publishes the previous key. */
   rotateKey: () => Promise<void>;
   stop: () => Promise<void>;
 };
@@ -134,12 +134,12 @@ function makeProvider(
     ttl,
   };
   const provider = withoutWarnings(() => new Provider(settings.issuer, configuration));
-  // It would print what a test breaks on purpose.
+  // The provider would print errors that a test causes.
   provider.silent = true;
   return provider;
 }
 
-/** The package warns of Bun, and of what only a provider in production must have. */
+/** The package warns about Bun, and about settings that only production needs. */
 function withoutWarnings<Result>(use: () => Result): Result {
   const { warn } = console;
   console.warn = () => undefined;
@@ -170,28 +170,28 @@ async function makeKey(): Promise<Key> {
   };
 }
 
-/** The token as it is wanted, signed with the key that the provider publishes unless another is wanted. */
+/** Applies the changes to the token and signs it with the published key, or as the test requests. */
 async function tamper(body: Claims, current: Key, { claims, signature }: Wrong): Promise<Claims> {
   const [, payload = ""] = String(body["id_token"]).split(".");
-  const held = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Claims;
+  const original = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as Claims;
   const key = signature === undefined || signature === "none" ? current : await makeKey();
   const kid = signature === "same id, other key" ? current.kid : key.kid;
   const header = signature === "none" ? { alg: "none" } : { alg: "RS256", kid };
-  const signed = [header, claims?.(held) ?? held].map(toPart).join(".");
-  const made =
+  const signed = [header, claims?.(original) ?? original].map(toPart).join(".");
+  const signatureText =
     signature === "none"
       ? ""
       : Buffer.from(
           await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key.key, Buffer.from(signed)),
         ).toString("base64url");
-  return { ...body, id_token: `${signed}.${made}` };
+  return { ...body, id_token: `${signed}.${signatureText}` };
 }
 
 function toPart(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
 }
 
-/** Signs in on the provider's own pages; returns where it sends the browser back to. */
+/** Signs in on the provider's pages and returns the URL of its redirect to the client. */
 export async function passProvider(
   start: string,
   { login, jar = new Map() }: { login: string; jar?: Jar },
@@ -212,7 +212,7 @@ export async function passProvider(
     const fields = prompt === "login" ? { prompt, login, password: "any" } : { prompt };
     response = await ask(jar, new URL(action, origin).href, fields);
   }
-  throw new Error("The provider did not come to an end");
+  throw new Error("The provider did not redirect to the client");
 }
 
 async function ask(jar: Jar, url: string, fields?: Record<string, string>): Promise<Response> {

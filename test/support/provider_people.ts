@@ -1,11 +1,11 @@
-/** People who sign in with a provider: invited without a password, and through the provider's own pages. @module */
+/** People who sign in with a provider: invited without a password, signed in through the provider's pages. @module */
 import { createUser, grantRole } from "../../src/accounts/people/mod.ts";
 import { testDeps } from "./deps.ts";
 import { type Jar, type Person, visit } from "./people.ts";
 import { passProvider } from "./provider.ts";
 import type { TestResponse, TestService } from "./service.ts";
 
-/** A person without a password, with a role on an app. */
+/** Invites a person without a password, with an optional role on an app. */
 export async function invite(
   { service, secrets }: TestService,
   slug?: string,
@@ -23,7 +23,7 @@ export async function invite(
   return { id, email, linkText };
 }
 
-/** The address with which the provider sends a browser back that has just signed in there. */
+/** Signs in at the provider and returns the path of the callback. */
 export async function comeBack(
   service: TestService,
   jar: Jar,
@@ -32,11 +32,11 @@ export async function comeBack(
   const start = await visit(service, jar, path);
   const location = start.headers.get("location");
   if (location === null) throw new Error(`Not sent to the provider: ${start.status} ${start.text}`);
-  const back = await passProvider(location, { login });
-  return back.slice(service.url.length);
+  const callback = await passProvider(location, { login });
+  return callback.slice(service.url.length);
 }
 
-/** The whole way through the provider's pages; the response is the callback's. */
+/** Signs in through the provider's pages and returns the callback's response. */
 export async function signInWith(
   service: TestService,
   jar: Jar,

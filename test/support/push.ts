@@ -1,11 +1,11 @@
-/** What tests of push share: definitions in few words, and a picture of all that a push could have changed. @module */
+/** Helpers for tests of push: requests with definitions, and a dump of everything that a push can change. @module */
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Definition, TableDefinition } from "../../src/dsl/mod.ts";
 import type { Migration, MigrationRecord } from "../../src/push/mod.ts";
 import type { TestApp, TestResponse, TestService } from "./service.ts";
 import { definitionOf } from "./service.ts";
 
-/** Pushes a schema through the front door. */
+/** Pushes a schema over HTTP. */
 export function postSchema(
   service: TestService,
   app: TestApp,
@@ -25,12 +25,12 @@ export function postDefinition(
   return service.call(app, "/v1/data/schema", { method: "POST", json });
 }
 
-/** A name that no other test of this run uses. */
-export function freshName(word = "t"): string {
-  return `${word}_${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}`;
+/** Returns a name that no other test of this run uses. */
+export function freshName(prefix = "t"): string {
+  return `${prefix}_${crypto.randomUUID().replaceAll("-", "").slice(0, 12)}`;
 }
 
-/** An app's migrations with their SQL, as a caller gets them. */
+/** Returns an app's migrations with their SQL, as a caller gets them. */
 export async function readMigrations(service: TestService, app: TestApp): Promise<Migration[]> {
   const { json } = await service.call(app, "/v1/data/schema");
   const { migrations } = json as { migrations: MigrationRecord[] };
@@ -42,7 +42,7 @@ export async function readMigrations(service: TestService, app: TestApp): Promis
   );
 }
 
-/** An app's tables as it declared them last, by name. */
+/** Returns an app's tables as last declared, ordered by name. */
 export async function readDeclared(
   admin: Database,
   { id }: Pick<TestApp, "id">,
@@ -55,7 +55,7 @@ export async function readDeclared(
   return rows.map(({ definition }) => JSON.parse(definition) as TableDefinition);
 }
 
-/** Everything that a push writes, as one text: the registry and what PostgreSQL has in `data` and `api`. */
+/** Returns everything that a push writes, as a text: the registry, and the catalogs' rows about `data` and `api`. */
 export async function dumpDatabase(admin: Database): Promise<string> {
   const [row] = await admin.query<{ dump: string }>(
     `select json_build_array(

@@ -1,6 +1,6 @@
 /**
- * Random schemas, rows and queries, compared with an oracle: the client's own `matches()` and a plain sort. Every page is
- * read by cursor to the end. Other apps have rows with the same values.
+ * Compares random queries on random schemas and rows with an oracle: the client's own `matches()` and a plain sort. Reads every
+ * page by cursor to the end. Other apps have rows with the same values.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import type { TestApp, TestService } from "./service.ts";
 type Random = (below: number) => number;
 type Row = { readonly [column: string]: Json } & { readonly id: string };
 
-/** Whole numbers from a seed: the same in every run. */
+/** Returns a generator of whole numbers from a seed. */
 export function makeRandom(seed: number): Random {
   let state = seed;
   return (below) => {
@@ -30,11 +30,11 @@ export function makeRandom(seed: number): Random {
 }
 
 const ENUM = ["low", "mid", "a'b", "High", "%"];
-/** Names that mean something in a query, in SQL or in the body of a function. */
+/** Names that have a meaning in a query, in SQL or in the body of a function. */
 const NAMES = [
   ...["limit", "order", "select", "offset", "after", "Body", "app", "t", "row", "values"],
   ...["plan", "a_b", "eq", "is", "asc", "status", "ids", "user", "$t".slice(1), "n"],
-].filter((name, place, all) => all.indexOf(name) === place);
+].filter((name, index, all) => all.indexOf(name) === index);
 const TEXTS = [
   ...["", "a", "B", "b", "é", "É", "Ab%_\\", "a*b", "a,b", 'say "x"', "(x)", "null", "ab'c"],
   ...["\u{1f642}", "\uffee", "x".repeat(199), `${"x".repeat(199)}y`, "not.eq.1", " ", "a+b&c=%41"],
@@ -100,7 +100,7 @@ function drawTable(random: Random, name: string): TableDefinition {
   const columns = names.slice(0, 3 + random(6)).map(({ column }): NamedColumn => {
     const kind = pick(
       random,
-      KINDS.filter((one) => one !== "ref"),
+      KINDS.filter((candidate) => candidate !== "ref"),
     );
     const index = kind !== "json" && isTrue(random, 4);
     const values = kind === "enum" ? { values: ENUM } : {};
@@ -125,7 +125,7 @@ function drawValues({ columns }: TableDefinition, random: Random): object {
   );
 }
 
-/** A definition of one table, pushed for an app with as many random rows. */
+/** Pushes a table for a new app, with random rows. */
 async function fill(
   service: TestService,
   { table, rows, random }: { table: TableDefinition; rows: number; random: Random },
@@ -172,7 +172,7 @@ function drawTests(column: NamedColumn, random: Random): Json {
     : pick(
         random,
         ["is", ...OPS[column.kind], "eq", "gte"].filter(
-          (one) => one === "is" || OPS[column.kind].includes(one),
+          (candidate) => candidate === "is" || OPS[column.kind].includes(candidate),
         ),
       );
   const draw = () => DRAW[column.kind](random);
@@ -209,8 +209,8 @@ function drawQuery({ columns }: TableDefinition, ids: readonly string[], random:
   const id: NamedColumn = { name: "id", kind: "uuid", required: true, unique: false, index: false };
   const sortable = [id, ...columns.filter(({ kind }) => kind !== "json")];
   const keys = [...new Set(Array.from({ length: random(4) }, () => pick(random, sortable).name))];
-  const way = () => pick(random, ["asc", "desc"] as const);
-  const same = isTrue(random, 2) ? way() : undefined;
+  const drawDirection = () => pick(random, ["asc", "desc"] as const);
+  const sameDirection = isTrue(random, 2) ? drawDirection() : undefined;
   const byId = isTrue(random, 8)
     ? {
         id: pick<Json>(random, [
@@ -222,7 +222,7 @@ function drawQuery({ columns }: TableDefinition, ids: readonly string[], random:
     : {};
   return {
     where: { ...(isTrue(random, 5) ? {} : (drawWhere(columns, random, 2) as object)), ...byId },
-    orderBy: keys.map((name) => ({ [name]: same ?? way() })),
+    orderBy: keys.map((name) => ({ [name]: sameDirection ?? drawDirection() })),
     limit: pick(random, [7, 40, 1000]),
     select: isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
   };
@@ -235,7 +235,7 @@ function toKinds({ columns }: TableDefinition): TableKinds {
   ]);
 }
 
-/** How many characters of a text count in an order. */
+/** The number of a text's characters that an order compares. */
 const KEY_CHARACTERS = 200;
 
 function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefinition): Row[] {
@@ -243,18 +243,18 @@ function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefiniti
   const total = [...keys, ["id", keys.at(-1)?.[1] ?? "asc"] as const];
   const kinds = new Map(table.columns.map((column) => [column.name, column]));
   return rows.toSorted((a, b) => {
-    for (const [name, way] of total) {
-      const [one = null, other = null] = [a[name], b[name]];
-      if (one === null || other === null) {
-        if (one === other) continue;
-        return one === null ? 1 : -1;
+    for (const [name, direction] of total) {
+      const [left = null, right = null] = [a[name], b[name]];
+      if (left === null || right === null) {
+        if (left === right) continue;
+        return left === null ? 1 : -1;
       }
       const cut = (value: Json) =>
         typeof value === "string"
           ? [...value].slice(0, KEY_CHARACTERS).join("")
           : (value as number | boolean);
-      const difference = makeCompare(kinds.get(name))(cut(one), cut(other));
-      if (difference !== 0) return way === "desc" ? -difference : difference;
+      const difference = makeCompare(kinds.get(name))(cut(left), cut(right));
+      if (difference !== 0) return direction === "desc" ? -difference : difference;
     }
     return 0;
   });
@@ -263,15 +263,15 @@ function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefiniti
 export type FuzzOptions = {
   readonly seed: number;
   readonly schemas: number;
-  /** Queries of each schema. */
+  /** Queries per schema. */
   readonly queries: number;
-  /** Rows of each app. */
+  /** Rows per app. */
   readonly rows: number;
 };
 
 export type FuzzOutcome = { queries: number; pages: number; needsIndex: number };
 
-/** @throws {Error} a page that differs from the oracle's, with the query */
+/** @throws {Error} a page differs from the oracle's; with the query */
 export async function fuzzQueries(
   service: TestService,
   options: FuzzOptions,
@@ -282,7 +282,7 @@ export async function fuzzQueries(
     const table = drawTable(random, `fuzz_${options.seed}_${schema}`);
     const state = random(2 ** 31);
     const apps: TestApp[] = [];
-    // The others have the very same values.
+    // All apps have the same values.
     for (let other = 0; other < 3; other++)
       apps.push(await fill(service, { table, rows: options.rows, random: makeRandom(state) }));
     const app = pick(random, apps);
@@ -290,10 +290,10 @@ export async function fuzzQueries(
       baseUrl: service.url,
       apiKey: app.key,
     });
-    const todos = client[table.name];
-    if (todos === undefined) throw new Error("The client has no such table");
+    const rows = client[table.name];
+    if (rows === undefined) throw new Error("The client has no such table");
     const all: Row[] = [];
-    for await (const row of todos.all()) all.push(row);
+    for await (const row of rows.all()) all.push(row);
     const ids = all.map(({ id }) => id);
     for (let count = 0; count < options.queries; count++) {
       const query = drawQuery(table, ids, random);
@@ -304,20 +304,20 @@ export async function fuzzQueries(
         table,
       );
       const found: Row[] = [];
-      const asked = { ...query, count: true } as object;
+      const counted = { ...query, count: true } as object;
       try {
-        for await (const page of todos.pages(asked)) {
+        for await (const page of rows.pages(counted)) {
           outcome.pages++;
           if (page.hasMore !== (typeof page.next === "string"))
             throw new Error("hasMore differs from next");
           if (page.rows.length > query.limit) throw new Error("The page has too many rows");
           if (typeof page.count === "number" && page.count !== wanted.length)
             throw new Error(
-              `${page.count} rows were counted, and there are ${wanted.length}: ${JSON.stringify({ table, query })}`,
+              `The page counts ${page.count} rows, expected ${wanted.length}: ${JSON.stringify({ table, query })}`,
             );
           found.push(...page.rows);
           if (found.length > all.length)
-            throw new Error(`Rows come again: ${JSON.stringify({ table, query })}`);
+            throw new Error(`A row is repeated: ${JSON.stringify({ table, query })}`);
         }
       } catch (error) {
         if (!(error instanceof DataError) || error.code !== "needs_index")
@@ -326,20 +326,20 @@ export async function fuzzQueries(
         continue;
       }
       outcome.queries++;
-      const [got, want] = [found, wanted].map((rows) => rows.map(({ id }) => id).join());
+      const [got, want] = [found, wanted].map((list) => list.map(({ id }) => id).join());
       if (got !== want)
         throw new Error(
-          `Found ${found.length} rows in place of ${wanted.length}: ${JSON.stringify({ table, query })}`,
+          `Found ${found.length} rows instead of ${wanted.length}: ${JSON.stringify({ table, query })}`,
         );
-      const wrong = found.find((row) => isOther(row, all, query));
+      const wrong = found.find((row) => differs(row, all, query));
       if (wrong !== undefined)
-        throw new Error(`A row is not as it is stored: ${JSON.stringify({ wrong, query })}`);
+        throw new Error(`A row differs from the stored row: ${JSON.stringify({ wrong, query })}`);
     }
   }
   return outcome;
 }
 
-function isOther(row: Row, all: readonly Row[], { select }: Query): boolean {
+function differs(row: Row, all: readonly Row[], { select }: Query): boolean {
   const stored = all.find(({ id }) => id === row.id);
   const columns = select === undefined ? Object.keys(stored ?? {}) : [...new Set(select)];
   const wanted = columns.map((name) => stored?.[name]);

@@ -1,13 +1,13 @@
-/** Raw sockets: requests that no client library would send, byte for byte as written. @module */
+/** Sends requests over raw sockets, byte for byte as written, which client libraries would not send. @module */
 import { connect, type Socket } from "node:net";
 
 export type RawResponse = {
-  /** 0 where the server closed without a response. */
+  /** 0 if the server closed the connection without a response. */
   status: number;
   headers: Map<string, string>;
-  /** Without the sizes of its chunks. */
+  /** Without the sizes of chunks. */
   body: string;
-  /** All that came. */
+  /** All received bytes. */
   text: string;
   /** Whether the server closed the connection. */
   closed: boolean;
@@ -15,18 +15,18 @@ export type RawResponse = {
 };
 
 export type RawOptions = {
-  /** Goes on writing until the server closes: called after each flush, `undefined` ends it. */
+  /** Called after connecting, to write until the server closes. */
   more?: (socket: Socket) => void;
-  /** How long to wait for the server to close, at the most. */
+  /** The maximum time to wait for the server to close. */
   waitMs?: number;
-  /** Return as soon as one whole response is there, instead of waiting for the close. */
+  /** Returns after one complete response, without waiting for the close. */
   untilResponse?: boolean;
 };
 
 /** Longer than the server waits for a client, also on a busy machine. */
 const MAX_WAIT_MS = 30_000;
 
-/** Sends bytes to a server and collects what comes back until it closes, responds or the time is over. */
+/** Sends bytes to a server and collects its response until it closes, responds or the time is over. */
 export async function sendRaw(
   url: string,
   bytes: string | Uint8Array,
@@ -53,13 +53,13 @@ export async function sendRaw(
       if (options.untilResponse === true && isWhole(Buffer.concat(chunks).toString("latin1")))
         end(false);
     });
-    // A reset while we still write is how a server turns down the rest: what it said before counts.
+    // A server may reset the connection to reject the rest of a request. The bytes before count.
     socket.on("error", () => undefined);
     socket.on("close", () => end(true));
   });
 }
 
-/** A request's bytes: its method and path, `Host`, these header lines (a byte for each letter) and a body. Adds nothing else. */
+/** Renders a request: method and path, `Host`, these header lines (a byte per letter) and a body. Adds nothing else. */
 export function writeRequest(
   start: string,
   headers: readonly string[] = [],
@@ -99,7 +99,7 @@ function readResponse(bytes: Buffer, closed: boolean, ms: number): RawResponse {
   };
 }
 
-/** The head and the body of a response, a letter for each byte. An interim one, such as 100 Continue, is left out. */
+/** Splits a response into head and body, with a letter per byte. Skips an interim response such as 100 Continue. */
 function split(received: string): { head: string | undefined; body: string } {
   const text = received.replace(/^HTTP\/1\.1 100[\s\S]*?\r\n\r\n/, "");
   const end = text.indexOf(HEAD_END);
@@ -111,7 +111,7 @@ function isChunked(head: string): boolean {
   return /transfer-encoding: *chunked/i.test(head);
 }
 
-/** The chunks of a body without their sizes; one that was cut short ends where it was cut. */
+/** Joins the chunks of a body without their sizes. A truncated chunk is returned as far as received. */
 function joinChunks(body: string): string {
   const chunks: string[] = [];
   for (let at = 0; ; ) {

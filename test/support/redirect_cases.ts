@@ -1,4 +1,4 @@
-/** The redirect_uri values of test/fixtures/redirect_uri.tsv, for an app with the targets that its first line names. @module */
+/** The redirect_uri values of test/fixtures/redirect_uri.tsv, for an app with the targets of its first line. @module */
 import { readFileSync } from "node:fs";
 
 export type RedirectCase = { text: string; isAllowed: boolean };

@@ -1,10 +1,9 @@
-/** How many statements the requests to a service cause. @module */
+/** Counts the statements of requests to a service. @module */
 import type { PostgresProxy } from "./postgres_proxy.ts";
 
 /**
- * Parts of the statements that a service runs without a request: every second, every minute, soon after its start, on each
- * new connection; and of a service behind a gateway, to record nonces. The look at the isolation is not one of them: open the
- * service `UNGUARDED`.
+ * Parts of the statements that a service runs without a request: every second, every minute, after its start, on each new
+ * connection, and to record nonces behind a gateway. The isolation check is not listed: open the service with `UNGUARDED`.
  */
 const BACKGROUND = [
   "select name, version",
@@ -16,7 +15,7 @@ const BACKGROUND = [
   "select 1",
 ];
 
-/** Returns how many statements were run so far for requests. */
+/** Returns how many statements ran for requests so far. */
 export function countRequested(proxy: PostgresProxy): number {
   const isRequested = (text: string) => !BACKGROUND.some((part) => text.includes(part));
   return proxy

@@ -1,4 +1,4 @@
-/** Second factors of a test: an authenticator app that makes codes as a telephone does, and a browser that enters them. @module */
+/** Second factors in tests: an authenticator app that generates codes, and a browser that enters them. @module */
 import { Secret, TOTP } from "otpauth";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
@@ -10,7 +10,7 @@ const SETUP = `${SECURITY}/app`;
 const STEP_MS = 30_000;
 
 export type Authenticator = {
-  /** The code at a time, now by default; `steps` from it. */
+  /** Returns the code at `nowMs` (default: now) plus `steps`. */
   code: (options?: { steps?: number; nowMs?: number }) => string;
 };
 
@@ -22,7 +22,7 @@ export function makeAuthenticator(key: string): Authenticator {
   };
 }
 
-/** The key that the page of a new authenticator app shows. */
+/** Returns the key that the page of a new authenticator app displays. */
 export function readKey(page: string): string {
   const key = /<code class="key">([A-Z2-7 ]+)<\/code>/.exec(page)?.[1];
   if (key === undefined) throw new Error(`No key in: ${page}`);
@@ -38,13 +38,13 @@ export type Enrolment = {
   key: string;
   codes: string[];
   response: TestResponse;
-  /** The form that it responds to. */
+  /** The submitted form. */
   sent: Record<string, string>;
 };
 
 /**
- * Adds an authenticator app in a browser that has just signed in, by its code of now, which is then as good as unused: the next
- * sign-in can show it, too. A code of the step before would be too old, were another step to begin on its way.
+ * Adds an authenticator app in a browser that has just signed in, with the current code. Marks this code as unused, so that the
+ * next sign-in can use it too. The previous code could expire before it arrives.
  */
 export async function enrol(
   service: TestService,
@@ -62,7 +62,7 @@ export async function enrol(
   return { app, key, codes, response, sent: fields };
 }
 
-/** Has no code used up yet of the app of whoever is signed in there. */
+/** Marks the last code of the signed-in person's app as unused. */
 async function forgetCode({ service }: TestService, jar: Jar): Promise<void> {
   const [id = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
   await service.admin.query(
@@ -73,7 +73,7 @@ async function forgetCode({ service }: TestService, jar: Jar): Promise<void> {
   );
 }
 
-/** Sends the page that asks for the second factor, wherever a sign-in has led. */
+/** Submits the page of a sign-in that asks for the second factor. */
 export async function enterFactor(
   service: TestService,
   jar: Jar,
@@ -83,7 +83,7 @@ export async function enterFactor(
   return await visit(service, jar, path, { fields: { ...readHidden(page.text), ...typed } });
 }
 
-/** A browser whose sign-in waits for the second factor. */
+/** Signs in with the password, up to the second factor. */
 export async function passPassword(
   service: TestService,
   person: Person,
@@ -95,7 +95,7 @@ export async function passPassword(
   return { jar, location };
 }
 
-/** A person with an authenticator app, whose code of now is not used yet, and the browser that added it. */
+/** Adds an authenticator app for a person, whose current code stays unused. */
 export async function enrolPerson(service: TestService, person: Person) {
   const jar = await signInAs(service, person);
   return { person, jar, ...(await enrol(service, jar)) };

@@ -1,29 +1,29 @@
 /**
- * What a log must never hold: every key, cookie and password that went over the wire or into the database while a
- * service of the tests was open. Looked for when it closes, so that every run searches its whole log.
+ * Checks that a log contains no secret: collects every key, cookie and password of requests and of the database while a test
+ * service is open. The service searches its whole log when it closes.
  *
  * @module
  */
 
 import { isUuid } from "../../src/std/is_uuid.ts";
 
-/** Shorter ones are words that a log may say by chance. */
+/** Shorter secrets can be equal to ordinary words of a log. */
 const MIN_LENGTH = 16;
 
 export type Secrets = {
   readonly add: (secret: string | undefined) => void;
-  /** The credentials of a request, and the cookies of its response. */
+  /** Adds the credentials of a request and the cookies of its response. */
   readonly addExchange: (request: Headers, response: Headers) => void;
-  /** The password of a connection string, as it stands in one and by itself. */
+  /** Adds the password of a connection string, encoded and decoded. */
   readonly addUrl: (url: string) => void;
-  /** @throws {Error} with the first letters of what was found, and the line's event */
+  /** @throws {Error} a line contains a secret; with the secret's first letters and the line's event */
   readonly check: (lines: readonly string[]) => void;
 };
 
 export function makeSecrets(): Secrets {
   const known = new Set<string>();
   const add = (secret: string | undefined) => {
-    // Some tests send an id where a secret belongs: an id is none.
+    // Some tests send an id instead of a secret. Ids may be logged.
     if (secret !== undefined && secret.length >= MIN_LENGTH && !isUuid(secret)) known.add(secret);
   };
   return {
@@ -42,7 +42,9 @@ export function makeSecrets(): Secrets {
     },
     check: (lines) => {
       const found = lines.flatMap((line) =>
-        [...known].filter((secret) => line.includes(secret)).map((secret) => tell(secret, line)),
+        [...known]
+          .filter((secret) => line.includes(secret))
+          .map((secret) => describeLeak(secret, line)),
       );
       if (found.length > 0) throw new Error(`The log holds secrets:\n${found.join("\n")}`);
     },
@@ -53,6 +55,6 @@ function toValue(pair: string): string {
   return pair.slice(pair.indexOf("=") + 1);
 }
 
-function tell(secret: string, line: string): string {
+function describeLeak(secret: string, line: string): string {
   return `  ${secret.slice(0, 6)}… in an event ${/"event":"[^"]*"/.exec(line)?.[0] ?? ""}`;
 }

@@ -1,4 +1,4 @@
-/** A served service over a disposable database, and apps in it: what every test through the front door starts from. @module */
+/** A served service on a disposable database, with apps: the basis of every HTTP test. @module */
 import { createApp, issueKey } from "../../src/accounts/apps/mod.ts";
 import { type Database, recordPreviews } from "../../src/db/mod.ts";
 import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
@@ -27,7 +27,7 @@ export type TestResponse = {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; `undefined` where it is empty. */
+  /** The body as JSON; `undefined` if it is empty. */
   json: unknown;
 };
 
@@ -42,50 +42,50 @@ export type Call = {
 export type TestService = {
   url: string;
   database: TestDatabase;
-  /** As it is open, but for `admin`: an administrator's connection of the test's own. */
+  /** The open service. Its `admin` is replaced by the test's own administrator connection. */
   service: Service;
-  /** Those that run: all of it in one, or gateway, data and identity. */
+  /** The service's processes: one for all roles, or gateway, data and identity. */
   processes: readonly Service[];
   /** The service's own connections for pushes. */
   pushing: Database;
-  /** Lines that the service logged. */
+  /** The service's log lines. */
   log: string[];
-  /** What must not be in them. */
+  /** Secrets that the log must not contain. */
   secrets: Secrets;
   makeApp: (schema?: unknown, options?: TestAppOptions) => Promise<TestApp>;
   pushSchema: (app: TestApp, schema: unknown) => Promise<Awaited<ReturnType<typeof push>>>;
-  /** One exchange over HTTP; an app gives its key, `json` its body and content type. */
+  /** Sends one request. Uses the app's key, and sends `json` with its content type. */
   call: (app: TestApp | undefined, path: string, call?: Call) => Promise<TestResponse>;
-  /** Fails where the log holds a secret. */
+  /** Fails if the log contains a secret. */
   close: () => Promise<void>;
 };
 
 export type TestServiceOptions = {
   login?: "least" | "superuser";
   connections?: number;
-  /** Milliseconds that a statement may take. */
+  /** The time limit of a statement, in milliseconds. */
   limitMs?: number;
-  /** Another cluster than the run's. */
+  /** Use another cluster than the run's. */
   cluster?: ClusterUrls;
-  /** Off behind a pooler that does not know prepared statements. */
+  /** False behind a pooler that does not support prepared statements. */
   prepare?: boolean;
-  /** Where the service connects instead, such as to a proxy in front of the database. */
+  /** Changes the URL that the service connects to, for example to a proxy in front of the database. */
   toServingUrl?: (url: string) => string;
-  /** The same for pushes and the Console; default: straight to the database. */
+  /** Changes the URL for pushes and the Console. Default: direct to the database. */
   toAdminUrl?: (url: string) => string;
-  /** One process, or gateway and services apart; default: what TEST_SHAPE says, else one. */
+  /** One process, or gateway and services apart; default: TEST_SHAPE, else one. */
   shape?: Shape;
-  /** Other services than those that a split service opens. */
+  /** Replaces services that a split service opens. */
   upstreams?: Partial<Record<"data" | "identity", string>>;
-  /** Further options of the services. */
+  /** More options of the services. */
   service?: Partial<ServiceOptions>;
-  /** Hosts, cookies and sessions; the port of who faces callers is known by then. */
+  /** Settings of hosts, cookies and sessions, given the port of the process that callers connect to. */
   identity?: (port: number) => Partial<IdentitySettings>;
 };
 
 /**
- * No look at the isolation but at the start: for tests that take row security off by hand for a moment, and would find the
- * service stopped until the next one; and for those that count statements.
+ * Checks the isolation only at the start. For tests that disable row security for a moment, because the check would stop the
+ * service, and for tests that count statements.
  */
 export const UNGUARDED = { checkIntervalMs: 3_600_000 } satisfies Partial<ServiceOptions>;
 
@@ -100,8 +100,8 @@ export async function openTestService(options: TestServiceOptions = {}): Promise
   if (previews.length > 0)
     await withDatabase(database.adminUrl, (admin) => recordPreviews(admin, previews));
   const secrets = makeSecrets();
-  for (const one of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(one);
-  for (const one of [database.adminUrl, database.servingUrl, database.pushUrl]) secrets.addUrl(one);
+  for (const secret of [...Object.values(TEST_SECRETS), TEST_IDENTITY_SECRET]) secrets.add(secret);
+  for (const name of ["adminUrl", "servingUrl", "pushUrl"] as const) secrets.addUrl(database[name]);
   const { service, processes, url, pushing, close } = await openShape(options, database, log);
   const pushTo = (app: TestApp, schema: unknown) =>
     pushSchema({ admin: pushing, log }, app, schema);
@@ -157,14 +157,14 @@ async function pushSchema(
   return await push(deps, { app, definition, options: { dryRun: false } });
 }
 
-/** @throws {Error} with the issues of the schema */
+/** @throws {Error} the schema is invalid; with its issues */
 export function definitionOf(schema: unknown): Definition {
   const read = toDefinition(schema);
   if ("issues" in read) throw new Error(JSON.stringify(read.issues, null, 2));
   return read.definition;
 }
 
-/** One exchange over HTTP with whatever serves there; what it carries of secrets is noted where they are looked for. */
+/** Sends one request to any service. Adds the secrets of request and response to `secrets`. */
 export async function callService(
   { url, secrets }: { url: string; secrets?: Secrets },
   app: TestApp | undefined,
@@ -199,6 +199,6 @@ function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // a response that is not JSON: the test looks at `text`
+    return undefined; // The test checks `text`.
   }
 }

@@ -1,4 +1,4 @@
-/** The two shapes of a service: one process that does everything, or a gateway in front of services. @module */
+/** The shapes of a service: one process for all roles, or a gateway in front of services. @module */
 
 import { expect } from "bun:test";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
@@ -11,7 +11,7 @@ import { TEST_HASHING, TEST_IDENTITY_SECRET } from "./deps.ts";
 import type { TestServiceOptions } from "./service.ts";
 
 export const SHAPES = ["one", "split"] as const;
-/** `logins`: one process, where identity has a login of its own. */
+/** `logins`: one process in which identity has its own login. */
 export type Shape = (typeof SHAPES)[number] | "logins";
 
 export const TEST_SECRETS = {
@@ -19,27 +19,27 @@ export const TEST_SECRETS = {
   identity: "a secret of the tests for identity, 32 bytes or more",
 } as const;
 
-/** The shape that TEST_SHAPE gives to every service that does not name one. */
+/** Returns the shape from TEST_SHAPE, for services without an explicit shape. */
 export function shapeOfRun(): Shape {
   const named = process.env["TEST_SHAPE"];
   return named === "split" || named === "logins" ? named : "one";
 }
 
-/** The previews that TEST_PREVIEW turns on in every service that does not name some. */
+/** Returns the previews from TEST_PREVIEW, for services without explicit previews. */
 export function previewsOfRun(): Preview[] {
   return (process.env["TEST_PREVIEW"] ?? "").split(",").filter(isPreview);
 }
 
-/** What the envelope of a list has besides, in this run. */
+/** Returns the members that this run's previews add to the envelope of a list. */
 export function nextOf(hasMore: boolean): { next?: unknown } {
   if (!previewsOfRun().includes("filters")) return {};
   return { next: hasMore ? expect.any(String) : null };
 }
 
 export type Opened = { service: Service; url: string; close: () => Promise<void> };
-/** Where there are several, `service` faces the callers. */
+/** With several processes, `service` is the one that callers connect to. */
 type OpenedServices = Opened & { processes: readonly Service[] };
-/** What a test meets: `admin` is an administrator's connection, `pushing` the one that the service itself pushes with. */
+/** `service.admin` is an administrator's connection. `pushing` is the service's own connection for pushes. */
 export type OpenedShape = OpenedServices & { pushing: Database };
 
 /** Opens and serves a service of the wanted shape. */
@@ -78,7 +78,7 @@ async function openServices(
     const url = options.login === "superuser" ? database.superuserUrl : least;
     return options.toServingUrl?.(url) ?? url;
   };
-  // An administrator may push too, and does where everything is his.
+  // A superuser service pushes as the administrator too.
   const pushUrl = options.login === "superuser" ? database.adminUrl : database.pushUrl;
   const common = {
     connections: options.connections ?? 5,
@@ -89,15 +89,15 @@ async function openServices(
     log,
     identitySecrets: [TEST_IDENTITY_SECRET],
     hashing: TEST_HASHING,
-    // Laws and storms push more often than an app may.
+    // Property and chaos tests push more often than an app can.
     pushLimits: { ...PUSH_LIMITS, pushesPerHour: 1_000_000 },
     ...(options.limitMs === undefined ? {} : { limitMs: options.limitMs }),
     previews: previewsOfRun(),
     ...options.service,
   };
-  // The port first: the pages' origin is made of it.
-  const face = readPort();
-  const settings = options.identity?.(face.port) ?? {};
+  // Reserve the port first: the origin of the pages contains it.
+  const front = reservePort();
+  const settings = options.identity?.(front.port) ?? {};
   const open = (role: SplitRole | "all", more: Partial<ServiceOptions> = {}) =>
     openService({
       ...common,
@@ -109,20 +109,20 @@ async function openServices(
     });
   if (shape !== "split") {
     const own = shape === "logins" ? { identityDatabaseUrl: toUrl("identity") } : {};
-    const all = await face.serve(open("all", own));
+    const all = await front.serve(open("all", own));
     const service = { ...all.service, db: all.service.identityDb };
     return { ...all, service, processes: [all.service] };
   }
   const [data, identity] = await Promise.all([
     serve(open("data")),
-    serve(open("identity", { gatewayUrl: `http://127.0.0.1:${face.port}` })),
+    serve(open("identity", { gatewayUrl: `http://127.0.0.1:${front.port}` })),
   ]);
   const upstreams = { data: data.url, identity: identity.url, ...options.upstreams };
-  const gateway = await face.serve(open("gateway", { upstreams }));
+  const gateway = await front.serve(open("gateway", { upstreams }));
   const opened = [gateway, data, identity];
   const warm = async () => void (await Promise.all(opened.map(({ service }) => service.warm())));
-  const close = async () => void (await Promise.all(opened.map((one) => one.close())));
-  // People are the identity service's: tests that make some do it with its rights.
+  const close = async () => void (await Promise.all(opened.map((each) => each.close())));
+  // Tests create people with the rights of the identity service.
   return {
     service: { ...gateway.service, db: identity.service.db, warm },
     processes: opened.map(({ service }) => service),
@@ -131,7 +131,7 @@ async function openServices(
   };
 }
 
-/** Serves one more process on the database of a service. */
+/** Serves another process on the database of a service. */
 export function serveAnother(
   { servingUrl, pushUrl, prepare }: Pick<TestDatabase, "servingUrl" | "pushUrl" | "prepare">,
   options: Partial<ServiceOptions> = {},
@@ -151,11 +151,11 @@ export function serveAnother(
 
 /** Serves a service on a free port. */
 export function serve(service: Service): Promise<Opened> {
-  return readPort().serve(service);
+  return reservePort().serve(service);
 }
 
-/** A free port, and what serves a service on it. */
-function readPort(): { port: number; serve: (service: Service) => Promise<Opened> } {
+/** Reserves a free port, and returns a function that serves a service on it. */
+function reservePort(): { port: number; serve: (service: Service) => Promise<Opened> } {
   let opened: Service | undefined;
   const server = Bun.serve({
     port: 0,

@@ -1,11 +1,11 @@
-/** A table that two apps share and that its owner makes as expensive for the other app as it can. @module */
+/** A table that two apps share, and that its owner makes as expensive as possible for the other app. @module */
 import { expect } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "./eventually.ts";
 import { freshName, postDefinition } from "./push.ts";
 import { definitionOf, type TestService } from "./service.ts";
 
-/** What both apps declare; the other app leaves `left` out. */
+/** Columns of both apps. The other app does not declare `left`. */
 export const base = (name: string) => ({
   title: t.string().required(),
   kind: t.enum(["b", "d"]).required().default("b"),
@@ -27,23 +27,23 @@ export const noise = (length: number) =>
     .toString("base64")
     .slice(0, length);
 
-/** What costs the other app most: as many columns, defaults and indexes as fit, on its own columns and on common ones. */
+/** Adds as many columns, defaults and indexes as the limits allow: the maximum cost for the other app. */
 function burden(table: Table, text: { length: number; count: number }): Table {
-  const one = { required: false, unique: false, index: false };
+  const optional = { required: false, unique: false, index: false };
   const texts = Array.from({ length: text.count }, (_, n) => ({
-    ...one,
+    ...optional,
     name: `text${n}`,
     kind: "string",
     default: noise(text.length),
   }));
   const times = [0, 1, 2, 3].map((n) => ({
-    ...one,
+    ...optional,
     name: `time${n}`,
     kind: "timestamp",
     default: "now",
   }));
   const refs = [0, 1, 2].map((n) => ({
-    ...one,
+    ...optional,
     name: `ref${n}`,
     kind: "ref",
     table: table.name,
@@ -51,7 +51,7 @@ function burden(table: Table, text: { length: number; count: number }): Table {
   }));
   const columns = [...table.columns, ...texts, ...times, ...refs];
   const empty = Array.from({ length: 200 - columns.length }, (_, n) => ({
-    ...one,
+    ...optional,
     name: `empty${n}`,
     kind: "string",
   }));
@@ -66,17 +66,17 @@ function burden(table: Table, text: { length: number; count: number }): Table {
   return {
     ...table,
     columns: [...columns, ...empty],
-    // The table has a reference and a unique constraint, which count too.
+    // The table's reference and unique constraint count as indexes too.
     indexes: [...common, ...lists, ["title", "text0"]],
   };
 }
 
-/** An app and its rows on a table that the owner burdens as it can, and the same on one that nobody touches. */
+/** Creates an app on a table that its owner makes expensive, and a control app on a table without such an owner. */
 export async function makeBurdened(service: TestService) {
-  const [name, alone] = [freshName(), freshName()];
+  const [name, plain] = [freshName(), freshName()];
   const owner = await service.makeApp(whole(name));
-  await service.makeApp(whole(alone));
-  const [app, control] = [await service.makeApp(fewer(name)), await service.makeApp(fewer(alone))];
+  await service.makeApp(whole(plain));
+  const [app, control] = [await service.makeApp(fewer(name)), await service.makeApp(fewer(plain))];
   const table = definitionOf(whole(name)).tables[0] as unknown as Table;
   const pushTable = (tables: Table[]) => postDefinition(service, owner, { version: 1, tables });
   const long = burden(table, { length: 255, count: 30 });
@@ -88,5 +88,5 @@ export async function makeBurdened(service: TestService) {
     const steps = (json as { deferredSteps: { state: string }[] }).deferredSteps;
     return steps.length === 17 && steps.every(({ state }) => state === "done");
   });
-  return { name, alone, app, control };
+  return { name, plain, app, control };
 }

@@ -1,4 +1,4 @@
-/** A project whose app `shop` has a key and a table, in a database of its own: what a command serves or pushes. @module */
+/** A project with an app `shop`, a key and a table, in its own database: for commands that serve or push. @module */
 import { expect } from "bun:test";
 import { makeDatabase, type TestDatabase } from "./cluster.ts";
 import { makeProject, runCommand, type Settings, schemaText } from "./command.ts";
@@ -7,7 +7,7 @@ import { TEST_IDENTITY_SECRET } from "./deps.ts";
 export type Shop = {
   folder: string;
   database: TestDatabase;
-  /** What a process that serves is given: logins that serve and push, and may do no more. */
+  /** The environment of a serving process: logins that can only serve and push. */
   env: Settings;
   key: string;
   close: () => Promise<void>;
@@ -27,9 +27,9 @@ export async function openShop(settings: Settings = {}): Promise<Shop> {
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     ...settings,
   };
-  const run = async (...words: string[]) => {
+  const run = async (...argv: string[]) => {
     const operator = { ...env, ADMIN_DATABASE_URL: database.adminUrl };
-    const { code, out, err } = await runCommand(words, { ...project, env: operator });
+    const { code, out, err } = await runCommand(argv, { ...project, env: operator });
     expect([code, err]).toEqual([0, ""]);
     return out;
   };

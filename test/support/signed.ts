@@ -1,4 +1,4 @@
-/** Requests as a gateway signs them, for whoever has its secret. @module */
+/** Requests signed with the gateway's secret. @module */
 import { toProof } from "../../src/accounts/apps/mod.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "../../src/gateway/signature.ts";
 import { writeSignedContext } from "../../src/gateway/signed_context.ts";
@@ -6,7 +6,7 @@ import { makePrincipal, type Scope } from "../../src/principal.ts";
 import type { TestApp } from "./service.ts";
 import { TEST_SECRETS } from "./shape.ts";
 
-/** What a gateway would say of a request with a good key of this app; of one without a key, where there is no app. */
+/** Returns the context that a gateway signs for a request with a valid key of this app, or without a key if there is no app. */
 export function contextOf(
   app: Pick<TestApp, "id" | "key"> | undefined,
   { scopes = ["data:read", "data:write"], address = "", host }: ContextOptions = {},
@@ -32,7 +32,7 @@ export function contextOf(
 
 type ContextOptions = {
   scopes?: readonly Scope[];
-  /** The client's, as the gateway would tell it. */
+  /** The client's address, as the gateway reports it. */
   address?: string;
   host?: string;
 };
@@ -41,21 +41,21 @@ export type SignedCall = {
   audience: Audience;
   target: string;
   context: string;
-  /** Sent as a POST of JSON, or of a form where it is text. */
+  /** Sent as a POST: text as a form, other values as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
-  /** Another secret than the one that the gateway shares with the audience. */
+  /** A secret other than the one that the gateway shares with the audience. */
   secret?: string;
 };
 
 type SignedResponse = { status: number; text: string; headers: Headers };
 
-/** Sends a request that is signed for a service to wherever it is. */
+/** Signs a request for a service and sends it. */
 export async function sendSigned(url: string, call: SignedCall): Promise<SignedResponse> {
   return await signCall(call)(url);
 }
 
-/** A request that is signed once, as somebody may have captured it: sends it, as often as it is called. */
+/** Signs a request once and returns a function that sends it, any number of times: as a captured request. */
 export function signCall(call: SignedCall): (url: string) => Promise<SignedResponse> {
   const { audience, target, context, body, secret = TEST_SECRETS[audience] } = call;
   const isForm = typeof body === "string";

@@ -1,7 +1,7 @@
-/** PostgreSQL's response to a login that tries what it may not. @module */
+/** PostgreSQL's errors for statements that a login is not allowed to run. @module */
 import postgres from "postgres";
 
-/** The SQLSTATE by which a message is rejected; empty where it is not. */
+/** Returns the SQLSTATE of a rejected statement; empty if PostgreSQL accepts it. */
 export async function sqlstateOf(login: postgres.Sql, text: string): Promise<string> {
   try {
     await login.unsafe(text);

@@ -1,6 +1,6 @@
 /**
- * The template database: migrated once per server, so that every test database is a copy of it. Its name contains a digest
- * of what it is made of. On a server that outlives the run it stays for the next one.
+ * The template database: migrated once per server, and copied for every test database. Its name contains a digest of its
+ * sources. On a server that outlives the run, the next run uses it again.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 
-/** What a template contains besides the migrations: logins and their rights. */
+/** Sources of a template's contents besides the migrations: logins and their rights. */
 const SOURCES = [
   join(import.meta.dirname, "cluster.ts"),
   join(import.meta.dirname, "../../deploy/superuser.sql"),
@@ -16,8 +16,8 @@ const SOURCES = [
 ];
 
 /**
- * Returns the name of this server's template. If there is none, `make` creates and fills a database of the name that it is
- * given.
+ * Returns the name of this server's template. If it does not exist, `make` creates and fills a database with the given name,
+ * which becomes the template.
  */
 export async function findTemplate(
   root: Database,
@@ -34,7 +34,7 @@ export async function findTemplate(
   await make(making);
   await rejectSessions(root, making);
   await endSessions(root, making);
-  // Another process may have been faster: its template is as good.
+  // Another process may have created the same template first.
   await root.message(`do $$ begin
     alter database ${making} rename to ${template};
   exception when duplicate_database then null; end $$; select 1`);
@@ -48,7 +48,7 @@ async function readDigest(): Promise<string> {
   return hasher.digest("hex").slice(0, 16);
 }
 
-/** Copies a database, with what PostgreSQL does not copy: rights on the database, and settings of roles in it. */
+/** Copies a database, including rights on the database and settings of roles in it, which PostgreSQL does not copy. */
 export async function copyDatabase(
   root: Database,
   { template, name }: { template: string; name: string },
@@ -62,7 +62,7 @@ export async function copyDatabase(
     select 1`);
 }
 
-/** Makes the server reject new connections to a database, so that the database can be copied. */
+/** Makes the server reject new connections to a database, because PostgreSQL cannot copy a database with connections. */
 export async function rejectSessions(root: Database, name: string): Promise<void> {
   await root.message(
     `update pg_database set datallowconn = false where datname = '${name}'; select 1`,

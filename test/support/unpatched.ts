@@ -1,4 +1,4 @@
-/** Loaded before the command: the driver as it is without the mark that its patch sets. @module */
+/** Preloaded before a command, to remove the mark that the driver's patch sets. @module */
 import postgres from "postgres";
 
 Reflect.deleteProperty(postgres, "rowhousePatch");

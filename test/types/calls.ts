@@ -1,4 +1,4 @@
-/** Compiled, never run: a wrong name or type of an argument, and a missing one, are errors. @module */
+/** The compiler rejects wrong names, wrong types and missing arguments of calls. Compiled, never run. @module */
 import { call, type Database } from "../../src/db/mod.ts";
 
 export const calls = (db: Database) => [

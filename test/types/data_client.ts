@@ -1,4 +1,4 @@
-/** What the compiler makes of a data client, and which calls it rejects. Compiled by `tsc`; never run. @module */
+/** The types of a data client, and calls that the compiler rejects. Compiled by `tsc`, never run. @module */
 import exampleSchema from "../../schema/mod.ts";
 import { defineSchema, type Id, type TablesOf, t } from "../../src/dsl/mod.ts";
 import type { ProblemCode } from "../../src/problem.ts";
@@ -35,15 +35,15 @@ const schema = defineSchema({
       project: t.ref("projects"),
     })
     .index("status"),
-  // Names that mean something elsewhere are names of tables like any other.
-  // biome-ignore lint/suspicious/noThenProperty: a table may be called so
+  // These names have a meaning elsewhere, but are valid names of tables.
+  // biome-ignore lint/suspicious/noThenProperty: a table can have this name
   then: { tables: t.string() },
   tables: { row: t.string().required() },
 });
 const to = { baseUrl: "https://api.example.org", apiKey: "rh_key" };
 const db = createDataClient({ ...to, schema });
 
-// What push writes.
+// The types that push generates.
 interface Tables {
   projects: TablesOf<typeof schema>["projects"];
   people: TablesOf<typeof schema>["people"];
@@ -89,7 +89,7 @@ declare const flags: DataClient<{
   flags: { row: { id: string; done: boolean }; insert: object; update: object };
 }>["flags"];
 
-// Schema, type of a schema and generated types make the same client.
+// A schema, the type of a schema and generated types create the same client.
 expectEqual<typeof imported, typeof db>(true);
 expectEqual<DataClient<Tables>["todos"], DataClient<typeof schema>["todos"]>(true);
 expectEqual<typeof generated, DataClient<Tables>>(true);
@@ -105,7 +105,7 @@ expectEqual<Awaited<ReturnType<typeof db.todos.list>>, Page<Todo>>(true);
 expectEqual<Awaited<ReturnType<typeof generated.todos.list>>["rows"], Todo[]>(true);
 
 export async function useEveryRule(signal: AbortSignal | undefined): Promise<void> {
-  // A required column without a default is enough, and all the others may be there.
+  // Only required columns without a default are required.
   await db.todos.create({ title }, { signal, timeoutMs: 1000 });
   const todo = await db.todos.create({
     title,
@@ -122,7 +122,7 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.projects.create({ name: "", ...{ more: 1 } });
   for await (const page of db.todos.pages({ limit: 10, signal }))
     expectEqual<typeof page, Page<Todo>>(true);
-  for await (const one of db.todos.all({ offset: undefined })) expectEqual<typeof one, Todo>(true);
+  for await (const row of db.todos.all({ offset: undefined })) expectEqual<typeof row, Todo>(true);
   expectEqual<Awaited<ReturnType<typeof db.then.list>>["rows"][number]["tables"], string | null>(
     true,
   );
@@ -130,24 +130,24 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
 
   // @ts-expect-error the app has no such table
   db.tasks;
-  // @ts-expect-error nor do the generated types
+  // @ts-expect-error the generated types have no such table
   generated.tasks;
-  // @ts-expect-error without a schema or a type there are no tables
+  // @ts-expect-error a client without a schema or a type has no tables
   createDataClient(to).todos;
-  // @ts-expect-error what is no schema has no tables
+  // @ts-expect-error the value is not a schema
   createDataClient({ ...to, schema: { todos: {} } });
-  // @ts-expect-error nothing works without the key
+  // @ts-expect-error the key is missing
   createDataClient({ baseUrl: to.baseUrl, schema });
 
-  // @ts-expect-error a required column without default must be there
+  // @ts-expect-error a required column without default is missing
   await db.todos.create({});
-  // @ts-expect-error in each row of many
+  // @ts-expect-error a required column without default is missing in one row
   await db.todos.createMany([{ title }, {}]);
-  // @ts-expect-error in each row of all
+  // @ts-expect-error a required column without default is missing in one row
   await db.todos.createAll([{ title }, {}]);
-  // @ts-expect-error which are a list
+  // @ts-expect-error the rows are not a list
   await db.todos.createMany({ title });
-  // @ts-expect-error a table has no column that is not declared
+  // @ts-expect-error the table does not declare the column
   await db.todos.create({ title, titel: "" });
   // @ts-expect-error a required column rejects null
   await db.todos.create({ title: null });
@@ -155,30 +155,30 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.todos.create({ title, price: 12.5 });
   // @ts-expect-error a timestamp is ISO 8601 text
   await db.todos.create({ title, due: new Date() });
-  // @ts-expect-error an enum takes its values alone
+  // @ts-expect-error the enum has no such value
   await db.todos.create({ title, status: "lost" });
   // @ts-expect-error a json value has the column's shape
   await db.todos.create({ title, extra: { tags: "garden" } });
-  // @ts-expect-error the id is made by the service
+  // @ts-expect-error the service generates the id
   await db.todos.create({ title, id: anyId });
-  // @ts-expect-error the app is that of the key
+  // @ts-expect-error the key determines the app
   await db.todos.create({ title, app_id: anyId });
-  // @ts-expect-error the id of a todo is no id of a project
+  // @ts-expect-error the id of a todo is not an id of a project
   await db.todos.create({ title, project: todo.id });
-  // @ts-expect-error the same rules hold for the generated types
+  // @ts-expect-error the id of a todo is not an id of a project, in generated types
   await generated.todos.create({ title, project: todo.id });
 
   // @ts-expect-error an update rejects null for a required column, even with a default
   await db.todos.update(todo.id, { status: null });
-  // @ts-expect-error an update takes only declared columns
+  // @ts-expect-error the table does not declare the column
   await db.todos.update(todo.id, { titel: "" });
   // @ts-expect-error the id of a row does not change
   await db.todos.update(todo.id, { id: anyId });
-  // @ts-expect-error the id of a project is no id of a todo
+  // @ts-expect-error the id of a project is not an id of a todo
   await db.todos.update(projectId, { title });
-  // @ts-expect-error the id of a project is no id of a todo
+  // @ts-expect-error the id of a project is not an id of a todo
   await db.todos.get(projectId);
-  // @ts-expect-error the id of a project is no id of a todo
+  // @ts-expect-error the id of a project is not an id of a todo
   await db.todos.delete(projectId);
   // @ts-expect-error an id is a string
   await db.todos.get(1);
@@ -204,8 +204,8 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.people.find({ badge: anyId });
   await generated.people.find({ email: "ada@example.org", badge: anyId });
   await flags.find({ id: anyId });
-  for await (const one of db.todos.all({ select: ["title"] }))
-    expectEqual<typeof one, Pick<Todo, "title">>(true);
+  for await (const row of db.todos.all({ select: ["title"] }))
+    expectEqual<typeof row, Pick<Todo, "title">>(true);
   expectEqual<boolean, ReturnType<typeof matches<Todo>>>(true);
   matches(todo, { extra: null, price: { gt: "10" } }, schema.tables.todos);
   // @ts-expect-error the column was not selected
@@ -214,17 +214,17 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.todos.list({ where: { titel: "" } });
   // @ts-expect-error the enum has no such value
   await db.todos.list({ where: { status: "lost" } });
-  // @ts-expect-error an enum has no pattern
+  // @ts-expect-error an enum does not support patterns
   await db.todos.list({ where: { status: { ilike: "*o*" } } });
-  // @ts-expect-error a boolean has no greater value
+  // @ts-expect-error booleans have no order
   await flags.list({ where: { done: { gt: true } } });
-  // @ts-expect-error json is null or not, and nothing else
+  // @ts-expect-error json columns only support comparison with null
   await db.todos.list({ where: { extra: { eq: { tags: [] } } } });
   // @ts-expect-error a required column is never null
   await db.todos.list({ where: { title: { is: null } } });
-  // @ts-expect-error nor by the short form
+  // @ts-expect-error a required column is never null, in the short form
   await db.todos.list({ where: { title: null } });
-  // @ts-expect-error the id of a todo is no id of a project
+  // @ts-expect-error the id of a todo is not an id of a project
   await db.todos.list({ where: { project: todo.id } });
   // @ts-expect-error every row has the same app
   await db.todos.list({ where: { app_id: anyId } });
@@ -236,38 +236,38 @@ export async function useEveryRule(signal: AbortSignal | undefined): Promise<voi
   await db.todos.find({ email: "" });
   // @ts-expect-error the column is not unique
   await db.todos.find({ title });
-  // @ts-expect-error nor in the generated types
+  // @ts-expect-error the column is not unique in the generated types
   await generated.todos.find({ title });
-  // @ts-expect-error nor in types that name no unique column
+  // @ts-expect-error the types name no unique column
   await flags.find({ done: true });
-  // @ts-expect-error nor beside a unique column
+  // @ts-expect-error one of the columns is not unique
   await db.people.find({ email: "", org: anyId });
-  // @ts-expect-error a constraint over two columns identifies a row only by both
+  // @ts-expect-error a constraint over two columns identifies a row only with both values
   await db.people.find({ name: "Ada" });
-  // @ts-expect-error many rows can have no value
+  // @ts-expect-error several rows can have null
   await db.people.find({ badge: null });
-  // @ts-expect-error one value, not a comparison
+  // @ts-expect-error the value is a comparison
   await db.people.find({ email: { ilike: "*" } });
-  // @ts-expect-error nothing identifies no row
+  // @ts-expect-error an empty condition identifies no row
   await db.people.find({});
-  // @ts-expect-error the id of a project is no id of a todo
+  // @ts-expect-error the id of a project is not an id of a todo
   await db.todos.find({ id: projectId });
   // @ts-expect-error a limit is a number
   await db.todos.list({ limit: "10" });
-  // @ts-expect-error nobody has looked whether the column is null
+  // @ts-expect-error the column can be null
   todo.due.length;
 }
 
-// Every code that the client names is the service's, or one of these two.
+// The client names the service's codes, and these two.
 type Named<Code> = Code extends string ? (string extends Code ? never : Code) : never;
 expectEqual<Exclude<Named<DataErrorCode>, ProblemCode>, "network_error" | "unreadable_response">(
   true,
 );
 
 export function readError(error: DataError): string {
-  // Codes are completed as they are typed, and a later service may have more.
+  // Editors complete known codes, and a later service can have more codes.
   if (error.code === "not_found" || error.code === "some_later_code") return error.message;
-  // @ts-expect-error an error is not changed
+  // @ts-expect-error the status is readonly
   error.status = 1;
   return error.details.map(({ path, message }) => `${path}: ${message}`).join("\n");
 }

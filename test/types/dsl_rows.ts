@@ -1,4 +1,4 @@
-/** What the compiler makes of a schema's tables. Compiled by `tsc`; never run. @module */
+/** The types of a schema's tables. Compiled by `tsc`, never run. @module */
 
 import type exampleSchema from "../../schema/mod.ts";
 import {
@@ -89,7 +89,7 @@ expectEqual<
   }
 >(true);
 
-// The modifier counts wherever it is called, and so does a constraint of the table over one column.
+// A column is unique by its modifier, in any position, or by a constraint of the table over only this column.
 expectEqual<Unique<Schema, "todos">, "id" | "token">(true);
 expectEqual<Unique<Schema, "projects">, "id">(true);
 const anyOrder = defineSchema({
@@ -107,7 +107,7 @@ const anyOrder = defineSchema({
 });
 expectEqual<Unique<typeof anyOrder, "cards">, "first" | "id" | "last" | "single">(true);
 
-// What push writes: an interface, from which the same words read the same types.
+// Push generates an interface. It has the same types as the schema.
 interface Tables {
   todos: TablesOf<Schema>["todos"];
 }
@@ -117,10 +117,10 @@ expectEqual<Insert<Tables, "todos">, Insert<Schema, "todos">>(true);
 expectEqual<Update<Tables, "todos">, Update<Schema, "todos">>(true);
 expectEqual<Unique<Tables, "todos">, Unique<Schema, "todos">>(true);
 
-// A todo of the example app needs a title and nothing else.
+// A todo of the example app needs only a title.
 export const todo: Insert<typeof exampleSchema, "todos"> = { title: "Water the plants" };
 
-// @ts-expect-error a required column without default must be there
+// @ts-expect-error a required column without default is missing
 export const untitled: Insert<typeof exampleSchema, "todos"> = {};
 
 // @ts-expect-error a required column rejects null, even with a default
@@ -129,7 +129,7 @@ export const noStatus: Insert<typeof exampleSchema, "todos"> = { title: "", stat
 // @ts-expect-error a required column rejects null in an update
 export const noTitle: Update<typeof exampleSchema, "todos"> = { title: null };
 
-// @ts-expect-error an id is made by the service
+// @ts-expect-error the service generates the id
 export const ownId: Insert<typeof exampleSchema, "todos"> = { title: "", id: "" };
 
 // @ts-expect-error the schema has no such table
@@ -138,9 +138,9 @@ export type None = Row<Schema, "tasks">;
 // @ts-expect-error the generated types have no such table
 export type NoneOfTables = Row<Tables, "projects">;
 
-// Ids are flavours: any string will do, an id of another table will not.
+// Any string is assignable to an id, except an id of another table.
 export const plain: Id<"todos"> = "0190163d-8694-739b-aea5-966c26f8ad91";
 export const text: string = plain;
 declare const projectId: Id<"projects">;
-// @ts-expect-error an id of a project is no id of a todo
+// @ts-expect-error an id of a project is not an id of a todo
 export const mistaken: Id<"todos"> = projectId;

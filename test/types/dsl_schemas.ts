@@ -1,9 +1,9 @@
-/** Which schemas the compiler rejects. Compiled by `tsc`; never run. @module */
+/** Schemas that the compiler accepts or rejects. Compiled by `tsc`, never run. @module */
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 
 type Shape = { readonly tags: readonly string[] };
 
-export const fine = [
+export const accepted = [
   t.string().default(""),
   t.number().default(0),
   t.decimal().default("12.50"),
@@ -16,60 +16,60 @@ export const fine = [
   t.enum(["open", "done"]).default("open"),
 ];
 
-// @ts-expect-error a string column takes a string
+// @ts-expect-error the default of a string column is a string
 t.string().default(1);
-// @ts-expect-error a number column takes a number
+// @ts-expect-error the default of a number column is a number
 t.number().default("1");
 // @ts-expect-error a decimal is a string
 t.decimal().default(12.5);
-// @ts-expect-error a boolean column takes a boolean
+// @ts-expect-error the default of a boolean column is a boolean
 t.boolean().default("false");
 // @ts-expect-error a uuid is a string
 t.uuid().default(0);
-// @ts-expect-error "yesterday" is no time
+// @ts-expect-error "yesterday" is not a time
 t.timestamp().default("yesterday");
-// @ts-expect-error "now" means now on a timestamp only
+// @ts-expect-error only timestamps support "now"
 t.boolean().default("now");
-// @ts-expect-error the default is not of the shape
+// @ts-expect-error the default does not have the shape
 t.json<Shape>().default({ tags: "none" });
-// @ts-expect-error a date is no JSON value
+// @ts-expect-error a Date is not a JSON value
 t.json().default({ at: new Date() });
-// @ts-expect-error null is said by leaving the default out
+// @ts-expect-error null is already the default
 t.json().default(null);
-// @ts-expect-error the default is not one of the values
+// @ts-expect-error the default is not a value of the enum
 t.enum(["open", "done"]).default("lost");
-// @ts-expect-error a reference takes no default
+// @ts-expect-error a reference has no default
 t.ref("todos").default("0190163d-8694-739b-aea5-966c26f8ad91");
-// @ts-expect-error an enum has one value at least
+// @ts-expect-error an enum has at least one value
 t.enum([]);
-// @ts-expect-error onDelete has one value
+// @ts-expect-error onDelete only supports "cascade"
 t.ref("todos", { onDelete: "set null" });
-// @ts-expect-error an index names columns of its table
+// @ts-expect-error the table has no such column
 t.model({ title: t.string() }).index("titel");
-// @ts-expect-error a unique names one column at least
+// @ts-expect-error a unique constraint has at least one column
 t.model({ title: t.string() }).unique();
 
-// @ts-expect-error no builder has this name
+// @ts-expect-error the builder does not exist
 t.date();
-// @ts-expect-error no builder has this name
+// @ts-expect-error the builder does not exist
 t.text();
-// @ts-expect-error a decimal takes no options
+// @ts-expect-error a decimal has no options
 t.decimal({ precision: 12 });
-// @ts-expect-error a modifier takes no argument
+// @ts-expect-error a modifier has no argument
 t.string().required(false);
-// @ts-expect-error a reference has one option
+// @ts-expect-error a reference only has the option onDelete
 t.ref("todos", { onUpdate: "cascade" });
-// @ts-expect-error a model takes columns only
+// @ts-expect-error a model has only columns
 t.model({ title: t.string() }, { name: "tasks" });
-// @ts-expect-error a schema takes tables only
+// @ts-expect-error a schema has only tables
 defineSchema({}, { strict: true });
 
-// A table refers to itself, or two to one another.
+// A table can reference itself, and two tables can reference each other.
 defineSchema({ todos: { parent: t.ref("todos") } });
 defineSchema({ a: { b: t.ref("b") }, b: t.model({ a: t.ref("a") }).index("a") });
-// Columns may be called as the parts of a model, of a column or of a schema.
+// Columns can have the names of a model's, a column's or a schema's members.
 defineSchema({ tables: { model: t.string(), column: t.string(), index: t.string() } });
-// An empty table, and an empty schema.
+// A table and a schema can be empty.
 defineSchema({ todos: {} });
 defineSchema({});
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dir, "../..");
 const COPIED = ["src", "tsconfig.json", "package.json"];
 
-/** The files of a copy of `src/` that do not compile once there is another column kind. */
+/** Adds a column kind to a copy of `src/`, and returns the files that do not compile. */
 async function findFilesWithoutKind(folder: string): Promise<string[]> {
   for (const name of COPIED) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
@@ -22,8 +22,8 @@ async function findFilesWithoutKind(folder: string): Promise<string[]> {
   return [...new Set(output.match(/^src\/[\w/]+\.ts/gm))].map((path) => path.slice(4)).sort();
 }
 
-/** The files in the recipe's list. */
-function findFilesOfRecipe(): string[] {
+/** Returns the files in the list of CONTRIBUTING.md. */
+function findListedFiles(): string[] {
   const guide = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
   const recipe = /### A column kind\n[\s\S]*?\n### /.exec(guide)?.[0] ?? "";
   const rows = recipe.match(/^ {3}- `[\w/]+\.ts`/gm) ?? [];
@@ -34,7 +34,7 @@ test("a new column kind fails to compile exactly in the files that CONTRIBUTING.
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-kinds-"));
   try {
     const files = await findFilesWithoutKind(folder);
-    expect(files).toEqual(findFilesOfRecipe());
+    expect(files).toEqual(findListedFiles());
     expect(files.length).toBeGreaterThan(15);
   } finally {
     rmSync(folder, { recursive: true });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dir, "../..");
 
-// An app's compiler reads our sources under the app's flags, with no DOM and no runtime's types.
+// An app's compiler reads these sources with the app's flags, and possibly without the types of the DOM or a runtime.
 test("the schema language compiles under every strict flag", async () => {
   const tsc = join(ROOT, "node_modules/.bin/tsc");
   const run = Bun.spawn(
