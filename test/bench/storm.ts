@@ -1,6 +1,6 @@
 /** The storm that ends a soak: requests before, while and after connections to the database are killed. @module */
 import { killBackends } from "../storm/kill.ts";
-import { type Book, latency, rate, recovery, startLoad } from "../storm/load.ts";
+import { type LoadRecord, latency, rate, recovery, startLoad } from "../storm/load.ts";
 import type { Served } from "./load.ts";
 import { show, table } from "./print.ts";
 
@@ -16,7 +16,7 @@ export async function measureStorm({ stage, server }: Served, seconds: number) {
   const [app] = stage.apps;
   if (app === undefined) throw new Error("The stage has no app");
   const { adminUrl: url, name: database } = stage.database;
-  const { book, stop } = startLoad({ url: server.url, table: "tasks" }, app, CALLERS);
+  const { record, stop } = startLoad({ url: server.url, table: "tasks" }, app, CALLERS);
   await Bun.sleep(SETTLE_MS);
   const startedAt = performance.now();
   await Bun.sleep(seconds * 1000);
@@ -26,20 +26,20 @@ export async function measureStorm({ stage, server }: Served, seconds: number) {
   await Bun.sleep(SETTLE_MS + seconds * 1000);
   const endedAt = performance.now();
   await stop();
-  const before = readPhase(book, startedAt, hurtAt);
-  const during = readPhase(book, hurtAt, healedAt);
-  const after = readPhase(book, healedAt + SETTLE_MS, endedAt);
+  const before = readPhase(record, startedAt, hurtAt);
+  const during = readPhase(record, hurtAt, healedAt);
+  const after = readPhase(record, healedAt + SETTLE_MS, endedAt);
   const phases = { before, during, after };
   /** `recoveryMs` until ten responses in a row are good; `foreign` responses belonged to other callers. */
-  const found = { killed, recoveryMs: recovery(book, healedAt), foreign: book.foreign.length };
+  const found = { killed, recoveryMs: recovery(record, healedAt), foreign: record.foreign.length };
   return { seconds, callers: CALLERS, phases, ...found };
 }
 
-function readPhase(book: Book, from: number, to: number) {
-  const rejected = book.responses.filter(
+function readPhase(record: LoadRecord, from: number, to: number) {
+  const rejected = record.responses.filter(
     ({ at, isGood }) => !isGood && at >= from && at < to,
   ).length;
-  return { perSecond: rate(book, from, to), p99Ms: latency(book, from, to, 0.99), rejected };
+  return { perSecond: rate(record, from, to), p99Ms: latency(record, from, to, 0.99), rejected };
 }
 
 export function printStorm({ phases, ...result }: StormResult): string {

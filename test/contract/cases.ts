@@ -1,4 +1,4 @@
-/** How many cases of each column kind are tried. @module */
+/** The number of cases for each column kind. @module */
 export const CASES_SETTING = "CONTRACT_CASES";
 const CASES = 2000;
 export const LONG_CASES = 20_000;

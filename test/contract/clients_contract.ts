@@ -1,4 +1,4 @@
-/** Programs that no one here wrote make clients of the service's document: they compile, and do what the document says. */
+/** Independent generators create clients from the service's document. The clients compile, and work as documented. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const TSCONFIG = {
   compilerOptions: { types: [], paths: {}, skipLibCheck: false },
   include: ["*.ts"],
 };
-/** What both clients saw. */
+/** The expected results of both clients. */
 const SEEN = {
   created: { enum: "green", decimal: "0.10", json: { nested: [1, "two", null] } },
   read: "first",
@@ -35,7 +35,7 @@ const SEEN = {
   person: { role: "editor" },
 };
 
-/** What both clients saw where lists accept conditions. */
+/** The expected results of both clients if lists accept conditions. */
 const FILTERED = { listed: ["third", "second"], hasNext: true, one: ["first"] };
 
 let served: Served;
@@ -76,18 +76,18 @@ describe("openapi-typescript and openapi-fetch", () => {
   });
 });
 
-/** What a program over the generated types prints. */
+/** Runs a program with the generated types, and returns its output. */
 async function runTypescript(of: Served, program: string): Promise<unknown> {
-  const place = join(of.folder, "typescript");
-  await Bun.write(join(place, "tsconfig.json"), JSON.stringify(TSCONFIG));
-  await Bun.write(join(place, program), Bun.file(join(CLIENTS, program)));
-  symlinkSync(TOOLS, join(place, "node_modules"));
-  await Bun.write(join(place, "openapi.json"), Bun.file(of.document));
+  const folder = join(of.folder, "typescript");
+  await Bun.write(join(folder, "tsconfig.json"), JSON.stringify(TSCONFIG));
+  await Bun.write(join(folder, program), Bun.file(join(CLIENTS, program)));
+  symlinkSync(TOOLS, join(folder, "node_modules"));
+  await Bun.write(join(folder, "openapi.json"), Bun.file(of.document));
   const generator = join(TOOLS, ".bin/openapi-typescript");
-  const words = await readCommand("openapi-typescript");
-  await run([process.execPath, generator, ...words], { folder: place });
-  await run([join(ROOT, "node_modules/.bin/tsc"), "--project", place, "--noEmit"]);
-  const { out } = await run([process.execPath, join(place, program)], {
+  const args = await readArguments("openapi-typescript");
+  await run([process.execPath, generator, ...args], { folder });
+  await run([join(ROOT, "node_modules/.bin/tsc"), "--project", folder, "--noEmit"]);
+  const { out } = await run([process.execPath, join(folder, program)], {
     env: await of.makeClient(),
   });
   return JSON.parse(out);
@@ -107,26 +107,26 @@ describe("openapi-python-client", () => {
 
 type PythonProgram = { program: string; programs: string };
 
-/** What a program over the generated package prints. */
+/** Runs a program with the generated package, and returns its output. */
 async function runPython(of: Served, { program, programs }: PythonProgram): Promise<unknown> {
-  const place = join(of.folder, "python");
-  await Bun.write(join(place, program), Bun.file(join(CLIENTS, program)));
+  const folder = join(of.folder, "python");
+  await Bun.write(join(folder, program), Bun.file(join(CLIENTS, program)));
   const env = { ...(await of.makeClient()), PATH: `${programs}:${process.env["PATH"]}` };
-  const options = { folder: place, env };
-  await Bun.write(join(place, "openapi.json"), Bun.file(of.document));
+  const options = { folder, env };
+  await Bun.write(join(folder, "openapi.json"), Bun.file(of.document));
   const generator = join(programs, "openapi-python-client");
-  const words = await readCommand("openapi-python-client");
-  await run([generator, ...words, "--fail-on-warning"], options);
-  await run([join(programs, "python"), "-m", "compileall", "-q", place], options);
-  // Of the package only the types count: what the generator writes around them is its own.
+  const args = await readArguments("openapi-python-client");
+  await run([generator, ...args, "--fail-on-warning"], options);
+  await run([join(programs, "python"), "-m", "compileall", "-q", folder], options);
+  // Strict only for the program: the generator's own code is not ours to check.
   await run([join(programs, "mypy"), "--strict", "--follow-imports=silent", program], options);
   const { out } = await run([join(programs, "python"), program], options);
   return JSON.parse(out);
 }
 
-/** The words that the page gives a generator. */
-async function readCommand(program: string): Promise<string[]> {
+/** Returns the arguments of a generator in the documentation. */
+async function readArguments(program: string): Promise<string[]> {
   const page = await Bun.file(join(ROOT, "docs/data.md")).text();
-  const [, words = ""] = new RegExp(`^(?:npx )?${program} ([^#\n]+)`, "m").exec(page) ?? [];
-  return words.trim().split(" ");
+  const [, args = ""] = new RegExp(`^(?:npx )?${program} ([^#\n]+)`, "m").exec(page) ?? [];
+  return args.trim().split(" ");
 }

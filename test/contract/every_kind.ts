@@ -1,9 +1,9 @@
-/** A schema with a table for each column kind: what clients are generated from, and what the service is tried with. @module */
+/** A schema with a table for each column kind, for generated clients and for Schemathesis. @module */
 import { defineSchema, type Kind, t } from "../../src/dsl/mod.ts";
 
-const WORDS = ["red", "green", "two words", "Ü"] as const;
+const VALUES = ["red", "green", "two words", "Ü"] as const;
 
-/** Each kind as it is, required, with a default, and unique where a caller may guess a free value. */
+/** Each kind without modifiers, required, with a default, and unique if random values are likely to be free. */
 export const EVERY_KIND = defineSchema({
   strings: {
     plain: t.string(),
@@ -48,9 +48,9 @@ export const EVERY_KIND = defineSchema({
       .default({ list: [1, "two", null] }),
   },
   enums: {
-    plain: t.enum(WORDS),
-    wanted: t.enum(WORDS).required(),
-    usual: t.enum(WORDS).required().default("red"),
+    plain: t.enum(VALUES),
+    wanted: t.enum(VALUES).required(),
+    usual: t.enum(VALUES).required().default("red"),
   },
   refs: {
     plain: t.ref("strings"),
@@ -58,7 +58,7 @@ export const EVERY_KIND = defineSchema({
   },
 });
 
-/** The table of each kind. */
+/** The table for each kind. */
 export const TABLE_OF: Readonly<Record<Kind, string>> = {
   string: "strings",
   number: "numbers",

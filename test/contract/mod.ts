@@ -1,6 +1,6 @@
 /**
- * The contract, tried from the outside by tools that no one here wrote: `bun run test:contract`, with `--long` ten times as
- * many cases. Other arguments are passed on to `bun test`.
+ * Tests the API contract with independent tools: `bun run test:contract`. `--long` runs ten times as many cases. Other
+ * arguments go to `bun test`.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import { ROOT } from "../support/command.ts";
 import { CASES_SETTING, LONG_CASES } from "./cases.ts";
 
 const SUITES = ["./test/contract/clients_contract.ts", "./test/contract/schemathesis_contract.ts"];
-/** Of one kind, with `--long` too. */
+/** The limit for one kind, also with `--long`. */
 const LIMIT_MS = 14_400_000;
 
-const given = Bun.argv.slice(2);
-const passedOn = given.filter((word) => word !== "--long");
+const argv = Bun.argv.slice(2);
+const passedOn = argv.filter((argument) => argument !== "--long");
 const child = Bun.spawn(
   [process.execPath, "test", "--timeout", String(LIMIT_MS), ...SUITES, ...passedOn],
   {
     cwd: ROOT,
     env: {
       ...process.env,
-      ...(given.includes("--long") ? { [CASES_SETTING]: String(LONG_CASES) } : {}),
+      ...(argv.includes("--long") ? { [CASES_SETTING]: String(LONG_CASES) } : {}),
     },
     stdio: ["ignore", "inherit", "inherit"],
   },

@@ -1,4 +1,4 @@
-/** Packages of Python, in environments of their own that later runs find again. @module */
+/** Python packages, in environments that later runs use again. @module */
 import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { join } from "node:path";
 const TOOLS = join(import.meta.dirname, "requirements.txt");
 const IS_ABLE = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
 
-/** Where its programs are; or why there are none. */
+/** The folder of the programs, or the reason why there are none. */
 export type Python = { programs: string } | { missing: string };
 
-/** Installs the locked packages, unless they are there. */
+/** Installs the locked packages, unless they are installed. */
 export async function findPython(requirements = TOOLS): Promise<Python> {
   const python = Bun.which("python3");
   if (python === null || (await exitCodeOf([python, "-c", IS_ABLE])) !== 0)
@@ -30,7 +30,7 @@ function cacheFolder(): string {
   return join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "rowhouse");
 }
 
-/** Another list, or another Python, is another environment. */
+/** Returns a key of the environment. Other packages or another Python need another environment. */
 async function toVersion(python: string, requirements: string): Promise<string> {
   const { out } = await run([python, "-c", "import sys; print(sys.version, sys.prefix)"]);
   const hasher = new Bun.CryptoHasher("sha256");
@@ -47,7 +47,7 @@ async function exitCodeOf(command: string[]): Promise<number> {
 
 type RunOptions = { folder?: string; env?: Readonly<Record<string, string>> };
 
-/** @throws {Error} with all that it printed, where it fails */
+/** Runs a command and returns its output. @throws {Error} the command failed; with all its output */
 export async function run(
   command: string[],
   { folder = process.cwd(), env = {} }: RunOptions = {},

@@ -1,18 +1,18 @@
-/** Runs of Schemathesis over the endpoints of one table, and what its reports say. @module */
+/** Runs Schemathesis on the endpoints of a table, and reads its reports. @module */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 
 export type Summary = {
   cases: number;
   failures: string[];
-  /** Operations that it did not try, or failed to. */
-  untried: number;
-  /** What it tells besides; such as that most of its writes were rejected. */
+  /** Operations that it skipped or failed to test. */
+  untested: number;
+  /** Its warnings, for example that the service rejected most writes. */
   warnings: string[];
-  /** Requests of its own without the key, or with a wrong one: it makes no further checks of their responses. */
+  /** Its requests without a valid key, whose responses it does not check further. */
   probes: number;
   seconds: number;
-  /** What it printed, where it found something. */
+  /** Its output if it failed. */
   output: string;
 };
 
@@ -23,31 +23,31 @@ export type Trial = {
   table: string;
   cases: number;
   seed: number;
-  /** The first three numbers of its addresses. Each run is a client of its own: so many keys that are none are not let by. */
+  /** The first three numbers of its IP address. Each run has its own address, because invalid keys are limited per address. */
   network: string;
   env: Readonly<Record<string, string>>;
 };
 
-const PLACE = join(import.meta.dirname, "schemathesis");
-/** It is told how many to make of each operation and phase, and makes about so many times as many; less in later rounds. */
+const FOLDER = join(import.meta.dirname, "schemathesis");
+/** Schemathesis runs about this many times the requested number of examples per operation and phase; fewer in later rounds. */
 const FIRST_YIELD = 8;
 const LATER_YIELD = 4;
-const LEAST_OF_OPERATION = 20;
+const MIN_EXAMPLES = 20;
 const MAX_ROUNDS = 20;
 
-/** All phases, then others of its random ones until there are as many cases as wanted. */
-export async function tryTable(trial: Trial): Promise<Summary> {
+/** Runs all phases, and then the random phases until the requested number of cases is reached. */
+export async function testTable(trial: Trial): Promise<Summary> {
   const rounds: Summary[] = [];
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const missing = trial.cases - sum(rounds.map(({ cases }) => cases));
     if (missing <= 0) break;
-    rounds.push(await tryOnce(trial, { round, missing }));
+    rounds.push(await runOnce(trial, { round, missing }));
     if (rounds.some(({ output }) => output !== "")) break;
   }
   return {
     cases: sum(rounds.map(({ cases }) => cases)),
     failures: rounds.flatMap(({ failures }) => failures),
-    untried: sum(rounds.map(({ untried }) => untried)),
+    untested: sum(rounds.map(({ untested }) => untested)),
     warnings: [...new Set(rounds.flatMap(({ warnings }) => warnings))],
     probes: sum(rounds.map(({ probes }) => probes)),
     seconds: sum(rounds.map(({ seconds }) => seconds)),
@@ -55,21 +55,21 @@ export async function tryTable(trial: Trial): Promise<Summary> {
   };
 }
 
-async function tryOnce(
+async function runOnce(
   { programs, folder, document, table, seed, network, env }: Trial,
   { round, missing }: { round: number; missing: number },
 ): Promise<Summary> {
-  const place = join(folder, `${table}-${round}`);
-  mkdirSync(place);
-  const report = join(place, "report.json");
+  const runFolder = join(folder, `${table}-${round}`);
+  mkdirSync(runFolder);
+  const report = join(runFolder, "report.json");
   const examples = Math.max(
     Math.ceil(missing / (round === 0 ? FIRST_YIELD : LATER_YIELD)),
-    LEAST_OF_OPERATION,
+    MIN_EXAMPLES,
   );
   const phases = round === 0 ? "examples,coverage,fuzzing,stateful" : "fuzzing,stateful";
   const child = Bun.spawn(
     [
-      ...[join(programs, "schemathesis"), `--config-file=${join(PLACE, "schemathesis.toml")}`],
+      ...[join(programs, "schemathesis"), `--config-file=${join(FOLDER, "schemathesis.toml")}`],
       ...["run", document, `--url=${env["CONTRACT_URL"]}`, "--checks=all"],
       ...[`--include-path-regex=^/v1/data/db/${table}(/|$)`, `--phases=${phases}`],
       ...[`--max-examples=${examples}`, `--seed=${seed + round}`, "--continue-on-failure"],
@@ -77,7 +77,7 @@ async function tryOnce(
       `--report-json-path=${report}`,
     ],
     {
-      cwd: place,
+      cwd: runFolder,
       env: { ...process.env, ...env, ...HOOKS, CONTRACT_ADDRESS: `${network}.${round + 1}` },
       stdio: ["ignore", "pipe", "inherit"],
     },
@@ -88,7 +88,7 @@ async function tryOnce(
 
 const HOOKS = {
   SCHEMATHESIS_HOOKS: "hooks",
-  PYTHONPATH: PLACE,
+  PYTHONPATH: FOLDER,
   PYTHONDONTWRITEBYTECODE: "1",
 };
 
@@ -107,12 +107,14 @@ function readSummary(report: Report, output: string): Summary {
   return {
     cases: cases.generated,
     failures: [
-      ...failures.map((one) => `${one.title}: ${one.operations.join(", ")}`),
+      ...failures.map(({ title, operations: failed }) => `${title}: ${failed.join(", ")}`),
       ...errors.map((error) => JSON.stringify(error)),
-      ...(report.complete ? [] : ["It did not come to its end"]),
+      ...(report.complete ? [] : ["Schemathesis did not complete"]),
     ],
-    untried: operations.selected - operations.tested + cases.errored,
-    warnings: Object.entries(warnings).flatMap(([name, of]) => of.map((one) => `${name}: ${one}`)),
+    untested: operations.selected - operations.tested + cases.errored,
+    warnings: Object.entries(warnings).flatMap(([name, texts]) =>
+      texts.map((text) => `${name}: ${text}`),
+    ),
     probes: cases.without_checks,
     seconds: report.running_time,
     output,
@@ -120,5 +122,5 @@ function readSummary(report: Report, output: string): Summary {
 }
 
 export function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, one) => total + one, 0);
+  return numbers.reduce((total, number) => total + number, 0);
 }

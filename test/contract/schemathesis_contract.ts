@@ -1,14 +1,14 @@
-/** Schemathesis tries the service by its document: every check and phase, and so many cases of each column kind. */
+/** Schemathesis tests the service against its document: all checks and phases, for each column kind. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { KINDS, type Kind } from "../../src/dsl/mod.ts";
 import { casesOfRun } from "./cases.ts";
 import { TABLE_OF } from "./every_kind.ts";
 import { findPython } from "./python.ts";
-import { type Summary, sum, tryTable } from "./schemathesis.ts";
+import { type Summary, sum, testTable } from "./schemathesis.ts";
 import { openServed, type Served } from "./served.ts";
 
 const WORKERS = 2;
-/** The same cases in every run. */
+/** A fixed seed, so that every run has the same cases. */
 const SEED = 20_260_102;
 
 const python = await findPython();
@@ -22,13 +22,13 @@ beforeAll(async () => {
   served = await openServed();
   if ("missing" in python) return;
   const waiting: Trial[] = [];
-  // One after the other: a push that meets another is told to come again.
+  // Sequential, because the service rejects concurrent pushes.
   for (const [kind, trial] of trials) waiting.push({ kind, trial, env: await makeEnv() });
   for (let worker = 0; worker < WORKERS; worker++) void work(waiting, python);
 });
 afterAll(async () => {
   await served?.close();
-  if (summaries.length > 0) console.log(show("Schemathesis, in all", summaries));
+  if (summaries.length > 0) console.log(describeSummaries("Schemathesis, in total", summaries));
 });
 
 describe("Schemathesis", () => {
@@ -36,13 +36,13 @@ describe("Schemathesis", () => {
   test.each("missing" in python ? [] : [...KINDS])(
     "finds no difference between the service and its document: %s",
     async (kind) => {
-      const found = await trials.get(kind)?.promise;
-      if (found === undefined) throw new Error(`Nothing was tried of ${kind}`);
-      summaries.push(found);
-      console.log(show(`Schemathesis, ${kind}`, [found]));
-      if (found.output !== "") console.log(found.output);
-      expect(found).toMatchObject({ failures: [], untried: 0, output: "" });
-      expect(found.cases).toBeGreaterThanOrEqual(cases);
+      const summary = await trials.get(kind)?.promise;
+      if (summary === undefined) throw new Error(`There is no trial of ${kind}`);
+      summaries.push(summary);
+      console.log(describeSummaries(`Schemathesis, ${kind}`, [summary]));
+      if (summary.output !== "") console.log(summary.output);
+      expect(summary).toMatchObject({ failures: [], untested: 0, output: "" });
+      expect(summary.cases).toBeGreaterThanOrEqual(cases);
     },
   );
 });
@@ -53,21 +53,21 @@ type Trial = {
   env: Readonly<Record<string, string>>;
 };
 
-/** Tries one kind after the other, as long as one waits. */
+/** Tests one kind after the other, until none is waiting. */
 async function work(waiting: Trial[], { programs }: { programs: string }): Promise<void> {
   const { folder, document } = served;
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { kind, trial, env } = next;
     const table = TABLE_OF[kind];
     const network = `10.0.${KINDS.indexOf(kind)}`;
-    await tryTable({ programs, folder, document, table, cases, seed: SEED, network, env }).then(
+    await testTable({ programs, folder, document, table, cases, seed: SEED, network, env }).then(
       trial.resolve,
       trial.reject,
     );
   }
 }
 
-/** An app of its own: no kind's trial deletes what another's refers to. */
+/** Creates an app for a trial, so that no trial deletes rows that another trial references. */
 async function makeEnv(): Promise<Readonly<Record<string, string>>> {
   const client = await served.makeClient();
   const { CONTRACT_KEY = "" } = client;
@@ -78,14 +78,14 @@ async function makeEnv(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-function show(name: string, of: readonly Summary[]): string {
-  const seconds = Math.round(sum(of.map((one) => one.seconds)));
-  const warnings = of.flatMap((one) => one.warnings);
+function describeSummaries(name: string, list: readonly Summary[]): string {
+  const seconds = Math.round(sum(list.map((summary) => summary.seconds)));
+  const warnings = list.flatMap((summary) => summary.warnings);
   return [
-    `${name}: ${sum(of.map((one) => one.cases))} cases of ${cases * of.length} wanted`,
-    `${sum(of.map((one) => one.failures.length))} failures, no check excluded`,
-    `${sum(of.map((one) => one.untried))} operations not tried`,
-    `${sum(of.map((one) => one.probes))} probes of its own without a valid key`,
-    `${seconds} s of trials${warnings.map((one) => `; ${one}`).join("")}`,
+    `${name}: ${sum(list.map((summary) => summary.cases))} cases of ${cases * list.length} requested`,
+    `${sum(list.map(({ failures }) => failures.length))} failures, no check excluded`,
+    `${sum(list.map(({ untested }) => untested))} untested operations`,
+    `${sum(list.map(({ probes }) => probes))} probes without a valid key`,
+    `${seconds} s of trials${warnings.map((warning) => `; ${warning}`).join("")}`,
   ].join("; ");
 }

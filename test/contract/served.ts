@@ -1,4 +1,4 @@
-/** A service with a table for each column kind, its documents in files, and what a client of it needs to know. @module */
+/** A service with a table for each column kind, with its documents in files and the settings of a client. @module */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,13 +8,13 @@ import { openTestService, type TestApp } from "../support/service.ts";
 import { EVERY_KIND } from "./every_kind.ts";
 
 export type Served = {
-  /** Removed at the end. */
+  /** Removed by `close`. */
   folder: string;
   document: string;
   keyless: string;
-  /** The settings of a client: an app of its own with the same tables, and a person with a role on it. */
+  /** Returns the settings of a client: a new app with the same tables, and a person with a role on it. */
   makeClient: () => Promise<Readonly<Record<string, string>>>;
-  /** The id of a new row of the client's app. */
+  /** Creates a row of the client's app and returns its id. */
   makeRow: (key: string, table: string, row: object) => Promise<string>;
   close: () => Promise<void>;
 };
@@ -25,15 +25,15 @@ export async function openServed(previews: readonly Preview[] = []): Promise<Ser
     shape: "one",
     service: { trustedProxies: ["127.0.0.1"], previews },
   });
-  const keep = async (name: string, app: TestApp | undefined) => {
+  const save = async (name: string, app: TestApp | undefined) => {
     const path = join(folder, name);
     await Bun.write(path, (await service.call(app, "/v1/openapi.json")).text);
     return path;
   };
   return {
     folder,
-    document: await keep("openapi.json", await service.makeApp(EVERY_KIND)),
-    keyless: await keep("keyless.json", undefined),
+    document: await save("openapi.json", await service.makeApp(EVERY_KIND)),
+    keyless: await save("keyless.json", undefined),
     makeClient: async () => {
       const app = await service.makeApp(EVERY_KIND);
       const person = await makePerson(service, { app, role: "editor" });

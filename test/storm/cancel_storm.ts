@@ -1,6 +1,6 @@
 /**
- * Clients create, read, change and list rows while random statements of the service are canceled in the database: no row that
- * exists is missing, and no response has an error that is not documented for a canceled statement.
+ * Clients create, read, change and list rows while random statements of the service are canceled in the database. No existing
+ * row is missing from a response, and every error is documented for a canceled statement.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
@@ -25,7 +25,7 @@ type Client = { row: Row; count: (result: string) => void };
 const call = (path: string, method = "GET", json?: object) =>
   service.call(app, path, { method, ...(json === undefined ? {} : { json }) });
 
-/** `right` if a response has the row, else its status. */
+/** Returns `right` if a response contains the row, else its status. */
 function toResult({ status, json }: Awaited<ReturnType<typeof call>>, row: Row): string {
   if (status >= 400) return `${status} ${(json as { error: string }).error}`;
   const { id, title } = json as Row;
@@ -49,7 +49,7 @@ async function readTurn({ row, count }: Client): Promise<void> {
   );
 }
 
-/** Cancels what the service runs, until stopped; how many statements were running. */
+/** Cancels running statements of the service until stopped. `stop` returns how many. */
 function startCanceling(): { stop: () => Promise<number> } {
   let isOver = false;
   const canceling = (async () => {

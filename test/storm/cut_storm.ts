@@ -1,6 +1,6 @@
 /**
- * The network fails behind every single message of the server: the stream is cut, reset or goes silent. Every call
- * ends, none brings another's response, and the pool is whole afterwards.
+ * The network fails after every single message of the server: the connection is cut, reset or frozen. Every call ends, no call
+ * gets another call's response, and the pool recovers.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -10,21 +10,21 @@ import { type Failure, openPostgresProxy, type PostgresProxy } from "../support/
 
 const CONNECTIONS = 3;
 const LIMIT_MS = 400;
-/** Messages of a connection's life in these tests: signing in takes about 18, a call about 5. */
+/** More than a connection's messages in these tests: about 18 to sign in, about 5 per call. */
 const MESSAGES = 40;
-/** Connecting may take 3 s, the statement its limit and a second for its cancellation; three attempts at the most. */
+/** Longer than three attempts: each can take 3 s to connect, the statement's limit, and 1 s to cancel it. */
 const LOST_MS = 15_000;
 
 let database: TestDatabase;
 let admin: Database;
 let proxy: PostgresProxy;
-/** The most messages that a connection had from the server. */
-let longest = 0;
+/** The maximum number of messages that a connection received from the server. */
+let maxMessages = 0;
 beforeAll(async () => {
   database = await makeDatabase();
   admin = openDatabase({ url: database.adminUrl, connections: 4, prepare: true, name: "observer" });
-  await admin.message(`create table public.notes (nonce text primary key);
-    grant select, insert on public.notes to public; select 1`);
+  await admin.message(`create table public.nonces (nonce text primary key);
+    grant select, insert on public.nonces to public; select 1`);
   proxy = await openPostgresProxy();
 });
 afterAll(async () => {
@@ -39,29 +39,29 @@ test.each(["cut", "reset"] as const)(
   "calls recover after the connection is %s after each message",
   async (failure) => {
     for (const messages of MOMENTS) await check(failure, messages);
-    expect(longest).toBeGreaterThan(MESSAGES);
+    expect(maxMessages).toBeGreaterThan(MESSAGES);
   },
   120_000,
 );
 
 test("calls recover after the connection freezes after each message", async () => {
-  // Each of these takes the time limits that it is about: they run side by side, as many as the observer can follow.
-  for (const rest of [0, 1]) {
-    const half = MOMENTS.filter((messages) => messages % 2 === rest);
-    await Promise.all(half.map((messages) => checkAlone(messages)));
+  // Each check waits for time limits. The checks run in parallel, as many as the observer's connections allow.
+  for (const remainder of [0, 1]) {
+    const half = MOMENTS.filter((messages) => messages % 2 === remainder);
+    await Promise.all(half.map((messages) => checkFreeze(messages)));
   }
 }, 120_000);
 
-async function checkAlone(messages: number): Promise<void> {
-  const alone = await openPostgresProxy();
+async function checkFreeze(messages: number): Promise<void> {
+  const ownProxy = await openPostgresProxy();
   try {
-    await check("freeze", messages, alone);
+    await check("freeze", messages, ownProxy);
   } finally {
-    await alone.close();
+    await ownProxy.close();
   }
 }
 
-/** A new pool whose first connection fails behind so many messages; then calls until none is hurt any more. */
+/** Opens a pool whose first connection fails after this many messages, and calls until the pool has recovered. */
 async function check(failure: Failure, messages: number, through = proxy): Promise<void> {
   const pool = openDatabase({
     url: through.toUrl(database.servingUrl),
@@ -82,7 +82,7 @@ async function check(failure: Failure, messages: number, through = proxy): Promi
   }
 }
 
-/** The next connection fails behind so many messages of the server. */
+/** Makes the next connection fail after this many messages of the server. */
 function failNext(
   { connections, onMessage }: PostgresProxy,
   messages: number,
@@ -91,14 +91,14 @@ function failNext(
   const next = connections() + 1;
   onMessage(({ connection, from, number }) => {
     if (from !== "server") return undefined;
-    longest = Math.max(longest, number);
+    maxMessages = Math.max(maxMessages, number);
     return connection === next && number === messages ? { failure } : undefined;
   });
 }
 
 type Outcome = "right" | "rejected" | "foreign" | "lost";
 
-/** A read and a write, one after the other; the write's response is compared with the table. */
+/** Reads and then writes. Compares the response of the write with the table. */
 async function callInTurn(pool: Database): Promise<Outcome[]> {
   const read = await within(readNonce(pool));
   const write = await within(writeNonce(pool));
@@ -123,22 +123,22 @@ async function writeNonce(pool: Database): Promise<Outcome> {
   const nonce = crypto.randomUUID();
   try {
     const rows = await pool.query<{ nonce: string }>(
-      "insert into public.notes values ($1) returning nonce",
+      "insert into public.nonces values ($1) returning nonce",
       [nonce],
       { retry: "unsafe", queue: SERVICE_QUEUE },
     );
     if (rows[0]?.nonce !== nonce) return "foreign";
-    expect(await isThere(nonce)).toBe(true);
+    expect(await isStored(nonce)).toBe(true);
     return "right";
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    if (error.code !== "unknown_outcome") expect(await isThere(nonce)).toBe(false);
+    if (error.code !== "unknown_outcome") expect(await isStored(nonce)).toBe(false);
     return "rejected";
   }
 }
 
-async function isThere(nonce: string): Promise<boolean> {
-  const rows = await admin.query("select from public.notes where nonce = $1", [nonce], {
+async function isStored(nonce: string): Promise<boolean> {
+  const rows = await admin.query("select from public.nonces where nonce = $1", [nonce], {
     retry: "safe",
     queue: SERVICE_QUEUE,
   });

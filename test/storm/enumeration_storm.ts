@@ -1,4 +1,4 @@
-/** Hundreds of sign-ins that fail: who has an account, a second factor or a disabled one shows in no response, and in no timing. */
+/** Failed sign-ins do not reveal accounts, second factors or disabled accounts, by their responses or their timing. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -21,7 +21,7 @@ afterAll(() => service.close());
 
 type Typed = { email: string; password: string };
 
-/** First a person with an account, then the people who are rejected. */
+/** Returns the input of a person with an account, then the inputs of other rejected people. */
 async function makeKinds(): Promise<Typed[]> {
   const [known, factored, disabled] = [
     await makePerson(service),
@@ -30,10 +30,10 @@ async function makeKinds(): Promise<Typed[]> {
   ];
   await enrolPerson(service, factored);
   await setDisabled(testDeps(service.service), disabled.email, true);
-  const wrong = "not the password of anybody";
+  const wrong = "not the password of any account";
   return [
     { email: known.email, password: wrong },
-    { email: "nobody@example.org", password: wrong },
+    { email: "unknown@example.org", password: wrong },
     { email: factored.email, password: wrong },
     { email: disabled.email, password: PASSWORD },
   ];
@@ -43,7 +43,7 @@ test("failed sign-ins have the same status, text and time", async () => {
   const [known, ...others] = await makeKinds();
   const jar: Jar = new Map();
   const form_token = readToken((await visit(service, jar, "/login")).text);
-  /** Of each round, so that a load which comes or goes falls on both alike. */
+  /** One ratio per round, so that load on the machine affects both times of a ratio. */
   const ratios: number[] = [];
   const responses = new Set<string>();
   for (let round = 0; round < TRIES; round++) {
@@ -53,7 +53,7 @@ test("failed sign-ins have the same status, text and time", async () => {
       ["others", others[round % others.length]],
     ] as const;
     const times = { known: 0, others: 0 };
-    // Each first as often as the other.
+    // The groups alternate in the first position.
     for (const [group, typed] of round % 2 === 0 ? pair : pair.toReversed()) {
       const start = performance.now();
       const fields = { form_token, email: "", password: "", ...typed };

@@ -1,4 +1,4 @@
-/** With turns by app and with one queue for all, in one run: what the second app waits, and what the first one loses. */
+/** Compares queues per app with one queue for all apps: the waiting time of the second app, the throughput of the first. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openTestService, type TestService } from "../support/service.ts";
 import {
@@ -24,12 +24,12 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 test("an app that floods the service delays only itself", async () => {
-  // In turns, so that other work on the machine falls on both.
+  // The measurements alternate, so that load on the machine affects both.
   let [fair, unfair] = [NONE, NONE];
   for (let round = 0; round < ROUNDS; round++) {
     fair = add(fair, await measureFlood(flood, SECONDS / ROUNDS));
-    const alike = () => measureFlood(flood, SECONDS / ROUNDS);
-    unfair = add(unfair, await withOneQueue(service, alike));
+    const measure = () => measureFlood(flood, SECONDS / ROUNDS);
+    unfair = add(unfair, await withOneQueue(service, measure));
   }
   report("by app", fair);
   report("one queue", unfair);

@@ -1,7 +1,7 @@
 /**
- * A flood: one app sends 200 requests at the same time, again and again; another app sends five. Both list up to 1,000 rows,
- * because a get or a short list would be pipelined, or both create rows. Measured with turns by app, with one queue for all
- * apps, or without groups of creates. The database builds every page, so the times show who waits for connections.
+ * A flood: one app keeps 200 requests in flight, and another app five. Both list up to 1,000 rows, because gets and short lists
+ * would be pipelined, or both create rows. Measured with a queue per app, with one queue for all apps, or without groups of
+ * creates. The database builds every page, so the times include the wait for connections.
  *
  * @module
  */
@@ -13,7 +13,7 @@ const LISTERS = 200;
 const GETTERS = 5;
 const ROWS = 1000;
 
-/** What the service must be opened with. */
+/** Required options of the service. */
 export const FLOOD_OPTIONS = { listCacheBytes: 0 };
 
 export type Flood = { service: TestService; lister: TestApp; getter: TestApp; path: string };
@@ -21,17 +21,17 @@ export type Flooded = {
   seconds: number;
   lists: number;
   listFailures: number;
-  /** Milliseconds of each get that returned its row. */
+  /** The duration of each successful get, in milliseconds. */
   gets: number[];
   getFailures: number;
 };
 
-/** Two apps in a service: one with the rows of a list, one with a row. */
+/** Creates an app with the rows of a list, and an app with one row. */
 export async function makeFlood(service: TestService): Promise<Flood> {
   const lister = await service.makeApp(schema);
   const getter = await service.makeApp(schema);
   const row = { method: "POST", json: { title: "A row of a usual size, as an app would have it" } };
-  for (let made = 0; made < ROWS; made += 50)
+  for (let count = 0; count < ROWS; count += 50)
     await Promise.all(
       Array.from({ length: 50 }, () => service.call(lister, "/v1/data/db/todos", row)),
     );
@@ -44,13 +44,13 @@ const CREATE: RequestInit = {
   body: JSON.stringify({ title: "A row of a usual size, as an app would have it" }),
 };
 
-/** The results of both apps, which list, or create rows. */
+/** Measures both apps, which list rows, or create rows. */
 export async function measureFlood(
   { service, lister, getter, path }: Flood,
   seconds: number,
   { creates = false } = {},
 ): Promise<Flooded> {
-  const [request, wanted] = creates ? [CREATE, 201] : [{}, 200];
+  const [request, successStatus] = creates ? [CREATE, 201] : [{}, 200];
   const flooded: Flooded = { seconds, lists: 0, listFailures: 0, gets: [], getFailures: 0 };
   const endsAt = performance.now() + seconds * 1000;
   const repeat = async (work: () => Promise<void>): Promise<void> => {
@@ -60,7 +60,7 @@ export async function measureFlood(
     ...Array.from({ length: LISTERS }, () =>
       repeat(async () => {
         const status = await skim(service, lister, path, request);
-        if (status === wanted) flooded.lists++;
+        if (status === successStatus) flooded.lists++;
         else flooded.listFailures++;
       }),
     ),
@@ -68,7 +68,7 @@ export async function measureFlood(
       repeat(async () => {
         const startedAt = performance.now();
         const status = await skim(service, getter, path, request);
-        if (status === wanted) flooded.gets.push(performance.now() - startedAt);
+        if (status === successStatus) flooded.gets.push(performance.now() - startedAt);
         else flooded.getFailures++;
       }),
     ),
@@ -76,7 +76,7 @@ export async function measureFlood(
   return flooded;
 }
 
-/** The status of a response whose body is received and not read: callers and service share one thread. */
+/** Returns the status of a response. Does not parse the body, because callers and service share a thread. */
 async function skim(
   { url }: TestService,
   { key }: TestApp,
@@ -93,7 +93,7 @@ async function skim(
   return response.status;
 }
 
-/** Runs `use` while all data calls of a service wait in one queue, for whatever app. */
+/** Runs `use` while the data calls of all apps wait in one queue. */
 export async function withOneQueue<Result>(
   service: TestService,
   use: () => Promise<Result>,
@@ -101,7 +101,7 @@ export async function withOneQueue<Result>(
   return await withOptions(service, { queue: "all" }, use);
 }
 
-/** Runs `use` while a service sends each create by itself. */
+/** Runs `use` while a service sends each create in its own statement. */
 export async function withoutGroups<Result>(
   service: TestService,
   use: () => Promise<Result>,
@@ -114,19 +114,19 @@ async function withOptions<Result>(
   changed: Partial<Parameters<Database["bytes"]>[2]>,
   use: () => Promise<Result>,
 ): Promise<Result> {
-  const fairly = db.bytes;
+  const bytes = db.bytes;
   Object.assign(db, {
-    bytes: (...[text, parameters, options]: Parameters<typeof fairly>) =>
-      fairly(text, parameters, { ...options, ...changed }),
+    bytes: (...[text, parameters, options]: Parameters<typeof bytes>) =>
+      bytes(text, parameters, { ...options, ...changed }),
   });
   try {
     return await use();
   } finally {
-    Object.assign(db, { bytes: fairly });
+    Object.assign(db, { bytes });
   }
 }
 
 export function p99(times: readonly number[]): number {
-  const sorted = [...times].sort((one, other) => one - other);
+  const sorted = [...times].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
 }

@@ -1,8 +1,8 @@
-/** Connections of a service killed in the database, one after another. @module */
+/** Kills connections of a service in the database. @module */
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 
-/** Kills for so long: a connection of the service over the named database every 10 ms, drawn at random. */
+/** Kills a random connection of the service to the named database every 10 ms. Returns how many. */
 export async function killBackends(
   admin: { url: string; database: string },
   ms: number,

@@ -1,4 +1,4 @@
-/** Two gateways of two workers each in front of a data service of two: limits hold for all together, and a write counts once. */
+/** Two gateways and a data service, with two workers each: all workers share the limits, and a write is accepted only once. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setLimit } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -12,7 +12,7 @@ import { contextOf, signCall } from "../support/signed.ts";
 
 const LIST = "/v1/data/db/todos";
 const PER_MINUTE = 1200;
-const SECRET = "a secret of the storm - 32 bytes or more";
+const SECRET = "a secret of the chaos test - 32 bytes or more";
 
 let service: TestService;
 let project: ReturnType<typeof makeProject>;
@@ -40,12 +40,12 @@ beforeAll(async () => {
     gateways.push(await start("gateway", { ...upstreams, ...secrets }));
 }, 60_000);
 afterAll(async () => {
-  await Promise.all(running.map((one) => one.kill("SIGTERM")));
+  await Promise.all(running.map((child) => child.kill("SIGTERM")));
   project.remove();
   await service.close();
 });
 
-/** Two workers of a role on one port. */
+/** Starts two workers of a role on the same port. */
 async function start(role: SplitRole, settings: Settings): Promise<string> {
   const port = await findFreePort();
   const env: Settings = {
@@ -63,7 +63,7 @@ async function start(role: SplitRole, settings: Settings): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-/** What PostgreSQL's clock says, in seconds. */
+/** Returns the time of PostgreSQL's clock, in seconds. */
 async function readClock(): Promise<number> {
   const [row] = await service.service.admin.query<{ at: number }>(
     "select extract(epoch from clock_timestamp())::float8 as at",
@@ -86,7 +86,7 @@ test("four processes together accept requests up to the limit", async () => {
     }
   };
   const startedAt = await readClock();
-  const floods = Array.from({ length: 12 }, (_, at) => flood(gateways[at % 2] ?? ""));
+  const floods = Array.from({ length: 12 }, (_, index) => flood(gateways[index % 2] ?? ""));
   await eventually(async () => accepted > PER_MINUTE, { patienceMs: 60_000 });
   await Bun.sleep(10_000);
   isRunning = false;

@@ -1,11 +1,11 @@
 /**
- * Load that keeps books: every call carries a nonce that its response must bring back, every write is remembered as
- * done, not done or unknown, and every response has a moment. The storms read the books afterwards.
+ * Load with a record: the response to each call must contain the call's nonce. The record has each write as done, not done or
+ * unknown, and the time of each response. The chaos tests check the record afterwards.
  *
  * @module
  */
-export type Book = {
-  /** Nonces of rows by the response to their create. */
+export type LoadRecord = {
+  /** Nonces of rows, by the response to their create. */
   done: Set<string>;
   notDone: Set<string>;
   unknown: Set<string>;
@@ -13,24 +13,30 @@ export type Book = {
   foreign: string[];
   /** Responses that break the contract. */
   odd: string[];
-  /** When each response came, and whether it was a success. */
+  /** The time of each response, and whether it was successful. */
   responses: { at: number; isGood: boolean; ms: number }[];
 };
 
-export type Load = { book: Book; stop: () => Promise<void> };
+export type Load = { record: LoadRecord; stop: () => Promise<void> };
 
-/** Statuses and codes that a caller may see while the database is hurt. */
-const HURT = new Set(["unavailable", "overloaded", "timeout", "rate_limited", "unknown_outcome"]);
-/** Past every deadline of the service's own: a response that takes longer counts as lost. */
+/** Error codes that a caller can get during a failure of the database. */
+const FAILURES = new Set([
+  "unavailable",
+  "overloaded",
+  "timeout",
+  "rate_limited",
+  "unknown_outcome",
+]);
+/** Longer than every deadline of the service. A later response counts as lost. */
 const LOST_MS = 40_000;
 
-/** Where the calls go: a table with a title that is text. */
+/** The called service, and a table with a column `title` of text. */
 type Target = { url: string; table?: string };
 type Caller = { key: string };
 
-/** Callers who create rows and read them back, until stopped. */
+/** Starts callers that create rows and read them again, until stopped. */
 export function startLoad(target: Target, app: Caller, callers: number): Load {
-  const book: Book = {
+  const record: LoadRecord = {
     done: new Set(),
     notDone: new Set(),
     unknown: new Set(),
@@ -41,10 +47,10 @@ export function startLoad(target: Target, app: Caller, callers: number): Load {
   let isRunning = true;
   const workers = Array.from({ length: callers }, async () => {
     const mine: { id: string; nonce: string }[] = [];
-    while (isRunning) await turn(target, app, { book, mine });
+    while (isRunning) await turn(target, app, { record, mine });
   });
   return {
-    book,
+    record,
     stop: async () => {
       isRunning = false;
       await Promise.all(workers);
@@ -52,12 +58,12 @@ export function startLoad(target: Target, app: Caller, callers: number): Load {
   };
 }
 
-type Turn = { book: Book; mine: { id: string; nonce: string }[] };
+type Turn = { record: LoadRecord; mine: { id: string; nonce: string }[] };
 
 async function turn(
   { url, table = "todos" }: Target,
   app: Caller,
-  { book, mine }: Turn,
+  { record, mine }: Turn,
 ): Promise<void> {
   const known = mine[Math.floor(Math.random() * mine.length)];
   const isWrite = known === undefined || Math.random() < 0.3;
@@ -71,37 +77,42 @@ async function turn(
   });
   const body = (await response.json()) as { id?: string; title?: string; error?: string };
   const at = performance.now();
-  book.responses.push({ at, isGood: response.ok, ms: at - startedAt });
-  if (response.ok && body.title !== nonce) book.foreign.push(`${nonce} got ${body.title}`);
-  if (!response.ok && !HURT.has(body.error ?? ""))
-    book.odd.push(`${response.status} ${body.error}`);
-  if (isWrite) note(book, nonce, response.ok ? undefined : body.error);
+  record.responses.push({ at, isGood: response.ok, ms: at - startedAt });
+  if (response.ok && body.title !== nonce) record.foreign.push(`${nonce} got ${body.title}`);
+  if (!response.ok && !FAILURES.has(body.error ?? ""))
+    record.odd.push(`${response.status} ${body.error}`);
+  if (isWrite) recordWrite(record, nonce, response.ok ? undefined : body.error);
   if (isWrite && response.ok && body.id !== undefined) mine.push({ id: body.id, nonce });
-  // Who is rejected at once comes again a little later, as Retry-After asks.
+  // Rejected callers pause, as Retry-After asks.
   if (!response.ok) await Bun.sleep(20);
 }
 
-function note(book: Book, nonce: string, error: string | undefined): void {
-  if (error === undefined) book.done.add(nonce);
-  else if (error === "unknown_outcome") book.unknown.add(nonce);
-  else book.notDone.add(nonce);
+function recordWrite(record: LoadRecord, nonce: string, error: string | undefined): void {
+  if (error === undefined) record.done.add(nonce);
+  else if (error === "unknown_outcome") record.unknown.add(nonce);
+  else record.notDone.add(nonce);
 }
 
-/** Successful responses a second between two moments. */
-export function rate({ responses }: Book, from: number, to: number): number {
+/** Returns the successful responses per second between two times. */
+export function rate({ responses }: LoadRecord, from: number, to: number): number {
   const good = responses.filter(({ at, isGood }) => isGood && at >= from && at < to);
   return Math.round(good.length / ((to - from) / 1000));
 }
 
-/** How long a share of the responses between two moments took at the most, good or not. */
-export function latency({ responses }: Book, from: number, to: number, share: number): number {
+/** Returns the maximum duration of this share of the responses between two times, successful or not. */
+export function latency(
+  { responses }: LoadRecord,
+  from: number,
+  to: number,
+  share: number,
+): number {
   const times = responses.filter(({ at }) => at >= from && at < to).map(({ ms }) => ms);
-  times.sort((one, other) => one - other);
+  times.sort((a, b) => a - b);
   return times[Math.floor(times.length * share)] ?? Number.NaN;
 }
 
-/** Milliseconds from a moment to the first of ten successes in a row. */
-export function recovery({ responses }: Book, from: number): number {
+/** Returns the milliseconds from a time to the first of ten consecutive successes. */
+export function recovery({ responses }: LoadRecord, from: number): number {
   const later = responses.filter(({ at }) => at >= from);
   const index = later.findIndex((_, start) =>
     later.slice(start, start + 10).every(({ isGood }) => isGood),

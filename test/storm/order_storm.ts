@@ -1,6 +1,6 @@
 /**
- * The responses of pipelined reads are swapped, repeated, dropped and mixed on their way, some of every hundred: every caller
- * gets a response, none with another's row, page or person, and the log records it.
+ * A proxy swaps, repeats, drops and mixes rows in the responses to pipelined reads. Every caller gets a correct response, never
+ * another caller's row, page or person, and the log records the mismatches.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
@@ -12,7 +12,7 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 const SECONDS = 6;
 const CALLERS = 32;
 const ROWS = 50;
-/** How many of a hundred rows meet something. */
+/** The share of rows that the proxy changes. */
 const PERCENT = 6;
 const TODOS = "/v1/data/db/todos";
 
@@ -40,12 +40,12 @@ async function makeApp() {
   const app = await service.makeApp(schema);
   const titles = Array.from({ length: ROWS }, () => crypto.randomUUID());
   const rows = titles.map(async (title) => {
-    const made = await service.call(app, TODOS, { method: "POST", json: { title } });
-    return { path: made.headers.get("location") ?? "", title };
+    const created = await service.call(app, TODOS, { method: "POST", json: { title } });
+    return { path: created.headers.get("location") ?? "", title };
   });
-  const made = await Promise.all(rows);
-  // In the order of their ids, as a list has them.
-  return { app, rows: made.toSorted((one, other) => (one.path < other.path ? -1 : 1)) };
+  const created = await Promise.all(rows);
+  // Lists are ordered by id.
+  return { app, rows: created.toSorted((a, b) => (a.path < b.path ? -1 : 1)) };
 }
 
 async function makeVisitor() {
@@ -64,10 +64,10 @@ const CHANGES: readonly ((row: Buffer, before: Buffer) => Action)[] = [
   (row) => ({ send: [makeMessage("D", row), makeMessage("Z", Buffer.from("I"))] }),
 ];
 
-/** Changes some rows of the connections for pipelining; counts how many. */
+/** Changes some rows on the pipelined connections. Returns a function that counts the changes. */
 function tamper(): () => number {
   const pipelines = new Set<number>();
-  /** By connection and number of values, so that what is mixed has the right shape. */
+  /** By connection and number of values, so that a mixed row has the right shape. */
   const last = new Map<string, Buffer>();
   let count = 0;
   proxy.onMessage(({ connection, from, type, body }) => {
@@ -83,13 +83,13 @@ function tamper(): () => number {
   return () => count;
 }
 
-function draw<One>(all: readonly One[]): One {
-  const one = all[Math.floor(Math.random() * all.length)];
-  if (one === undefined) throw new Error("There is nothing to draw from");
-  return one;
+function draw<Item>(items: readonly Item[]): Item {
+  const item = items[Math.floor(Math.random() * items.length)];
+  if (item === undefined) throw new Error("The list is empty");
+  return item;
 }
 
-/** Whether a page, perhaps one that is known already, got the right response. */
+/** Lists a page, which the service may have cached. Returns `right` for the right response. */
 async function askList(): Promise<string> {
   const { app, rows } = draw(apps);
   const limit = draw([10, 1000, 1 + Math.floor(Math.random() * ROWS)]);
@@ -100,7 +100,7 @@ async function askList(): Promise<string> {
   return status === 200 && found?.join() === page.join() ? "right" : `list: ${status}`;
 }
 
-/** Whether a get, a list, or a visitor's /me, got the right response. */
+/** Sends a get, a list, or a visitor's /me. Returns `right` for the right response. */
 async function ask(): Promise<string> {
   if (Math.random() < 0.3) return await askList();
   if (Math.random() < 0.4) {
@@ -115,7 +115,7 @@ async function ask(): Promise<string> {
 }
 
 test("a pool discards responses out of order", async () => {
-  // Connections of before are not known to be for pipelining.
+  // The proxy recognizes pipelined connections by their start, so existing connections must end.
   const countChanged = tamper();
   await service.service.db
     .message(
@@ -132,11 +132,11 @@ test("a pool discards responses out of order", async () => {
       }
     }),
   );
-  const told = service.log.filter((line) => line.includes("response mismatch")).length;
+  const mismatches = service.log.filter((line) => line.includes("response mismatch")).length;
   console.log(
-    `${ends.get("right")} responses, ${countChanged()} changed on their way, ${told} mismatches`,
+    `${ends.get("right")} responses, ${countChanged()} changed by the proxy, ${mismatches} mismatches`,
   );
   expect([...ends.keys()]).toEqual(["right"]);
   expect(countChanged()).toBeGreaterThan(20);
-  expect(told).toBeGreaterThan(10);
+  expect(mismatches).toBeGreaterThan(10);
 }, 60_000);

@@ -1,4 +1,4 @@
-/** Pushes under races, kills, locks and traffic: directly and through a real PgBouncer in transaction mode. */
+/** Pushes under races, kills, locks and traffic: directly, and through a real PgBouncer in transaction mode. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -18,19 +18,19 @@ import {
   type TestService,
 } from "../support/service.ts";
 
-const PATIENCE_MS = 60_000;
-const WORLDS = [
+const MAX_WAIT_MS = 60_000;
+const CONNECTIONS = [
   { name: "directly", isPooled: false },
   { name: "through PgBouncer", isPooled: true },
 ].filter(({ isPooled }) => !isPooled || PGBOUNCER !== null);
 
-/** As the command does: asks again while the service is busy. */
+/** Retries while the service is busy, as the command does. */
 async function pushPatiently(
   service: TestService,
   app: TestApp,
   schema: unknown,
 ): Promise<TestResponse> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + MAX_WAIT_MS;
   for (;;) {
     const response = await postSchema(service, app, schema);
     const isBusy = response.status === 409 && response.text.includes('"push_busy"');
@@ -40,17 +40,17 @@ async function pushPatiently(
   }
 }
 
-/** One history: numbers without a gap, each migration on the one before. */
+/** Expects one history: numbers without a gap, and each migration based on the previous. */
 async function expectLinear(service: TestService, app: TestApp, count: number): Promise<void> {
-  const made = await readMigrations(service, app);
-  expect(made.map(({ seq }) => seq)).toEqual(Array.from({ length: count }, (_, n) => n + 1));
-  expect(made.map(({ parent }) => parent)).toEqual([
+  const migrations = await readMigrations(service, app);
+  expect(migrations.map(({ seq }) => seq)).toEqual(Array.from({ length: count }, (_, n) => n + 1));
+  expect(migrations.map(({ parent }) => parent)).toEqual([
     "",
-    ...made.slice(0, -1).map(({ checksum }) => checksum),
+    ...migrations.slice(0, -1).map(({ checksum }) => checksum),
   ]);
 }
 
-describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
+describe.each(CONNECTIONS)("pushes $name", ({ isPooled }) => {
   let pooler: Pooler | undefined;
   let service: TestService;
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       expect(outcomes.has("-1")).toBe(false);
       expect(await readDrift(service.service.admin)).toEqual([]);
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 
   test(
@@ -118,7 +118,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       await expectLinear(service, app, 20);
       expect(await readDrift(service.service.admin)).toEqual([]);
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 
   test(
@@ -133,7 +133,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       expect(responses.filter(({ text }) => text.includes('"applied"')).length).toBe(1);
       await expectLinear(service, app, 1);
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 
   test(
@@ -162,7 +162,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         await child.exited;
         await proxy.close();
 
-        // The database may yet be at work on what the service sent last.
+        // The database may still run the service's last statements.
         await eventually(async () => (await readDrift(service.service.admin)).length === 0);
         const again = await pushPatiently(service, app, schema);
         expect(again.status).toBe(200);
@@ -170,7 +170,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         expect(await readDrift(service.service.admin)).toEqual([]);
       }
     },
-    3 * PATIENCE_MS,
+    3 * MAX_WAIT_MS,
   );
 
   test(
@@ -180,9 +180,9 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const toUrl = (url: string) => pooler?.toUrl(url) ?? url;
       const makeSchema = (name: string) =>
         defineSchema({ [name]: { title: t.string().unique(), kind: t.enum(["a", "b"]) } });
-      const wantedName = freshName();
-      const wantedApp = await service.makeApp(makeSchema(wantedName));
-      const wanted = await readRecord(service, wantedApp, wantedName);
+      const expectedName = freshName();
+      const expectedApp = await service.makeApp(makeSchema(expectedName));
+      const expected = await readRecord(service, expectedApp, expectedName);
       const stops: Stop[] = [];
       await service.service.admin.message(SLOW_DDL);
       try {
@@ -196,12 +196,12 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
             prepare: !isPooled,
           });
           const responded: string[] = [];
-          let begun = 0;
+          let statements = 0;
           proxy.onMessage(({ from, type, body }) => {
             if (from === "client") return undefined;
             if (type === "C") responded.push(body.toString("utf8", 0, body.length - 1));
-            if (type === "N") begun++;
-            return type === "N" && begun === step
+            if (type === "N") statements++;
+            return type === "N" && statements === step
               ? { after: () => child.kill("SIGKILL") }
               : undefined;
           });
@@ -220,7 +220,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
             isUndone: again.text.includes('"applied"'),
             responded: responded.length,
           });
-          expect(await readRecord(service, app, name)).toEqual(wanted);
+          expect(await readRecord(service, app, name)).toEqual(expected);
           await expectLinear(service, app, 1);
           expect(await readDrift(service.service.admin)).toEqual([]);
         }
@@ -229,10 +229,10 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       }
       const between = stops.filter((stop) => stop.isLocked && stop.isUndone && !stop.isWhole);
       expect(between.length).toBeGreaterThanOrEqual(5);
-      // Each stop came at a place of its own.
+      // Each stop happened at a different message.
       expect(new Set(between.map(({ responded }) => responded)).size).toBeGreaterThanOrEqual(5);
     },
-    3 * PATIENCE_MS,
+    3 * MAX_WAIT_MS,
   );
 
   test(
@@ -244,7 +244,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       const other = await service.makeApp(defineSchema({ [name]: columns }));
       const path = `/v1/data/db/${name}`;
       let isOver = false;
-      let [longest, count] = [0, 0];
+      let [maxMs, count] = [0, 0];
       const failures: string[] = [];
       const work = async (n: number) => {
         while (!isOver) {
@@ -254,7 +254,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
             n % 2 === 0 ? `${path}?limit=5` : path,
             n % 2 === 0 ? {} : { method: "POST", json: { title: "x", state: "a" } },
           );
-          longest = Math.max(longest, performance.now() - startedAt);
+          maxMs = Math.max(maxMs, performance.now() - startedAt);
           count++;
           if (response.status >= 300) failures.push(response.text);
         }
@@ -263,18 +263,18 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       await eventually(async () => count > 200);
 
       const steps = [
-        { ...columns, note: t.string() },
-        { ...columns, note: t.string().index() },
-        { ...columns, note: t.string().index(), state: t.enum(["a", "b", "c"]) },
+        { ...columns, label: t.string() },
+        { ...columns, label: t.string().index() },
+        { ...columns, label: t.string().index(), state: t.enum(["a", "b", "c"]) },
         {
           ...columns,
-          note: t.string().index(),
+          label: t.string().index(),
           state: t.enum(["a", "b", "c"]),
           at: t.timestamp().required().default("now"),
         },
         {
           ...columns,
-          note: t.string().index(),
+          label: t.string().index(),
           state: t.enum(["a", "b", "c"]),
           at: t.timestamp().required().default("now"),
           parent: t.ref(name),
@@ -283,17 +283,17 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       for (const step of steps) {
         const response = await pushPatiently(service, owner, defineSchema({ [name]: step }));
         expect(response.text).toContain('"applied"');
-        const seen = count;
-        await eventually(async () => count > seen + 100);
+        const countBefore = count;
+        await eventually(async () => count > countBefore + 100);
       }
       isOver = true;
       await traffic;
 
       expect(failures).toEqual([]);
-      expect(longest).toBeLessThan(LOCK_BUDGET_MS + 1000);
+      expect(maxMs).toBeLessThan(LOCK_BUDGET_MS + 1000);
       expect(await readDrift(service.service.admin)).toEqual([]);
     },
-    2 * PATIENCE_MS,
+    2 * MAX_WAIT_MS,
   );
 
   test(
@@ -323,7 +323,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         const pushing = postSchema(
           service,
           owner,
-          defineSchema({ [held]: { title: t.string(), note: t.string() } }),
+          defineSchema({ [held]: { title: t.string(), label: t.string() } }),
         );
         const waits: number[] = [];
         let isDone = false;
@@ -341,10 +341,10 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
           postSchema(
             service,
             owner,
-            defineSchema({ [held]: { title: t.string(), note: t.string() } }),
+            defineSchema({ [held]: { title: t.string(), label: t.string() } }),
           ),
           postSchema(service, stranger, defineSchema({ [free]: { title: t.string() } })).then(
-            (response) => ({ response, tookMs: performance.now() - startedAt }),
+            (response) => ({ response, durationMs: performance.now() - startedAt }),
           ),
         ]);
 
@@ -352,7 +352,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         expect(Math.max(...waits)).toBeLessThan(LOCK_BUDGET_MS + 1000);
         expect(unrelated[0].status).toBe(409);
         expect(unrelated[1].response.text).toContain('"applied"');
-        expect(unrelated[1].tookMs).toBeLessThan(LOCK_BUDGET_MS);
+        expect(unrelated[1].durationMs).toBeLessThan(LOCK_BUDGET_MS);
         await service.service.admin.message(
           `select pg_terminate_backend(pid) from pg_locks where relation = to_regclass('data.${held}') and granted`,
         );
@@ -365,7 +365,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       );
       expect(pushed.text).toContain('"applied"');
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 
   test(
@@ -419,7 +419,7 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
         after.filter((row, n) => Bun.deepEquals(row, before[n]) === false).map(({ name }) => name),
       ).toEqual([`${prefix}_77`]);
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 
   test(
@@ -449,11 +449,11 @@ describe.each(WORLDS)("pushes $name", ({ isPooled }) => {
       child.kill("SIGKILL");
       await child.exited;
     },
-    PATIENCE_MS,
+    MAX_WAIT_MS,
   );
 });
 
-/** Freezes every connection behind so many more messages of the service; the function says whether that has been. */
+/** Freezes every connection after this many more messages of the service. Returns a function that returns whether it has. */
 function freezeAfter({ freeze, onMessage }: PostgresProxy, messages: number): () => boolean {
   let left = messages;
   onMessage(({ from }) => {
@@ -463,36 +463,36 @@ function freezeAfter({ freeze, onMessage }: PostgresProxy, messages: number): ()
   return () => left <= 0;
 }
 
-/** Where a push was when its service was killed, and what came of it. */
+/** The state of a push when its service was killed, and the result. */
 type Stop = {
-  /** The push had its response before. */
+  /** The push had sent its response. */
   isWhole: boolean;
-  /** Its locks were taken. */
+  /** The push held its locks. */
   isLocked: boolean;
-  /** The next push had all of it to do. */
+  /** The next push applied all changes. */
   isUndone: boolean;
   responded: number;
 };
 
 /**
- * PostgreSQL keeps the responses of one message back until the last; a notice sends them. One with each statement of
- * DDL, and a pause, make the middle of a push a place to stop at.
+ * PostgreSQL buffers the responses to a simple query until its end, but flushes them with a notice. A notice and a pause for
+ * each DDL statement create points at which to kill the service during a push.
  */
 const SLOW_DDL = `create function public.storm_slow_ddl() returns event_trigger language plpgsql as $$
 begin raise notice 'begun'; perform pg_catalog.pg_sleep(0.03); end $$;
 create event trigger storm_slow_ddl on ddl_command_start execute function public.storm_slow_ddl()`;
 const NO_SLOW_DDL = "drop event trigger storm_slow_ddl; drop function public.storm_slow_ddl()";
 
-/** What is recorded of an app, without what differs from app to app. */
+/** Returns an app's records, without the parts that differ between apps. */
 async function readRecord(service: TestService, app: TestApp, name: string): Promise<unknown> {
   const { text } = await service.call(app, "/v1/data/schema");
   const migrations = await readMigrations(service, app);
   const declared = await readDeclared(service.service.admin, app);
   const record = JSON.stringify([JSON.parse(text), migrations, declared])
     .replaceAll(name, "one_table")
-    // The hash of a set covers the table's name.
+    // The hash of a column set covers the table's name.
     .replaceAll(/(?<=one_table__)[0-9a-f]{16}(?=_)/g, "one_set")
-    // A migration's text ends with its checksum, which covers the name, too.
+    // A migration's text ends with its checksum, which covers the name too.
     .replaceAll(/checksum sha256:[0-9a-f]{64}/g, "checksum")
     .replaceAll(app.slug, "one_app");
   return JSON.parse(record, (key, value: unknown) => (key === "checksum" ? undefined : value));
@@ -508,19 +508,19 @@ async function startService(settings: object) {
   return { child, port: Number(new TextDecoder().decode(value)) };
 }
 
-/** A push by way of the service of another process. */
+/** Pushes through the service of another process. */
 function postAt(
   service: TestService,
   port: number,
   app: TestApp,
   schema: unknown,
 ): Promise<TestResponse> {
-  const call: TestService["call"] = (who, path, options) =>
-    callAt(`http://127.0.0.1:${port}`, who, path, options);
+  const call: TestService["call"] = (caller, path, options) =>
+    callAt(`http://127.0.0.1:${port}`, caller, path, options);
   return postSchema({ ...service, call }, app, schema);
 }
 
-/** One exchange with a service at another address. */
+/** Sends a request to a service at another address. */
 async function callAt(
   url: string,
   app: TestApp | undefined,

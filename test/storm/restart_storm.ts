@@ -1,6 +1,6 @@
 /**
- * The database is hurt under load: backends killed, the server restarted in order and as by a crash, frozen. Nobody
- * gets another's response, nothing acknowledged is lost, nothing rejected is done, and the pool is whole afterwards.
+ * The database fails under load: backends are killed, the server restarts after a shutdown and after a crash, or it freezes. No
+ * caller gets another caller's response, acknowledged writes persist, rejected writes have no effect, and the pool recovers.
  */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -17,7 +17,7 @@ import { killBackends } from "./kill.ts";
 import { type Load, rate, recovery, startLoad } from "./load.ts";
 
 const CONNECTIONS = 10;
-/** Those that are not for pipelining. */
+/** The connections that are not for pipelining. */
 const OWN_CONNECTIONS = 8;
 const CALLERS = 24;
 const BACK_WITHIN_MS = 2000;
@@ -45,63 +45,65 @@ afterAll(async () => {
 
 test("the service survives randomly killed backends for 6 s", async () => {
   const admin = { url: cluster.url, database: service.database.name };
-  await storm("kill", async () => void (await killBackends(admin, 6000)));
+  await runUnderLoad("kill", async () => void (await killBackends(admin, 6000)));
 }, 60_000);
 
 test.each(["fast", "immediate"] as const)(
   "the service survives a %s restart of PostgreSQL",
-  async (how) => {
-    await storm(how, () => cluster.restart(how));
+  async (mode) => {
+    await runUnderLoad(mode, () => cluster.restart(mode));
   },
   60_000,
 );
 
 test("the service survives a PostgreSQL that freezes for 10 s", async () => {
   const pids = await findProcesses();
-  await storm("frozen", async () => {
+  await runUnderLoad("frozen", async () => {
     signalAll(pids(), "SIGSTOP");
     await Bun.sleep(10_000);
     signalAll(pids(), "SIGCONT");
   });
 }, 60_000);
 
-/** Load before, during and after `hurt`; then the books are checked. */
-async function storm(name: string, hurt: () => Promise<void>): Promise<void> {
+/** Applies load before, during and after `fail`, and then checks the record. */
+async function runUnderLoad(name: string, fail: () => Promise<void>): Promise<void> {
   const load = startLoad(service, app, CALLERS);
   const startedAt = performance.now();
   await Bun.sleep(2000);
-  const hurtAt = performance.now();
-  await hurt();
+  const failedAt = performance.now();
+  await fail();
   const healedAt = performance.now();
   await Bun.sleep(BACK_WITHIN_MS + 1000);
   const endedAt = performance.now();
   await load.stop();
-  const back = recovery(load.book, healedAt);
+  const back = recovery(load.record, healedAt);
   console.log(
-    `${name}: ${rate(load.book, startedAt, hurtAt)} requests/s before, ${rate(load.book, hurtAt, healedAt)} during, ` +
-      `${rate(load.book, endedAt - 1000, endedAt)} after; back in ${back} ms; ${load.book.done.size} rows done, ` +
-      `${load.book.notDone.size} rejected, ${load.book.unknown.size} unknown`,
+    `${name}: ${rate(load.record, startedAt, failedAt)} requests/s before, ` +
+      `${rate(load.record, failedAt, healedAt)} during, ` +
+      `${rate(load.record, endedAt - 1000, endedAt)} after; back in ${back} ms; ` +
+      `${load.record.done.size} rows done, ` +
+      `${load.record.notDone.size} rejected, ${load.record.unknown.size} unknown`,
   );
   expect(back).toBeLessThan(BACK_WITHIN_MS);
-  await checkBooks(load);
+  await checkRecord(load);
   await checkPool();
 }
 
-async function checkBooks({ book }: Load): Promise<void> {
-  expect(book.foreign).toEqual([]);
-  expect(book.odd).toEqual([]);
+async function checkRecord({ record }: Load): Promise<void> {
+  expect(record.foreign).toEqual([]);
+  expect(record.odd).toEqual([]);
   const rows = await withDatabase(service.database.adminUrl, (admin) =>
     admin.query<{ title: string }>("select title from data.todos", [], {
       retry: "safe",
       queue: SERVICE_QUEUE,
     }),
   );
-  const there = new Set(rows.map((row) => row.title));
-  expect([...book.done].filter((nonce) => !there.has(nonce))).toEqual([]);
-  expect([...book.notDone].filter((nonce) => there.has(nonce))).toEqual([]);
+  const stored = new Set(rows.map((row) => row.title));
+  expect([...record.done].filter((nonce) => !stored.has(nonce))).toEqual([]);
+  expect([...record.notDone].filter((nonce) => stored.has(nonce))).toEqual([]);
 }
 
-/** As many sleeps side by side as there are connections to sleep on. */
+/** Runs as many statements in parallel as there are connections for them. */
 async function checkPool(): Promise<void> {
   const startedAt = performance.now();
   await Promise.all(
@@ -114,11 +116,11 @@ async function checkPool(): Promise<void> {
   expect(open).toBeGreaterThanOrEqual(OWN_CONNECTIONS);
   expect(open).toBeLessThanOrEqual(CONNECTIONS);
   expect(waiting).toBe(0);
-  // The service looks at its versions every second: no call of ours is under way once there is a moment without any.
+  // The service reads its versions every second. No other statement runs once no connection is busy.
   while (service.service.db.stats().busy > 0) await Bun.sleep(1);
 }
 
-/** The server's process and its children, as they are at each call. */
+/** Returns a function that returns the ids of the server's current processes. */
 async function findProcesses(): Promise<() => number[]> {
   const directory = await withDatabase(cluster.url, async (admin) => {
     const [row] = await admin.query<{ folder: string }>(
@@ -135,7 +137,7 @@ async function findProcesses(): Promise<() => number[]> {
   };
 }
 
-/** Passes over those that have ended since they were listed, as workers of autovacuum do. */
+/** Ignores processes that have ended since they were listed, such as autovacuum workers. */
 function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
   for (const pid of pids) {
     try {

@@ -1,4 +1,4 @@
-/** A service as a process of its own, to be killed: settings as JSON in its first argument, its port on standard output. */
+/** A service in its own process, which tests kill: settings as JSON in its first argument, its port on standard output. */
 
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";

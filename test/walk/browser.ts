@@ -1,7 +1,7 @@
-/** Chromium on a machine, as a person with the app of docs/react.md: signs in and adds a todo. @module */
+/** Chromium on a machine, for a person who uses the app of docs/react.md: signs in and adds a todo. @module */
 import { chromium } from "playwright-core";
 
-/** What a visit begins with; a link sets the password first. */
+/** The input of a visit. A link sets the password first. */
 export type Visit = {
   origin: string;
   email: string;
@@ -9,17 +9,17 @@ export type Visit = {
   link?: string;
   add?: string;
 };
-/** What the person sees, and the session cookie as a header has it. */
-export type Seen = { text: string; titles: string[]; cookie: string };
+/** The page's content, and the session cookie as a header. */
+export type PageContent = { text: string; titles: string[]; cookie: string };
 
 const ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"];
-const PATIENCE_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
-async function visit({ origin, email, password, link, add }: Visit): Promise<Seen> {
+async function visit({ origin, email, password, link, add }: Visit): Promise<PageContent> {
   const executablePath = Bun.which("chromium") ?? "chromium";
   const browser = await chromium.launch({ executablePath, args: ARGS });
   const page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
+  page.setDefaultTimeout(MAX_WAIT_MS);
   if (link === undefined) {
     await page.goto(origin);
     await page.getByRole("button", { name: "Sign in" }).click();

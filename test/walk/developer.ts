@@ -1,4 +1,4 @@
-/** A machine on which somebody begins with an app of their own: one has npm and Node alone, the other Bun alone. @module */
+/** A machine on which a developer starts a new app: with only npm and Node, or with only Bun. @module */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,28 +9,28 @@ const { devDependencies, version } = JSON.parse(readFileSync(join(ROOT, "package
 const BUN = `bun@${devDependencies.bun}`;
 const TARBALL = `../rowhouse/rowhouse-${version}.tgz`;
 
-/** What the README has a reader type. */
+/** A machine's programs, and the commands that a reader of the README types on it. */
 export type Shape = {
   name: string;
   /** Programs that the machine does not have. */
   lacks: readonly string[];
-  /** In the repository: what it needs, and the package. */
+  /** Installs the repository's packages and packs the package. */
   pack: string;
-  /** In an empty folder: a project, with the package. */
+  /** Creates a project with the package in an empty folder. */
   start: string;
-  /** What stands before the arguments of each. */
+  /** The prefix of each command's arguments. */
   rowhouse: string;
   bun: string;
   tsc: string;
-  /** How the machine that serves gets its Bun. */
+  /** Installs Bun on the machine that serves. */
   installBun: string;
-  /** What a reader types instead of what the pages for Node and React show. */
-  typed: readonly (readonly [shown: RegExp, typed: string])[];
+  /** Replacements in the commands of the pages for Node and React. */
+  typed: readonly (readonly [displayed: RegExp, typed: string])[];
 };
 
 export const SHAPES: readonly Shape[] = [
   {
-    name: "npm and Node alone",
+    name: "only npm and Node",
     lacks: ["bun", "bunx"],
     pack: `npx -y ${BUN} install && npx bun pm pack`,
     start: `npm init -y && npm install ${BUN} ${TARBALL}`,
@@ -41,7 +41,7 @@ export const SHAPES: readonly Shape[] = [
     typed: [],
   },
   {
-    name: "Bun alone",
+    name: "only Bun",
     lacks: ["node", "npm", "npx", "corepack"],
     pack: "bun install && bun pm pack",
     start: `bun init -y && bun add ${TARBALL}`,
@@ -58,15 +58,15 @@ export const SHAPES: readonly Shape[] = [
   },
 ];
 
-/** Installs the package alone: what a project has that does not know about Bun yet. */
+/** Installs only the package, as in a project without Bun. */
 export const START_WITHOUT_BUN = `npm init -y && npm install ${TARBALL}`;
 
 export const HOME = "/home/developer";
 const DEVELOPER = { account: "developer", folder: HOME } as const;
-/** In the project of the developer. */
+/** The developer's account, in the project's folder. */
 export const AS_DEVELOPER: RunOptions = { ...DEVELOPER, folder: `${HOME}/my-app` };
 
-/** An account, the programs of the shape, a checkout, and an empty folder for the project. */
+/** Creates an account, leaves only the programs of the shape, and adds a checkout and an empty folder for the project. */
 export async function equip(machine: Machine, { lacks }: Shape): Promise<void> {
   await machine.run(`useradd --create-home --shell /bin/bash ${DEVELOPER.account}`);
   const paths = lacks.map((name) => `{/usr/local,/usr,}/{bin,sbin}/${name}`);
@@ -77,20 +77,20 @@ export async function equip(machine: Machine, { lacks }: Shape): Promise<void> {
   await machine.run("mkdir my-app", DEVELOPER);
 }
 
-/** The Bun that runs this. */
+/** Installs the Bun of this process. */
 async function installOwnBun(machine: Machine): Promise<void> {
   const input = readFileSync(process.execPath);
   await machine.run("cat >/usr/local/bin/bun && chmod 755 /usr/local/bin/bun", { input });
   await machine.run("ln -s bun /usr/local/bin/bunx");
 }
 
-/** Where this machine has them in another place than Debian's packages do. */
+/** Links Node if this machine has it in another folder than Debian's packages. */
 async function linkNode(machine: Machine): Promise<void> {
   for (const name of ["node", "npm", "npx"])
     await machine.run(`command -v ${name} || ln -s '${Bun.which(name)}' /usr/local/bin/${name}`);
 }
 
-/** What git would give to whoever checks out, with what is not committed yet. */
+/** Copies the repository's files, including files that are not committed. */
 export async function checkOut(machine: Machine, folder: string, as: RunOptions): Promise<void> {
   const list = "git ls-files -co --exclude-standard -z | xargs -0 ls -d 2>/dev/null";
   const { stdout } = spawnSync("bash", ["-c", `${list} | tar -c -T -`], {
@@ -101,16 +101,16 @@ export async function checkOut(machine: Machine, folder: string, as: RunOptions)
   await machine.run(unpack, { ...as, input: stdout });
 }
 
-/** Starts what goes on, and waits until it says so; what it said until then. */
+/** Starts a command that keeps running and waits until it prints `prints`. Returns its output until then. */
 export async function startServer(
   machine: Machine,
   command: string,
-  { log, says, ...options }: RunOptions & { log: string; says: string },
+  { log, prints, ...options }: RunOptions & { log: string; prints: string },
 ): Promise<string> {
   return await machine.run(
     `setsid env --default-signal=INT ${command} >${log}.log 2>&1 </dev/null & echo $! >${log}.pid
 for _ in $(seq 600); do
-  grep -q '${says}' ${log}.log && { cat ${log}.log; exit; }
+  grep -q '${prints}' ${log}.log && { cat ${log}.log; exit; }
   kill -0 $(cat ${log}.pid) 2>/dev/null || break
   sleep 0.1
 done
@@ -131,7 +131,7 @@ export async function waitForLog(
   );
 }
 
-/** Ends it as Ctrl-C on its terminal does. */
+/** Ends the server's process group like Ctrl-C on a terminal. */
 export async function stopServer(machine: Machine, log: string, as: RunOptions): Promise<void> {
   await machine.run(
     `group=$(cat ${log}.pid); kill -INT -- -$group; while pgrep -g $group >/dev/null; do sleep 0.1; done`,

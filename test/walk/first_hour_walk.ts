@@ -1,4 +1,4 @@
-/** The first hour of somebody new, from a clean folder to production, by what the pages say: with npm alone, with Bun alone. */
+/** The first hour of a new user, from an empty folder to production, with the pages' commands. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Machine, startMachine } from "../support/machine.ts";
 import {
@@ -24,10 +24,10 @@ const OWN_TABLE = `  my_app_tags: {
 
 describe.each([...SHAPES])("with $name", (shape) => {
   let machine: Machine;
-  /** What dev said. */
+  /** The output of dev. */
   let tour = "";
-  /** What the operator's commands said: a link, and the app's keys. */
-  let said = "";
+  /** The output of the operator's commands: a link, and the app's keys. */
+  let output = "";
   let stagingKey = "";
   beforeAll(async () => {
     machine = await startMachine();
@@ -38,9 +38,9 @@ describe.each([...SHAPES])("with $name", (shape) => {
   const run = (commands: string, options: object = {}) =>
     machine.run(commands, { ...AS_DEVELOPER, ...options });
   const runAll = async (text: string, pattern: RegExp) => {
-    const found = [...text.matchAll(pattern)].map(([, command = ""]) => command);
+    const commands = [...text.matchAll(pattern)].map(([, command = ""]) => command);
     const responses: string[] = [];
-    for (const command of found) responses.push(await run(command));
+    for (const command of commands) responses.push(await run(command));
     return responses;
   };
 
@@ -66,8 +66,8 @@ describe.each([...SHAPES])("with $name", (shape) => {
   test(
     "dev runs immediately, and its printed commands work",
     async () => {
-      const says = "Ctrl-C stops everything";
-      const options = { ...AS_DEVELOPER, log: "dev", says };
+      const prints = "Ctrl-C stops everything";
+      const options = { ...AS_DEVELOPER, log: "dev", prints };
       tour = await startServer(machine, `${shape.rowhouse} dev`, options);
       const [created = "", listed = ""] = await runAll(tour, /^ {2}(curl .*)$/gm);
       expect(JSON.parse(listed).rows).toEqual([JSON.parse(created)]);
@@ -101,11 +101,11 @@ describe.each([...SHAPES])("with $name", (shape) => {
     async () => {
       await machine.run(shape.installBun, { isOnline: true });
       await checkOut(machine, "/opt/rowhouse", {});
-      said = await operate(machine);
+      output = await operate(machine);
       expect(
-        said.match(/^(ok|warn|FAIL) .*$/gm)?.filter((line) => !line.startsWith("ok ")),
+        output.match(/^(ok|warn|FAIL) .*$/gm)?.filter((line) => !line.startsWith("ok ")),
       ).toEqual([]);
-      expect(said).toMatch(/^ok {3}pooler: .*off/m);
+      expect(output).toMatch(/^ok {3}pooler: .*off/m);
     },
     STEP_MS,
   );
@@ -123,20 +123,21 @@ describe.each([...SHAPES])("with $name", (shape) => {
           },
         }),
       );
-      const [, productionKey = ""] = said.match(/^rh_\S+$/gm) ?? [];
+      const [, productionKey = ""] = output.match(/^rh_\S+$/gm) ?? [];
       const env = {
         ROWHOUSE_API_KEY_STAGING: stagingKey,
         ROWHOUSE_API_KEY_PRODUCTION: productionKey,
       };
-      const push = (place: string) => run(`${shape.rowhouse} db push --to ${place} --yes`, { env });
-      for (const place of ["staging", "production"])
-        expect(await push(place)).toContain("create table my_app_tags");
+      const push = (environment: string) =>
+        run(`${shape.rowhouse} db push --to ${environment} --yes`, { env });
+      for (const environment of ["staging", "production"])
+        expect(await push(environment)).toContain("create table my_app_tags");
       const schema = await run("cat schema/mod.ts");
       const more = "label: t.string().required().unique(),\n    color: t.string(),";
       const changed = schema.replace("label: t.string().required().unique(),", more);
       await machine.write(`${HOME}/my-app/schema/mod.ts`, changed);
-      for (const place of ["staging", "production"])
-        expect(await push(place)).toContain("add column my_app_tags.color");
+      for (const environment of ["staging", "production"])
+        expect(await push(environment)).toContain("add column my_app_tags.color");
       const status = await run(`${shape.rowhouse} db status --to all`, { env });
       expect(status.match(/^(staging|production) +0002_\S+ +same +up to date$/gm)).toHaveLength(2);
     },
@@ -146,7 +147,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
   test(
     "a row is created and read over https, with the client",
     async () => {
-      const [env = ""] = said.match(/^rh_\S+$/gm) ?? [];
+      const [apiKey = ""] = output.match(/^rh_\S+$/gm) ?? [];
       const code = `import { createDataClient } from "rowhouse/data";
 import schema from "./schema/mod.ts";
 const apiKey = process.env["ROWHOUSE_API_KEY"] ?? "";
@@ -155,7 +156,8 @@ const { id } = await db.my_app_tags.create({ label: "red" });
 console.log((await db.my_app_tags.get(id)).label);
 `;
       await machine.write(`${HOME}/my-app/production.ts`, code);
-      const response = await run(`${shape.bun} production.ts`, { env: { ROWHOUSE_API_KEY: env } });
+      const env = { ROWHOUSE_API_KEY: apiKey };
+      const response = await run(`${shape.bun} production.ts`, { env });
       expect(response).toBe("red\n");
     },
     STEP_MS,
@@ -164,7 +166,7 @@ console.log((await db.my_app_tags.get(id)).label);
   test(
     "the first administrator signs in over https, and the app receives the administrator's identity",
     async () => {
-      const [link = ""] = /https:\/\/id\.example\.org\/set-password\S+/.exec(said) ?? [];
+      const [link = ""] = /https:\/\/id\.example\.org\/set-password\S+/.exec(output) ?? [];
       const headers = await signIn(machine, link);
       expect(headers).toMatch(/^HTTP\/1\.1 303 /);
       expect(headers).toMatch(
@@ -181,11 +183,11 @@ console.log((await db.my_app_tags.get(id)).label);
   test(
     "Caddy works as the reverse proxy instead of nginx",
     async () => {
-      const moved =
+      const readRedirect =
         "curl -sS -o /dev/null -w '%{http_code} %{redirect_url}' http://id.example.org/login";
-      expect(await machine.run(moved)).toBe("308 https://id.example.org/login");
+      expect(await machine.run(readRedirect)).toBe("308 https://id.example.org/login");
       expect(await replaceProxy(machine)).toContain('name="form_token"');
-      expect(await machine.run(moved)).toBe("308 https://id.example.org/login");
+      expect(await machine.run(readRedirect)).toBe("308 https://id.example.org/login");
     },
     STEP_MS,
   );

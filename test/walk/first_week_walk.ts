@@ -1,6 +1,6 @@
 /**
- * The first week of a newcomer, by what the pages show, with npm alone and with Bun alone: rows come in from a file, an app on
- * Hono and React reads them for people who sign in, all rows go out, and the app moves to a second service.
+ * The first week of a new user, with the pages' commands: imports rows from a file, serves an app on Hono and React to people
+ * who sign in, exports all rows, and moves the app to a second service.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { findPath, readBlocks } from "../docs/blocks.ts";
 import { ROOT } from "../support/command.ts";
 import { type Machine, startMachine } from "../support/machine.ts";
 import { packAll } from "../support/packages.ts";
-import type { Seen, Visit } from "./browser.ts";
+import type { PageContent, Visit } from "./browser.ts";
 import {
   AS_DEVELOPER,
   equip,
@@ -44,7 +44,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 describe.each([...SHAPES])("with $name", (shape) => {
   let machine: Machine;
   let person: Pick<Visit, "email" | "password">;
-  /** The settings that the pages export, for the first and the second service. */
+  /** The pages' settings for the first and the second service. */
   let settings: Record<string, string>;
   let moved: Record<string, string>;
   /** All todos as NDJSON. */
@@ -64,9 +64,9 @@ describe.each([...SHAPES])("with $name", (shape) => {
 
   const run = (commands: string, options: object = {}) =>
     machine.run(commands, { ...AS_OWNER, ...options });
-  const rowhouse = (words: string, options: object = {}) =>
-    run(`${shape.rowhouse} ${words}`, options);
-  const visit = async (options: Omit<Visit, "origin">): Promise<Seen> => {
+  const rowhouse = (command: string, options: object = {}) =>
+    run(`${shape.rowhouse} ${command}`, options);
+  const visit = async (options: Omit<Visit, "origin">): Promise<PageContent> => {
     const input = JSON.stringify({ origin: ORIGIN, ...options });
     return JSON.parse(await machine.run("./bun browser.ts", { folder: "/opt/browser", input }));
   };
@@ -74,7 +74,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
     await run(`curl -sS -o /dev/null -w '%{http_code}' '${path}' ${headers}`);
   const serve = async (env: Record<string, string>) => {
     await run(toTyped("npx vite build", shape), { env });
-    const server = { ...AS_OWNER, env, log: "server", says: "Listening" };
+    const server = { ...AS_OWNER, env, log: "server", prints: "Listening" };
     await startServer(machine, toTyped("npx tsx server.ts", shape), server);
   };
 
@@ -86,7 +86,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
       await run("mkdir vendor && cp ../rowhouse/rowhouse-client-*.tgz vendor/");
       for (const line of listInstalls(shape)) await run(line, { isOnline: true });
       const dev = `${shape.rowhouse} dev --origin ${ORIGIN} --preview filters,live`;
-      const options = { ...AS_OWNER, log: "dev", says: "Ctrl-C stops everything" };
+      const options = { ...AS_OWNER, log: "dev", prints: "Ctrl-C stops everything" };
       const tour = await startServer(machine, dev, options);
       const [, email = "", password = ""] = /as (person@\S+) with (\S+)/.exec(tour) ?? [];
       person = { email, password };
@@ -108,8 +108,8 @@ describe.each([...SHAPES])("with $name", (shape) => {
       await run(`setsid ${shape.rowhouse} data import projects projects.csv >import.log 2>&1 & group=$!
 for _ in $(seq 600); do ${list} | grep -q '"name"' && break; sleep 0.1; done
 kill -KILL -- -$group || true; wait $group || true`);
-      const said = await rowhouse("data import projects projects.csv");
-      expect(said).toMatch(/^Stored 5000 rows in projects, \d+ of them in an earlier run;/);
+      const output = await rowhouse("data import projects projects.csv");
+      expect(output).toMatch(/^Stored 5000 rows in projects, \d+ of them in an earlier run;/);
       const names = toRows(await rowhouse("data export projects --format ndjson"));
       expect(names.map(({ name }) => name)).toEqual(PROJECTS.map(({ name }) => name));
     },
@@ -121,8 +121,8 @@ kill -KILL -- -$group || true; wait $group || true`);
     async () => {
       await machine.write(`${AS_OWNER.folder}/todos.csv`, toCsv(TODOS));
       const match = "--match project=projects.name";
-      const said = await measure("data import todos todos.csv", match);
-      expect(said).toContain("Stored 20000 rows in todos\n");
+      const output = await measure("data import todos todos.csv", match);
+      expect(output).toContain("Stored 20000 rows in todos\n");
       await measure("data export todos", "--format ndjson >todos.ndjson");
       await measure("data export todos", ">exported.csv");
       exported = await run("cat todos.ndjson");
@@ -148,12 +148,12 @@ kill -KILL -- -$group || true; wait $group || true`);
       expect(await run(shape.tsc)).toBe("");
       await serve(settings);
       expect(await readStatus("http://127.0.0.1:3000/api/todos", "")).toBe("401");
-      const seen = await visit({ ...person, add: "Added in a browser" });
-      expect(seen.text).toContain("Dev Person");
-      expect(seen.titles).toHaveLength(20);
-      expect(seen.titles[0]).toBe(TODOS[0]?.title);
-      const made = await rowhouse("admin create-user ada@example.org --name Ada --json");
-      const { passwordLink } = JSON.parse(made.slice(made.indexOf("{")));
+      const page = await visit({ ...person, add: "Added in a browser" });
+      expect(page.text).toContain("Dev Person");
+      expect(page.titles).toHaveLength(20);
+      expect(page.titles[0]).toBe(TODOS[0]?.title);
+      const created = await rowhouse("admin create-user ada@example.org --name Ada --json");
+      const { passwordLink } = JSON.parse(created.slice(created.indexOf("{")));
       const ada = { email: "ada@example.org", password: PASSWORD };
       const denied = await visit({ ...ada, link: passwordLink });
       expect(denied.text).toContain("Ask an administrator for access.");
@@ -178,7 +178,7 @@ kill -KILL -- -$group || true; wait $group || true`);
         "ln -s ../wiki/node_modules node_modules && cp ../wiki/package.json .",
         AS_OPERATOR,
       );
-      const options = { ...AS_OPERATOR, log: "dev", says: "Ctrl-C stops everything" };
+      const options = { ...AS_OPERATOR, log: "dev", prints: "Ctrl-C stops everything" };
       await startServer(
         machine,
         `${shape.rowhouse} dev --port 8790 --preview filters,live`,
@@ -190,9 +190,9 @@ kill -KILL -- -$group || true; wait $group || true`);
       const key = readKey(await rowhouse(`admin issue-key wiki ${scopes}`, AS_OPERATOR));
       moved = readSettings({ key, port: 8790 });
       for (const table of ["todos", "projects"]) {
-        const words = `data export ${table} --format ndjson`;
-        const there = await rowhouse(words, { env: moved });
-        expect(there === (await rowhouse(words))).toBe(true);
+        const command = `data export ${table} --format ndjson`;
+        const imported = await rowhouse(command, { env: moved });
+        expect(imported === (await rowhouse(command))).toBe(true);
       }
       expect(await rowhouse("db status", { env: moved })).toContain("The schema is up to date");
       const url = `${moved["ROWHOUSE_URL"]}/v1/data/db/todos/${toRows(exported)[0]?.["id"]}`;
@@ -210,9 +210,9 @@ kill -KILL -- -$group || true; wait $group || true`);
       const { user } = JSON.parse(await run("cat .rowhouse/dev.json", AS_OPERATOR));
       await rowhouse(`admin grant ${email} wiki editor`, AS_OPERATOR);
       await serve(moved);
-      const seen = await visit({ ...user, add: "Added on the second service" });
-      expect(seen.text).toContain("Dev Person");
-      expect(seen.titles[0]).toBe(TODOS[0]?.title);
+      const page = await visit({ ...user, add: "Added on the second service" });
+      expect(page.text).toContain("Dev Person");
+      expect(page.titles[0]).toBe(TODOS[0]?.title);
       const last = toRows(await rowhouse("data export todos --format ndjson", { env: moved })).at(
         -1,
       );
@@ -221,7 +221,7 @@ kill -KILL -- -$group || true; wait $group || true`);
     STEP_MS,
   );
 
-  /** The output of a command; prints its duration and the memory of its largest process. */
+  /** Returns the output of a command. Prints its duration and the memory of its largest process. */
   async function measure(command: string, rest: string, as: object = {}): Promise<string> {
     const output = await run(`python3 -c '${MEASURE}' ${shape.rowhouse} ${command} ${rest}`, as);
     const [, figures = ""] = /^figures: (.*)$/m.exec(output) ?? [];
@@ -242,7 +242,7 @@ const READ_CSV = `
 import csv, json, sys
 for row in csv.DictReader(sys.stdin): print(json.dumps(row))`;
 
-/** Chromium has a driver and a Bun of its own, which are not on the PATH. */
+/** Installs Chromium's driver with its own Bun, outside of PATH. */
 async function installBrowser(machine: Machine): Promise<void> {
   const to = "/opt/browser";
   const { stdout } = Bun.spawnSync(
@@ -264,23 +264,23 @@ async function installBrowser(machine: Machine): Promise<void> {
   await machine.run(`cat >${to}/bun && chmod 755 ${to}/bun`, { input });
 }
 
-/** A line of the pages, as a reader of this shape types it. */
+/** Replaces the commands in a line of the pages by those of the shape. */
 function toTyped(line: string, { typed }: Shape): string {
-  return typed.reduce((text, [shown, instead]) => text.replace(shown, instead), line);
+  return typed.reduce((text, [displayed, instead]) => text.replace(displayed, instead), line);
 }
 
-/** The lines of the pages that set up npm, with the locked versions of test/stacks. */
+/** Returns the pages' npm commands, with the locked versions of test/stacks. */
 function listInstalls(shape: Shape): string[] {
   const { dependencies, devDependencies } = JSON.parse(
     readFileSync(join(ROOT, "test/stacks/package.json"), "utf8"),
   );
   const versions: Record<string, string> = { ...dependencies, ...devDependencies };
-  const toLocked = (word: string) => (word in versions ? `${word}@${versions[word]}` : word);
+  const toLocked = (name: string) => (name in versions ? `${name}@${versions[name]}` : name);
   const lines = PAGES.flatMap((page) => page.match(/^npm .+$/gm) ?? []);
   return lines.map((line) => toTyped(line.split(" ").map(toLocked).join(" "), shape));
 }
 
-/** The files of the pages, and the tables that their code uses. */
+/** Returns the files of the pages, and a schema with the tables that their code uses. */
 function readFiles(): [path: string, text: string][] {
   const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
   const schema = data.find(({ code }) => code.startsWith("// schema/mod.ts\n"))?.code ?? "";
@@ -291,7 +291,7 @@ function readFiles(): [path: string, text: string][] {
   return [["schema/mod.ts", schema.replace("rowhouse/schema", "rowhouse-client/schema")], ...files];
 }
 
-/** The variables that the pages export. */
+/** Returns the variables that the pages export, for this key and port. */
 function readSettings({
   key,
   port = 8787,
@@ -300,8 +300,8 @@ function readSettings({
   port?: number;
 }): Record<string, string> {
   const lines = PAGES.flatMap((page) => [...page.matchAll(/^export (\w+)=(\S+)$/gm)]);
-  const shown = lines.map(([, name = "", value = ""]) => [name, value] as const);
-  const replaced = shown.map(
+  const exports = lines.map(([, name = "", value = ""]) => [name, value] as const);
+  const replaced = exports.map(
     ([name, value]) => [name, value.replace(/^rh_.*/, key).replace(":8787", `:${port}`)] as const,
   );
   return Object.fromEntries(replaced);
@@ -318,14 +318,14 @@ function toRows(ndjson: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line));
 }
 
-/** A stored row, as the file had it. */
+/** Converts a stored row to the row of the imported file. */
 function toTodo(row: Record<string, unknown>, names: ReadonlyMap<unknown, unknown>): Todo {
   const { id: _id, project, noted_at, ...rest } = row;
   const notedAt = new Date(String(noted_at)).toISOString();
   return { ...rest, project: names.get(project), noted_at: notedAt } as Todo;
 }
 
-/** The fields of a row in a CSV. */
+/** Returns the CSV fields of a row. */
 function toFields(row: Record<string, unknown>): Record<string, string> {
   const toField = (value: unknown) =>
     typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");

@@ -1,4 +1,4 @@
-/** Brings a machine to production by docs/operating.md: its blocks in their order, as an operator would paste them. @module */
+/** Sets up production on a machine with docs/operating.md: its blocks in order, as an operator pastes them. @module */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readBlocks } from "../docs/blocks.ts";
@@ -6,27 +6,27 @@ import { ROOT } from "../support/command.ts";
 import type { Machine } from "../support/machine.ts";
 import { AS_DEVELOPER, type Shape, startServer } from "./developer.ts";
 
-/** Secrets by the words that stand for them on the page. */
+/** Secrets by their placeholders on the page. */
 const secrets = new Map<string, string>();
 
-function toSecret(word: string): string {
-  const secret = secrets.get(word) ?? crypto.randomUUID().replaceAll("-", "");
-  secrets.set(word, secret);
+function toSecret(placeholder: string): string {
+  const secret = secrets.get(placeholder) ?? crypto.randomUUID().replaceAll("-", "");
+  secrets.set(placeholder, secret);
   return secret;
 }
 
 const SECTION = "## Install on one machine";
 const PROGRAM = "/opt/rowhouse";
 
-/** What a step of the page asks for: a file to write, SQL or commands to run. */
+/** A step of the page: writes a file, or runs SQL or commands. */
 type Step = {
   kind: "file" | "append" | "sql" | "sh";
-  /** The file, or whom PostgreSQL is asked as. */
+  /** The file, or the account that runs the SQL. */
   target: string;
   text: string;
 };
 
-/** What has to happen once a file is there, which the operator of a machine with systemd has from Debian's packages. */
+/** Commands after a file is written. With systemd, Debian's packages would run them. */
 const AFTER: Readonly<Record<string, string>> = {
   "/etc/rowhouse/serve.env": "chmod 600 /etc/rowhouse/serve.env",
   "/etc/rowhouse/admin.env": "chmod 600 /etc/rowhouse/admin.env",
@@ -37,18 +37,18 @@ const AFTER: Readonly<Record<string, string>> = {
   "/etc/nginx/conf.d/rowhouse.conf": "nginx -q -t && nginx",
 };
 
-/** Does the whole section; what each block said, in order. @throws {Error} a step failed */
+/** Runs the whole section and returns the output of its blocks. @throws {Error} a step failed */
 export async function operate(machine: Machine): Promise<string> {
   await prepare(machine);
-  let said = "";
+  let output = "";
   let settings = "";
   for (const { kind, target, text } of readSteps()) {
-    if (kind === "sql") said += await machine.run(toPsql(target), { input: text });
+    if (kind === "sql") output += await machine.run(toPsql(target), { input: text });
     if (kind === "append") await machine.run(`cat >>'${target}'`, { input: text });
     if (kind === "file") await machine.write(target, text);
     if (kind === "sh") {
       const command = 'rowhouse() { bun run --silent rowhouse "$@"; }';
-      said += await machine.run(`${command}\n${settings}\n${text}`, {
+      output += await machine.run(`${command}\n${settings}\n${text}`, {
         folder: PROGRAM,
         isOnline: /\bbun install\b/.test(text),
       });
@@ -57,10 +57,10 @@ export async function operate(machine: Machine): Promise<string> {
     if (target.endsWith(".service")) await startUnit(machine, text);
     await machine.run(AFTER[target] ?? "true");
   }
-  return said;
+  return output;
 }
 
-/** The steps of the section; those that need another machine (Caddy gets certificates from the Internet) are only written. */
+/** Returns the steps of the section. */
 function readSteps(): Step[] {
   const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
   const [, rest = ""] = page.split(`${SECTION}\n`);
@@ -73,7 +73,7 @@ function readSteps(): Step[] {
   });
 }
 
-/** The paragraph before a block, without a comment about the block. */
+/** Returns the paragraph before a block, without a comment about the block. */
 function readParagraph(lines: readonly string[]): string {
   const text = lines.filter((line) => !line.startsWith("<!--")).join("\n");
   return text.trimEnd().split("\n\n").at(-1) ?? "";
@@ -87,7 +87,7 @@ function toTarget(language: string, before: string): Pick<Step, "kind" | "target
   if (file !== undefined) return { kind: "file", target: file };
   if (before.includes("`postgresql.conf`"))
     return { kind: "append", target: "/etc/postgresql/15/main/postgresql.conf" };
-  throw new Error(`Nothing says what to do with the ${language} after: ${before}`);
+  throw new Error(`The page does not state the target of the ${language} after: ${before}`);
 }
 
 function toPsql(account: string): string {
@@ -101,7 +101,7 @@ function inBackground(command: string): string {
   return `setsid ${command} >>/var/log/walk.log 2>&1 </dev/null &`;
 }
 
-/** What Debian's packages, the name service and a certificate authority have done before. */
+/** Creates the conditions of the section: a cluster as Debian's packages create it, host names, and certificates. */
 async function prepare(machine: Machine): Promise<void> {
   const names = "example.org api.example.org id.example.org wiki.example.org";
   await machine.run(`
@@ -118,7 +118,7 @@ cp ca.pem /usr/local/share/ca-certificates/walk.crt
 update-ca-certificates`);
 }
 
-/** Starts a unit as systemd would: its account, its rights, its settings. */
+/** Starts a unit with its account, rights and settings, as systemd would. */
 async function startUnit(machine: Machine, unit: string): Promise<void> {
   const read = (name: string) => {
     const value = new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1];
@@ -146,7 +146,7 @@ exec setpriv ${rights} -- ${read("ExecStart")}
   );
 }
 
-/** Puts Caddy in nginx's place, by the page's other sample; the Internet's certificates come from Caddy's own authority. */
+/** Replaces nginx by Caddy with the page's sample. Caddy's own authority signs the certificates. */
 export async function replaceProxy(machine: Machine): Promise<string> {
   const options = "{\n  local_certs\n  skip_install_trust\n}\n";
   await machine.run(`
@@ -155,13 +155,13 @@ while pgrep nginx >/dev/null; do sleep 0.1; done
 printf '${options}' | cat - /etc/caddy/Caddyfile >/tmp/Caddyfile
 ${inBackground("caddy run --adapter caddyfile --config /tmp/Caddyfile")}`);
   const root = "/root/.local/share/caddy/pki/authorities/local/root.crt";
-  const patience = "--retry 100 --retry-delay 0 --retry-all-errors --retry-max-time 30";
+  const retry = "--retry 100 --retry-delay 0 --retry-all-errors --retry-max-time 30";
   return await machine.run(
-    `curl -s --fail ${patience} --cacert ${root} https://id.example.org/login || { cat /var/log/walk.log; exit 1; }`,
+    `curl -s --fail ${retry} --cacert ${root} https://id.example.org/login || { cat /var/log/walk.log; exit 1; }`,
   );
 }
 
-/** A second service on the same machine, from the package in the developer's project; a key of its app `wiki`. */
+/** Starts a second service on the same machine from the developer's package, and returns a key of its app `wiki`. */
 export async function startStaging(machine: Machine, { rowhouse }: Shape): Promise<string> {
   const input = "create database rowhouse_staging owner rowhouse_admin;";
   await machine.run(toPsql("postgres"), { input });
@@ -174,12 +174,12 @@ export async function startStaging(machine: Machine, { rowhouse }: Shape): Promi
   };
   const serving = { ...env, ADMIN_DATABASE_URL: toUrl("rowhouse_push_login", "PUSH_PASSWORD") };
   const admin = { ...env, ADMIN_DATABASE_URL: toUrl("rowhouse_admin", "ADMIN_PASSWORD") };
-  const run = (words: string) =>
-    machine.run(`${rowhouse} ${words}`, { ...AS_DEVELOPER, env: admin });
+  const run = (command: string) =>
+    machine.run(`${rowhouse} ${command}`, { ...AS_DEVELOPER, env: admin });
   await run("migrate");
   await run("admin create-app wiki");
-  const server = { ...AS_DEVELOPER, env: serving, log: "staging", says: '"listening"' };
+  const server = { ...AS_DEVELOPER, env: serving, log: "staging", prints: '"listening"' };
   await startServer(machine, `${rowhouse} serve`, server);
-  const said = await run("admin issue-key wiki --scope schema:push,data:read,data:write");
-  return /^rh_\S+$/m.exec(said)?.[0] ?? said;
+  const output = await run("admin issue-key wiki --scope schema:push,data:read,data:write");
+  return /^rh_\S+$/m.exec(output)?.[0] ?? output;
 }

@@ -1,4 +1,4 @@
-/** The rows that a newcomer has in files: texts that need care in a CSV, missing values, and references by name. @module */
+/** Rows in a new user's files: texts that need escaping in a CSV, missing values, and references by name. @module */
 
 export type Todo = {
   title: string;
@@ -9,25 +9,25 @@ export type Todo = {
   noted_at: string;
 };
 
-export const PROJECTS = Array.from({ length: 5000 }, (_, at) => ({ name: `Project ${at}` }));
+export const PROJECTS = Array.from({ length: 5000 }, (_, index) => ({ name: `Project ${index}` }));
 
 const STATUSES = ["open", "doing", "done"] as const;
 const TITLES = ["Plain", 'A "quote", a comma', "Two\nlines", "=1+1", "Grüße 👋 ", "null", "'; --"];
 const START_MS = Date.UTC(2026, 0, 2);
 
-/** Todos, each with its own title. */
+/** Returns todos with distinct titles. */
 export function makeTodos(count: number): Todo[] {
-  return Array.from({ length: count }, (_, at) => ({
-    title: `${TITLES[at % TITLES.length]}${at}`,
-    status: STATUSES[at % STATUSES.length] ?? "open",
-    project: `Project ${at % PROJECTS.length}`,
-    estimate_hours: at % 4 === 0 ? null : `${at}.${at % 10}0`,
-    checklist: at % 5 === 0 ? { items: [{ done: at % 2 === 0, text: `"${at}"` }] } : null,
-    noted_at: new Date(START_MS + at * 1001).toISOString(),
+  return Array.from({ length: count }, (_, index) => ({
+    title: `${TITLES[index % TITLES.length]}${index}`,
+    status: STATUSES[index % STATUSES.length] ?? "open",
+    project: `Project ${index % PROJECTS.length}`,
+    estimate_hours: index % 4 === 0 ? null : `${index}.${index % 10}0`,
+    checklist: index % 5 === 0 ? { items: [{ done: index % 2 === 0, text: `"${index}"` }] } : null,
+    noted_at: new Date(START_MS + index * 1001).toISOString(),
   }));
 }
 
-/** Rows of equal columns as a CSV; every field is quoted, except a missing value. */
+/** Renders rows with the same columns as a CSV. Every field is quoted, except missing values. */
 export function toCsv(rows: readonly object[]): string {
   const names = Object.keys(rows[0] ?? {});
   const lines = rows.map((row) => Object.values(row).map(toField).join(","));

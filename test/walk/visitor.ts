@@ -1,18 +1,18 @@
-/** A browser without a window: curl with its jar of cookies. @module */
+/** A visitor without a browser: curl with a cookie jar. @module */
 import type { Machine } from "../support/machine.ts";
 import { readHidden } from "../support/people.ts";
 
 const PAGES = "https://id.example.org";
 const PASSWORD = "three brown cups of tea";
 
-/** Sets a password by an operator's link, which signs the person in; the headers that set the cookies. */
+/** Sets a password with an operator's link, which signs the person in. Returns the response with its headers. */
 export async function signIn(machine: Machine, link: string): Promise<string> {
   const { pathname, search } = new URL(link);
   const typed = { password: PASSWORD, password_again: PASSWORD };
   return await submit(machine, `${pathname}${search}`, typed);
 }
 
-/** Fills in the form of a page; the response's headers. */
+/** Submits the form of a page. Returns the response with its headers. */
 async function submit(
   machine: Machine,
   path: string,
@@ -24,7 +24,7 @@ async function submit(
   return await visit(machine, `${PAGES}${path}`, `-i -H 'Origin: ${PAGES}' ${data}`);
 }
 
-/** A page or a response, with the cookies that the browser has. */
+/** Requests a page with the jar's cookies. */
 export async function visit(machine: Machine, url: string, more = ""): Promise<string> {
   return await machine.run(`curl -sS -b /root/jar -c /root/jar ${more} '${url}'`);
 }

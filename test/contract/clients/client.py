@@ -1,4 +1,4 @@
-"""What an app's developer writes over the generated package: run against a service, it prints what it saw."""
+"""An app with the generated package. Calls a service and prints the results."""
 
 import datetime
 import json
@@ -57,13 +57,13 @@ nested = JsonsInsert(wanted={"nested": [1, "two", None]})
 jsons = create_jsons.sync(client=client, body=nested)
 assert isinstance(jsons, JsonsRow), jsons
 moment = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
-for made in (
+for status in (
     create_numbers.sync_detailed(client=client, body=NumbersInsert(wanted=1.5)).status_code,
     create_booleans.sync_detailed(client=client, body=BooleansInsert(wanted=False)).status_code,
     create_uuids.sync_detailed(client=client, body=UuidsInsert(wanted=uuid.uuid4())).status_code,
     create_timestamps.sync_detailed(client=client, body=TimestampsInsert(wanted=moment)).status_code,
 ):
-    assert made == 201, made
+    assert status == 201, status
 
 row = create_strings.sync(client=client, body=StringsInsert(wanted="first"))
 assert isinstance(row, StringsRow), row
@@ -107,10 +107,10 @@ print(
                 "json": jsons.wanted,
             },
             "read": got.parsed.wanted,
-            "listed": [one.wanted for one in page.rows],
+            "listed": [item.wanted for item in page.rows],
             "changed": changed.wanted,
             "stale": stale.error.value,
-            "batch": [one.wanted for one in batch.rows],
+            "batch": [item.wanted for item in batch.rows],
             "rejected": {
                 "error": rejected.error.value,
                 "paths": [issue.path for issue in rejected.details],

@@ -1,4 +1,4 @@
-/** What an app's developer writes over the generated types: run against a service, it prints what it saw. */
+/** An app with the generated types. Calls a service and prints the results. */
 import createClient from "openapi-fetch";
 import type { paths } from "./openapi.ts";
 
@@ -12,7 +12,7 @@ const client = createClient<paths>({
 });
 
 const { data: enums } = await client.POST("/v1/data/db/enums", { body: { wanted: "green" } });
-// @ts-expect-error: no value of the column
+// @ts-expect-error: the column has no such value
 await client.POST("/v1/data/db/enums", { body: { wanted: "blue" } });
 const { data: decimals } = await client.POST("/v1/data/db/decimals", { body: { wanted: "0.10" } });
 const { data: jsons } = await client.POST("/v1/data/db/jsons", {
@@ -44,15 +44,17 @@ const batch = await client.POST("/v1/data/db/strings", {
   body: [{ wanted: "third" }, { wanted: "fourth" }],
 });
 const { error: rejected } = await client.POST("/v1/data/db/strings", {
-  // @ts-expect-error: no text
+  // @ts-expect-error: not a text
   body: { wanted: 3 },
 });
 if (rejected?.error !== "validation_failed") throw new Error("Not rejected");
-const deleted = await client.DELETE("/v1/data/db/refs/{id}", { params: { path: { id: row.id } } });
+const missing = await client.DELETE("/v1/data/db/refs/{id}", { params: { path: { id: row.id } } });
 const { data: parents } = await client.GET("/v1/data/db/refs");
 const [ref] = parents?.rows ?? [];
 if (ref === undefined) throw new Error("No reference was created");
-const gone = await client.DELETE("/v1/data/db/refs/{id}", { params: { path: { id: ref.id } } });
+const deletedRef = await client.DELETE("/v1/data/db/refs/{id}", {
+  params: { path: { id: ref.id } },
+});
 const person = await client.GET("/v1/auth/me", {
   params: { query: { app: CONTRACT_APP } },
   headers: { cookie: CONTRACT_COOKIE },
@@ -74,8 +76,8 @@ console.log(
         ? batch.data.rows.map(({ wanted }) => wanted)
         : undefined,
     rejected: { error: rejected.error, paths: rejected.details?.map(({ path }) => path) },
-    deleted: gone.response.status,
-    missing: deleted.error?.error,
+    deleted: deletedRef.response.status,
+    missing: missing.error?.error,
     person: { role: person.data?.role },
   }),
 );

@@ -1,4 +1,4 @@
-"""A list with conditions by the generated package: run against a service with the preview, it prints what it saw."""
+"""Lists with conditions, with the generated package. Calls a service with the preview and prints the results."""
 
 import json
 import os
@@ -11,13 +11,13 @@ client = AuthenticatedClient(
     base_url=os.environ["CONTRACT_URL"], token=os.environ["CONTRACT_KEY"]
 )
 
-words = ("first", "second", "third", "fourth")
-made = create_strings.sync(
-    client=client, body=[StringsInsert(wanted=word) for word in words]
+titles = ("first", "second", "third", "fourth")
+created = create_strings.sync(
+    client=client, body=[StringsInsert(wanted=title) for title in titles]
 )
-assert isinstance(made, StringsRows), made
-one = list_strings.sync(client=client, wanted="like.*ir*", limit=1)
-assert isinstance(one, StringsFound), one
+assert isinstance(created, StringsRows), created
+first_page = list_strings.sync(client=client, wanted="like.*ir*", limit=1)
+assert isinstance(first_page, StringsFound), first_page
 found = list_strings.sync(
     client=client, wanted="in.(second,third,first)", order="wanted.desc", limit=2
 )
@@ -28,7 +28,7 @@ print(
         {
             "listed": [row.wanted for row in found.rows],
             "hasNext": isinstance(found.next_, str),
-            "one": [row.wanted for row in one.rows],
+            "one": [row.wanted for row in first_page.rows],
         }
     )
 )

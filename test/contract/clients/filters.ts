@@ -1,4 +1,4 @@
-/** A list with conditions by the generated types: run against a service with the preview, it prints what it saw. */
+/** Lists with conditions, with the generated types. Calls a service with the preview and prints the results. */
 import createClient from "openapi-fetch";
 import type { paths } from "./openapi.ts";
 
@@ -17,12 +17,12 @@ await client.POST("/v1/data/db/strings", {
 const list = await client.GET("/v1/data/db/strings", {
   params: { query: { wanted: "like.*ir*", limit: 1 } },
 });
-const [one] = list.data?.rows ?? [];
+const [first] = list.data?.rows ?? [];
 const found = await client.GET("/v1/data/db/strings", {
   params: { query: { wanted: "in.(second,third,first)", order: "wanted.desc", limit: 2 } },
 });
 await client.GET("/v1/data/db/strings", {
-  // @ts-expect-error: no column of the table
+  // @ts-expect-error: the table has no such column
   params: { query: { lost: "eq.1" } },
 });
 
@@ -30,6 +30,6 @@ console.log(
   JSON.stringify({
     listed: found.data?.rows.map(({ wanted }) => wanted),
     hasNext: typeof found.data?.next === "string",
-    one: [one?.wanted],
+    one: [first?.wanted],
   }),
 );

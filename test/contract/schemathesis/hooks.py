@@ -1,4 +1,4 @@
-"""What a description cannot say: keys are for one request, references are to rows that are there, numbers are doubles."""
+"""Rules that a document cannot express: idempotency keys are new, references name existing rows, numbers are doubles."""
 
 import os
 import re
@@ -14,7 +14,7 @@ LARGEST_EXACT = 2**53
 
 TAG = st.from_regex(r'(W/)?"[!#-~]{0,40}"', fullmatch=True)
 TAGS = st.lists(TAG, min_size=1, max_size=3).map(", ".join)
-# Most writes shall happen: a tag that was made up names no state.
+# A random tag matches no state, so most of the writes use "*".
 schemathesis.openapi.format("entity-tags", st.one_of(st.just("*"), st.just("*"), TAGS))
 
 
@@ -30,13 +30,13 @@ def before_call(context, case, kwargs):
 
 
 def make_key(length):
-    """A key that nobody has used, as long as the generated one; but not so short that it could not be new."""
+    """Return an unused key with the length of the generated key, but long enough to be unique."""
     fresh = uuid.uuid4().hex
     return fresh if length < len(fresh) else fresh.ljust(length, "~")
 
 
 def keep_parent(case):
-    """The row that all others refer to is not deleted."""
+    """Do not delete the row that all other rows reference."""
     if case.method == "DELETE" and case.path_parameters.get("id") == REFERRED["parent"]:
         case.path_parameters["id"] = str(uuid.uuid4())
 
@@ -55,11 +55,11 @@ def point(name, value):
 
 
 def to_doubles(value):
-    """JSON Schema knows integers of any length, and none that a double would change."""
+    """Convert large integers to doubles, because JSON Schema has integers of any length."""
     if isinstance(value, int) and abs(value) > LARGEST_EXACT and abs(value) < 10**300:
         return float(value)
     if isinstance(value, list):
-        return [to_doubles(one) for one in value]
+        return [to_doubles(item) for item in value]
     if isinstance(value, dict):
-        return {name: to_doubles(one) for name, one in value.items()}
+        return {name: to_doubles(item) for name, item in value.items()}
     return value
