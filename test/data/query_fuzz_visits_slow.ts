@@ -1,0 +1,16 @@
+/** Random queries with a limit of 150 visits: many are rejected, and others reach the limit. A file of its own runs in parallel. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { FUZZ_SEED, fuzzQueries } from "../support/query_fuzz.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"], maxVisits: 150 } });
+});
+afterAll(() => service.close());
+
+test("22,000 queries with a limit of 150 visits return the same rows as a client's own filter", async () => {
+  const options = { seed: FUZZ_SEED + 1, schemas: 190, queries: 120, rows: 200 };
+  const outcome = await fuzzQueries(service, options);
+  expect(outcome.queries).toBeGreaterThan(10_000);
+}, 1_800_000);
