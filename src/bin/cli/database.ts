@@ -66,36 +66,43 @@ export async function withRowsDatabase<Result>(
   const { ROWS_DATABASE_URL: url } = config;
   if (url !== undefined)
     return await withDatabase({ url, variable: "ROWS_DATABASE_URL" }, config, task);
-  return await withTemporaryLogin(admin, { url: address.url, group: "rowhouse_rows" }, (own) =>
-    untilSignal(withDatabase({ ...address, url: own }, config, task)),
-  );
+  return await withOwnLogin({ admin, address, config }, "rowhouse_rows", task);
 }
 
 /**
  * The same for pushes, which must not run in an administrator's session. A login that is not an administrator is used directly.
  */
 export async function withPushDatabase<Result>(
-  { admin, address, config }: Administration,
+  administration: Administration,
   task: (pushing: Database) => Promise<Result>,
 ): Promise<Result> {
+  const { admin } = administration;
   if (!(await isAdministrator(admin))) return await task(admin);
-  return await withTemporaryLogin(admin, { url: address.url, group: "rowhouse_tables" }, (own) =>
-    untilSignal(withDatabase({ ...address, url: own }, config, task)),
-  );
+  return await withOwnLogin(administration, "rowhouse_tables", task);
 }
 
 /**
- * The result of a task. The first signal rejects, so that the temporary login is dropped before the process ends. A second signal
- * ends the process.
+ * Runs a task with a temporary login. The first signal rejects, so that the login is dropped before the process ends. It can
+ * arrive while the login is created. A second signal ends the process.
  *
  * @throws {RejectedError} the command was stopped by a signal
  */
-async function untilSignal<Result>(task: Promise<Result>): Promise<Result> {
-  const stopped = Promise.withResolvers<never>();
-  const stop = () => stopped.reject(new RejectedError("Stopped by a signal"));
+async function withOwnLogin<Result>(
+  { admin, address, config }: Administration,
+  group: "rowhouse_rows" | "rowhouse_tables",
+  task: (own: Database) => Promise<Result>,
+): Promise<Result> {
+  const stopping = new AbortController();
+  const stop = () => stopping.abort(new RejectedError("Stopped by a signal"));
   for (const signal of STOP_SIGNALS) process.once(signal, stop);
   try {
-    return await Promise.race([task, stopped.promise]);
+    return await withTemporaryLogin(admin, { url: address.url, group }, async (url) => {
+      const { signal } = stopping;
+      signal.throwIfAborted();
+      const stopped = Promise.withResolvers<never>();
+      signal.addEventListener("abort", () => stopped.reject(signal.reason));
+      return await Promise.race([withDatabase({ ...address, url }, config, task), stopped.promise]);
+    });
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, stop);
   }
