@@ -1,6 +1,6 @@
 /**
- * The ceiling: the service's own call by Bun.serve and postgres.js and nothing else. The app of a key is known beforehand;
- * there is no check, no limit, no deadline, no log and no turn. What it reaches, no server made of these two passes.
+ * The upper limit for a server on Bun.serve and postgres.js: it only runs the service's own call. It knows the apps of keys
+ * beforehand, and has no checks, limits, deadlines, log or queues.
  *
  * @module
  */

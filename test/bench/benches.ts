@@ -1,4 +1,4 @@
-/** Every bench: how it runs, and its result as text. @module */
+/** Every bench, with the function that prints its result. @module */
 import { benchFairness, printFairness } from "./fairness.ts";
 import { benchGateway, printGateway } from "./gateway.ts";
 import { benchGrowth, printGrowth } from "./growth.ts";
@@ -13,11 +13,11 @@ import { benchWeights, printWeights } from "./weights.ts";
 
 export type Bench = {
   run: (options: BenchOptions) => Promise<unknown>;
-  /** Of what `run` found, now or when it was saved. */
+  /** Renders a new or saved result. */
   print: (result: unknown) => string;
 };
 
-/** In the order of the page of figures. */
+/** In the order of docs/figures.md. */
 export const BENCHES: Readonly<Record<Part, Bench>> = {
   requests: pair(benchRequests, printRequests),
   growth: pair(benchGrowth, printGrowth),

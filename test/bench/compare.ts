@@ -1,14 +1,14 @@
-/** Runs of several servers side by side: medians, and how much the first reaches of each other. @module */
+/** Compares runs of several servers: medians, and the ratio of the first to each other. @module */
 import type { Lasting, Run } from "./load.ts";
 import { show, table, times } from "./print.ts";
 import { median, medians, takeTurns } from "./rounds.ts";
 
-/** Sides are called what the tables call them. */
+/** Values by the names in the tables. */
 export type Sides<Value> = Readonly<Record<string, Value>>;
 export type Comparison = Lasting & {
   rounds: number;
   sides: Sides<Run>;
-  /** The median of each round's first ÷ other: rounds are pairs, so a slow minute cancels out. */
+  /** The median of first ÷ other per round. A slow minute affects both sides of a round. */
   ratios: Sides<number>;
 };
 
@@ -33,8 +33,8 @@ export async function compare(
 }
 
 /**
- * The CPU time of a request on one side over that on another, server and database together; `undefined` where one of them
- * was not counted. It tells more than rates while others use the machine.
+ * Returns the CPU time per request of one side divided by another's, server and database together; `undefined` if a side has no
+ * measurement. More reliable than rates if other programs use the machine.
  */
 export function compareCpu(
   sides: Sides<Run>,
@@ -47,7 +47,7 @@ export function compareCpu(
   return cpu === undefined || otherCpu === undefined ? undefined : cpu / otherCpu;
 }
 
-/** One row per side. */
+/** Renders a table with a row per side. */
 export function printComparison(title: string, { sides, ratios, ...run }: Comparison): string {
   const cpu = (seconds: number | undefined) => show(seconds && seconds * 1000);
   const [first, ...others] = Object.keys(sides);

@@ -1,4 +1,4 @@
-/** CPU time of processes, as Linux tells it in /proc; elsewhere `undefined`. @module */
+/** CPU time of processes, from Linux's /proc. On other systems `undefined`. @module */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** CPU seconds per thousand requests. */
@@ -7,12 +7,12 @@ export type Cpu = { serverCpu?: number | undefined; databaseCpu?: number | undef
 /** Clock ticks per second, which is 100 on every Linux that Bun runs on. */
 const TICKS = 100;
 
-/** CPU seconds of a server and a database until now. */
+/** Returns the CPU seconds of a server and a database so far. */
 export function readCpu(server: number, postmaster: number | undefined) {
   return { server: readTimes(server)?.own, database: familySeconds(postmaster) };
 }
 
-/** Begins to count; the function that it returns ends that, with how many requests there were. */
+/** Starts a measurement. The returned function ends it, given the number of requests. */
 export function countCpu(server: number | undefined, postmaster: number | undefined) {
   const read = () => [readTimes(server)?.own, familySeconds(postmaster)] as const;
   const [serverBefore, databaseBefore] = read();
@@ -27,12 +27,11 @@ export function countCpu(server: number | undefined, postmaster: number | undefi
   };
 }
 
-/** The parent of a process. */
 export function parentOf(pid: number): number | undefined {
   return readTimes(pid)?.parent;
 }
 
-/** A process, its children, and those that have ended: a whole PostgreSQL by its postmaster. */
+/** Returns the CPU seconds of a process with its children, including ended children: a whole PostgreSQL by its postmaster. */
 function familySeconds(pid: number | undefined): number | undefined {
   const parent = readTimes(pid);
   if (parent === undefined) return undefined;
@@ -40,7 +39,7 @@ function familySeconds(pid: number | undefined): number | undefined {
     .filter((name) => /^\d+$/.test(name))
     .map(readTimes)
     .filter((times) => times?.parent === pid);
-  // A child that ended in between is in neither number: with one connection that is all there was.
+  // The times of a child that ends during the reading are in neither number, so read again.
   if (readTimes(pid)?.reaped !== parent.reaped) return familySeconds(pid);
   return children.reduce((sum, times) => sum + (times?.own ?? 0), parent.own + parent.reaped);
 }
@@ -48,7 +47,7 @@ function familySeconds(pid: number | undefined): number | undefined {
 function readTimes(pid: number | string | undefined) {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name may hold spaces and parentheses: fields are counted from its end.
+    // The name can contain spaces and parentheses, so the fields after it are counted.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     const [user = 0, system = 0, reapedUser = 0, reapedSystem = 0] = fields
       .slice(11, 15)

@@ -1,4 +1,9 @@
-/** `bench fairness`: what an app waits while another floods, with lists by queue, and with creates alone and in groups. @module */
+/**
+ * `bench fairness`: an app's latency during another app's flood. Lists with one queue per app or one for all apps; creates with
+ * and without groups.
+ *
+ * @module
+ */
 import {
   FLOOD_OPTIONS,
   type Flood,
@@ -16,7 +21,7 @@ import { median, medians, takeTurns } from "./rounds.ts";
 
 type FairnessSide = ReturnType<typeof toSide>;
 type CreatesResult = Awaited<ReturnType<typeof benchCreates>>;
-/** A result that was saved earlier has no creates. */
+/** Older saved results have no creates. */
 export type FairnessResult = Omit<Awaited<ReturnType<typeof benchFairness>>, "creates"> & {
   creates?: CreatesResult;
 };
@@ -36,7 +41,7 @@ export async function benchFairness(options: BenchOptions) {
       byApp: measure,
       oneQueue: () => withOneQueue(service, measure),
     });
-    // Turns by app over one queue, round by round.
+    // The ratio of queues by app to one queue, per round.
     const compare = (figure: keyof FairnessSide) =>
       median(done.map(({ byApp, oneQueue }) => byApp[figure] / oneQueue[figure]));
     return {
@@ -53,7 +58,7 @@ export async function benchFairness(options: BenchOptions) {
   }
 }
 
-/** The same with creates: in groups over each by itself, round by round. */
+/** Compares creates in groups with separate creates, per round. */
 async function benchCreates(flood: Flood, { rounds, seconds }: BenchOptions) {
   const measure = async () => toSide(await measureFlood(flood, seconds, { creates: true }));
   const done = await takeTurns("creates", rounds, {
@@ -77,7 +82,7 @@ function toSide({ gets, lists, seconds, ...failures }: Flooded) {
   return { getP99Ms: p99(gets), getsPerSecond, getFailures, listsPerSecond, listFailures };
 }
 
-/** Medians, and the failures of all rounds. */
+/** Returns the medians, and the total failures of all rounds. */
 function sumUp(sides: readonly FairnessSide[]): FairnessSide {
   const sum = (figure: keyof FairnessSide) =>
     sides.reduce((total, side) => total + side[figure], 0);

@@ -1,4 +1,4 @@
-/** The pages' figures: the newest saved result as tables, between markers, so that no figure is typed by hand. @module */
+/** Writes the newest saved result as tables into the pages, between markers. @module */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { BENCHES } from "./benches.ts";
@@ -10,23 +10,23 @@ export const START = "<!-- figures -->";
 export const END = "<!-- /figures -->";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What each page shows between its markers. */
+/** The contents between the markers of each page. */
 export const PAGES: Readonly<Record<string, (saved: Saved) => string>> = {
   "docs/figures.md": renderFigures,
   "README.md": ({ requests }) => printHighlights(requests as RequestsResult),
 };
 
-/** The tables of a saved result, with the machine they were measured on. */
+/** Renders the tables of a saved result, with its machine. */
 export function renderFigures({ date, machine, ...saved }: Saved): string {
-  const place = `Measured on ${date} with \`bun run bench\`: ${machine.processor}, ${machine.cores} cores shared by load, server and database, ${machine.memoryGb} GB, ${machine.system}, Bun ${machine.bun}.`;
+  const conditions = `Measured on ${date} with \`bun run bench\`: ${machine.processor}, ${machine.cores} cores shared by load, server and database, ${machine.memoryGb} GB, ${machine.system}, Bun ${machine.bun}.`;
   const parts = PARTS.filter((part) => saved[part] !== undefined);
-  return [place, ...parts.map((part) => BENCHES[part].print(saved[part]))].join("\n\n");
+  return [conditions, ...parts.map((part) => BENCHES[part].print(saved[part]))].join("\n\n");
 }
 
 /**
- * A text with the figures between its markers.
+ * Replaces the text between the markers by the figures.
  *
- * @throws {Error} the markers are not there once, in this order
+ * @throws {Error} the text does not contain both markers once, in this order
  */
 export function replaceFigures(text: string, figures: string): string {
   const [before, rest, ...more] = text.split(START);
@@ -40,7 +40,7 @@ export function readPage(page: string): string {
   return readFileSync(ROOT + page, "utf8");
 }
 
-/** Writes the newest saved result into the pages and says so. */
+/** Writes the newest saved result into the pages, and returns a message. */
 export function writeFigures(): string {
   const saved = readNewest();
   for (const [page, render] of Object.entries(PAGES))

@@ -1,4 +1,4 @@
-/** The pages' figures: equal to the newest saved result, and written only between their markers. */
+/** The pages' figures are equal to the newest saved result. */
 import { describe, expect, test } from "bun:test";
 import { END, PAGES, readPage, renderFigures, replaceFigures, START } from "./figures.ts";
 import type { RequestsResult } from "./requests.ts";

@@ -1,4 +1,4 @@
-/** `bench growth`: get and list over more apps and over more rows in one table; both should stay flat. @module */
+/** `bench growth`: get and list with more apps, and with more rows in one table. Both should stay constant. @module */
 import { compare } from "./compare.ts";
 import { prepareRun, type Served } from "./load.ts";
 import type { Size } from "./names.ts";
@@ -42,7 +42,7 @@ function withServed<Result>(
   });
 }
 
-/** A size's figures; its get in turns with the first size's. */
+/** Measures a size. Its gets alternate with the gets of the first size. */
 async function benchSize(first: Served, other: Served, options: BenchOptions) {
   const { apps, rows: rowsPerApp } = other.stage.size;
   const rows = apps * rowsPerApp;

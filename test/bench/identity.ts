@@ -1,6 +1,6 @@
 /**
- * `bench identity`: who-am-I beside a get of a row, in turns; then the same question while many people sign in at once,
- * and how long they take beside their hashes alone.
+ * `bench identity`: compares `GET /v1/auth/me` with a get of a row; then measures it during many sign-ins, and compares the
+ * sign-ins with their password hashes.
  *
  * @module
  */
@@ -31,7 +31,7 @@ type SignIns = Awaited<ReturnType<typeof measureSignIns>>;
 type IdentityResult = Comparison & { signIns: SignIns };
 
 const PEOPLE = 32;
-/** Few, so that a response waits for sign-ins and not for other callers. */
+/** Few, so that responses wait for sign-ins and not for other callers. */
 const CALLERS = 4;
 const APP = { slug: "bench-1" };
 
@@ -45,17 +45,17 @@ export async function benchIdentity(options: BenchOptions): Promise<IdentityResu
     };
     const served = { stage, server };
     const me = { status: 200, requests: await makeMeRequests(service, people) };
-    const ask = (connections: number) => () => runLoad(served, me, { ...options, connections });
-    await ask(CALLERS)(); // warms it, as prepareRun does
+    const runMe = (connections: number) => () => runLoad(served, me, { ...options, connections });
+    await runMe(CALLERS)(); // Warms up the service, as prepareRun does.
     const sides = {
-      "`GET /v1/auth/me?app=`": ask(options.connections),
+      "`GET /v1/auth/me?app=`": runMe(options.connections),
       "get one row": await prepareRun(served, findScenario("get"), options),
     };
     const signIn = () => signInAll(service, people);
     const compared = await compare("identity", sides, options);
     const signIns: SignIns[] = [];
     for (let round = 0; round < options.rounds; round++)
-      signIns.push(await measureSignIns(signIn, ask(CALLERS)));
+      signIns.push(await measureSignIns(signIn, runMe(CALLERS)));
     return { ...compared, signIns: medians(signIns) };
   });
 }
@@ -64,14 +64,14 @@ async function makePeople({ database }: Stage): Promise<Person[]> {
   return await withDatabase(database.adminUrl, (admin) =>
     withDatabase(database.servingUrl, async (db) => {
       const people: Person[] = [];
-      for (let made = 0; made < PEOPLE; made++)
+      for (let count = 0; count < PEOPLE; count++)
         people.push(await makePerson({ service: { admin, db } }, { app: APP }));
       return people;
     }),
   );
 }
 
-/** What the browsers of signed-in people ask. */
+/** Returns the requests of signed-in people. */
 async function makeMeRequests(service: VisitedService, people: readonly Person[]) {
   const jars = await Promise.all(people.map((person) => signInAs(service, person)));
   const path = `/v1/auth/me?app=${APP.slug}`;
@@ -82,22 +82,22 @@ async function makeMeRequests(service: VisitedService, people: readonly Person[]
   }));
 }
 
-/** Callers and sign-ins alone, then side by side: again and again for as long as the callers ask. */
-async function measureSignIns(signIn: () => Promise<number>, ask: () => Promise<Run>) {
-  const { p99Ms: aloneP99Ms } = await ask();
+/** Measures requests and sign-ins separately, and then sign-ins that repeat until the requests end. */
+async function measureSignIns(signIn: () => Promise<number>, runMe: () => Promise<Run>) {
+  const { p99Ms: aloneP99Ms } = await runMe();
   const hashesMs = await timeHashes();
   const aloneMs = await signIn();
   let isRunning = true;
-  const asked = ask().finally(() => {
+  const running = runMe().finally(() => {
     isRunning = false;
   });
   const duringMs = await signIn();
   while (isRunning) await signIn();
-  const { p99Ms: duringP99Ms } = await asked;
+  const { p99Ms: duringP99Ms } = await running;
   return { aloneP99Ms, duringP99Ms, aloneMs, duringMs, hashesMs, toHashes: aloneMs / hashesMs };
 }
 
-/** As many as there are sign-ins, bounded as in a serving process. */
+/** Returns the milliseconds for as many hashes as sign-ins, with the concurrency limit of a serving process. */
 async function timeHashes(): Promise<number> {
   const hashing = makeHashing();
   const hash = await hashing.make(PASSWORD);
@@ -106,7 +106,7 @@ async function timeHashes(): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Milliseconds until everybody is signed in, from forms that are open already. */
+/** Returns the milliseconds until all people are signed in. Their forms are open before. */
 async function signInAll(service: VisitedService, people: readonly Person[]): Promise<number> {
   const forms = await Promise.all(
     people.map(async ({ email }) => {
@@ -128,10 +128,10 @@ async function signInAll(service: VisitedService, people: readonly Person[]): Pr
 export function printIdentity({ signIns, ...compared }: IdentityResult): string {
   const rows = [
     [`p99 of /v1/auth/me, ${CALLERS} callers, without sign-ins`, show(signIns.aloneP99Ms, 2)],
-    ["the same while they sign in, again and again", show(signIns.duringP99Ms, 2)],
-    ["all sign-ins, nothing else to do", show(signIns.aloneMs)],
-    ["all sign-ins while the callers ask", show(signIns.duringMs)],
-    ["as many hashes without requests", show(signIns.hashesMs)],
+    ["p99 with continuous sign-ins", show(signIns.duringP99Ms, 2)],
+    ["all sign-ins, without other requests", show(signIns.aloneMs)],
+    ["all sign-ins, during the requests", show(signIns.duringMs)],
+    ["the same number of hashes, without requests", show(signIns.hashesMs)],
     ["sign-ins ÷ hashes", times(signIns.toHashes)],
   ];
   const slow = table([`${PEOPLE} concurrent sign-ins`, "ms"], rows);

@@ -1,6 +1,6 @@
 /**
- * `bench live`: what event streams cost: a write with the preview off, of an app that is not live, and of a live one; a
- * check for changes that finds none; and many readers of one process.
+ * `bench live`: the cost of event streams: a write with the preview off, by an app that is not live, and by a live app; a check
+ * that finds no changes; and many readers of one process.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const LIVE = { previews: ["live"] } as const;
 const WRITES = ["update", "create"];
 /** Apps in one check. */
 const CHECKED = [1, 50];
-/** The max of a key. */
+/** The maximum number of streams of a key. */
 const READERS_AN_APP = 500;
 const CROWDS = [
   { readers: 1000, writesPerSecond: 5 },
@@ -32,7 +32,7 @@ const CROWDS = [
 ];
 const CROWD_S = 20;
 const IDLE_S = 10;
-/** Until the last event has arrived. */
+/** Wait for the last events. */
 const SETTLE_MS = 2000;
 
 type Crowd = Awaited<ReturnType<typeof measureCrowd>>;
@@ -58,7 +58,7 @@ async function benchStatements(options: BenchOptions): Promise<Omit<LiveResult, 
     withStage(
       options,
       async (stage) => {
-        // The second app stays as it is.
+        // The second app does not become live.
         await startLive({ ...stage, apps: stage.apps.filter(({ number }) => number !== 2) });
         const run = (of: Stage, script: string, body = "none") => {
           const plan = { url: of.database.servingUrl, script, body, seconds, connections: 1 };
@@ -88,7 +88,7 @@ async function benchStatements(options: BenchOptions): Promise<Omit<LiveResult, 
   );
 }
 
-/** The cursor of the database now. */
+/** Returns the database's current cursor. */
 async function readCursor({ database }: Stage): Promise<string> {
   const [row] = await withDatabase(database.adminUrl, (admin) =>
     admin.query<{ cursor: string }>(
@@ -100,7 +100,7 @@ async function readCursor({ database }: Stage): Promise<string> {
   return row?.cursor ?? "";
 }
 
-/** pgbench's script of a check; a colon in a literal would begin a variable. */
+/** Renders pgbench's script of a check. Values are encoded, because a colon in a literal begins a variable. */
 function toCheck(cursor: string, apps: number): string {
   const numbers = Array.from({ length: apps }, (_, index) => 3 + index);
   const ids = numbers.map(appId).join(",");
@@ -109,7 +109,7 @@ function toCheck(cursor: string, apps: number): string {
   return `select * from rowhouse.poll_changes(${since}, '{${ids}}', '{${proofs}}');\n`;
 }
 
-/** Readers of one process: what they get of the writes, and what that takes. */
+/** Measures the events that readers of one process receive, and their cost. */
 async function measureCrowd(
   { readers, writesPerSecond }: (typeof CROWDS)[number],
   options: BenchOptions,
@@ -140,8 +140,8 @@ async function measureCrowd(
       const idle = await measureShare(() => Bun.sleep(IDLE_S * 1000));
       const count = CROWD_S * writesPerSecond;
       const busy = await measureShare(async () => {
-        for (let made = 0; made < count; made++) {
-          const app = stage.apps[made % stage.apps.length];
+        for (let written = 0; written < count; written++) {
+          const app = stage.apps[written % stage.apps.length];
           if (app !== undefined) await create(server.url, app.key);
           await Bun.sleep(1000 / writesPerSecond);
         }
@@ -160,7 +160,7 @@ async function measureCrowd(
   );
 }
 
-/** Creates a row whose title is the time, for the delay of its events. */
+/** Creates a row whose title is the current time, to measure the delay of its events. */
 async function create(url: string, key: string): Promise<void> {
   const response = await fetch(`${url}/v1/data/db/tasks`, {
     method: "POST",

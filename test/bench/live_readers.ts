@@ -1,13 +1,13 @@
-/** Many readers of event streams, on sockets of their own: `fetch` limits how many there are. @module */
+/** Many readers of event streams, on raw sockets because `fetch` limits the number of connections. @module */
 import type { StageApp } from "./stage.ts";
 
-/** Opened at the same time. */
+/** Streams opened at the same time. */
 const PACE = 32;
 const PUT = '"put":';
 const TITLE = /"title":"([\d.]+)"/g;
 
 export type Crowd = {
-  /** Ends the streams. How many rows all readers got; the delays in ms of one reader of each app. */
+  /** Ends the streams. Returns the number of rows that all readers received, and one reader's delays in ms for each app. */
   readonly close: () => { delivered: number; delays: number[] };
 };
 
@@ -34,7 +34,7 @@ export async function openReaders(
           const text = rest + bytes.toString("latin1");
           if (text.includes("event: ready")) opened.resolve();
           delivered += text.split(PUT).length - 1;
-          // What may be the beginning of the next.
+          // Keeps a possible beginning of the next match.
           rest = text.slice(text.endsWith(PUT) ? text.length : 1 - PUT.length);
           if (isTimed)
             for (const [, time] of text.matchAll(TITLE))

@@ -1,6 +1,6 @@
 /**
- * `bench live-soak`: whether the memory of a process stays the same while readers of event streams come and go and writers
- * change rows, at a low rate. In the end every reader must have the rows of its app.
+ * `bench live-soak`: checks that a process's memory stays constant while readers of event streams come and go and writers
+ * change rows, at a low rate. At the end every reader must have the rows of its app.
  *
  * @module
  */
@@ -23,16 +23,16 @@ const READERS_AN_APP = 20;
 const WRITE_INTERVAL_MS = 1000;
 const MAX_STAY_MS = 60_000;
 const MAX_PAUSE_MS = 5000;
-/** Beyond the retention of changes. The absent readers are away for this long. */
+/** Longer than the retention of changes. Absent readers disconnect for this time. */
 const ABSENCE_MS = 1_260_000;
-/** The first readers of each app; a staying reader leaves when the service ends its stream. */
+/** The habits of each app's first readers. A staying reader leaves only when the service ends its stream. */
 const HABITS: readonly Habit[] = ["absent", "staying"];
 const SAMPLE_MS = 60_000;
 const RETRY_MS = 500;
 
 type Row = { id: string; app_id: string };
 type Change = { put?: Row; delete?: string };
-/** How a reader behaves: most leave and resume soon. */
+/** A restless reader leaves and resumes soon. Most readers are restless. */
 type Habit = "absent" | "staying" | "restless";
 type Reader = { app: StageApp; rows: Map<string, string>; habit: Habit };
 type Counts = {
@@ -87,7 +87,7 @@ export async function benchLiveSoak(options: BenchOptions) {
   );
 }
 
-/** Turns live updates on for all apps. */
+/** Turns live updates on for these apps. */
 export async function startLive({
   database,
   apps,
@@ -97,7 +97,7 @@ export async function startLive({
   });
 }
 
-/** Samples memory until the end, with the changes that are stored; and what CPU was used, in percent of a core. */
+/** Samples memory and the number of stored changes until the end. Also returns the used CPU, in percent of a core. */
 async function watch(stage: Stage, { server, endsAt }: Soak) {
   const { database, postmaster } = stage;
   const samples: Sample[] = [];
@@ -133,7 +133,7 @@ function callTable({ server }: Soak, app: StageApp, path: string, request: Reque
   return fetch(`${server.url}/v1/data/db/tasks${path}`, { ...request, headers });
 }
 
-/** Creates, updates and deletes, so that the number of rows stays about the same. */
+/** Creates, updates and deletes rows, so that the number of rows stays constant. */
 async function write(soak: Soak, app: StageApp): Promise<void> {
   const ids: string[] = [];
   while (performance.now() < soak.endsAt) {
@@ -154,7 +154,7 @@ async function write(soak: Soak, app: StageApp): Promise<void> {
   }
 }
 
-/** Reads the stream; leaves at random, and resumes. */
+/** Reads the stream, leaves at random times, and resumes. */
 async function follow(soak: Soak, reader: Reader, stopped: AbortSignal): Promise<void> {
   let since: string | undefined;
   const { key } = reader.app;
@@ -193,8 +193,8 @@ async function apply(
     reader.rows = await list(soak, reader.app);
     return;
   }
-  for (const { put, delete: gone = "" } of data as Change[])
-    if (put === undefined) reader.rows.delete(gone);
+  for (const { put, delete: deleted = "" } of data as Change[])
+    if (put === undefined) reader.rows.delete(deleted);
     else {
       if (put.app_id !== reader.app.id) counts.foreignRows++;
       reader.rows.set(put.id, JSON.stringify(put));
@@ -212,7 +212,7 @@ async function list(soak: Soak, app: StageApp): Promise<Map<string, string>> {
   return new Map(rows.map((row) => [row.id, JSON.stringify(row)]));
 }
 
-/** How many readers have the rows of their app; waits for the last events. */
+/** Waits for the last events, and returns how many readers have the rows of their app. */
 async function compareAll(
   soak: Soak,
   apps: readonly StageApp[],
@@ -237,6 +237,6 @@ export function printLiveSoak(result: LiveSoakResult): string {
     ["event streams, minute", "memory MB", "stored changes"],
     quarters.map(({ minute, mb, changes }) => [show(minute), show(mb), show(changes)]),
   );
-  const note = `${show(result.minutes)} minutes, ${result.readers} readers of ${SIZE.apps} apps: ${show(counts.writes)} writes (${counts.failedWrites} failed), ${show(counts.events)} events, ${show(counts.resumes)} reconnections, ${counts.resets} resets, ${counts.foreignRows} rows of another app; ${result.equal} readers ended with their app's rows. ${show(cpu.server, 1)} % of a core for the process, ${show(cpu.database, 1)} % for PostgreSQL. Memory grows by ${show(result.slopeMb, 3)} MB a minute after the first quarter.`;
-  return `${lines}\n\n${note}`;
+  const summary = `${show(result.minutes)} minutes, ${result.readers} readers of ${SIZE.apps} apps: ${show(counts.writes)} writes (${counts.failedWrites} failed), ${show(counts.events)} events, ${show(counts.resumes)} reconnections, ${counts.resets} resets, ${counts.foreignRows} rows of another app; ${result.equal} readers ended with their app's rows. ${show(cpu.server, 1)} % of a core for the process, ${show(cpu.database, 1)} % for PostgreSQL. Memory grows by ${show(result.slopeMb, 3)} MB a minute after the first quarter.`;
+  return `${lines}\n\n${summary}`;
 }

@@ -1,4 +1,4 @@
-/** One run of the HTTP load against a server, with what it cost. @module */
+/** Runs the HTTP load against a server, and measures rate and cost. @module */
 import { fileURLToPath } from "node:url";
 import { type Cpu, countCpu } from "./cpu.ts";
 import type { LoadPlan, LoadRequest, LoadResult } from "./load_process.ts";
@@ -7,17 +7,17 @@ import { makeRequests, type Scenario } from "./scenarios.ts";
 import type { Server } from "./servers.ts";
 import type { Stage } from "./stage.ts";
 
-/** What one run reached. */
+/** The result of a run. */
 export type Run = Cpu & { perSecond: number; p50Ms?: number; p99Ms?: number };
 /** A server and the filled database that it serves. */
 export type Served = { stage: Stage; server: Server };
 export type Lasting = Pick<BenchOptions, "connections" | "seconds">;
 
 const SCRIPT = fileURLToPath(new URL("load_process.ts", import.meta.url));
-/** Before the rounds; does not count. */
+/** The duration of the run before the rounds, which is not measured. */
 const WARM_S = 1.5;
 
-/** @throws {Error} a response had another status than the wanted one: its time means nothing */
+/** @throws {Error} a response had an unexpected status, so the measurement is invalid */
 export async function runLoad(
   { stage, server }: Served,
   load: { status: number; requests: LoadRequest[]; hasKeys?: boolean },
@@ -39,21 +39,21 @@ export async function runLoad(
   return { perSecond: count / result.seconds, p50Ms, p99Ms, ...stopCounting(count) };
 }
 
-/** Runs of one kind of request, to be taken turns with; the server is warm afterwards. */
+/** Warms up the server, and returns a function that runs a kind of request. */
 export async function prepareRun(
   served: Served,
   scenario: Scenario,
   lasting: Lasting,
   { hasKeys = false, knowsPages = false }: { hasKeys?: boolean; knowsPages?: boolean } = {},
 ): Promise<() => Promise<Run>> {
-  const made = makeRequests(scenario, served.stage);
-  const requests = knowsPages ? await addTags(served, made) : made;
+  const drawn = makeRequests(scenario, served.stage);
+  const requests = knowsPages ? await addTags(served, drawn) : drawn;
   const load = { status: knowsPages ? 304 : scenario.http.status, requests, hasKeys };
   await runLoad(served, load, { ...lasting, seconds: WARM_S });
   return () => runLoad(served, load, lasting);
 }
 
-/** The requests of callers who have the pages already. */
+/** Adds the tags of callers that already have the pages. */
 async function addTags({ server }: Served, requests: LoadRequest[]): Promise<LoadRequest[]> {
   const tags = new Map<string, string>();
   for (const { path, headers } of requests) {

@@ -1,5 +1,5 @@
 /**
- * The load: autocannon in a process of its own, so that it never shares a thread with what it measures. Reads a
+ * The load: autocannon in its own process, so that it never shares a thread with the measured server. Reads a
  * {@linkcode LoadPlan} from standard input and prints a {@linkcode LoadResult}.
  *
  * @module
@@ -20,7 +20,7 @@ export type LoadPlan = {
   /** The status that every response must have. */
   status: number;
   requests: LoadRequest[];
-  /** Whether every request gets an idempotency key of its own. */
+  /** Whether every request has its own idempotency key. */
   hasKeys?: boolean;
 };
 export type LoadResult = {
@@ -32,7 +32,7 @@ export type LoadResult = {
   p99Ms: number;
 };
 
-/** Requests that one connection goes through again and again; each draws its own from the plan's. */
+/** The number of requests that a connection repeats, drawn from the plan's. */
 const MAX_A_CONNECTION = 300;
 
 const plan = JSON.parse(await Bun.stdin.text()) as LoadPlan;
@@ -45,10 +45,10 @@ const options = {
   connections: plan.connections,
   duration: plan.seconds,
   requests: plan.requests.slice(0, 1),
-  // Connections that walk one list side by side would all write the same row at the same time.
+  // With the same list, all connections would write the same row at the same time.
   setupClient: (client: autocannon.Client) => client.setRequests(draw(plan.requests)),
 };
-// With a callback it returns the run's events, without one only its end.
+// With a callback, autocannon returns an emitter of events; without a callback, a promise of the end.
 const run = autocannon(options, (error, { errors }) =>
   error ? ended.reject(error) : ended.resolve(errors),
 );
@@ -58,7 +58,7 @@ run.on("response", (_client, status, _bytes, milliseconds) => {
 });
 const errors = await ended.promise;
 const seconds = (performance.now() - startedAt) / 1000;
-times.sort((one, other) => one - other);
+times.sort((a, b) => a - b);
 const result: LoadResult = {
   count: times.length,
   seconds,

@@ -1,4 +1,4 @@
-/** `bun run bench`: reads the command line, runs one bench, prints or saves what it found. @module */
+/** `bun run bench`: reads the command line, runs one bench, and prints or saves its result. @module */
 import { BENCHES } from "./benches.ts";
 import { writeFigures } from "./figures.ts";
 import { readOptions, USAGE } from "./options.ts";
@@ -19,6 +19,6 @@ try {
   await main();
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  console.error("bun run bench --help tells what there is");
+  console.error("Run bun run bench --help for the usage");
   process.exitCode = 1;
 }

@@ -1,4 +1,4 @@
-/** What the bench's command line says. Rejects what it does not know, so that a typo measures nothing. @module */
+/** Parses the bench's command line. Rejects unknown arguments, so that a typo does not start a wrong measurement. @module */
 import { parseArgs } from "node:util";
 
 export const PARTS = [
@@ -24,17 +24,17 @@ export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] 
   queries    a page of 20 by index over 1,000 to 1,000,000 rows of an app, with lists, a statement by hand, and PostgREST's
   identity   /v1/auth/me compared with a get, and while 32 people sign in
   gateway    a get by one process, and by gateway and data service
-  fairness   an app during a flood of another: lists with turns by app and with one queue; creates in groups and separately
+  soak       memory, sockets and connections over minutes of mixed requests; then requests while connections are killed
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
-  weights    what a browser loads for a page: requests, and bytes compressed and not
+  weights    requests and bytes, compressed and not, that a browser loads for a page
   live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers
   live-soak  memory over minutes of event streams whose readers come and go, at a low rate
   figures    writes the newest saved result into docs/figures.md and README.md
   --rounds 5 --seconds 5 --minutes 5 --connections 32 --pool 20 --apps 100 --rows 1000 --profile <folder>
-  ADMIN_DATABASE_URL names the PostgreSQL to use; an embedded one is started when it is empty`;
+  ADMIN_DATABASE_URL names the PostgreSQL to use; if it is empty, an embedded PostgreSQL is started`;
 
-/** `minutes` is how long soak's steady part lasts, `pool` the connections of a serving process. */
-const USUAL = {
+/** `minutes` is the duration of soak's steady part, `pool` the number of connections of a serving process. */
+const DEFAULTS = {
   rounds: 5,
   seconds: 5,
   minutes: 5,
@@ -43,21 +43,21 @@ const USUAL = {
   apps: 100,
   rows: 1000,
 };
-const QUICK: typeof USUAL = { ...USUAL, rounds: 3, seconds: 1.5, minutes: 0.5 };
+const QUICK: typeof DEFAULTS = { ...DEFAULTS, rounds: 3, seconds: 1.5, minutes: 0.5 };
 const NUMBERS = ["rounds", "seconds", "minutes", "connections", "pool", "apps", "rows"] as const;
 
-export type BenchOptions = typeof USUAL & {
+export type BenchOptions = typeof DEFAULTS & {
   command: Command;
   help: boolean;
   /** Print the result as JSON instead of tables. */
   json: boolean;
   /** Write the result to test/bench/results/. */
   save: boolean;
-  /** The largest size of `growth` too, which takes minutes to fill. */
+  /** Includes the largest size of `growth`, which takes minutes to fill. */
   full: boolean;
-  /** Scenarios to run; all when empty. */
+  /** Scenarios to run. Empty: all. */
   only: readonly string[];
-  /** Where CPU profiles of the serving processes go. */
+  /** The folder for CPU profiles of the serving processes. */
   profile: string | undefined;
   /** The checkout to compare with. */
   against: string | undefined;
@@ -87,7 +87,7 @@ const OPTIONS = {
 export function readOptions(args: readonly string[]): BenchOptions {
   const parsed = parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS });
   const { quick, only, profile, against, help, json, save, full, ...texts } = parsed.values;
-  const numbers = { ...(quick ? QUICK : USUAL) };
+  const numbers = { ...(quick ? QUICK : DEFAULTS) };
   for (const name of NUMBERS) numbers[name] = readNumber(name, texts[name]) ?? numbers[name];
   const command = readCommand(parsed.positionals);
   if (against !== undefined && (command !== "requests" || save))
@@ -96,11 +96,11 @@ export function readOptions(args: readonly string[]): BenchOptions {
   return { ...numbers, ...flags, command, only: only?.split(",") ?? [] };
 }
 
-function readCommand([word = "requests", ...more]: readonly string[]): Command {
-  const command = COMMANDS.find((known) => known === word);
-  if (command !== undefined && more.length === 0) return command;
+function readCommand([name = "requests", ...rest]: readonly string[]): Command {
+  const command = COMMANDS.find((known) => known === name);
+  if (command !== undefined && rest.length === 0) return command;
   const wanted = COMMANDS.join(", ");
-  throw new Error(`Cannot run "${[word, ...more].join(" ")}": must be one of ${wanted}`);
+  throw new Error(`Cannot run "${[name, ...rest].join(" ")}": must be one of ${wanted}`);
 }
 
 function readNumber(name: string, text: string | undefined): number | undefined {

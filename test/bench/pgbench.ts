@@ -1,4 +1,4 @@
-/** pgbench: what the database reaches without a server in front of it. Named as missing where it is not installed. @module */
+/** Runs pgbench: the rate of the database without a server in front of it. @module */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { countCpu } from "./cpu.ts";
@@ -11,12 +11,12 @@ const FOLDERS = ["18", "17", "16", "15"].map(
 
 export type PgbenchPlan = Lasting & { url: string; script: string; body: string };
 
-/** The pgbench of this machine. */
+/** Finds the pgbench of this machine. */
 export function findPgbench(): string | undefined {
   return Bun.which("pgbench") ?? FOLDERS.find((path) => existsSync(path));
 }
 
-/** @throws {Error} pgbench failed, or a transaction did */
+/** @throws {Error} pgbench or a transaction failed */
 export async function runPgbench(
   pgbench: string,
   { url, script, body, connections, seconds }: PgbenchPlan,

@@ -1,6 +1,6 @@
 /**
- * `bench queries`: a page of 20 in the order of an index over 1,000, 100,000 and 1,000,000 rows of an app, beside a list of
- * 20, a list of 1,000 to filter in the client, the statement written by hand, and the statements of PostgREST.
+ * `bench queries`: a page of 20 rows in the order of an index, over 1,000, 100,000 and 1,000,000 rows of an app. Compares it
+ * with a list of 20, a list of 1,000 that a client filters, a handwritten statement, and the statements of PostgREST.
  *
  * @module
  */
@@ -35,7 +35,7 @@ const SCHEMA = defineSchema({
     })
     .index("due_at", "id"),
 });
-/** How many rows each app has; each app is measured by itself. */
+/** The number of rows of each app. Each app is measured separately. */
 const SIZES = [1000, 100_000, 1_000_000];
 const ONCE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
 const FILL_MS = 3_600_000;
@@ -104,14 +104,14 @@ async function fill(admin: Database): Promise<void> {
   await admin.query("checkpoint", [], ONCE);
 }
 
-/** A text without a colon, which would begin a variable of pgbench. */
+/** Encodes a text, because a colon would begin a variable of pgbench. */
 function toLiteral(text: string): string {
   return `convert_from(decode('${Buffer.from(text).toString("hex")}', 'hex'), 'UTF8')`;
 }
 
 type Side = { script: string; isPlain?: true };
 
-/** pgbench's script of each side, for one app. */
+/** Renders pgbench's script of each side, for one app. */
 function makeScripts(app: string): Readonly<Record<string, Side>> {
   const [definition] = definitionOf(SCHEMA).tables;
   if (definition === undefined) throw new Error("The schema has no table");
@@ -128,7 +128,7 @@ function makeScripts(app: string): Readonly<Record<string, Side>> {
     );
   };
   const byHand = `select * from data.tasks where app_id = '${app}' order by due_at desc, id desc limit 20`;
-  // PostgreSQL 17 and newer drop "is not null" of a required column, and use the index only with such a bound.
+  // PostgreSQL 17 and later drop "is not null" of a required column, and use the index only with such a bound.
   const bounded = byHand.replace(" order by", " and due_at >= '-infinity' order by");
   const settings = `select set_config('rowhouse.app_id', '${app}', true)`;
   return {

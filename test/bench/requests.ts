@@ -1,4 +1,4 @@
-/** `bench requests`: every scenario by every side, in turns. @module */
+/** `bench requests`: compares all sides in every scenario. @module */
 import { resolve } from "node:path";
 import { type Comparison, compare, compareCpu, printComparison, type Sides } from "./compare.ts";
 import { prepareRun, type Run, type Served } from "./load.ts";
@@ -19,16 +19,16 @@ const ROWHOUSE = "Rowhouse";
 const CALL = "the call by pgbench";
 const PLAIN = "plain Bun.serve";
 const POSTGREST = "PostgREST's statements by pgbench";
-/** How far any server of these parts would get. */
+/** The upper limit of a server on Bun.serve and postgres.js. */
 const BARE = "the same call behind Bun.serve, nothing else";
 const OTHER = "the other checkout";
-/** Where a page is the same as before; all other lines are of pages that are built. */
-const KEPT = "Rowhouse, unchanged, from memory";
+/** Measured with an unchanged page. All other sides build their pages. */
+const CACHED = "Rowhouse, unchanged, from memory";
 const KNOWN = "Rowhouse, unchanged, 304";
 const KEYED = "Rowhouse, with an Idempotency-Key";
 const UNGROUPED = "Rowhouse, each create separately";
 /** Enough for the largest pages of all apps. */
-const KEPT_BYTES = 268_435_456;
+const CACHE_BYTES = 268_435_456;
 
 type ScenarioResult = Comparison & { name: string; title: string };
 export type RequestsResult = {
@@ -70,20 +70,20 @@ async function withContenders<Result>(
   const env = { BENCH_APPS: JSON.stringify(keys) };
   await using plain = await startServer("plain", stage, options, { env });
   await using bare = await startServer("bare", stage, options, { env });
-  const cache = { BENCH_LIST_CACHE_BYTES: String(KEPT_BYTES) };
-  await using kept = await startServer("service", stage, options, { env: cache });
+  const cache = { BENCH_LIST_CACHE_BYTES: String(CACHE_BYTES) };
+  await using cached = await startServer("service", stage, options, { env: cache });
   const single = { BENCH_GROUP_CREATES: "off" };
   await using ungrouped = await startServer("service", stage, options, { env: single });
   return await use({
     [ROWHOUSE]: served,
     [UNGROUPED]: { stage, server: ungrouped },
-    [KEPT]: { stage, server: kept },
+    [CACHED]: { stage, server: cached },
     [PLAIN]: { stage, server: plain },
     [BARE]: { stage, server: bare },
   });
 }
 
-/** Another checkout, with a database of its own in the same cluster that its own code has made. */
+/** Opens another checkout, whose own code creates its database in the same cluster. */
 async function withCheckout<Result>(
   served: Served,
   options: BenchOptions,
@@ -105,7 +105,7 @@ async function benchScenarios(servers: Servers, options: BenchOptions): Promise<
     const { name, title } = scenario;
     const runs: Record<string, () => Promise<Run>> = {};
     for (const [side, served] of Object.entries(servers))
-      if (takesPart(side, name)) runs[side] = await prepareRun(served, scenario, options);
+      if (isCompared(side, name)) runs[side] = await prepareRun(served, scenario, options);
     Object.assign(runs, await variantsOf(servers, scenario, options));
     const stage = servers[PLAIN]?.stage;
     if (stage !== undefined) Object.assign(runs, pgbenchRuns(stage, scenario, options));
@@ -114,20 +114,20 @@ async function benchScenarios(servers: Servers, options: BenchOptions): Promise<
   return results;
 }
 
-/** The bare server knows one call, only pages are kept, and only creates are grouped. */
-function takesPart(side: string, name: string): boolean {
+/** The bare server has only one call, only pages are cached, and only creates are grouped. */
+function isCompared(side: string, name: string): boolean {
   if (side === UNGROUPED) return name === "create";
   if (side === BARE) return name === "get";
-  return side !== KEPT || name.startsWith("list");
+  return side !== CACHED || name.startsWith("list");
 }
 
-/** What the service does differently where a caller says more. */
+/** Prepares runs in which callers send more headers, which changes the service's work. */
 async function variantsOf(
-  { [ROWHOUSE]: served, [KEPT]: kept }: Servers,
+  { [ROWHOUSE]: served, [CACHED]: cached }: Servers,
   scenario: Scenario,
   options: BenchOptions,
 ): Promise<Sides<() => Promise<Run>>> {
-  if (served === undefined || kept === undefined) return {};
+  if (served === undefined || cached === undefined) return {};
   if (scenario.name.startsWith("list"))
     return { [KNOWN]: await prepareRun(served, scenario, options, { knowsPages: true }) };
   return scenario.name === "create"
@@ -153,12 +153,12 @@ function pgbenchRuns(
 
 export function printRequests({ scenarios, ...result }: RequestsResult): string {
   const size = `${result.apps} apps × ${result.rowsPerApp} rows, a pool of ${result.pool}, PostgreSQL ${result.postgres}`;
-  const missing = result.pgbench === "missing" ? "; pgbench is missing, and its lines" : "";
+  const missing = result.pgbench === "missing" ? "; without pgbench, which is not installed" : "";
   const tables = scenarios.map((scenario) => printComparison(`${scenario.title} by`, scenario));
   return [`${size}${missing}.`, ...tables].join("\n\n");
 }
 
-/** Three lines of them. */
+/** Renders a table of three scenarios. */
 export function printHighlights({ scenarios }: RequestsResult): string {
   const rows = ["get", "list-100", "create"].map((name) => {
     const found = scenarios.find((scenario) => scenario.name === name);

@@ -1,10 +1,10 @@
-/** Saved results: one file a day, each command's part in it, with what the machine was. @module */
+/** Saved results: one file per day, with a part per command and the machine. @module */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
 import { fileURLToPath } from "node:url";
 import type { Part } from "./options.ts";
 
-/** A part is what the bench of its name found. */
+/** Each part is the result of the bench with its name. */
 export type Saved = Partial<Record<Part, unknown>> & {
   date: string;
   machine: ReturnType<typeof describeMachine>;
@@ -22,7 +22,7 @@ function describeMachine() {
   };
 }
 
-/** Writes a command's result into the day's file and says where that is. */
+/** Writes a command's result into the day's file, and returns its path. */
 export function saveResult(part: Part, result: unknown): string {
   const date = new Date().toISOString().slice(0, 10);
   const file = `${FOLDER}${date}.json`;
@@ -32,14 +32,14 @@ export function saveResult(part: Part, result: unknown): string {
   return file;
 }
 
-/** @throws {Error} nothing is saved */
+/** @throws {Error} there is no saved result */
 export function readNewest(): Saved {
   const newest = readdirSync(FOLDER).sort().at(-1);
   if (newest === undefined) throw new Error("Nothing is saved yet: run bun run bench --save");
   return JSON.parse(readFileSync(FOLDER + newest, "utf8")) as Saved;
 }
 
-/** Digits beyond the fourth are noise. */
+/** Rounds to four digits: more digits are noise. */
 function shorten(_key: string, value: unknown): unknown {
   if (typeof value !== "number" || Number.isInteger(value)) return value;
   return Number(value.toPrecision(4));

@@ -1,9 +1,9 @@
-/** Measurements in turns, so that a busy moment of the machine hits all alike; medians of what they found. @module */
+/** Alternating measurements, so that other load on the machine affects all sides equally, and their medians. @module */
 
-/** What each side found, round by round. */
+/** The measurements of each side, per round. */
 export type Rounds<Side extends string, Found> = readonly Readonly<Record<Side, Found>>[];
 
-/** Each side once a round, one after another. */
+/** Measures each side once per round. */
 export async function takeTurns<Side extends string, Found>(
   name: string,
   rounds: number,
@@ -20,7 +20,7 @@ export async function takeTurns<Side extends string, Found>(
   return done;
 }
 
-/** Every figure's own median over all rounds; a figure that is missing stays so. */
+/** Returns the median of each figure over all rounds; `undefined` for a figure without a measurement. */
 export function medians<Figures extends Readonly<Record<string, number | undefined>>>(
   found: readonly Figures[],
 ): Figures {
@@ -31,14 +31,14 @@ export function medians<Figures extends Readonly<Record<string, number | undefin
   return Object.fromEntries(entries) as Figures;
 }
 
-/** The value below which a share of the sorted values lies; 0 of none. */
+/** Returns the value below which this share of the sorted values lies; 0 without values. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }
 
-/** The middle value, the mean of the two middle ones; 0 of none. */
+/** Returns the middle value, or the mean of the two middle values; 0 without values. */
 export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
+  const sorted = values.toSorted((a, b) => a - b);
   const half = sorted.length / 2;
   return ((sorted[Math.ceil(half) - 1] ?? 0) + (sorted[Math.floor(half)] ?? 0)) / 2;
 }

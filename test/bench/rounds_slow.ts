@@ -1,4 +1,4 @@
-/** Medians, percentiles and turns, by hand. */
+/** Medians, percentiles and alternating rounds, compared with values computed by hand. */
 import { expect, test } from "bun:test";
 import { compare, compareCpu } from "./compare.ts";
 import { median, percentile } from "./rounds.ts";
@@ -27,19 +27,24 @@ test("compare() alternates the rounds, and a round that is slow for all leaves t
     const round = Math.floor((order.push(side) - 1) / 2);
     return { perSecond: (speeds[round] ?? 0) * factor, p50Ms: 1, p99Ms: 2, serverCpu: undefined };
   };
-  const sides = { one: measure("one", 2), two: measure("two", 1) };
+  const sides = { first: measure("first", 2), second: measure("second", 1) };
   const found = await compare("test", sides, { rounds: 3, seconds: 1, connections: 1 });
-  expect(order).toEqual(["one", "two", "one", "two", "one", "two"]);
-  expect(found.ratios).toEqual({ two: 2 });
-  expect(found.sides["one"]).toEqual({ perSecond: 180, p50Ms: 1, p99Ms: 2, serverCpu: undefined });
+  expect(order).toEqual(["first", "second", "first", "second", "first", "second"]);
+  expect(found.ratios).toEqual({ second: 2 });
+  expect(found.sides["first"]).toEqual({
+    perSecond: 180,
+    p50Ms: 1,
+    p99Ms: 2,
+    serverCpu: undefined,
+  });
 });
 
 test("compareCpu() compares server and database together, and skips rounds without a measurement", () => {
   const sides = {
-    one: { perSecond: 1, serverCpu: 1, databaseCpu: 3 },
-    two: { perSecond: 1, serverCpu: 2, databaseCpu: 6 },
+    first: { perSecond: 1, serverCpu: 1, databaseCpu: 3 },
+    second: { perSecond: 1, serverCpu: 2, databaseCpu: 6 },
     pgbench: { perSecond: 1, databaseCpu: 3 },
   };
-  expect(compareCpu(sides, "two", "one")).toBe(2);
+  expect(compareCpu(sides, "second", "first")).toBe(2);
   expect(compareCpu(sides, "pgbench", "one")).toBeUndefined();
 });

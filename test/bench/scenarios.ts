@@ -1,6 +1,6 @@
 /**
- * What is measured: one row per kind of request, as the HTTP request that the service and the plain server get, the
- * function call that is the limit, and the main query that PostgREST would send.
+ * The measured requests: for each, the HTTP request to the service and the plain server, the function call that is the upper
+ * limit, and PostgREST's main query.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { PROOF, type Stage, TASKS } from "./stage.ts";
 export type Scenario = {
   name: string;
   title: string;
-  /** The path is below the table's, `:id` a row of the app's own, the status that of a good response. */
+  /** The path is relative to the table's, `:id` is a row of the app, and `status` is the expected status. */
   http: { method: LoadRequest["method"]; path: string; status: number; body?: string };
   /** The call that the service makes, for pgbench. */
   call: string;
@@ -31,17 +31,17 @@ const NEW_ROW = {
   due_at: "2026-03-04T05:06:07+00:00",
 };
 const CHANGE = { done: true, position: 8 };
-/** What is sent, as a variable of pgbench: a colon inside a literal would be taken for one. */
+/** The body as a variable of pgbench, because a colon inside a literal would begin a variable. */
 const BODY = ":body";
 const NEW_ID = "gen_random_uuid()";
 
-/** The call of a function as the service makes it, for a drawn app. */
+/** Renders the call of a function as the service sends it, for a drawn app. */
 function callOf(endpoint: Endpoint, values: string): string {
   const proof = `decode('${Buffer.from(PROOF).toString("hex")}', 'hex')`;
   return `select api."${functionName(TASKS, endpoint)}"(${DRAWN_APP}, ${proof}, ${values})`;
 }
 
-/** Writes come last: they change what reads find. */
+/** Writes are last, because they change the results of reads. */
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: "get",
@@ -86,10 +86,10 @@ export function findScenario(name: string): Scenario {
   throw new Error(`Cannot run "${name}": must be one of ${known}`);
 }
 
-/** Different requests that a load is drawn from. */
+/** The number of different requests of a load. */
 const REQUESTS = 5000;
 
-/** Requests of a scenario, spread over the stage's apps and their rows. */
+/** Returns the requests of a scenario, spread over the stage's apps and their rows. */
 export function makeRequests({ http }: Scenario, { apps, size }: Stage): LoadRequest[] {
   const { method, body } = http;
   return Array.from({ length: REQUESTS }, (_, index) => {
@@ -104,14 +104,14 @@ export function makeRequests({ http }: Scenario, { apps, size }: Stage): LoadReq
   });
 }
 
-/** pgbench's script of the service's own call. */
+/** Renders pgbench's script of the service's own call. */
 export function limitScript(scenario: Scenario, size: Size): string {
   return `${drawRow(size)}\n${oneLine(scenario.call)};\n`;
 }
 
 /**
- * pgbench's script of the statements that PostgREST sends for the same request: a transaction, the request's settings,
- * the main query with its JSON made in the database.
+ * Renders pgbench's script of the statements that PostgREST sends for the same request: a transaction, the request's settings,
+ * and the main query, which builds its JSON in the database.
  *
  * @see https://docs.postgrest.org/en/stable/references/transactions.html
  */
@@ -125,7 +125,7 @@ commit;
 `;
 }
 
-/** PostgREST's main statement around a query. */
+/** Renders PostgREST's main statement around a query. */
 export function toPostgrestMain(query: string): string {
   return oneLine(`with pgrst_source as (${query})
     select ''::text as total_result_set, pg_catalog.count(_postgrest_t) as page_total,
@@ -135,7 +135,7 @@ export function toPostgrestMain(query: string): string {
     from (select * from pgrst_source) as _postgrest_t`);
 }
 
-/** `rowhouse.app_id` stands where a PostgREST set-up reads the claims: the row security is the same table's. */
+/** Uses `rowhouse.app_id` instead of PostgREST's claims, because the row security of the same table reads it. */
 const SETTINGS = `select set_config('search_path', 'data', true), set_config('rowhouse.app_id', ${DRAWN_APP}::text, true),
   set_config('request.jwt.claims', '{"role":"app","app_id":"01900000-0000-7000-8000-100000000001"}', true),
   set_config('request.method', 'GET', true), set_config('request.path', '/tasks', true),

@@ -1,4 +1,4 @@
-/** Serving processes of the bench: started, waited for, stopped. @module */
+/** Starts and stops the bench's serving processes. @module */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { BenchOptions } from "./options.ts";
@@ -9,10 +9,10 @@ export type Server = AsyncDisposable & { url: string; pid: number };
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 
-/** The folder of another bench, and variables of the process besides the usual ones. */
+/** The folder of another bench, and more variables for the process. */
 type ServerOptions = { folder?: string; env?: Readonly<Record<string, string>> };
 
-/** A process that serves the stage. */
+/** Starts a process that serves the stage. */
 export async function startServer(
   name: "service" | "plain" | "bare",
   { database, plainUrl }: Stage,

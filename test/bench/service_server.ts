@@ -1,6 +1,6 @@
 /**
- * The service as a serving process of its own: prints its port when it is warm, logs every request as in production,
- * and ends when standard input closes.
+ * The service in its own serving process: prints its port when it is warm, logs every request as in production, and ends when
+ * standard input closes.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import { ROLES } from "../../src/role.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 
-/** What the gateway's bench sets; one process that does everything otherwise. */
+/** Reads the role that the gateway's bench sets; default: one process for all roles. */
 function readRole() {
   const { BENCH_ROLE, BENCH_DATA_URL, BENCH_SECRET = "" } = process.env;
   const role = ROLES.find((name) => name === BENCH_ROLE) ?? "all";
@@ -28,7 +28,7 @@ const service = openService({
   connections: Number(process.env["DATABASE_POOL"]),
   prepare: process.env["DATABASE_PREPARE"] !== "off",
   keyPrefix: "rh",
-  // Pages are built anew unless a side is about those that have not changed: the two are never mixed in one figure.
+  // Caches no pages by default, so that a figure never mixes cached and built pages.
   listCacheBytes: Number(process.env["BENCH_LIST_CACHE_BYTES"] ?? 0),
   groupsCreates: process.env["BENCH_GROUP_CREATES"] !== "off",
   idempotencyBytes: Number.MAX_SAFE_INTEGER,

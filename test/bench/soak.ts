@@ -1,4 +1,9 @@
-/** `bench soak`: whether minutes of mixed requests leave memory, sockets and connections what they were; then a storm. @module */
+/**
+ * `bench soak`: checks that memory, sockets and connections stay constant over minutes of mixed requests, and then kills
+ * connections.
+ *
+ * @module
+ */
 import { readdirSync, readlinkSync } from "node:fs";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -15,10 +20,10 @@ import { measureStorm, printStorm } from "./storm.ts";
 type Held = Awaited<ReturnType<typeof readHeld>>;
 type SoakResult = Awaited<ReturnType<typeof benchSoak>>;
 
-/** Requests whose good response is 200, drawn evenly. */
+/** Requests with the status 200, drawn evenly. */
 const MIXED = ["get", "list-20", "list-100", "update"];
 const CREATORS = 2;
-/** How long after the load begins, and before it ends, it is looked at. */
+/** The time of the measurements after the start of the load and before its end. */
 const EDGE_S = 3;
 const SAMPLE_MS = 1000;
 
@@ -41,7 +46,7 @@ export async function benchSoak(options: BenchOptions) {
   });
 }
 
-/** Under load at both ends: connections whose callers have gone are closed, which would look like fewer. */
+/** Measures under load at both ends, because idle connections are closed. */
 async function watch(served: Served, seconds: number) {
   await Bun.sleep(EDGE_S * 1000);
   const start = await readHeld(served);
@@ -53,12 +58,12 @@ async function watch(served: Served, seconds: number) {
   }, SAMPLE_MS);
   await Bun.sleep(Math.max(seconds - 2 * EDGE_S, 1) * 1000);
   clearInterval(timer);
-  // What warms up first does not count.
+  // Ignores the first quarter, in which the process warms up.
   const memorySlopeMbPerMinute = slope(samples.slice(Math.floor(samples.length / 4)));
   return { start, end: await readHeld(served), memorySlopeMbPerMinute };
 }
 
-/** What a serving process holds; undefined where it cannot be read. */
+/** Returns the resources of a serving process; `undefined` for those that cannot be read. */
 async function readHeld({ stage, server }: Served) {
   const count = `select count(*)::integer as count from pg_stat_activity
     where datname = current_database() and application_name like 'rowhouse%' and pid <> pg_backend_pid()`;
@@ -83,13 +88,13 @@ function isSocket(file: string): boolean {
   try {
     return readlinkSync(file).startsWith("socket:");
   } catch {
-    return false; // closed meanwhile
+    return false; // closed since it was listed
   }
 }
 
 type Sample = { minute: number; mb: number };
 
-/** The median of the slopes between all pairs, which one garbage collection does not tilt. */
+/** Returns the median of the slopes between all pairs, which a single garbage collection does not change. */
 export function slope(samples: readonly Sample[]): number | undefined {
   const slopes = samples.flatMap((from, index) =>
     samples.slice(index + 1).map((to) => (to.mb - from.mb) / (to.minute - from.minute)),
@@ -113,6 +118,6 @@ export function printSoak(result: SoakResult): string {
   );
   const { reads, creates, connections, pool } = result;
   const grown = show(result.memorySlopeMbPerMinute, 2) ?? "–";
-  const note = `Memory grows by ${grown} MB a minute; ${show(reads.perSecond)} gets, lists and updates a second (p99 ${show(reads.p99Ms, 1)} ms) and ${show(creates.perSecond)} creates; ${connections} connections, a pool of ${pool}.`;
-  return `${lines}\n\n${note}\n\n${printStorm(result.storm)}`;
+  const summary = `Memory grows by ${grown} MB a minute; ${show(reads.perSecond)} gets, lists and updates a second (p99 ${show(reads.p99Ms, 1)} ms) and ${show(creates.perSecond)} creates; ${connections} connections, a pool of ${pool}.`;
+  return `${lines}\n\n${summary}\n\n${printStorm(result.storm)}`;
 }

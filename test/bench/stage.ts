@@ -1,6 +1,6 @@
 /**
- * The stage: a migrated database with apps, keys and rows, filled in bulk by the administrator, on the PostgreSQL that
- * `ADMIN_DATABASE_URL` names or on an embedded one that is as durable as in production.
+ * The stage: a migrated database that the administrator fills with apps, keys and rows, on the PostgreSQL that
+ * `ADMIN_DATABASE_URL` names or on an embedded PostgreSQL with production's durability.
  *
  * @module
  */
@@ -19,7 +19,7 @@ import { definitionOf } from "../support/service.ts";
 import { parentOf } from "./cpu.ts";
 import { appId, appIdSql, rowIdSql, type Size } from "./names.ts";
 
-/** What the rows look like: every common kind, about 300 bytes of JSON. */
+/** Rows with all common kinds, of about 300 bytes of JSON. */
 const SCHEMA = defineSchema({
   tasks: t
     .model({
@@ -34,33 +34,33 @@ const SCHEMA = defineSchema({
     .index("status"),
 });
 
-/** The one table of every app. */
+/** The only table of every app. */
 export const TASKS = tableOf(SCHEMA);
 
-/** A proof that every app's functions take, for what calls them without a key. */
+/** A valid proof for every app, for calls without a key. */
 export const PROOF = new Uint8Array(32).fill(7);
 
 export type StageApp = { number: number; id: string; key: string };
 export type Stage = {
   database: TestDatabase;
-  /** A login that may read and write the table itself, under row security: for the ways that are not the service's. */
+  /** A login that can read and write the table under row security, for sides other than the service. */
   plainUrl: string;
   size: Size;
-  /** The apps that the load speaks for. */
+  /** The apps in whose name the load calls. */
   apps: readonly StageApp[];
   version: string;
-  /** PostgreSQL's first process, where it runs on this machine and shows its processes. */
+  /** PostgreSQL's first process, if it runs on this machine and its processes are visible. */
   postmaster: number | undefined;
 };
 
 const PLAIN_LOGIN = "rowhouse_bench_plain";
 const PLAIN_PASSWORD = "bench plain password";
-/** Apps that get a key: each costs a statement. */
+/** The maximum number of apps with a key: each key costs a statement. */
 const MAX_KEYS = 500;
 const FILL_MS = 3_600_000;
 const ONCE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
 
-/** Runs `use` with a PostgreSQL, which is stopped after it when it was started for it. */
+/** Runs `use` with a PostgreSQL. Stops the PostgreSQL afterwards if this function started it. */
 export async function withCluster<Result>(use: () => Promise<Result>): Promise<Result> {
   if (clusterUrls() !== undefined) return use();
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-bench-"));
@@ -78,7 +78,7 @@ export async function withCluster<Result>(use: () => Promise<Result>): Promise<R
   }
 }
 
-/** Runs `use` with a filled stage, which is dropped after it. */
+/** Runs `use` with a filled stage, and drops the stage. */
 export async function withStage<Result>(
   size: Size,
   use: (stage: Stage) => Promise<Result>,
@@ -137,7 +137,7 @@ async function fillRows(admin: Database, { apps, rows }: Size): Promise<void> {
   await admin.query("checkpoint", [], ONCE);
 }
 
-/** By membership: a table that is granted to anybody else than the tenant is not served. */
+/** Creates a login that is a member of the tenant role. The service does not serve a table with grants to other roles. */
 export async function makePlainLogin(admin: Database, database: TestDatabase): Promise<string> {
   await admin.message(`do $$ begin
     if not exists (select from pg_roles where rolname = '${PLAIN_LOGIN}') then
@@ -150,16 +150,16 @@ export async function makePlainLogin(admin: Database, database: TestDatabase): P
   }).href;
 }
 
-/** Keys for apps spread over all of them. */
+/** Issues keys for apps, spread over all apps. */
 async function makeKeys(admin: Database, size: Size): Promise<StageApp[]> {
   const scopes = ["data:read", "data:write"] as const;
   const count = Math.min(size.apps, MAX_KEYS);
-  const made: StageApp[] = [];
+  const apps: StageApp[] = [];
   for (let index = 0; index < count; index++) {
     const number = 1 + Math.floor((index * size.apps) / count);
     const order = { slug: `bench-${number}`, name: "bench", scopes, expiresAt: undefined };
     const { text } = await issueKey(testDeps({ admin }), order);
-    made.push({ number, id: appId(number), key: text });
+    apps.push({ number, id: appId(number), key: text });
   }
-  return made;
+  return apps;
 }

@@ -1,17 +1,17 @@
-/** The storm that ends a soak: requests before, while and after connections to the database are killed. @module */
+/** The end of a soak: requests before, during and after kills of database connections. @module */
 import { killBackends } from "../storm/kill.ts";
 import { type LoadRecord, latency, rate, recovery, startLoad } from "../storm/load.ts";
 import type { Served } from "./load.ts";
 import { show, table } from "./print.ts";
 
 const CALLERS = 24;
-/** What counts as after begins when connections have been opened again. */
+/** The time to reconnect, before the phase "after" starts. */
 const SETTLE_MS = 1000;
 
 type Phase = ReturnType<typeof readPhase>;
 export type StormResult = Awaited<ReturnType<typeof measureStorm>>;
 
-/** Each phase lasts so many seconds. */
+/** Measures phases of this many seconds each. */
 export async function measureStorm({ stage, server }: Served, seconds: number) {
   const [app] = stage.apps;
   if (app === undefined) throw new Error("The stage has no app");
@@ -20,17 +20,17 @@ export async function measureStorm({ stage, server }: Served, seconds: number) {
   await Bun.sleep(SETTLE_MS);
   const startedAt = performance.now();
   await Bun.sleep(seconds * 1000);
-  const hurtAt = performance.now();
+  const killedAt = performance.now();
   const killed = await killBackends({ url, database }, seconds * 1000);
   const healedAt = performance.now();
   await Bun.sleep(SETTLE_MS + seconds * 1000);
   const endedAt = performance.now();
   await stop();
-  const before = readPhase(record, startedAt, hurtAt);
-  const during = readPhase(record, hurtAt, healedAt);
+  const before = readPhase(record, startedAt, killedAt);
+  const during = readPhase(record, killedAt, healedAt);
   const after = readPhase(record, healedAt + SETTLE_MS, endedAt);
   const phases = { before, during, after };
-  /** `recoveryMs` until ten responses in a row are good; `foreign` responses belonged to other callers. */
+  /** `recoveryMs`: until ten consecutive responses are good. `foreign`: responses that belonged to other callers. */
   const found = { killed, recoveryMs: recovery(record, healedAt), foreign: record.foreign.length };
   return { seconds, callers: CALLERS, phases, ...found };
 }
@@ -51,5 +51,5 @@ export function printStorm({ phases, ...result }: StormResult): string {
   ]);
   const lines = table(["connections killed", "good responses/s", "p99 ms", "rejected"], rows);
   const { killed, seconds, recoveryMs, foreign, callers } = result;
-  return `${lines}\n\nAll is well ${show(recoveryMs)} ms after the last of ${show(killed)} kills in ${seconds} s; ${foreign} responses belonged to other callers; ${callers} callers.`;
+  return `${lines}\n\nRecovered ${show(recoveryMs)} ms after the last of ${show(killed)} kills in ${seconds} s; ${foreign} responses belonged to other callers; ${callers} callers.`;
 }

@@ -1,4 +1,4 @@
-/** `bench weights`: how many requests and bytes a browser needs for a page that it has never loaded, compressed and not. @module */
+/** `bench weights`: the requests and bytes that a browser needs for a page on the first visit, compressed and not. @module */
 import { openTestService } from "../support/service.ts";
 import { show, table } from "./print.ts";
 
@@ -9,16 +9,16 @@ const PAGES = [
   { title: "the guide to data", host: "api", path: "/docs/data" },
 ] as const;
 
-/** What browsers ask for, from the best to none. */
+/** Encodings that browsers request, best first. */
 const ENCODINGS = ["zstd", "gzip", "identity"] as const;
 type Encoding = (typeof ENCODINGS)[number];
-const WORDS: Readonly<Record<Encoding, string>> = {
+const NAMES: Readonly<Record<Encoding, string>> = {
   zstd: "zstd",
   gzip: "gzip",
   identity: "not compressed",
 };
 
-/** The bytes of each kind of file, as they are sent. */
+/** The sent bytes, by kind of file. */
 const KINDS = ["page", "styles", "scripts", "icon"] as const;
 type Kind = (typeof KINDS)[number];
 type Weight = Record<Kind, number> & { requests: number };
@@ -49,34 +49,34 @@ export async function benchWeights(): Promise<Weighed[]> {
 
 export function printWeights(weighed: readonly Weighed[]): string {
   const rows = weighed.flatMap(({ title, weights }) =>
-    ENCODINGS.map((one) => [`${title}, ${WORDS[one]}`, ...toCells(weights[one])]),
+    ENCODINGS.map((encoding) => [`${title}, ${NAMES[encoding]}`, ...toCells(weights[encoding])]),
   );
   return table(["bytes of", "requests", ...KINDS, "all"], rows);
 }
 
 function toCells({ requests, ...bytes }: Weight) {
   const sum = KINDS.reduce((all, kind) => all + bytes[kind], 0);
-  return [requests, ...[...KINDS.map((kind) => bytes[kind]), sum].map((one) => show(one))];
+  return [requests, ...[...KINDS.map((kind) => bytes[kind]), sum].map((size) => show(size))];
 }
 
-type Asked = { host: string; path: string; encoding: Encoding };
+type PageRequest = { host: string; path: string; encoding: Encoding };
 
-/** A page with what it names: these pages load nothing else. */
-async function weighPage(url: string, { host, path, encoding }: Asked): Promise<Weight> {
+/** Loads a page with the files that it names. These pages load nothing else. */
+async function weighPage(url: string, { host, path, encoding }: PageRequest): Promise<Weight> {
   const port = new URL(url).port;
-  const load = async (one: string) => {
+  const load = async (file: string) => {
     const headers = { host: `${host}.${DOMAIN}:${port}`, "accept-encoding": encoding };
-    const response = await fetch(url + one, { headers, decompress: false });
-    if (!response.ok) throw new Error(`Cannot load ${one}: ${response.status}`);
+    const response = await fetch(url + file, { headers, decompress: false });
+    if (!response.ok) throw new Error(`Cannot load ${file}: ${response.status}`);
     const body = await response.bytes();
     const text = await unpack(body, response.headers.get("content-encoding"));
     return { bytes: body.length, text };
   };
   const page = await load(path);
   const named = page.text.matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g);
-  const paths = new Set([...named].map(([, one = ""]) => one));
-  const weight = { page: page.bytes, styles: 0, scripts: 0, icon: 0, requests: 1 + paths.size };
-  for (const one of paths) weight[toKind(one)] += (await load(one)).bytes;
+  const files = new Set([...named].map(([, file = ""]) => file));
+  const weight = { page: page.bytes, styles: 0, scripts: 0, icon: 0, requests: 1 + files.size };
+  for (const file of files) weight[toKind(file)] += (await load(file)).bytes;
   return weight;
 }
 

@@ -1,4 +1,4 @@
-/** A database with rows that is distributed while it is read and written: what is rejected, what fails, and what is after it. */
+/** `admin convert-to-citus` on a database with rows, under reads and writes: rejections, failures, and the converted database. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { askNodes, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -10,7 +10,7 @@ import { makeProject, type Outcome, runCommand, startCommand } from "../support/
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-/** A parent, a child, one that refers to itself, and two that refer to each other. */
+/** A parent, a child, a table that references itself, and two tables that reference each other. */
 const TABLES = {
   notes: t.model({ text: t.string(), todo: t.ref("todos", { onDelete: "cascade" }) }),
   projects: t.model({
@@ -24,10 +24,10 @@ const TABLES = {
     note: t.ref("notes"),
   }),
 };
-/** Pushed while the others are being distributed. */
-const LATE = { late: t.model({ label: t.string(), note: t.ref("notes") }) };
+/** Pushed during the conversion. */
+const PUSHED = { pushed: t.model({ label: t.string(), note: t.ref("notes") }) };
 const ROWS = 10;
-const TOLD =
+const EXPECTED_OUTPUT =
   /distributed table todos \(3 of 3\)\n.*counted all rows again.*\nnotes: \d+ rows of 2 apps\nprojects: 20 rows of 2 apps\nrowhouse.idempotency_keys: 20 rows of 2 apps\nrowhouse.proofs: 2 rows of 2 apps\ntodos: 20 rows of 2 apps\n/s;
 
 let service: TestService;
@@ -36,7 +36,8 @@ const firsts: string[] = [];
 const project = makeProject();
 beforeAll(async () => {
   const urls = clusterUrls();
-  if (urls === undefined) throw new Error("Run by bun run test:citus, which says what it needs");
+  if (urls === undefined)
+    throw new Error("Run by bun run test:citus, which states its requirements");
   service = await openTestService({ cluster: { ...urls, isPlain: true } });
   apps = [await service.makeApp(defineSchema(TABLES)), await service.makeApp(defineSchema(TABLES))];
   for (const app of apps) firsts.push(await fill(app));
@@ -50,12 +51,16 @@ afterAll(async () => {
 
 async function create(app: TestApp, table: string, json: unknown, key?: string): Promise<string> {
   const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
-  const made = await service.call(app, `/v1/data/db/${table}`, { method: "POST", json, headers });
-  if (made.status !== 201) throw new Error(made.text);
-  return (made.json as { id: string }).id;
+  const created = await service.call(app, `/v1/data/db/${table}`, {
+    method: "POST",
+    json,
+    headers,
+  });
+  if (created.status !== 201) throw new Error(created.text);
+  return (created.json as { id: string }).id;
 }
 
-/** The first project's id. */
+/** Creates the app's rows and returns the first project's id. */
 async function fill(app: TestApp): Promise<string> {
   let parent: string | null = null;
   let firstId = "";
@@ -66,20 +71,20 @@ async function fill(app: TestApp): Promise<string> {
     await service.call(app, `/v1/data/db/todos/${todo}`, { method: "PATCH", json: { note } });
     firstId ||= parent;
   }
-  await create(app, "notes", { text: "nobody refers to it" });
+  await create(app, "notes", { text: "not referenced" });
   return firstId;
 }
 
 const env = () => ({ ADMIN_DATABASE_URL: service.database.adminUrl });
-const convertWords = (...words: string[]) => [
+const toArguments = (...flags: string[]) => [
   "admin",
   "convert-to-citus",
   "--shards",
   "4",
-  ...words,
+  ...flags,
 ];
-const convert = (...words: string[]): Promise<Outcome> =>
-  runCommand(convertWords(...words), { ...project, env: env() });
+const convert = (...flags: string[]): Promise<Outcome> =>
+  runCommand(toArguments(...flags), { ...project, env: env() });
 
 async function ask<Row>(text: string): Promise<Row[]> {
   return await service.service.admin.query<Row>(text, [], { retry: "safe", queue: SERVICE_QUEUE });
@@ -89,7 +94,7 @@ const isDistributed = async () =>
   (await ask<{ found: boolean }>("select to_regclass('rowhouse.shards') is not null as found"))[0]
     ?.found;
 
-/** What an app reads of every table. */
+/** Reads all tables as an app. */
 async function readAll(app: TestApp): Promise<unknown[]> {
   const pages = Object.keys(TABLES).map((table) =>
     service.call(app, `/v1/data/db/${table}?limit=1000`),
@@ -98,13 +103,13 @@ async function readAll(app: TestApp): Promise<unknown[]> {
 }
 
 test("all issues of nodes and tables are reported together, and no data changes", async () => {
-  const hurt = `create index spied on data.todos (title); create index spy on data.notes (text);
+  const breakSql = `create index spied on data.todos (title); create index spy on data.notes (text);
     update pg_dist_node set isactive = false where groupid = 1; select 1`;
-  const mend = `drop index data.spied, data.spy;
+  const repairSql = `drop index data.spied, data.spy;
     update pg_dist_node set isactive = true where groupid = 1; select 1`;
-  await service.service.admin.message(hurt);
+  await service.service.admin.message(breakSql);
   const { code, out, err } = await convert("--yes");
-  await service.service.admin.message(mend);
+  await service.service.admin.message(repairSql);
   expect([code, out]).toEqual([1, ""]);
   expect(err.trim().split("\n")).toEqual([
     "Cannot distribute this database:",
@@ -122,45 +127,46 @@ test("convert prints the steps and changes nothing without --yes", async () => {
   expect(await isDistributed()).toBe(false);
 });
 
-/** What a node does when a shard of notes is made on it. */
+/** Failures of a node when a shard of notes is created on it. */
 const FAILURES = [
   {
     name: "a node that rejects a table",
-    act: "raise exception 'not here' using errcode = 'P0001'",
-    says: "with SQLSTATE P0001: see the log of the coordinator. Nothing was changed",
+    action: "raise exception 'not here' using errcode = 'P0001'",
+    message: "with SQLSTATE P0001: see the log of the coordinator. Nothing was changed",
   },
   {
     name: "a node that loses rows",
-    act: "execute format('create trigger lose after insert on %s for each row execute function public.lose()', one)",
-    says: "The row counts of the nodes do not match. Nothing was changed",
+    action:
+      "execute format('create trigger lose after insert on %s for each row execute function public.lose()', shard)",
+    message: "The row counts of the nodes do not match. Nothing was changed",
   },
 ];
 
-test.each(FAILURES)("$name leaves the database unchanged", async ({ act, says }) => {
+test.each(FAILURES)("$name leaves the database unchanged", async ({ action, message }) => {
   const before = await Promise.all(apps.map(readAll));
   await onWorkers(`create function public.lose() returns trigger language plpgsql
     set citus.enable_manual_changes_to_shards = on as $$ begin
-      execute format('delete from %s where text = %L', tg_relid::regclass, 'nobody refers to it');
+      execute format('delete from %s where text = %L', tg_relid::regclass, 'not referenced');
       return null;
     end $$;
-    create function public.act() returns event_trigger language plpgsql as $$ declare one text; begin
-      for one in select object_identity from pg_event_trigger_ddl_commands()
+    create function public.fail() returns event_trigger language plpgsql as $$ declare shard text; begin
+      for shard in select object_identity from pg_event_trigger_ddl_commands()
         where object_identity ~ '^data.notes_[0-9]+$' and command_tag = 'CREATE TABLE' loop
-        ${act};
+        ${action};
       end loop;
     end $$;
-    create event trigger act on ddl_command_end execute function public.act()`);
+    create event trigger fail on ddl_command_end execute function public.fail()`);
   const { code, out, err } = await convert("--yes");
-  await onWorkers("drop event trigger act; drop function public.act(), public.lose()");
+  await onWorkers("drop event trigger fail; drop function public.fail(), public.lose()");
   expect([code, out]).toEqual([1, ""]);
   expect(err).toContain("distributed table projects (1 of 3)\n");
-  expect(err).toContain(says);
+  expect(err).toContain(message);
   expect(await isDistributed()).toBe(false);
   expect(await Promise.all(apps.map(readAll))).toEqual(before);
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-/** Runs statements on every node but the coordinator, at each as if it were alone. */
+/** Runs statements on every worker, without propagation to other nodes. */
 async function onWorkers(statements: string): Promise<void> {
   const nodes = await ask<{ host: string; port: number }>(
     "select nodename as host, nodeport as port from pg_dist_node where groupid <> 0",
@@ -177,7 +183,7 @@ async function onWorkers(statements: string): Promise<void> {
 test("a conversion under reads and writes loses, duplicates and leaks no row", async () => {
   const before = await Promise.all(apps.map(readAll));
   const ends = new Set<string>();
-  const note = (end: string, text: string) =>
+  const record = (end: string, text: string) =>
     ends.add([end, ...(/"error":"(\w+)"/.exec(text)?.slice(1) ?? [])].join(" "));
   const written: string[] = [];
   let isRunning = true;
@@ -190,29 +196,32 @@ test("a conversion under reads and writes loses, duplicates and leaks no row", a
         json,
       });
       if (status === 201) written.push(json.text);
-      note(`create ${status}`, text);
+      record(`create ${status}`, text);
       await Bun.sleep(20);
     }
   };
   const read = async () => {
     while (isRunning) {
       const { status, text } = await service.call(other, "/v1/data/db/todos?limit=1000");
-      note(`list ${status}`, text);
+      record(`list ${status}`, text);
     }
   };
   const work = [write(1), write(2), read(), read()];
-  const running = startCommand(convertWords("--yes"), { ...project, env: env() });
+  const running = startCommand(toArguments("--yes"), { ...project, env: env() });
   await running.until(/locked all tables/);
-  const pushed = service.pushSchema(other, defineSchema({ ...TABLES, ...LATE }));
-  expect([await running.ended, running.output()]).toEqual([0, expect.stringMatching(TOLD)]);
+  const pushed = service.pushSchema(other, defineSchema({ ...TABLES, ...PUSHED }));
+  expect([await running.ended, running.output()]).toEqual([
+    0,
+    expect.stringMatching(EXPECTED_OUTPUT),
+  ]);
   await pushed;
-  // Until every caller has been served by the nodes.
-  const counted = written.length;
-  await eventually(() => written.length > counted + 4);
+  // Waits until the nodes have served every caller.
+  const writtenBefore = written.length;
+  await eventually(() => written.length > writtenBefore + 4);
   isRunning = false;
   await Promise.all(work);
 
-  // Processes look once a second whether the database is distributed: until then they read in the old way.
+  // Processes check once per second whether the database is distributed. Until then, they read in the old way.
   const known = ["create 201", "list 200", "list 503 unavailable"];
   expect([...ends].filter((end) => !known.includes(end))).toEqual([]);
   const [[notes, ...mine], theirs] = (await Promise.all(apps.map(readAll))) as [
@@ -248,7 +257,7 @@ test("the coordinator has no row, every node has its settings, and the audit log
     "select details::text from rowhouse.audit where action = 'convert_to_citus'",
   );
   expect(JSON.parse(String(entry?.details))).toMatchObject({ shards: 4, tables: 3 });
-  // Who is distributed cannot be distributed again, and says what it is.
+  // A second conversion is rejected.
   expect(await convert("--yes")).toEqual({
     code: 1,
     out: "",
@@ -281,13 +290,21 @@ test("every endpoint, every rule and a push work after the conversion", async ()
     has: expect.objectContaining({ kind: "plan" }),
   });
   await call(app, `projects/${id}`, { method: "PATCH", json: { kind: "work" }, status: 200 });
-  const made = await call(app, "projects", { method: "POST", json: { name: "new" }, status: 201 });
-  await call(app, "todos", { method: "POST", json: { title: "x", project: made.id }, status: 201 });
-  await call(app, `projects/${made.id}`, { method: "DELETE", status: 204 });
+  const created = await call(app, "projects", {
+    method: "POST",
+    json: { name: "new" },
+    status: 201,
+  });
+  await call(app, "todos", {
+    method: "POST",
+    json: { title: "x", project: created.id },
+    status: 201,
+  });
+  await call(app, `projects/${created.id}`, { method: "DELETE", status: 204 });
   const todos = (await service.call(app, "/v1/data/db/todos?limit=1000")).json;
   expect(todos).toMatchObject({ rows: { length: ROWS } });
 
-  await call(other, "late", { method: "POST", json: { label: "x" }, status: 201 });
+  await call(other, "pushed", { method: "POST", json: { label: "x" }, status: 201 });
   const tags = t.model({ label: t.string(), note: t.ref("notes") });
   await service.pushSchema(app, defineSchema({ ...TABLES, tags }));
   const many = [{ label: "x" }, { label: "y" }];

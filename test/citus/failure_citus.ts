@@ -1,6 +1,6 @@
 /**
- * Nodes fail under load: killed and started, frozen, restarted; and apps are moved. Nobody gets a wrong response, nothing
- * acknowledged is lost or doubled, and only callers of the node's own apps wait or are rejected.
+ * Nodes fail under load: killed and started, frozen, restarted. Apps are moved. No caller gets a wrong response, acknowledged
+ * writes happen exactly once, and only callers of the failing node's apps wait or are rejected.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -10,21 +10,21 @@ import { citusUrl } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { type Book, isExpected, type Load, startLoad, TABLE } from "./failure_load.ts";
+import { isExpected, type Load, type LoadRecord, startLoad, TABLE } from "./failure_load.ts";
 import { findWorkers, freeze, kill, type Node, restart, thaw } from "./node_control.ts";
 
 const COLUMNS = { title: t.string().required(), count: t.number().required() };
 const SCHEMA = defineSchema({ [TABLE]: COLUMNS });
 const CONNECTIONS = 10;
 const CALLERS_PER_APP = 3;
-/** On the node that is hurt, and on the others: together they want all connections of the pool. */
+/** Apps on the failing node, and on the others. Together they can use all connections of the pool. */
 const APPS_EACH = 4;
-/** The node goes on just after the calls that it held up were cancelled, which it has not been told. */
+/** The node resumes just after the calls that it delayed were canceled. The node does not know about the cancellation. */
 const FROZEN_MS = EXECUTION_LIMIT_MS + 600;
 
 const found = await withDatabase(citusUrl() ?? "", findWorkers);
 const rejection = "rejection" in found ? `not run: ${found.rejection}` : undefined;
-const storm = test.skipIf(rejection !== undefined);
+const testFailure = test.skipIf(rejection !== undefined);
 const named = (name: string) => (rejection === undefined ? name : `${name} (${rejection})`);
 
 let service: TestService;
@@ -52,10 +52,10 @@ describe.each([
     );
   });
 
-  storm(
+  testFailure(
     named("a node is killed and started again"),
     async () => {
-      await rage("killed", its, async () => {
+      await runUnderLoad("killed", its, async () => {
         const { start } = kill(node);
         try {
           await Bun.sleep(3000);
@@ -68,18 +68,18 @@ describe.each([
     180_000,
   );
 
-  storm(
+  testFailure(
     named("a node is restarted"),
     async () => {
-      await rage("restarted", its, () => restart(node));
+      await runUnderLoad("restarted", its, () => restart(node));
     },
     180_000,
   );
 
-  storm(
-    named("a node is frozen for longer than a call may take"),
+  testFailure(
+    named("a node is frozen for longer than a call's time limit"),
     async () => {
-      await rage("frozen", its, async () => {
+      await runUnderLoad("frozen", its, async () => {
         freeze(node);
         try {
           await Bun.sleep(FROZEN_MS / 2);
@@ -94,10 +94,10 @@ describe.each([
     240_000,
   );
 
-  storm(
+  testFailure(
     named("apps are moved to one node, and spread again"),
     async () => {
-      await rage("moved", [], async () => {
+      await runUnderLoad("moved", [], async () => {
         const [there] = its;
         for (const app of others.slice(0, 2)) await move(app, node.name);
         expect(await findNode(others[0] as TestApp)).toBe(await findNode(there as TestApp));
@@ -108,18 +108,18 @@ describe.each([
   );
 });
 
-/** Apps until one node has as many as are wanted, and the others have, too. */
+/** Creates apps until a node has enough of them, and the other nodes together too. */
 async function spreadApps(nodes: readonly Node[]) {
   const byNode = new Map<string, TestApp[]>();
-  for (let made = 0; made < 40; made++) {
+  for (let count = 0; count < 40; count++) {
     const app = await service.makeApp(SCHEMA);
     const name = await findNode(app);
     byNode.set(name, [...(byNode.get(name) ?? []), app]);
-    const hurt = nodes.find((one) => (byNode.get(one.name)?.length ?? 0) >= APPS_EACH);
-    const rest = [...byNode].flatMap(([name, apps]) => (name === hurt?.name ? [] : apps));
-    if (hurt !== undefined && rest.length >= APPS_EACH) {
-      const own = byNode.get(hurt.name) ?? [];
-      return { node: hurt, its: own.slice(0, APPS_EACH), others: rest.slice(0, APPS_EACH) };
+    const failing = nodes.find(({ name }) => (byNode.get(name)?.length ?? 0) >= APPS_EACH);
+    const rest = [...byNode].flatMap(([name, apps]) => (name === failing?.name ? [] : apps));
+    if (failing !== undefined && rest.length >= APPS_EACH) {
+      const own = byNode.get(failing.name) ?? [];
+      return { node: failing, its: own.slice(0, APPS_EACH), others: rest.slice(0, APPS_EACH) };
     }
   }
   throw new Error("No node has enough apps");
@@ -157,13 +157,13 @@ async function expectPushRejected(): Promise<void> {
   expect(error).toMatchObject({ code: "unavailable", message: expect.stringContaining(node.name) });
 }
 
-/** Load before, during and after `hurt`; then the books are checked. `slow` are the apps that may wait and be rejected. */
-async function rage(name: string, slow: readonly TestApp[], hurt: () => Promise<void>) {
+/** Applies load before, during and after `fail`, and then checks the record. Callers of the apps `slow` can be rejected. */
+async function runUnderLoad(name: string, slow: readonly TestApp[], fail: () => Promise<void>) {
   const apps = [...its, ...others];
   const load = startLoad(service.url, apps, CALLERS_PER_APP);
   try {
     await Bun.sleep(2000);
-    await hurt();
+    await fail();
     await eventually(async () => (await Promise.all(apps.map(isServed))).every(Boolean));
     await Bun.sleep(2000);
   } finally {
@@ -171,48 +171,48 @@ async function rage(name: string, slow: readonly TestApp[], hurt: () => Promise<
   }
   const slowIds = new Set(slow.map(({ id }) => id));
   const isSlow = ({ app }: { app: string }) => slowIds.has(app);
-  const { ends } = load.book;
-  const [hurtEnds, spared] = [ends.filter(isSlow), ends.filter((end) => !isSlow(end))];
-  if (slow.length > 0) console.log(`${name}: apps of the node: ${summarize(hurtEnds)}`);
-  console.log(`${name}: ${slow.length > 0 ? "other" : "all"} apps: ${summarize(spared)}`);
-  await checkBook(load);
-  expect([...new Set(spared.map(({ end }) => end))]).toEqual(["ok"]);
+  const { ends } = load.record;
+  const [slowEnds, fastEnds] = [ends.filter(isSlow), ends.filter((end) => !isSlow(end))];
+  if (slow.length > 0) console.log(`${name}: apps of the node: ${summarize(slowEnds)}`);
+  console.log(`${name}: ${slow.length > 0 ? "other" : "all"} apps: ${summarize(fastEnds)}`);
+  await checkRecord(load);
+  expect([...new Set(fastEnds.map(({ end }) => end))]).toEqual(["ok"]);
   const allowed = ["ok", "unavailable", "unknown_outcome", "timeout", "overloaded", "rate_limited"];
-  expect(hurtEnds.filter(({ end }) => !allowed.includes(end))).toEqual([]);
+  expect(slowEnds.filter(({ end }) => !allowed.includes(end))).toEqual([]);
 }
 
 async function isServed(app: TestApp): Promise<boolean> {
   return (await service.call(app, `/v1/data/db/${TABLE}?limit=1`)).status === 200;
 }
 
-function summarize(ends: Book["ends"]): string {
+function summarize(ends: LoadRecord["ends"]): string {
   const counts = new Map<string, number>();
   for (const { end } of ends) if (end !== "ok") counts.set(end, (counts.get(end) ?? 0) + 1);
   const errors = [...counts].map(([end, count]) => `${count} ${end}`);
   const waits = ends.map(({ startedAt, endedAt }) => endedAt - startedAt);
-  const longest = waits.reduce((most, ms) => Math.max(most, ms), 0);
+  const longest = waits.reduce((longestMs, ms) => Math.max(longestMs, ms), 0);
   return `${ends.length} calls, ${errors.length === 0 ? "0 errors" : errors.join(", ")}, longest wait ${(longest / 1000).toFixed(2)} s`;
 }
 
-async function checkBook({ book }: Load): Promise<void> {
+async function checkRecord({ record }: Load): Promise<void> {
   const rows = await readRows();
   const counted = new Map<string, number>();
   for (const { title } of rows) counted.set(title, (counted.get(title) ?? 0) + 1);
-  const isThere = (title: string) => counted.has(title);
-  const lost = [...book.done].filter((title) => !isThere(title));
+  const isStored = (title: string) => counted.has(title);
+  const lost = [...record.done].filter((title) => !isStored(title));
   const doubled = [...counted].filter(([, count]) => count > 1);
-  const untrue = [...book.notDone].filter(isThere);
-  const torn = book.batches.filter((batch) => new Set(batch.map(isThere)).size > 1);
+  const untrue = [...record.notDone].filter(isStored);
+  const torn = record.batches.filter((batch) => new Set(batch.map(isStored)).size > 1);
   const counters = new Map(rows.map(({ title, count }) => [title, count]));
-  const stale = [...book.counters].filter(
+  const stale = [...record.counters].filter(
     ([title, counter]) => !isExpected(counter, counters.get(title)),
   );
-  totals.calls += book.ends.length;
-  totals.acknowledged += book.done.size;
-  totals.wrong += book.wrong.length + untrue.length + torn.length;
+  totals.calls += record.ends.length;
+  totals.acknowledged += record.done.size;
+  totals.wrong += record.wrong.length + untrue.length + torn.length;
   totals.lost += lost.length + stale.length;
   totals.doubled += doubled.length;
-  expect({ wrong: book.wrong, untrue, torn }).toEqual({ wrong: [], untrue: [], torn: [] });
+  expect({ wrong: record.wrong, untrue, torn }).toEqual({ wrong: [], untrue: [], torn: [] });
   expect({ lost, stale, doubled }).toEqual({ lost: [], stale: [], doubled: [] });
 }
 

@@ -1,38 +1,38 @@
 /**
- * Callers of several apps who record their responses: each write is done, not done or unknown, each response
- * is the caller's own or not, and each took its time.
+ * Callers of several apps that record their responses: whether each write is done, not done or unknown, whether each response
+ * is correct, and the duration of each.
  *
  * @module
  */
 import type { TestApp } from "../support/service.ts";
 
-export const TABLE = "stormed";
+export const TABLE = "loaded";
 const PATH = `/v1/data/db/${TABLE}`;
-/** Past every deadline of the service's own: a response that takes longer counts as lost. */
+/** Longer than every deadline of the service. A later response counts as lost. */
 const LOST_MS = 45_000;
 const BATCH = 3;
 
-/** How one request ended: `ok`, or its error's code. */
+/** The result of a request: `ok`, or its error's code. */
 export type End = { app: string; kind: string; end: string; startedAt: number; endedAt: number };
 
-export type Book = {
+export type LoadRecord = {
   ends: End[];
-  /** Responses that no caller may get. */
+  /** Responses with another caller's rows or an impossible count. */
   wrong: string[];
-  /** Titles of rows by the response to their create; of one that was sent until it was done, once. */
+  /** Titles of rows, by the response to their create. */
   done: Set<string>;
   notDone: Set<string>;
   unknown: Set<string>;
   batches: string[][];
-  /** By the title of an updated row: what was acknowledged last, and what may have been written. */
+  /** By the title of an updated row: the last acknowledged value, and values with an unknown outcome. */
   counters: Map<string, Counter>;
 };
 export type Counter = { id: string; acknowledged: number; unknown: Set<number> };
 
-export type Load = { book: Book; stop: () => Promise<void> };
+export type Load = { record: LoadRecord; stop: () => Promise<void> };
 
 export function startLoad(url: string, apps: readonly TestApp[], callersPerApp: number): Load {
-  const book: Book = {
+  const record: LoadRecord = {
     ends: [],
     wrong: [],
     done: new Set(),
@@ -43,10 +43,12 @@ export function startLoad(url: string, apps: readonly TestApp[], callersPerApp: 
   };
   const state = { isRunning: true };
   const callers = apps.flatMap((app) =>
-    Array.from({ length: callersPerApp }, () => call({ url, app, book, state, title: nonce(app) })),
+    Array.from({ length: callersPerApp }, () =>
+      call({ url, app, record, state, title: nonce(app) }),
+    ),
   );
   return {
-    book,
+    record,
     stop: async () => {
       state.isRunning = false;
       await Promise.all(callers);
@@ -57,16 +59,16 @@ export function startLoad(url: string, apps: readonly TestApp[], callersPerApp: 
 type Caller = {
   url: string;
   app: TestApp;
-  book: Book;
+  record: LoadRecord;
   state: { isRunning: boolean };
   title: string;
 };
 
 async function call(caller: Caller): Promise<void> {
-  const { app, book, state, title } = caller;
-  const made = await send(caller, "create", { method: "POST", json: { title, count: 0 } });
-  const counter = { id: String(made.body["id"]), acknowledged: 0, unknown: new Set<number>() };
-  book.counters.set(title, counter);
+  const { app, record, state, title } = caller;
+  const created = await send(caller, "create", { method: "POST", json: { title, count: 0 } });
+  const counter = { id: String(created.body["id"]), acknowledged: 0, unknown: new Set<number>() };
+  record.counters.set(title, counter);
   const turns = [
     () => get(caller, counter),
     () => update(caller, counter),
@@ -91,15 +93,15 @@ type Request = { method?: string; path?: string; json?: unknown; headers?: Heade
 type CallResult = { end: string; body: Record<string, unknown> };
 
 async function send(caller: Caller, kind: string, request: Request): Promise<CallResult> {
-  const { url, app, book } = caller;
+  const { url, app, record } = caller;
   const { method = "GET", path = "", json } = request;
   const headers = new Headers(request.headers);
   headers.set("authorization", `Bearer ${app.key}`);
   headers.set("content-type", "application/json");
   const startedAt = performance.now();
-  const note = (end: string, body: Record<string, unknown> = {}) => {
-    book.ends.push({ app: app.id, kind, end, startedAt, endedAt: performance.now() });
-    return { end, body };
+  const end = (result: string, body: Record<string, unknown> = {}) => {
+    record.ends.push({ app: app.id, kind, end: result, startedAt, endedAt: performance.now() });
+    return { end: result, body };
   };
   try {
     const response = await fetch(`${url}${PATH}${path}`, {
@@ -109,40 +111,41 @@ async function send(caller: Caller, kind: string, request: Request): Promise<Cal
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     });
     const body = (await response.json()) as Record<string, unknown>;
-    if (response.ok) return note("ok", body);
-    const failed = note(String(body["error"]));
-    // Who is rejected at once comes again a little later, as Retry-After asks.
+    if (response.ok) return end("ok", body);
+    const failed = end(String(body["error"]));
+    // Rejected callers pause, as Retry-After asks.
     await Bun.sleep(50);
     return failed;
   } catch {
-    return note("lost");
+    return end("lost");
   }
 }
 
-/** Without a key: it is there if it was acknowledged, and only then, unless its outcome is unknown. */
+/** Creates rows without an idempotency key. Unless the outcome is unknown, exactly the acknowledged rows are stored. */
 async function create(caller: Caller, titles: readonly string[]): Promise<void> {
-  const { book } = caller;
+  const { record } = caller;
   const rows = titles.map((title) => ({ title, count: 0 }));
   const isBatch = rows.length > 1;
-  if (isBatch) book.batches.push([...titles]);
+  if (isBatch) record.batches.push([...titles]);
   const { end } = await send(caller, isBatch ? "batch" : "create", {
     method: "POST",
     json: isBatch ? rows : rows[0],
   });
-  const as = { ok: book.done, unknown_outcome: book.unknown, lost: book.unknown }[end];
-  for (const title of titles) (as ?? book.notDone).add(title);
+  const titlesByEnd = { ok: record.done, unknown_outcome: record.unknown, lost: record.unknown };
+  const target = titlesByEnd[end as keyof typeof titlesByEnd] ?? record.notDone;
+  for (const title of titles) target.add(title);
 }
 
-/** With a key, again and again until it is done: it happens once. */
+/** Creates a row with an idempotency key, and retries until it is done. The row is created only once. */
 async function createOnce(caller: Caller): Promise<void> {
-  const { app, book, state } = caller;
+  const { app, record, state } = caller;
   const title = nonce(app);
   const headers = { "idempotency-key": crypto.randomUUID() };
   const request = { method: "POST", json: { title, count: 0 }, headers };
   let last = "";
   while (last !== "ok" && state.isRunning)
     last = (await send(caller, "create with a key", request)).end;
-  (last === "ok" ? book.done : book.unknown).add(title);
+  (last === "ok" ? record.done : record.unknown).add(title);
 }
 
 async function update(caller: Caller, counter: Counter): Promise<void> {
@@ -156,7 +159,7 @@ async function update(caller: Caller, counter: Counter): Promise<void> {
   if (end === "unknown_outcome" || end === "lost") counter.unknown.add(count);
 }
 
-/** Whether a counter may have this value. */
+/** Returns whether a counter can have this value. */
 export function isExpected({ acknowledged, unknown }: Counter, count: unknown): boolean {
   return count === acknowledged || (typeof count === "number" && unknown.has(count));
 }
@@ -165,7 +168,7 @@ async function get(caller: Caller, counter: Counter): Promise<void> {
   const { end, body } = await send(caller, "get", { path: `/${counter.id}` });
   const isOwn = body["title"] === caller.title && isExpected(counter, body["count"]);
   if (end === "ok" && !isOwn)
-    caller.book.wrong.push(
+    caller.record.wrong.push(
       `${caller.title} at ${counter.acknowledged} got ${JSON.stringify(body)}`,
     );
 }
@@ -175,5 +178,5 @@ async function list(caller: Caller): Promise<void> {
   if (end !== "ok") return;
   const rows = body["rows"] as { title: string }[];
   if (rows.length === 0 || rows.some(({ title }) => !title.startsWith(caller.app.slug)))
-    caller.book.wrong.push(`a list of ${caller.app.slug} got ${JSON.stringify(rows)}`);
+    caller.record.wrong.push(`a list of ${caller.app.slug} got ${JSON.stringify(rows)}`);
 }

@@ -1,4 +1,4 @@
-/** Isolation over the nodes of a cluster: what is broken on one of them stops the apps whose rows are there, and no others. */
+/** Isolation on a cluster: an issue on a node stops the apps with rows on this node, and no other apps. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { makeIsolationCheck } from "../../src/catalog/mod.ts";
@@ -27,7 +27,7 @@ async function findNode(): Promise<Node> {
   return node;
 }
 
-/** Runs a statement on one node, as its superuser; its value. */
+/** Runs a statement on a node as superuser, and returns its value. */
 async function runOn({ host, port }: Node, statement: string): Promise<string> {
   const [row] = await service.service.admin.query<{ success: boolean; result: string }>(
     "select success, result from master_run_on_worker(array[$1::text], array[$2::int4], array[$3::text], false)",
@@ -38,7 +38,7 @@ async function runOn({ host, port }: Node, statement: string): Promise<string> {
   return row.result;
 }
 
-/** Changes something on one node alone. */
+/** Changes a node, without propagation to other nodes. */
 async function changeOn(node: Node, statement: string): Promise<void> {
   await runOn(
     node,
@@ -53,87 +53,88 @@ async function changeOn(node: Node, statement: string): Promise<void> {
 const readShard = `select relname from pg_class where relnamespace = 'data'::regnamespace and relname ~ '^todos_[0-9]+$' order by 1 limit 1`;
 const SIGNATURE = signatureOf(schema, "todos", "get");
 
-/** Each on one worker alone; SHARD is a table of its. */
+/** Changes of one worker that break the isolation. SHARD is a table on the worker. */
 const BREAKS = [
   {
     name: "disabled row security on one shard",
-    hurt: "alter table data.SHARD disable row level security",
-    mend: "alter table data.SHARD enable row level security",
-    says: "Table data.SHARD must have row security enabled and forced",
+    change: "alter table data.SHARD disable row level security",
+    repair: "alter table data.SHARD enable row level security",
+    issue: "Table data.SHARD must have row security enabled and forced",
   },
   {
     name: "rows of a shard granted to public",
-    hurt: "grant select on data.SHARD to public",
-    mend: "revoke select on data.SHARD from public",
-    says: "Relation data.SHARD must be granted only to rowhouse_tenant, and only for rows",
+    change: "grant select on data.SHARD to public",
+    repair: "revoke select on data.SHARD from public",
+    issue: "Relation data.SHARD must be granted only to rowhouse_tenant, and only for rows",
   },
   {
     name: "another policy on one shard",
-    hurt: "alter policy tenant on data.SHARD using (true)",
-    mend: `alter policy tenant on data.SHARD using
+    change: "alter policy tenant on data.SHARD using (true)",
+    repair: `alter policy tenant on data.SHARD using
       (app_id = nullif(pg_catalog.current_setting('rowhouse.app_id', true), '')::pg_catalog.uuid)`,
-    says: "Table data.SHARD must have only the tenant policy",
+    issue: "Table data.SHARD must have only the tenant policy",
   },
   {
     name: "a foreign trigger on one shard",
-    hurt: "create trigger spy before delete on data.SHARD for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
-    mend: "drop trigger spy on data.SHARD",
-    says: "Table data.SHARD must have no triggers and no rules",
+    change:
+      "create trigger spy before delete on data.SHARD for each row execute function pg_catalog.suppress_redundant_updates_trigger()",
+    repair: "drop trigger spy on data.SHARD",
+    issue: "Table data.SHARD must have no triggers and no rules",
   },
   {
     name: "a function that public can execute on one node",
-    hurt: `grant execute on function api.${SIGNATURE} to public`,
-    mend: `revoke execute on function api.${SIGNATURE} from public`,
-    says: `Function api.${functionOf(schema, "todos", "get")} must be granted to the serving roles only`,
+    change: `grant execute on function api.${SIGNATURE} to public`,
+    repair: `revoke execute on function api.${SIGNATURE} from public`,
+    issue: `Function api.${functionOf(schema, "todos", "get")} must be granted to the serving roles only`,
   },
   {
     name: "a tenant with the right to log in to one node",
-    hurt: "alter role rowhouse_tenant login",
-    mend: "alter role rowhouse_tenant nologin",
-    says: "Role rowhouse_tenant must exist, without SUPERUSER, BYPASSRLS and LOGIN",
+    change: "alter role rowhouse_tenant login",
+    repair: "alter role rowhouse_tenant nologin",
+    issue: "Role rowhouse_tenant must exist, without SUPERUSER, BYPASSRLS and LOGIN",
   },
 ];
 
-/** Apps until there is one on this node and one elsewhere. */
+/** Creates apps until one is on this node and one is on another node. */
 async function makeApps(node: Node): Promise<{ here: TestApp; elsewhere: TestApp }> {
   let here: TestApp | undefined;
   let elsewhere: TestApp | undefined;
   while (here === undefined || elsewhere === undefined) {
-    const made = await service.makeApp(schema);
-    const [place] = await service.service.admin.query<{ name: string }>(
+    const app = await service.makeApp(schema);
+    const [placement] = await service.service.admin.query<{ name: string }>(
       `select nodename || ':' || nodeport as name from pg_dist_placement natural join pg_dist_node
       where shardid = get_shard_id_for_distribution_column('data.todos', $1::text::uuid)`,
-      [made.id],
+      [app.id],
       { retry: "safe", queue: SERVICE_QUEUE },
     );
-    if (place?.name === node.name) here = made;
-    else elsewhere = made;
+    if (placement?.name === node.name) here = app;
+    else elsewhere = app;
   }
   return { here, elsewhere };
 }
 
 test.each(BREAKS)(
   "$name stops the node's apps until it is repaired",
-  async ({ hurt, mend, says }) => {
+  async ({ change, repair, issue }) => {
     const node = await findNode();
     const { here: app, elsewhere } = await makeApps(node);
     const shard = await runOn(node, readShard);
     const statement = (text: string) => text.replaceAll("SHARD", shard);
     const list = async () => (await service.call(app, "/v1/data/db/todos")).status;
-    const look = makeIsolationCheck(service.service.db);
+    const check = makeIsolationCheck(service.service.db);
     expect(await list()).toBe(200);
-    await changeOn(node, statement(hurt));
-    expect(await look()).toMatchObject({
+    await changeOn(node, statement(change));
+    expect(await check()).toMatchObject({
       issues: [],
-      ofNodes: { [node.name]: [statement(says)] },
+      ofNodes: { [node.name]: [statement(issue)] },
       added: [],
       silent: [],
     });
     await eventually(async () => (await list()) === 503);
     expect((await service.call(elsewhere, "/v1/data/db/todos")).status).toBe(200);
     expect((await service.call(undefined, "/ready")).status).toBe(200);
-    await changeOn(node, statement(mend));
-    expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
+    await changeOn(node, statement(repair));
+    expect(await check()).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
     await eventually(async () => (await list()) === 200);
   },
 );

@@ -1,6 +1,6 @@
 /**
- * `bun run test:citus`: suites of plain PostgreSQL on a Citus cluster, each test database on all of its nodes. Needs the
- * cluster; without one it says so, and runs nothing.
+ * `bun run test:citus`: runs suites of plain PostgreSQL and of Citus on a cluster, with each test database on all of its nodes.
+ * Fails without a cluster.
  *
  * @module
  */
@@ -40,7 +40,7 @@ function listTests(folder: string, rejected: readonly string[]): string[] {
 const url = citusUrl();
 if (url === undefined) {
   console.error(
-    `CITUS_ADMIN_URL is not set: nothing was run. It names a superuser at the coordinator of a Citus cluster, in a database
+    `CITUS_ADMIN_URL is not set: no test was run. It must name a superuser at the coordinator of a Citus cluster, in a database
 that has the extension and every node registered (docs/scaling.md), such as postgres://postgres@127.0.0.1:9700/postgres`,
   );
   process.exit(1);

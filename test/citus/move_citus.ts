@@ -1,4 +1,4 @@
-/** An app that is moved from node to node while it is read and written: its callers notice nothing. */
+/** An app moves between nodes under reads and writes, without errors for its callers. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -30,7 +30,7 @@ describe.each([
 
   test("a move under writes and reads causes no error, and no lost or duplicate row", async () => {
     const ends = new Map<string, number>();
-    const note = (end: string) => ends.set(end, (ends.get(end) ?? 0) + 1);
+    const record = (end: string) => ends.set(end, (ends.get(end) ?? 0) + 1);
     const titles: string[] = [];
     const first = await service.call(app, PATH, {
       method: "POST",
@@ -43,22 +43,22 @@ describe.each([
     const write = async (writer: number) => {
       for (let number = 0; isMoving; number++) {
         const json = { title: `${writer} ${number}`, count: number };
-        const made = await service.call(app, PATH, { method: "POST", json });
-        note(`create ${made.status}${made.status === 201 ? "" : made.text}`);
-        if (made.status === 201) titles.push(json.title);
+        const created = await service.call(app, PATH, { method: "POST", json });
+        record(`create ${created.status}${created.status === 201 ? "" : created.text}`);
+        if (created.status === 201) titles.push(json.title);
       }
     };
     const count = async () => {
       while (isMoving) {
         const json = { count: ++counted };
         const changed = await service.call(app, `${PATH}/${id}`, { method: "PATCH", json });
-        note(`update ${changed.status}`);
+        record(`update ${changed.status}`);
       }
     };
     const read = async () => {
       while (isMoving) {
         const found = await service.call(app, `${PATH}/${id}`);
-        note(`get ${found.status} ${Object(found.json).id === id}`);
+        record(`get ${found.status} ${Object(found.json).id === id}`);
       }
     };
     const work = [
@@ -69,7 +69,7 @@ describe.each([
     const nodes: string[] = [];
     for (let done = 0; done < MOVES; done++) {
       nodes.push(await move());
-      // Until every caller has been to the new node.
+      // Waits until every caller has called the new node.
       const [written, changed] = [titles.length, counted];
       await eventually(() => titles.length > written + WRITERS * 3 && counted > changed + 3);
     }
@@ -83,11 +83,11 @@ describe.each([
   });
 
   test("admin move-app moves only one app, and lists every blocker", async () => {
-    // More apps than shards: some share one.
+    // More apps than shards, so that some apps share a shard.
     const apps = [app];
-    for (let made = 0; made < 4; made++) apps.push(await service.makeApp(SCHEMA));
-    for (const one of apps)
-      await service.call(one, PATH, { method: "POST", json: { title: one.slug, count: 1 } });
+    for (let count = 0; count < 4; count++) apps.push(await service.makeApp(SCHEMA));
+    for (const each of apps)
+      await service.call(each, PATH, { method: "POST", json: { title: each.slug, count: 1 } });
     const project = makeProject();
     const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
     const moveApp = (slug: string, to: string) =>
@@ -104,9 +104,9 @@ describe.each([
       }
     expect(moves).toHaveLength(apps.length);
     expect(moves.some(({ isIsolated }) => isIsolated)).toBe(true);
-    for (const one of apps) {
-      const { text } = await service.call(one, `${PATH}?limit=1000`);
-      expect(text.split(one.slug)).toHaveLength(2);
+    for (const each of apps) {
+      const { text } = await service.call(each, `${PATH}?limit=1000`);
+      expect(text.split(each.slug)).toHaveLength(2);
     }
     expect(await makeIsolationCheck(service.service.db)()).toMatchObject({
       issues: [],
@@ -119,16 +119,16 @@ describe.each([
     const { isIsolated: _, app: moved, ...details } = moves.at(-1) ?? {};
     expect(entry).toMatchObject({ action: "move_app", app: moved, details });
 
-    const rejected = await moveApp("nobody", "127.0.0.1:1");
+    const rejected = await moveApp("unknown", "127.0.0.1:1");
     expect(JSON.parse(rejected.out).details).toEqual([
-      { path: "/slug", message: 'no app has the slug "nobody"' },
+      { path: "/slug", message: 'no app has the slug "unknown"' },
       { path: "/to", message: `must be a node of the cluster: ${nodes.join(", ")}` },
     ]);
     project.remove();
   }, 120_000);
 });
 
-/** Moves the app's shards to another node than they are on; the node's name. */
+/** Moves the app's shards to another node and returns the node's name. */
 async function move(): Promise<string> {
   const [row] = await service.service.admin.query<{ name: string; moved: string }>(
     `select there.nodename || ':' || there.nodeport as name, citus_move_shard_placement(
@@ -173,8 +173,8 @@ test("admin move-app rejects a move with long write delays unless the operator a
   const { slug } = await large.makeApp(SCHEMA);
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: large.database.adminUrl };
-  const findIssues = async (...words: string[]) => {
-    const command = ["admin", "move-app", slug, "--to", "127.0.0.1:1", ...words, "--json"];
+  const findIssues = async (...flags: string[]) => {
+    const command = ["admin", "move-app", slug, "--to", "127.0.0.1:1", ...flags, "--json"];
     const { out } = await runCommand(command, { ...project, env });
     return (JSON.parse(out).details as { path: string; message: string }[])
       .filter(({ path }) => path !== "/to")
@@ -182,7 +182,7 @@ test("admin move-app rejects a move with long write delays unless the operator a
   };
   expect(await findIssues()).toEqual([]);
 
-  // With those of the service and of the app, 103 are beyond 30 s.
+  // 99 tables, and 4 of the service and of the app. The moves of 103 tables take longer than 30 s.
   await large.service.admin.message(
     `do $do$ begin for number in 1 .. 99 loop
       execute format('create table public.spare_%s (app_id uuid primary key)', number);

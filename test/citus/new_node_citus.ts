@@ -1,4 +1,4 @@
-/** A node that is added to a cluster: it stops nobody, and has rows only after `migrate` and a move. */
+/** A node added to a cluster blocks no request, and gets rows only after `migrate` and a move. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -26,7 +26,7 @@ async function ask<Row>(text: string, values: (string | number)[] = []): Promise
   });
 }
 
-/** Takes the last node out of the cluster, and gives it an empty database again. */
+/** Removes the last node from the cluster, and creates its database again, empty. */
 async function renewNode(): Promise<Node> {
   const [node] = await ask<Node>(
     "select nodename as host, nodeport as port from pg_dist_node where groupid <> 0 order by groupid desc limit 1",
@@ -51,16 +51,16 @@ async function runAt({ host, port }: Node, database: string, text: string): Prom
 }
 
 test("a new node blocks no request, and an app can move to it after migrate", async () => {
-  await service.call(app, PATH, { method: "POST", json: { title: "kept" } });
+  await service.call(app, PATH, { method: "POST", json: { title: "first" } });
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
-  const look = makeIsolationCheck(service.service.db);
+  const check = makeIsolationCheck(service.service.db);
   const { host, port } = await renewNode();
 
   const name = `${host}:${port}`;
   await ask("select citus_add_node($1, $2)", [host, port]);
-  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [name], silent: [] });
-  // Before and after the service has noticed the node.
+  expect(await check()).toMatchObject({ issues: [], ofNodes: {}, added: [name], silent: [] });
+  // The rebalance runs before and after the service disables shards on the node.
   const mayHaveRows = async () => {
     const [node] = await ask<{ may: boolean }>(
       "select shouldhaveshards as may from pg_dist_node where nodeport = $1",
@@ -77,8 +77,8 @@ test("a new node blocks no request, and an app can move to it after migrate", as
   );
   expect(placed?.count).toBe(0);
   expect((await service.call(app, PATH)).status).toBe(200);
-  const words = ["admin", "move-app", app.slug, "--to", `${host}:${port}`];
-  const early = await runCommand([...words, "--json"], { ...project, env });
+  const command = ["admin", "move-app", app.slug, "--to", `${host}:${port}`];
+  const early = await runCommand([...command, "--json"], { ...project, env });
   expect([early.code, JSON.parse(early.out).details]).toEqual([
     1,
     [
@@ -93,11 +93,11 @@ test("a new node blocks no request, and an app can move to it after migrate", as
 
   expect(await runCommand(["migrate"], { ...project, env })).toMatchObject({ code: 0 });
   expect(await mayHaveRows()).toBe(true);
-  expect(await runCommand(words, { ...project, env })).toMatchObject({ code: 0 });
-  expect(await look()).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
+  expect(await runCommand(command, { ...project, env })).toMatchObject({ code: 0 });
+  expect(await check()).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
   expect(await service.call(app, PATH)).toMatchObject({
     status: 200,
-    json: { rows: [{ title: "kept" }] },
+    json: { rows: [{ title: "first" }] },
   });
   project.remove();
 });

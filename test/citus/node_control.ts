@@ -1,4 +1,4 @@
-/** Nodes of the cluster under test as processes of this machine: killed, frozen, thawed, started, restarted. @module */
+/** Kills, freezes, resumes, starts and restarts the cluster's nodes as processes of this machine. @module */
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ export type Node = { name: string; port: number; folder: string };
 
 type Found = { nodes: Node[] } | { rejection: string };
 
-/** Every worker, or why they cannot be hurt from here. */
+/** Returns every worker, or the reason why this machine cannot control them. */
 export async function findWorkers(admin: Database): Promise<Found> {
   const ports = await admin.query<{ name: string; port: number }>(
     `select nodename || ':' || nodeport as name, nodeport as port from pg_dist_node
@@ -42,7 +42,7 @@ function findRejection(node: Node, commit: string): string | undefined {
   if (Number(listens) !== port || !existsSync(`/proc/${pid}/exe`))
     return `the server of node ${name} does not run on this machine`;
   if (commit === "off")
-    return `node ${name} may lose what it acknowledged: synchronous_commit is off`;
+    return `node ${name} can lose acknowledged writes: synchronous_commit is off`;
   return undefined;
 }
 
@@ -50,7 +50,7 @@ function readPidFile({ folder }: Node): string[] {
   return readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n");
 }
 
-/** The server's process and its children, as they are now. */
+/** Returns the server's current process and its children. */
 function findProcesses(node: Node): number[] {
   const postmaster = Number(readPidFile(node)[0]);
   const { stdout } = spawnSync("pgrep", ["-P", String(postmaster)], { encoding: "utf8" });
@@ -62,13 +62,13 @@ function send(pids: readonly number[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // A child that has ended meanwhile.
+      // The child has ended since it was listed.
       if (Object(error).code !== "ESRCH") throw error;
     }
   }
 }
 
-/** Twice, for the children that the first round met being born. */
+/** Signals twice, because the first round can miss children that are starting. */
 export function freeze(node: Node): void {
   send(findProcesses(node), "SIGSTOP");
   send(findProcesses(node), "SIGSTOP");
@@ -78,7 +78,7 @@ export function thaw(node: Node): void {
   send(findProcesses(node).reverse(), "SIGCONT");
 }
 
-/** Kills the server as a machine without power would; how to start it again. */
+/** Kills the server like a power failure. Returns a function that starts it again. */
 export function kill(node: Node): { start: () => Promise<void> } {
   const tools = findTools(node);
   const pids = findProcesses(node);
@@ -93,7 +93,7 @@ export async function restart(node: Node): Promise<void> {
 
 type Tools = { programs: string; log: string; env: NodeJS.ProcessEnv };
 
-/** Where its programs are, where it writes its log, and its environment, as the running server shows. */
+/** Reads the folder of the server's programs, its log and its environment from its process. */
 function findTools(node: Node): Tools {
   const [pid] = findProcesses(node);
   const log = readlinkSync(`/proc/${pid}/fd/2`);
@@ -105,10 +105,10 @@ function findTools(node: Node): Tools {
   };
 }
 
-/** Restarts as what the server was started as; where it does not run, starts it. */
+/** Restarts the server under its account, or starts it if it does not run. */
 async function run({ folder }: Node, { programs, log, env }: Tools): Promise<void> {
-  const words = ["restart", "-m", "fast", "-w", "-t", "60", "-D", folder, "-l", log];
+  const flags = ["restart", "-m", "fast", "-w", "-t", "60", "-D", folder, "-l", log];
   const { uid, gid } = statSync(folder);
   const account = process.getuid?.() === 0 ? { uid, gid } : {};
-  await promisify(execFile)(join(programs, "pg_ctl"), words, { ...account, env, cwd: folder });
+  await promisify(execFile)(join(programs, "pg_ctl"), flags, { ...account, env, cwd: folder });
 }

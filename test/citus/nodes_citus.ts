@@ -1,4 +1,4 @@
-/** What only a Citus cluster shows: where rows are, that setting up again changes nothing, and that calls fail closed. */
+/** Behavior that only a Citus cluster has: the location of rows, repeated setup, and calls that fail closed. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import postgres from "postgres";
 import { askNodes, checkCluster, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -12,7 +12,7 @@ import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 if (citusUrl() === undefined)
-  throw new Error("Run by bun run test:citus, which says what it needs");
+  throw new Error("Run by bun run test:citus, which states its requirements");
 
 const SCHEMA = defineSchema({ notes: { title: t.string().required().unique() } });
 const ROW = "00000000-0000-7000-8000-000000000001";
@@ -30,7 +30,7 @@ const admin = () => service.service.admin;
 test("a second migrate does nothing on any node, and the number of shards is permanent", async () => {
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
-  const migrate = (...words: string[]) => runCommand(["migrate", ...words], { ...project, env });
+  const migrate = (...flags: string[]) => runCommand(["migrate", ...flags], { ...project, env });
   const before = await readNodes();
 
   expect(await migrate("--citus")).toMatchObject({ code: 0 });
@@ -45,7 +45,7 @@ test("a second migrate does nothing on any node, and the number of shards is per
   project.remove();
 });
 
-/** Roles, and who may execute what, as every node has them. */
+/** Returns the roles and the rights on functions of every node. */
 async function readNodes(): Promise<unknown[]> {
   const responses = await askNodes(
     admin(),
@@ -142,7 +142,7 @@ test("only authorized logins execute a function, on any node", async () => {
 });
 
 test("a call that Citus does not delegate to its app's node fails and reads nothing", async () => {
-  await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "kept" } });
+  await service.call(app, "/v1/data/db/notes", { method: "POST", json: { title: "first" } });
   const call = `select api.${functionOf(SCHEMA, "notes", "get")}('${app.id}', ${proofOf(app.key)}, '${ROW}', 1000)`;
   const login = postgres(service.database.servingUrl, { max: 1 });
 
@@ -179,8 +179,8 @@ test("requests find rows and proofs by index on their app's node, without a sequ
   await admin().message(
     `insert into data.notes (app_id, id, title) select '${busy.id}'::uuid, gen_random_uuid(), n::text from generate_series(1, 2000) n; select 1`,
   );
-  const made = await service.call(busy, path, { method: "POST", json: { title: "one" } });
-  const row = made.headers.get("location") ?? "";
+  const created = await service.call(busy, path, { method: "POST", json: { title: "first" } });
+  const row = created.headers.get("location") ?? "";
   const before = await readScans(busy);
 
   for (let round = 0; round < 20; round++) {
@@ -195,12 +195,12 @@ test("requests find rows and proofs by index on their app's node, without a sequ
     const after = await readScans(busy);
     return after.every(({ byIndex }, index) => byIndex >= (before[index]?.byIndex ?? 0) + 60);
   });
-  // PostgreSQL may count late what the push read to build the indexes.
+  // PostgreSQL can count scans of the index build late.
   for (const [index, { whole }] of (await readScans(busy)).entries())
     expect(whole - (before[index]?.whole ?? 0)).toBeLessThan(5);
 });
 
-/** How often the shards of an app were read whole and by index, as their node counts. */
+/** Returns how often an app's node scanned the app's shards sequentially and by index. */
 async function readScans(of: TestApp): Promise<{ whole: number; byIndex: number }[]> {
   const shards = await admin().query<{ schema: string; table: string }>(
     `select split_part(name, '.', 1) as schema, split_part(name, '.', 2) || '_' ||
@@ -223,20 +223,20 @@ async function readScans(of: TestApp): Promise<{ whole: number; byIndex: number 
 test("a disabled app has no proofs, and a deleted app has no rows on any node", async () => {
   const project = makeProject();
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
-  const run = async (...words: string[]) =>
-    (await runCommand(["admin", ...words], { ...project, env })).code;
-  const gone = await service.makeApp(
+  const run = async (...args: string[]) =>
+    (await runCommand(["admin", ...args], { ...project, env })).code;
+  const deleted = await service.makeApp(
     defineSchema({ going: { title: t.string(), kind: t.enum(["a", "b"]) } }),
   );
   const create = () =>
-    service.call(gone, "/v1/data/db/going", { method: "POST", json: { title: "x" } });
+    service.call(deleted, "/v1/data/db/going", { method: "POST", json: { title: "x" } });
   expect((await create()).status).toBe(201);
 
-  expect(await run("disable-app", gone.slug)).toBe(0);
+  expect(await run("disable-app", deleted.slug)).toBe(0);
   expect((await create()).status).toBe(401);
-  expect(await run("enable-app", gone.slug)).toBe(0);
+  expect(await run("enable-app", deleted.slug)).toBe(0);
   expect((await create()).status).toBe(201);
-  expect(await run("delete-app", gone.slug, "--yes")).toBe(0);
+  expect(await run("delete-app", deleted.slug, "--yes")).toBe(0);
 
   const left = await askNodes(
     admin(),

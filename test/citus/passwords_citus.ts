@@ -1,4 +1,4 @@
-/** Nodes that ask for passwords: the service's roles get some by `migrate`, and whoever is not let in is named. */
+/** Nodes that require passwords: `migrate` gives passwords to the service's roles, and reports logins that nodes reject. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -38,8 +38,8 @@ function toFile(folder: string): string {
   return join(folder, "pg_hba.conf");
 }
 
-/** The workers let these roles in to the test's database by password alone. */
-async function askForPasswords(roles: readonly string[]): Promise<void> {
+/** Makes the workers require passwords from these roles in the test's database. */
+async function requirePasswords(roles: readonly string[]): Promise<void> {
   const rule = `host ${service.database.name} ${roles.join(",")} all scram-sha-256\n`;
   for (const [folder, text] of rules) writeFileSync(toFile(folder), rule + text);
   await onAllNodes("select pg_reload_conf()");
@@ -61,29 +61,29 @@ const migrate = () =>
   runCommand(["migrate"], { ...project, env: { ADMIN_DATABASE_URL: service.database.adminUrl } });
 
 test.skipIf(reason !== "")(`migrate gives the service's roles passwords${reason}`, async () => {
-  await askForPasswords(ROLES);
+  await requirePasswords(ROLES);
 
   expect(await migrate()).toMatchObject({ code: 0 });
 
-  const kept = await ask<{ rolename: string; authinfo: string }>(
+  const stored = await ask<{ rolename: string; authinfo: string }>(
     "select rolename, authinfo from pg_dist_authinfo order by rolename",
   );
-  expect(kept.map(({ rolename }) => rolename)).toEqual(ROLES);
-  for (const { authinfo } of kept) expect(authinfo).toMatch(/^password=[0-9a-f]{64}$/);
-  const look = service.service.db.query("select authinfo from pg_dist_authinfo", [], {
+  expect(stored.map(({ rolename }) => rolename)).toEqual(ROLES);
+  for (const { authinfo } of stored) expect(authinfo).toMatch(/^password=[0-9a-f]{64}$/);
+  const read = service.service.db.query("select authinfo from pg_dist_authinfo", [], {
     retry: "safe",
     queue: SERVICE_QUEUE,
   });
-  await expect(look).rejects.toMatchObject({ code: "42501" });
+  await expect(read).rejects.toMatchObject({ code: "42501" });
   const app = await service.makeApp(defineSchema({ guarded: { title: t.string() } }));
-  const made = await service.call(app, "/v1/data/db/guarded", { method: "POST", json: {} });
-  expect(made.status).toBe(201);
+  const created = await service.call(app, "/v1/data/db/guarded", { method: "POST", json: {} });
+  expect(created.status).toBe(201);
   expect(await migrate()).toMatchObject({ code: 0 });
   expect(await ask("select from pg_dist_authinfo")).toHaveLength(ROLES.length);
 });
 
 test.skipIf(reason !== "")(`migrate names a login that nodes reject${reason}`, async () => {
-  await askForPasswords([LOGIN]);
+  await requirePasswords([LOGIN]);
 
   const { code, err } = await migrate();
 

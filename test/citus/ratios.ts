@@ -1,6 +1,6 @@
 /**
- * `bun run bench:citus`: requests per second on a Citus cluster of one worker, two, and so on, beside those on one PostgreSQL,
- * which is a plain database of the coordinator's server. All in turns, in one run: only the ratios mean something.
+ * `bun run bench:citus`: compares requests per second on Citus clusters of one worker, two workers, and so on, with a plain
+ * database on the coordinator. The measurements alternate in one run, so only the ratios are meaningful.
  *
  * @module
  */
@@ -21,55 +21,59 @@ const SCHEMA = defineSchema({
 });
 const PATH = "/v1/data/db/figures";
 const APPS = 12;
-/** Of each app. */
+/** Rows per app. */
 const ROWS = 50;
 const ROUNDS = 5;
 const ROUND_MS = 1500;
 const CALLERS = [1, 8];
 
 type Filled = { app: TestApp; ids: string[] };
-type Place = { service: TestService; filled: Filled[] };
-type Ask = (place: Place, number: number) => Promise<number>;
+type Side = { service: TestService; filled: Filled[] };
+type Send = (side: Side, number: number) => Promise<number>;
 
 const row = (number: number) => ({ title: `Row ${number}`, count: number });
-const appOf = ({ filled }: Place, number: number) => filled[number % APPS] as Filled;
+const appOf = ({ filled }: Side, number: number) => filled[number % APPS] as Filled;
 
-function idOf(place: Place, number: number): string {
-  const { ids } = appOf(place, number);
+function idOf(side: Side, number: number): string {
+  const { ids } = appOf(side, number);
   return ids[Math.floor(number / APPS) % ids.length] ?? "";
 }
 
 async function send(
-  place: Place,
+  side: Side,
   number: number,
   { path = "", ...call }: Call & { path?: string },
 ): Promise<number> {
-  const { url } = place.service;
-  return (await callService({ url }, appOf(place, number).app, `${PATH}${path}`, call)).status;
+  const { url } = side.service;
+  return (await callService({ url }, appOf(side, number).app, `${PATH}${path}`, call)).status;
 }
 
-const REQUESTS: readonly { name: string; ask: Ask; want: number }[] = [
-  { name: "get", ask: (at, n) => send(at, n, { path: `/${idOf(at, n)}` }), want: 200 },
+const REQUESTS: readonly { name: string; send: Send; want: number }[] = [
+  { name: "get", send: (side, n) => send(side, n, { path: `/${idOf(side, n)}` }), want: 200 },
   {
     name: "list of 20",
-    ask: (at, n) => send(at, n, { path: `?limit=20&offset=${n % 30}` }),
+    send: (side, n) => send(side, n, { path: `?limit=20&offset=${n % 30}` }),
     want: 200,
   },
-  { name: "create", ask: (at, n) => send(at, n, { method: "POST", json: row(n) }), want: 201 },
+  {
+    name: "create",
+    send: (side, n) => send(side, n, { method: "POST", json: row(n) }),
+    want: 201,
+  },
   {
     name: "update",
-    ask: (at, n) => send(at, n, { path: `/${idOf(at, n)}`, method: "PATCH", json: row(n) }),
+    send: (side, n) => send(side, n, { path: `/${idOf(side, n)}`, method: "PATCH", json: row(n) }),
     want: 200,
   },
 ];
 
-/** Apps with rows in a database of this server: plain, or distributed over so many workers. */
-async function openPlace(admin: string, workers: number): Promise<Place> {
+/** Creates apps with rows in a database: plain for 0 workers, otherwise distributed over the workers. */
+async function openSide(admin: string, workers: number): Promise<Side> {
   const isPlain = workers === 0;
   const cluster = { admin, serving: admin, prepare: true, isPlain, workers };
   const service = await openTestService({ cluster });
   const filled: Filled[] = [];
-  for (let made = 0; made < APPS; made++) {
+  for (let count = 0; count < APPS; count++) {
     const app = await service.makeApp(SCHEMA);
     const json = Array.from({ length: ROWS }, (_, number) => row(number));
     const response = await service.call(app, PATH, { method: "POST", json });
@@ -79,18 +83,18 @@ async function openPlace(admin: string, workers: number): Promise<Place> {
   return { service, filled };
 }
 
-/** Requests per second of so many callers. */
+/** Returns the requests per second of this many callers. */
 async function measure(
-  place: Place,
-  { ask, want }: (typeof REQUESTS)[number],
+  side: Side,
+  request: (typeof REQUESTS)[number],
   callers: number,
 ): Promise<number> {
   const started = performance.now();
   let count = 0;
   const call = async (): Promise<void> => {
     while (performance.now() - started < ROUND_MS) {
-      const status = await ask(place, count++);
-      if (status !== want) throw new Error(`Status ${status}`);
+      const status = await request.send(side, count++);
+      if (status !== request.want) throw new Error(`Status ${status}`);
     }
   };
   await Promise.all(Array.from({ length: callers }, call));
@@ -98,7 +102,7 @@ async function measure(
 }
 
 function median(numbers: readonly number[]): number {
-  return numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0;
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 async function countWorkers(admin: Database): Promise<number> {
@@ -110,22 +114,22 @@ async function countWorkers(admin: Database): Promise<number> {
   return found?.workers ?? 0;
 }
 
-/** Prints a row: what one PostgreSQL does, and by how much each cluster does more or less. */
+/** Prints a row: the requests per second on one PostgreSQL, and the ratio of each cluster to it. */
 async function compare(request: (typeof REQUESTS)[number], callers: number): Promise<void> {
   const rounds: number[][] = [];
   for (let round = 0; round <= ROUNDS; round++) {
     const found: number[] = [];
-    for (const place of places) found.push(await measure(place, request, callers));
-    // The first one warms.
+    for (const side of sides) found.push(await measure(side, request, callers));
+    // The first round warms up the services.
     if (round > 0) rounds.push(found);
   }
   const show = (value: number) => value.toFixed(2);
-  const ratios = places.slice(1).map((_, index) => {
-    const all = rounds.map(([one = 0, ...many]) => (many[index] ?? 0) / one);
+  const ratios = sides.slice(1).map((_, index) => {
+    const all = rounds.map(([plain = 0, ...clusters]) => (clusters[index] ?? 0) / plain);
     return `${show(median(all))} (${show(Math.min(...all))}–${show(Math.max(...all))})`;
   });
-  const one = median(rounds.map(([first = 0]) => first));
-  console.log(`| ${request.name} | ${callers} | ${one.toFixed()} | ${ratios.join(" | ")} |`);
+  const plainRate = median(rounds.map(([plain = 0]) => plain));
+  console.log(`| ${request.name} | ${callers} | ${plainRate.toFixed()} | ${ratios.join(" | ")} |`);
 }
 
 const url = citusUrl();
@@ -134,10 +138,10 @@ if (url === undefined) {
   process.exit(1);
 }
 const workers = await withDatabase(url, countWorkers);
-const places: Place[] = [];
-for (let count = 0; count <= workers; count++) places.push(await openPlace(url, count));
-const headings = places.slice(1).map((_, index) => `${index + 1} worker${index === 0 ? "" : "s"}`);
+const sides: Side[] = [];
+for (let count = 0; count <= workers; count++) sides.push(await openSide(url, count));
+const headings = sides.slice(1).map((_, index) => `${index + 1} worker${index === 0 ? "" : "s"}`);
 console.log(`| request | callers | one PostgreSQL, req/s | ${headings.join(" | ")} |`);
 console.log(`|---|---:|---:|${headings.map(() => "---:|").join("")}`);
 for (const request of REQUESTS) for (const callers of CALLERS) await compare(request, callers);
-for (const { service } of places) await service.close();
+for (const { service } of sides) await service.close();

@@ -1,4 +1,4 @@
-/** Live updates, which a cluster rejects, and failures of one node during a push: only a lock makes a push busy. */
+/** Rejected requests on a cluster: live updates, and pushes while a node fails. Only a lock makes a push busy. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -34,7 +34,7 @@ test("live updates cannot be turned on by an operator or an administrator, only 
 
   expect([on.code, on.out, on.err]).toEqual([1, "", expect.stringContaining(REASON)]);
   expect([form.status, form.text]).toEqual([422, expect.stringContaining(REASON)]);
-  // As in an app that was live before the database was distributed.
+  // The app was live before the database was distributed.
   await ask("update rowhouse.apps set is_live = true where slug = $1", [slug]);
   expect((await admin.run("set-live", slug, "on")).err).toContain(REASON);
   expect((await admin.run("set-live", slug, "off")).code).toBe(0);
@@ -55,7 +55,7 @@ test("the page of rows opens no stream for an app that was live before the distr
 
 type Node = { name: string; host: string; port: number };
 
-/** Workers on both sides of the coordinator: Citus reports their errors differently. */
+/** Returns workers that sort before and after the coordinator, because Citus reports their errors differently. */
 async function readWorkers(): Promise<Node[]> {
   return await ask<Node>(
     `select nodename || ':' || nodeport as name, nodename as host, nodeport as port from pg_dist_node
@@ -78,22 +78,22 @@ async function endWaits(node: Database): Promise<unknown[]> {
   );
 }
 
-/** Keeps what follows from the other nodes. */
-const ALONE = "set local citus.enable_ddl_propagation = off";
+/** Runs the next statement on one node, without propagation. */
+const ON_ONE_NODE = "set local citus.enable_ddl_propagation = off";
 
 describe("a push", () => {
-  /** A table, and a push that changes it. */
+  /** Creates a table, and a function that pushes a change of it. */
   async function makeTable() {
     const table = freshName("torn");
     const app = await admin.service.makeApp(defineSchema({ [table]: { title: t.string() } }));
-    const wanted = defineSchema({ [table]: { title: t.string(), note: t.string() } });
-    return { table, pushOnce: () => postSchema(admin.service, app, wanted) };
+    const changed = defineSchema({ [table]: { title: t.string(), label: t.string() } });
+    return { table, pushOnce: () => postSchema(admin.service, app, changed) };
   }
 
   test("is busy while a node has locked the table", async () => {
     for (const node of await readWorkers()) {
       const { table, pushOnce } = await makeTable();
-      const text = `${ALONE}; lock table data."${table}" in access exclusive mode`;
+      const text = `${ON_ONE_NODE}; lock table data."${table}" in access exclusive mode`;
       const response = await whileDone(toNodeUrl(node), { text }, pushOnce);
       expect(response, node.name).toMatchObject({ status: 409, json: { error: "push_busy" } });
       expect((await pushOnce()).json).toMatchObject({ status: "applied" });
@@ -107,7 +107,7 @@ describe("a push", () => {
       const rename = (from: string, to: string) =>
         whileDone(
           toNodeUrl(node),
-          { text: `${ALONE}; alter table data."${from}" rename to "${to}"` },
+          { text: `${ON_ONE_NODE}; alter table data."${from}" rename to "${to}"` },
           async () => {},
         );
       await rename(table, `${table}_lost`);
@@ -121,7 +121,7 @@ describe("a push", () => {
   test("names the node if it ends the session that waits for a lock", async () => {
     for (const node of await readWorkers()) {
       const { table, pushOnce } = await makeTable();
-      const text = `${ALONE}; lock table data."${table}" in access exclusive mode`;
+      const text = `${ON_ONE_NODE}; lock table data."${table}" in access exclusive mode`;
       const response = await whileDone(toNodeUrl(node), { text }, async () => {
         const pushing = pushOnce();
         await withDatabase(toNodeUrl(node), (other) =>

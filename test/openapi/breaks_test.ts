@@ -7,10 +7,10 @@ afterAll(() => project.remove());
 
 const write = (columns: string) =>
   project.write("schema/mod.ts", schemaText(`{ todos: { ${columns} } }`));
-/** The command, which the page shows with its words. */
-async function run(words: string): Promise<Outcome> {
-  expect(await Bun.file(join(ROOT, "docs/data.md")).text()).toContain(`\nrowhouse ${words}`);
-  return await runHere(words.split(" "), project);
+/** Runs a command that the documentation contains. */
+async function run(command: string): Promise<Outcome> {
+  expect(await Bun.file(join(ROOT, "docs/data.md")).text()).toContain(`\nrowhouse ${command}`);
+  return await runHere(command.split(" "), project);
 }
 
 const BEFORE =
@@ -18,21 +18,21 @@ const BEFORE =
 
 test("the command prints the document of a schema without a service", async () => {
   write(`title: ${BEFORE}`);
-  const ran = await runHere(["openapi", "--url", "https://api.example.org"], project);
-  expect([ran.code, ran.err]).toEqual([0, ""]);
-  const document = JSON.parse(ran.out);
+  const outcome = await runHere(["openapi", "--url", "https://api.example.org"], project);
+  expect([outcome.code, outcome.err]).toEqual([0, ""]);
+  const document = JSON.parse(outcome.out);
   expect(document.servers).toEqual([{ url: "https://api.example.org" }]);
   expect(Object.keys(document.paths)).toContain("/v1/data/db/todos");
-  await Bun.write(join(project.folder, "openapi.json"), ran.out);
+  await Bun.write(join(project.folder, "openapi.json"), outcome.out);
 });
 
 test.each([
   { name: "the same schema", columns: `title: ${BEFORE}`, breaks: [] },
-  { name: "a new column", columns: `title: ${BEFORE}, note: t.string()`, breaks: [] },
+  { name: "a new column", columns: `title: ${BEFORE}, label: t.string()`, breaks: [] },
   {
     name: "a new required column",
-    columns: `title: ${BEFORE}, note: t.string().required()`,
-    breaks: ["todos-insert.note is now required"],
+    columns: `title: ${BEFORE}, label: t.string().required()`,
+    breaks: ["todos-insert.label is now required"],
   },
   {
     name: "a removed column",
@@ -69,23 +69,23 @@ test.each([
   },
 ])("the command compares a published document with $name", async ({ columns, breaks }) => {
   write(columns);
-  const ran = await run("openapi --against openapi.json");
+  const outcome = await run("openapi --against openapi.json");
   if (breaks.length === 0)
-    return expect(ran).toEqual({
+    return expect(outcome).toEqual({
       code: 0,
       out: "No changes break clients of openapi.json\n",
       err: "",
     });
-  expect([ran.code, ran.out]).toEqual([1, ""]);
-  for (const line of breaks) expect(ran.err).toContain(`  ${line}\n`);
-  expect(ran.err.trim().split("\n")).toHaveLength(breaks.length + 1);
+  expect([outcome.code, outcome.out]).toEqual([1, ""]);
+  for (const line of breaks) expect(outcome.err).toContain(`  ${line}\n`);
+  expect(outcome.err.trim().split("\n")).toHaveLength(breaks.length + 1);
 });
 
 test("the command reports a removed table by its endpoints, and rejects a file that is not a document", async () => {
   project.write("schema/mod.ts", schemaText("{ notes: { text: t.string() } }"));
-  const ran = await run("openapi --against openapi.json");
-  expect(ran.err.match(/was removed/g)).toHaveLength(5);
-  expect(ran.err).toContain("  PATCH /v1/data/db/todos/{id} was removed\n");
+  const outcome = await run("openapi --against openapi.json");
+  expect(outcome.err.match(/was removed/g)).toHaveLength(5);
+  expect(outcome.err).toContain("  PATCH /v1/data/db/todos/{id} was removed\n");
   for (const file of ["schema/mod.ts", "nothing.json"]) {
     const rejected = await runHere(["openapi", "--against", file], project);
     expect([rejected.code, rejected.out]).toEqual([1, ""]);

@@ -1,4 +1,4 @@
-/** Every response and the description name what will end; nothing of ours is deprecated yet. */
+/** Responses and the document name deprecated parts with their dates. The service has no deprecated parts yet. */
 import { describe, expect, test } from "bun:test";
 import { makeOpenReceive } from "../../src/gateway/mod.ts";
 import { type Operation, type Route, respondWithJson } from "../../src/http/mod.ts";
@@ -100,7 +100,7 @@ describe("a response", () => {
   ])("$name", async ({ path, init, want }) => {
     const { headers } = await ask(path, init);
     const names = ["deprecation", "sunset", "link"];
-    expect(names.map((one) => headers.get(one))).toEqual(want);
+    expect(names.map((name) => headers.get(name))).toEqual(want);
   });
 });
 

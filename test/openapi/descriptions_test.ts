@@ -1,4 +1,4 @@
-/** Whoever reads the description of the API is told what each part of it is for. */
+/** The OpenAPI document describes every part of the API. */
 import { expect, test } from "bun:test";
 import { defineSchema, t, toDefinition } from "../../src/dsl/mod.ts";
 import { makeDocument } from "../../src/openapi/mod.ts";
@@ -23,21 +23,21 @@ const read = toDefinition(
 if ("issues" in read) throw new Error("The schema has issues");
 const { tables } = read.definition;
 
-/** What these hold is the app's to say: the type and the values are all that is known. */
+/** Only the app knows the meaning of these columns. The document has their type and values. */
 const OF_THE_APP =
   /^\/components\/schemas\/todos-(row|insert|update)\/properties\/(is_open|state)$/;
 
-/** Values, in which a name means nothing. */
+/** Keys with values, whose members are not parts of the API. */
 const VALUES = ["enum", "const", "default", "example", "examples"];
-/** Lists and objects whose entries are each described. */
+/** Lists and objects in which every entry needs a description. */
 const NAMED = ["parameters", "properties", "headers", "responses", "securitySchemes"];
 
-/** Where a part without a description stands. */
-function findUndescribed(value: unknown, place = ""): string[] {
+/** Returns the paths of parts without a description. */
+function findUndescribed(value: unknown, path = ""): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, part]) => {
-    if (VALUES.includes(key) && !place.endsWith("/properties")) return [];
-    const own = `${place}/${key}`;
+    if (VALUES.includes(key) && !path.endsWith("/properties")) return [];
+    const own = `${path}/${key}`;
     const missing = NAMED.includes(key)
       ? Object.entries(part as object).flatMap(toMissing(own))
       : [];
@@ -45,22 +45,22 @@ function findUndescribed(value: unknown, place = ""): string[] {
   });
 }
 
-function toMissing(place: string) {
+function toMissing(path: string) {
   return ([name, part]: [string, unknown]) => {
     const { description, $ref }: Record<string, unknown> = Object(part);
-    const isReported = typeof description === "string" && description.trim() !== "";
-    // A response that is referred to is looked at where it stands.
-    const isReferred = place.endsWith("/responses") && $ref !== undefined;
-    return isReported || isReferred ? [] : [`${place}/${name}`];
+    const isDescribed = typeof description === "string" && description.trim() !== "";
+    // A referenced response is checked at its definition.
+    const isReferenced = path.endsWith("/responses") && $ref !== undefined;
+    return isDescribed || isReferenced ? [] : [`${path}/${name}`];
   };
 }
 
 test.each([
-  { of: "no app in particular", tables: undefined },
+  { of: "the API without an app", tables: undefined },
   { of: "an app with a column of each kind", tables },
 ])("every property, parameter, header and status of $of has a description", ({ tables }) => {
   const missing = findUndescribed(makeDocument(routes, { tables }));
-  expect(missing.filter((place) => !OF_THE_APP.test(place))).toEqual([]);
+  expect(missing.filter((path) => !OF_THE_APP.test(path))).toEqual([]);
   expect(missing.length).toBe(tables === undefined ? 0 : 6);
 });
 

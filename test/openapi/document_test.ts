@@ -32,7 +32,7 @@ beforeAll(async () => {
   service = await openTestService();
   app = await service.makeApp(schema);
   other = await service.makeApp(
-    defineSchema({ todos: { title: t.string().required() }, secrets: { word: t.string() } }),
+    defineSchema({ todos: { title: t.string().required() }, secrets: { code: t.string() } }),
   );
 });
 afterAll(() => service.close());
@@ -76,7 +76,7 @@ describe("the description", () => {
       const { paths } = makeDocument(routes, { tables, previews });
       const { parameters } = Object(paths["/v1/data/db/todos"]?.["get"]);
       const named: [string, string][] = parameters.map(
-        (one: { name: string; description: string }) => [one.name, one.description],
+        ({ name, description }: { name: string; description: string }) => [name, description],
       );
       expect(new Set(named.map(([name]) => name)).size).toBe(named.length);
       return new Map(named);
@@ -140,7 +140,7 @@ describe("the description", () => {
     ]);
     expect(JSON.stringify(components)).not.toContain("secrets");
     const ids = Object.values(paths).flatMap((methods) =>
-      Object.values(methods).map((one) => one["operationId"]),
+      Object.values(methods).map((operation) => operation["operationId"]),
     );
     expect(new Set(ids).size).toBe(ids.length);
   });
@@ -169,13 +169,13 @@ describe("the description", () => {
 
   test("changes only with the app's own push", async () => {
     const before = await service.call(app, PATH);
-    await service.pushSchema(other, defineSchema({ more: { word: t.string() } }));
+    await service.pushSchema(other, defineSchema({ more: { code: t.string() } }));
     const tag = before.headers.get("etag") ?? "";
     const same = await service.call(app, PATH, { headers: { "if-none-match": tag } });
     expect([same.status, same.text]).toEqual([304, ""]);
-    const mine = defineSchema({ labels: { word: t.string() } });
+    const mine = defineSchema({ labels: { code: t.string() } });
     await service.pushSchema(app, mine);
-    // The push went past this process, which looks in the same statement that proves the key.
+    // Another process applied the push. This process reads the schema's version in the statement that checks the key.
     const after = await service.call(app, PATH, { headers: { "if-none-match": tag } });
     expect([after.status, after.text.includes("labels-row")]).toEqual([200, true]);
   });
@@ -200,9 +200,9 @@ describe("the description", () => {
   });
 
   test("is rejected if it is so large that building it would block other requests", async () => {
-    const values = Array.from({ length: 99 }, (_, place) => `${place}`.padStart(63, "v"));
-    const columns = Array.from({ length: 170 }, (_, place) => [
-      `c${place}`,
+    const values = Array.from({ length: 99 }, (_, index) => `${index}`.padStart(63, "v"));
+    const columns = Array.from({ length: 170 }, (_, index) => [
+      `c${index}`,
       t.enum(["first", ...values]),
     ]);
     const huge = Object.fromEntries(columns);

@@ -1,4 +1,4 @@
-/** The pages of docs/: for tools an index and each as it was shipped, for people each as a page whose links lead somewhere. */
+/** The pages of docs/: an index and unchanged Markdown for tools, and HTML with working links for people. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,10 +24,10 @@ for (const shape of SHAPES) {
       service = await openTestService({ shape });
     });
     afterAll(() => service.close());
-    const ask = (path: string, init?: RequestInit) => fetch(service.url + path, init);
+    const request = (path: string, init?: RequestInit) => fetch(service.url + path, init);
 
     test("lists all pages in /llms.txt with working addresses", async () => {
-      const response = await ask("/llms.txt");
+      const response = await request("/llms.txt");
       expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
       const text = await response.text();
       expect(text).toMatch(/^# Rowhouse\n\n> /);
@@ -35,7 +35,7 @@ for (const shape of SHAPES) {
       const listed = lines.map(([, path]) => path ?? "");
       expect(listed.toSorted()).toEqual(pages.map((page) => `/docs/${page}`).sort());
       for (const page of listed) {
-        const { status, headers } = await ask(page, { method: "HEAD" });
+        const { status, headers } = await request(page, { method: "HEAD" });
         expect([status, headers.get("content-type")]).toEqual([
           200,
           "text/markdown; charset=utf-8",
@@ -44,14 +44,16 @@ for (const shape of SHAPES) {
     });
 
     test("serves a page unchanged, and sends it again only after a change", async () => {
-      const response = await ask("/docs/data.md", { headers: { "accept-encoding": "identity" } });
+      const response = await request("/docs/data.md", {
+        headers: { "accept-encoding": "identity" },
+      });
       expect(await response.text()).toBe(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
       expect(response.headers.get("x-content-type-options")).toBe("nosniff");
       const etag = response.headers.get("etag") ?? "";
-      const zipped = await ask("/docs/data.md", { headers: { "accept-encoding": "gzip" } });
+      const zipped = await request("/docs/data.md", { headers: { "accept-encoding": "gzip" } });
       expect(zipped.headers.get("content-encoding")).toBe("gzip");
       for (const tag of [etag, zipped.headers.get("etag") ?? ""]) {
-        const same = await ask("/docs/data.md", { headers: { "if-none-match": tag } });
+        const same = await request("/docs/data.md", { headers: { "if-none-match": tag } });
         expect([same.status, await same.text(), same.headers.get("etag")]).toEqual([304, "", tag]);
       }
     });
@@ -59,7 +61,7 @@ for (const shape of SHAPES) {
     test("renders each page as HTML, with links to existing pages and headings", async () => {
       const texts = new Map<string, string>();
       for (const path of guides) {
-        const response = await ask(path);
+        const response = await request(path);
         expect([path, response.status, response.headers.get("content-type")]).toEqual([
           ...[path, 200],
           "text/html; charset=utf-8",
@@ -85,7 +87,7 @@ for (const shape of SHAPES) {
     });
 
     test.each(["/llms.txt", "/docs/push.md", "/docs/push"])("rejects %s", async (path) => {
-      const response = await ask(path, { method: "POST", body: "x" });
+      const response = await request(path, { method: "POST", body: "x" });
       expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD, OPTIONS"]);
       expect(await response.json()).toMatchObject({ error: "method_not_allowed" });
     });
@@ -98,7 +100,7 @@ for (const shape of SHAPES) {
       "/docs/data.md/",
       "/docs/console/rows.png",
     ])("returns 404 for %s", async (path) => {
-      const response = await ask(path);
+      const response = await request(path);
       expect([response.status, await response.json()]).toMatchObject([
         404,
         { error: "unknown_route" },
@@ -114,7 +116,7 @@ describe("the search in the docs", () => {
   });
   afterAll(() => service.close());
 
-  /** The links that are found, in their order. */
+  /** Returns the links of the results, in order. */
   async function find(text: string): Promise<string[]> {
     const response = await fetch(`${service.url}/docs/search?${new URLSearchParams({ q: text })}`);
     expect(response.status).toBe(200);
@@ -123,13 +125,13 @@ describe("the search in the docs", () => {
   }
 
   test.each([
-    { words: "idempotency key", path: "/docs/data#sending-a-write-again" },
-    { words: "precondition_failed", path: "/docs#code-precondition_failed" },
-    { words: "list rows", path: "/docs#list_rows" },
-    { words: "BACKUP", path: "/docs/operating#backup" },
-    { words: "second fact", path: "/docs/identity#a-second-factor" },
-  ])('finds $path for "$words"', async ({ words, path }) => {
-    expect((await find(words)).slice(0, 5)).toContain(path);
+    { text: "idempotency key", path: "/docs/data#sending-a-write-again" },
+    { text: "precondition_failed", path: "/docs#code-precondition_failed" },
+    { text: "list rows", path: "/docs#list_rows" },
+    { text: "BACKUP", path: "/docs/operating#backup" },
+    { text: "second fact", path: "/docs/identity#a-second-factor" },
+  ])('finds $path for "$text"', async ({ text, path }) => {
+    expect((await find(text)).slice(0, 5)).toContain(path);
   });
 
   test("links to existing headings", async () => {
@@ -145,10 +147,10 @@ describe("the search in the docs", () => {
 
   test.each(["", "nothingofthesort", "<script>alert(1)</script>", "\0", "a".repeat(3000)])(
     "finds no result for hostile text, and escapes the text (%#)",
-    async (words) => {
-      expect(await find(words)).toEqual([]);
+    async (text) => {
+      expect(await find(text)).toEqual([]);
       const response = await fetch(
-        `${service.url}/docs/search?${new URLSearchParams({ q: words })}`,
+        `${service.url}/docs/search?${new URLSearchParams({ q: text })}`,
       );
       expect(await response.text()).not.toContain("<script>alert");
     },
@@ -161,7 +163,7 @@ describe("the search in the docs", () => {
     expect(text).toContain('rel="next" href="/docs/mistakes"');
     expect(text).toContain('<span class="code-keyword">export</span>');
     expect(text).toContain("<span data-origin>https://api.example.org</span>");
-    // Colors change no character of what is copied.
+    // The colors do not change the text that readers copy.
     const [, code = ""] = /<code id="code-1">(.*?)<\/code>/s.exec(text) ?? [];
     const plain = code
       .replace(/<[^>]+>/g, "")

@@ -1,4 +1,4 @@
-/** The API reference over HTTP: what it shows to whom, under which policy, and how much there is to load. */
+/** The API reference over HTTP: its contents with and without a key, its content policy, and its size. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
@@ -7,7 +7,7 @@ import { routes } from "../../src/service/routes.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
-/** As browsers load it, compressed: the page, its stylesheets, its script and the icon. The lightest viewer takes 218 KB. */
+/** Compressed size of the page, its stylesheets, its script and the icon. The smallest viewer that we know has 218 KB. */
 const MAX_BYTES = 50_000;
 
 const HOSTILE = '</code><script>alert("x")</script>';
@@ -29,7 +29,7 @@ for (const shape of SHAPES) {
     beforeAll(async () => {
       service = await openTestService({ shape });
       app = await service.makeApp(schema);
-      other = await service.makeApp(defineSchema({ secrets: { word: t.string() } }));
+      other = await service.makeApp(defineSchema({ secrets: { code: t.string() } }));
     });
     afterAll(() => service.close());
 
@@ -40,8 +40,10 @@ for (const shape of SHAPES) {
       const { status, text, headers } = await service.call(undefined, "/docs");
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
       for (const { method, path } of routes) {
-        const shown = path.replace(/:(\w+)/g, "{$1}").replaceAll("/", "<wbr>/");
-        expect(text).toMatch(new RegExp(`>${method}</span> <code>${RegExp.escape(shown)}</code>`));
+        const displayed = path.replace(/:(\w+)/g, "{$1}").replaceAll("/", "<wbr>/");
+        expect(text).toMatch(
+          new RegExp(`>${method}</span> <code>${RegExp.escape(displayed)}</code>`),
+        );
       }
       expect(listTables(text)).toEqual([]);
     });
@@ -54,18 +56,18 @@ for (const shape of SHAPES) {
       const start = await service.call(app, "/docs");
       expect([...new Set(listTables(start.text))]).toEqual(paths);
       const page = await service.call(app, "/docs/tables/todos");
-      const shown = [...page.text.matchAll(/<section class="endpoint" id="(\w+)"/g)];
+      const displayed = [...page.text.matchAll(/<section class="endpoint" id="(\w+)"/g)];
       const wanted = listEndpoints(document).filter(({ path }) => path.includes("/db/todos"));
-      expect(shown.map(([, id]) => id)).toEqual(wanted.map(({ id }) => id));
+      expect(displayed.map(([, id]) => id)).toEqual(wanted.map(({ id }) => id));
       const codes = [...page.text.matchAll(/href="\/docs#(code-\w+)"/g)].map(([, id]) => id);
       expect(codes).toContain("code-unique_violation");
       expect(codes.filter((id) => !start.text.includes(`id="${id}"`))).toEqual([]);
     });
 
     test.each([
-      { what: "another app's table", ask: () => service.call(app, "/docs/tables/secrets") },
-      { what: "a missing table", ask: () => service.call(other, "/docs/tables/nothing") },
-    ])("returns 404 for $what", async ({ ask }) => {
+      { name: "another app's table", ask: () => service.call(app, "/docs/tables/secrets") },
+      { name: "a missing table", ask: () => service.call(other, "/docs/tables/nothing") },
+    ])("returns 404 for $name", async ({ ask }) => {
       const { status, json } = await ask();
       expect([status, json]).toMatchObject([404, { error: "unknown_table" }]);
     });
@@ -83,7 +85,7 @@ for (const shape of SHAPES) {
       });
       const [first, ...rest] = await Promise.all(pages);
       expect(first?.[0]).toBe(200);
-      for (const one of rest) expect(one).toEqual(first ?? []);
+      for (const page of rest) expect(page).toEqual(first ?? []);
     });
 
     test("runs only the service's script", async () => {
@@ -124,7 +126,7 @@ for (const shape of SHAPES) {
 test("an example request has all required parts and is quoted for a shell", async () => {
   const service = await openTestService();
   const app = await service.makeApp(
-    defineSchema({ todos: { kind: t.enum(["it's", "b"]).required(), note: t.string() } }),
+    defineSchema({ todos: { kind: t.enum(["it's", "b"]).required(), label: t.string() } }),
   );
   const { text } = await service.call(app, "/docs/tables/todos");
   const [, marked = ""] = /<code id="create_todos-curl">(.*?)<\/code>/s.exec(text) ?? [];
@@ -139,7 +141,7 @@ test("an example request has all required parts and is quoted for a shell", asyn
   });
   const response = await new Response(stdout).json();
   await service.close();
-  expect(response).toMatchObject({ kind: "it's", note: null });
+  expect(response).toMatchObject({ kind: "it's", label: null });
 });
 
 test("the reference lists the fields of a body and of a response, including nested fields", () => {
@@ -203,5 +205,8 @@ test("the examples in TypeScript and Python send the same request as curl", asyn
 
 function decode(text: string): string {
   const entities = { "&quot;": '"', "&#39;": "'", "&lt;": "<", "&gt;": ">", "&amp;": "&" };
-  return Object.entries(entities).reduce((made, [from, to]) => made.replaceAll(from, to), text);
+  return Object.entries(entities).reduce(
+    (decoded, [from, to]) => decoded.replaceAll(from, to),
+    text,
+  );
 }

@@ -1,4 +1,4 @@
-/** Every code that the description gives an endpoint is one that the endpoint gives: none is there too many. @module */
+/** Every endpoint returns each error code that the OpenAPI document lists for it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -9,7 +9,7 @@ import { codesOf } from "../support/described.ts";
 import { makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-/** Outages and quotas, which tests of their own provoke; all endpoints share their responses. */
+/** Codes of outages and quotas, which other tests check. All endpoints share their responses. */
 const ELSEWHERE = new Set([
   "request_failed",
   "rate_limited",
@@ -61,11 +61,11 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 async function create(path: string, json: unknown): Promise<string> {
-  const made = await service.call(app, path, { method: "POST", json });
-  return String(Object(made.json).id);
+  const created = await service.call(app, path, { method: "POST", json });
+  return String(Object(created.json).id);
 }
 
-/** What any endpoint for a key rejects. */
+/** Rejections by every endpoint that needs a key. */
 function keyed(ask: Ask): Cases {
   return {
     invalid_request: { ...ask, headers: { ...ask.headers, host: "a.example.org, b.example.org" } },
@@ -190,13 +190,13 @@ const asks: Readonly<Record<string, () => Cases>> = {
   "GET /v1/auth/me": () => ({
     invalid_request: { path: "/v1/auth/me?app=!", headers: { cookie } },
     unauthenticated: { path: "/v1/auth/me" },
-    unknown_app: { path: "/v1/auth/me?app=nobodys", headers: { cookie } },
+    unknown_app: { path: "/v1/auth/me?app=unknown", headers: { cookie } },
     forbidden: { path: `/v1/auth/me?app=${app.slug}`, headers: { cookie } },
   }),
   "GET /v1/auth/people": () => ({
     invalid_request: { path: "/v1/auth/people", headers: { cookie } },
     unauthenticated: { path: `/v1/auth/people?app=${app.slug}` },
-    unknown_app: { path: "/v1/auth/people?app=nobodys", headers: { cookie } },
+    unknown_app: { path: "/v1/auth/people?app=unknown", headers: { cookie } },
     forbidden: { path: `/v1/auth/people?app=${app.slug}`, headers: { cookie } },
   }),
   "POST /v1/auth/logout": () => {
@@ -212,7 +212,7 @@ const asks: Readonly<Record<string, () => Cases>> = {
 
 const document = makeDocument(routes, { tables: undefined });
 
-/** The codes of an endpoint, in all its statuses. */
+/** Returns the codes of all statuses of an endpoint. */
 function declared(endpoint: string): string[] {
   const [method = "", route = ""] = endpoint.split(" ");
   const path = route.replaceAll(/:(\w+)/g, "{$1}");

@@ -1,4 +1,4 @@
-/** Projects of other stacks: the locked packages of this folder, the client as it is packed, and a served app. @module */
+/** Projects of other stacks: the locked packages of this folder, the packed client, and a served app. @module */
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Preview } from "../../src/preview.ts";
@@ -12,7 +12,7 @@ import { makePerson, type Person, sharedCookie, signInAs } from "../support/peop
 import { callService } from "../support/service.ts";
 
 const PACKAGES = import.meta.dir;
-/** The lock file for Python, from `uv pip compile --generate-hashes --universal`. */
+/** The lock file for Python, created by `uv pip compile --generate-hashes --universal`. */
 export const REQUIREMENTS = join(PACKAGES, "requirements.txt");
 const TSCONFIG = {
   compilerOptions: {
@@ -35,7 +35,7 @@ const TSCONFIG = {
   include: ["**/*.ts", "**/*.tsx"],
 };
 
-/** What a page of a stack begins with: its packages, the tables of docs/data.md, an app, and a person with a role on it. */
+/** The environment of a stack's page: its packages, the tables of docs/data.md, an app, and a person with a role on it. */
 export type Stack = {
   site: TestSite;
   person: Person;
@@ -48,11 +48,11 @@ export type Stack = {
 type StackOptions = {
   page: string;
   previews?: readonly Preview[];
-  /** Folders with programs, before those of this machine. */
+  /** Folders with programs, searched before this machine's. */
   programs?: readonly string[];
 };
 
-/** Opens a project in a folder for a page. */
+/** Opens a project for a page in a folder. */
 export async function openStack(
   folder: string,
   { page, previews = [], programs = [] }: StackOptions,
@@ -88,7 +88,7 @@ export async function openStack(
   return { site, person, origin, key: app.key, setting };
 }
 
-/** Copies the lock file, installs what it has, and adds the client. */
+/** Installs the packages of the lock file, and adds the client. */
 async function installPackages(folder: string): Promise<void> {
   for (const file of ["package.json", "bun.lock"]) cpSync(join(PACKAGES, file), join(folder, file));
   await run(["install", "--frozen-lockfile"], folder);
@@ -104,24 +104,24 @@ async function installPackages(folder: string): Promise<void> {
     cpSync(join(client, path), join(installed, path), { recursive: true });
 }
 
-async function run(words: string[], cwd: string): Promise<void> {
-  const child = Bun.spawn([process.execPath, ...words], { cwd, stdout: "pipe", stderr: "pipe" });
+async function run(args: string[], cwd: string): Promise<void> {
+  const child = Bun.spawn([process.execPath, ...args], { cwd, stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  if (code !== 0) throw new Error(`Cannot run bun ${words.join(" ")}: ${out}${err}`);
+  if (code !== 0) throw new Error(`Cannot run bun ${args.join(" ")}: ${out}${err}`);
 }
 
-/** The tables of docs/data.md, with the imports of the client package. */
+/** Returns the tables of docs/data.md, with the imports of the client package. */
 function readSchema(): string {
   const data = readBlocks(readFileSync(join(ROOT, "docs/data.md"), "utf8"));
   const schema = data.find(({ code }) => code.startsWith("// schema/mod.ts\n"));
   return (schema?.code ?? "").replace("rowhouse/schema", "rowhouse-client/schema");
 }
 
-/** The lines of a page that install packages. @throws {Error} the lock file lacks a package */
+/** Returns the page's commands that install packages. @throws {Error} the lock file does not contain a package */
 function listInstalls(page: string): string[] {
   const text = readFileSync(join(ROOT, page), "utf8");
   const lines = text.match(/^(?:npm|pip) install .+$/gm) ?? [];

@@ -1,4 +1,4 @@
-/** The pages for Node, React and Python: a reader does what they show, with the locked packages of this folder. */
+/** The pages for Node, React and Python run with the locked packages of this folder. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -37,7 +37,7 @@ describePage(
   describeReact,
 );
 
-/** The files and settings of the server on docs/node.md. */
+/** Writes the files and settings of the server in docs/node.md. */
 async function openServer({ site, key, origin, setting }: Stack, folder: string): Promise<void> {
   for (const block of readBlocks(readFileSync(join(ROOT, "docs/node.md"), "utf8"))) {
     const path = findPath(block);
@@ -110,7 +110,7 @@ function describeReact(): void {
     });
 
     test("another person's rows appear, page by page", async () => {
-      const rows = Array.from({ length: 30 }, (_, at) => ({ title: `Row ${at}` }));
+      const rows = Array.from({ length: 30 }, (_, index) => ({ title: `Row ${index}` }));
       const body = JSON.stringify(rows);
       const headers = {
         authorization: `Bearer ${react.key}`,
@@ -125,7 +125,7 @@ function describeReact(): void {
     });
 
     test("an outage preserves the session and displays an error until a check succeeds", async () => {
-      await page.route(ME, (route) => route.fulfill({ status: 503, body: "away" }));
+      await page.route(ME, (route) => route.fulfill({ status: 503, body: "unavailable" }));
       await showTab();
       await page.getByRole("status").waitFor();
       expect(await page.getByText("Ada").isVisible()).toBe(true);
