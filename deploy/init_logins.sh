@@ -2,7 +2,7 @@
 # Creates the administrator, and each login that has a password in the environment, with the least rights. The postgres image
 # runs this script as superuser in an empty volume. Run it again after a change of a password or of the shape:
 #   docker compose exec postgres /docker-entrypoint-initdb.d/init_logins.sh
-# LOGIN_PASSWORD is for rowhouse_login (one process) and for rowhouse_pooler, which can only look up passwords of the roles'
+# LOGIN_PASSWORD is for rowhouse_login (a single process) and for rowhouse_pooler, which can only look up passwords of the roles'
 # logins. rowhouse_admin owns the database and creates the logins, and is not a superuser. Migrate grants each serving login
 # the rights of its role. rowhouse_push_login creates apps' tables as rowhouse_tables, in both shapes, and is not an
 # administrator. Administrators use rowhouse_console_login when they work in a browser.

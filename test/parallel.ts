@@ -26,7 +26,7 @@ try {
   const count: number = (JSON.parse(environments) as unknown[]).length;
   const patterns = await toPatterns(tier, rest);
   child = Bun.spawn(
-    // --no-isolate: files share loaded modules. Loading them again for each file takes a fifth of the run.
+    // --no-isolate: files share loaded modules. Loading them again for each file needs a fifth of the run.
     [
       ...[process.execPath, "test", `--parallel=${count}`, "--no-isolate", "--timeout", "60000"],
       ...patterns,

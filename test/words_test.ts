@@ -107,23 +107,38 @@ const AS_NAMES: readonly Row[] = [
 const OPENINGS =
   /(?:\/\*\*|\/\/|--) (?:Whoever|Who|Whom|Whose|Whatever|What|Of (?:a|an|the|those)) /g;
 
-const FILES = ["src/**/*.{ts,sql}", "docs/*.md", "examples/*/src/**/*.ts", "*.md"];
-const GENERATED = "src/db/functions.ts";
+/** Comments, and literals of one line. */
+const SENTENCE = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$|"[^"\n]*"|`[^`$\n]*`/gm;
 
-const texts = await Promise.all(
-  FILES.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(".")])
-    .filter((path) => path !== GENERATED)
-    .map(async (path) => ({ path, text: await Bun.file(path).text() })),
-);
-const all = texts.map(({ text }) => text).join("\n");
+const FILES = ["src/**/*.{ts,sql}", "docs/*.md", "examples/*/src/**/*.ts", "deploy/*", "*.md"];
+/** Tests, of which only comments are checked. */
+const TESTS = [
+  "test/*.ts",
+  "test/{bench,ci,citus,container,contract,docs,openapi,stacks,storm,support,types,walk}/**/*.ts",
+];
+const UNCHECKED = ["src/db/functions.ts", "test/words_test.ts"];
+
+const [texts, tests] = await Promise.all([readAll(FILES), readAll(TESTS)]);
+const comments = tests
+  .flatMap(({ text }) => text.match(SENTENCE) ?? [])
+  .filter((part) => part.startsWith("/"));
+const all = [...texts.map(({ text }) => text), ...comments].join("\n");
 const prose = splitNames(all);
 const names = splitNames(texts.map(({ path, text }) => removeSentences(path, text)).join("\n"));
 
-/** Code without comments and literals of one line. */
+async function readAll(patterns: readonly string[]): Promise<{ path: string; text: string }[]> {
+  const paths = patterns.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(".")]);
+  const checked = paths.filter((path) => !UNCHECKED.includes(path));
+  return await Promise.all(
+    checked.map(async (path) => ({ path, text: await Bun.file(path).text() })),
+  );
+}
+
+/** Returns code without {@linkcode SENTENCE}s. */
 function removeSentences(path: string, text: string): string {
   if (path.endsWith(".md")) return "";
   if (path.endsWith(".sql")) return text.replace(/--.*$|'[^'\n]*'/gm, "");
-  return text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$|"[^"\n]*"|`[^`$\n]*`/gm, "");
+  return text.replace(SENTENCE, "");
 }
 
 /** `refuseFor` and `refuse_for` as words. */

@@ -53,7 +53,7 @@ export type BenchOptions = typeof DEFAULTS & {
   json: boolean;
   /** Write the result to test/bench/results/. */
   save: boolean;
-  /** Includes the largest size of `growth`, which takes minutes to fill. */
+  /** Includes the largest size of `growth`, which needs minutes to fill. */
   full: boolean;
   /** Scenarios to run. Empty: all. */
   only: readonly string[];

@@ -61,7 +61,7 @@ export async function startPooled(folder: string): Promise<Server> {
   };
 }
 
-/** Returns a folder in memory if there is enough space: databases on a disk take several times as long to create. */
+/** Returns a folder in memory if there is enough space: to create databases on a disk needs several times as long. */
 function findFastFolder(): string {
   const memory = "/dev/shm";
   if (!existsSync(memory)) return tmpdir();

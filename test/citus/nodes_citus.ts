@@ -195,7 +195,7 @@ test("requests find rows and proofs by index on their app's node, without a sequ
     const after = await readScans(busy);
     return after.every(({ byIndex }, index) => byIndex >= (before[index]?.byIndex ?? 0) + 60);
   });
-  // PostgreSQL can count scans of the index build late.
+  // PostgreSQL can count scans of the index build with a delay.
   for (const [index, { whole }] of (await readScans(busy)).entries())
     expect(whole - (before[index]?.whole ?? 0)).toBeLessThan(5);
 });

@@ -9,7 +9,7 @@ export type Summary = {
   untested: number;
   /** Its warnings, for example that the service rejected most writes. */
   warnings: string[];
-  /** Its requests without a valid key, whose responses it does not check further. */
+  /** Its requests without a valid key. It runs no other checks on their responses. */
   probes: number;
   seconds: number;
   /** Its output if it failed. */

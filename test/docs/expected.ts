@@ -14,8 +14,8 @@ const TOKEN = new RegExp(TOKENS.map(({ source }) => source).join("|"), "g");
 const LOG = /^\{"time":.*\n/gm;
 
 /**
- * Returns the difference of an output from the page's output, or `undefined`. On the page, `…` stands for any part of a line,
- * and a line of only `…` for any lines. JSON can have any layout.
+ * Returns the difference of an output from the page's output, or `undefined`. On the page, `…` matches any part of a line,
+ * and a line of only `…` matches any lines. JSON can have any layout.
  */
 export function findDifference(page: string, output: string): string | undefined {
   const wanted = toLines(layOut(page));

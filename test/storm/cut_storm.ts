@@ -12,7 +12,7 @@ const CONNECTIONS = 3;
 const LIMIT_MS = 400;
 /** More than a connection's messages in these tests: about 18 to sign in, about 5 per call. */
 const MESSAGES = 40;
-/** Longer than three attempts: each can take 3 s to connect, the statement's limit, and 1 s to cancel it. */
+/** Longer than three attempts of at most 3 s to connect, the statement's limit, and 1 s to cancel the statement. */
 const LOST_MS = 15_000;
 
 let database: TestDatabase;

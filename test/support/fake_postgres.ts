@@ -202,7 +202,7 @@ class Session {
     await this.#run(this.#bound);
   }
 
-  /** Answers a simple query: complete results, then the scripted result. */
+  /** Responds to a simple query: complete results, then the scripted result. */
   async #query(body: Buffer): Promise<void> {
     const text = readName(body);
     const script = text === "select 1" ? OPENING : (JSON.parse(text) as Script);

@@ -1,6 +1,6 @@
 /**
  * A proxy between the service and PostgreSQL that reads the protocol's messages. It can drop, change, delay or hold each message
- * in both directions, end or freeze connections, and refuse new connections. It counts the statements that pass. For
+ * in both directions, end or freeze connections, and reject new connections. It counts the statements that pass. For
  * connections without TLS.
  *
  * @module
@@ -31,7 +31,7 @@ export type Message = {
   statement: string | undefined;
 };
 
-/** What the proxy does with a message. Without an action, it forwards the message immediately. Messages stay in order. */
+/** The proxy's action on a message. Without an action, it forwards the message immediately. Messages stay in order. */
 export type Action = {
   /** Holds the message, and all later messages of its sender, until `release`. */
   hold?: boolean;

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 
-/** Sources of a template's contents besides the migrations: logins and their rights. */
+/** Sources of a template's contents, in addition to the migrations: logins and their rights. */
 const SOURCES = [
   join(import.meta.dirname, "cluster.ts"),
   join(import.meta.dirname, "../../deploy/superuser.sql"),
