@@ -89,7 +89,7 @@ const isBrowserImport = (from: string, to: string) =>
   to === "sdk" && from.startsWith("pages/scripts/");
 
 describe("imports", () => {
-  test("are found", () => {
+  test("exist", () => {
     expect(edges.length).toBeGreaterThan(100);
     expect(sources.length).toBeGreaterThan(60);
   });
@@ -148,7 +148,7 @@ describe("imports", () => {
     expect(files.map(({ path }) => path)).toEqual(["accounts/pure.ts"]);
   });
 
-  test("of a pure.ts reach no database, no HTTP and no package except valibot", () => {
+  test("reach no database, no HTTP and no package except valibot from a pure.ts", () => {
     const reached = new Set(
       sources.map(({ path }) => path).filter((path) => /\/pure\.ts$/.test(path)),
     );
@@ -169,7 +169,7 @@ describe("imports", () => {
     expect(packages).toEqual([]);
   });
 
-  test("of the SDK are types, and only scripts of pages import the SDK", () => {
+  test("leave the SDK only for types, and enter the SDK only from scripts of pages", () => {
     const values = edges.filter(
       ({ module, target, isType }) => module === "sdk" && !isType && !target.startsWith("sdk/"),
     );
@@ -189,7 +189,7 @@ describe("imports", () => {
     ]);
   });
 
-  test('of "postgres" exist only in db', () => {
+  test('name "postgres" only in db', () => {
     const found = sources.filter(({ imports }) => imports.some(({ name }) => name === "postgres"));
     expect(found.length).toBeGreaterThan(0);
     expect(
@@ -247,13 +247,13 @@ describe("only allowed modules", () => {
   ])("$action", ({ pattern, allowed }) => {
     expect(within(holders(pattern), allowed)).toEqual([]);
   });
+});
 
-  test("every file starts with its purpose", () => {
-    const undescribed = sources.filter(
-      ({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module|^-- [A-Z]/.test(text),
-    );
-    expect(undescribed.map(({ path }) => path)).toEqual([]);
-  });
+test("every file starts with its purpose", () => {
+  const undescribed = sources.filter(
+    ({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module|^-- [A-Z]/.test(text),
+  );
+  expect(undescribed.map(({ path }) => path)).toEqual([]);
 });
 
 /** Returns the groups of files that import each other in a cycle. */

@@ -1,7 +1,7 @@
 /** Compares runs of several servers: medians, and the ratio of the first to each other. @module */
 import type { Lasting, Run } from "./load.ts";
 import { show, table, times } from "./print.ts";
-import { median, medians, takeTurns } from "./rounds.ts";
+import { alternate, median, medians } from "./rounds.ts";
 
 /** Values by the names in the tables. */
 export type Sides<Value> = Readonly<Record<string, Value>>;
@@ -17,7 +17,7 @@ export async function compare(
   sides: Sides<() => Promise<Run>>,
   { rounds, seconds, connections }: Lasting & { rounds: number },
 ): Promise<Comparison> {
-  const found = await takeTurns(name, rounds, sides);
+  const found = await alternate(name, rounds, sides);
   const [first = "", ...others] = Object.keys(sides);
   const runsOf = (side: string) => found.flatMap((round) => round[side] ?? []);
   const rateOf = (round: Sides<Run>, side: string) => round[side]?.perSecond ?? Number.NaN;

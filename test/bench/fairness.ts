@@ -17,7 +17,7 @@ import {
 import { openTestService } from "../support/service.ts";
 import type { BenchOptions } from "./options.ts";
 import { show, table, times } from "./print.ts";
-import { median, medians, takeTurns } from "./rounds.ts";
+import { alternate, median, medians } from "./rounds.ts";
 
 type FairnessSide = ReturnType<typeof toSide>;
 type CreatesResult = Awaited<ReturnType<typeof benchCreates>>;
@@ -37,7 +37,7 @@ export async function benchFairness(options: BenchOptions) {
     const flood = await makeFlood(service);
     await measureFlood(flood, 1);
     const measure = async () => toSide(await measureFlood(flood, seconds));
-    const done = await takeTurns("fairness", rounds, {
+    const done = await alternate("fairness", rounds, {
       byApp: measure,
       oneQueue: () => withOneQueue(service, measure),
     });
@@ -61,7 +61,7 @@ export async function benchFairness(options: BenchOptions) {
 /** Compares creates in groups with separate creates, per round. */
 async function benchCreates(flood: Flood, { rounds, seconds }: BenchOptions) {
   const measure = async () => toSide(await measureFlood(flood, seconds, { creates: true }));
-  const done = await takeTurns("creates", rounds, {
+  const done = await alternate("creates", rounds, {
     grouped: measure,
     single: () => withoutGroups(flood.service, measure),
   });

@@ -4,7 +4,7 @@
 export type Rounds<Side extends string, Found> = readonly Readonly<Record<Side, Found>>[];
 
 /** Measures each side once per round. */
-export async function takeTurns<Side extends string, Found>(
+export async function alternate<Side extends string, Found>(
   name: string,
   rounds: number,
   sides: Readonly<Record<Side, () => Promise<Found>>>,

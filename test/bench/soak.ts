@@ -15,7 +15,7 @@ import { median } from "./rounds.ts";
 import { findScenario, makeRequests } from "./scenarios.ts";
 import { startServer } from "./servers.ts";
 import { withStage } from "./stage.ts";
-import { measureStorm, printStorm } from "./storm.ts";
+import { measureKills, printKills } from "./storm.ts";
 
 type Held = Awaited<ReturnType<typeof readHeld>>;
 type SoakResult = Awaited<ReturnType<typeof benchSoak>>;
@@ -41,7 +41,7 @@ export async function benchSoak(options: BenchOptions) {
       run(["create"], 201, CREATORS),
       watch({ stage, server }, seconds),
     ]);
-    const storm = await measureStorm({ stage, server }, options.seconds);
+    const storm = await measureKills({ stage, server }, options.seconds);
     return { seconds, connections, pool, reads, creates, ...watched, storm };
   });
 }
@@ -119,5 +119,5 @@ export function printSoak(result: SoakResult): string {
   const { reads, creates, connections, pool } = result;
   const grown = show(result.memorySlopeMbPerMinute, 2) ?? "–";
   const summary = `Memory grows by ${grown} MB a minute; ${show(reads.perSecond)} gets, lists and updates a second (p99 ${show(reads.p99Ms, 1)} ms) and ${show(creates.perSecond)} creates; ${connections} connections, a pool of ${pool}.`;
-  return `${lines}\n\n${summary}\n\n${printStorm(result.storm)}`;
+  return `${lines}\n\n${summary}\n\n${printKills(result.storm)}`;
 }

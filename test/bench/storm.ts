@@ -9,10 +9,10 @@ const CALLERS = 24;
 const SETTLE_MS = 1000;
 
 type Phase = ReturnType<typeof readPhase>;
-export type StormResult = Awaited<ReturnType<typeof measureStorm>>;
+export type KillsResult = Awaited<ReturnType<typeof measureKills>>;
 
 /** Measures phases of this many seconds each. */
-export async function measureStorm({ stage, server }: Served, seconds: number) {
+export async function measureKills({ stage, server }: Served, seconds: number) {
   const [app] = stage.apps;
   if (app === undefined) throw new Error("The stage has no app");
   const { adminUrl: url, name: database } = stage.database;
@@ -42,7 +42,7 @@ function readPhase(record: LoadRecord, from: number, to: number) {
   return { perSecond: rate(record, from, to), p99Ms: latency(record, from, to, 0.99), rejected };
 }
 
-export function printStorm({ phases, ...result }: StormResult): string {
+export function printKills({ phases, ...result }: KillsResult): string {
   const rows = Object.entries<Phase>(phases).map(([phase, { perSecond, p99Ms, rejected }]) => [
     phase,
     show(perSecond),

@@ -53,7 +53,7 @@ describe.each([
   });
 
   testFailure(
-    named("a node is killed and started again"),
+    named("a killed node rejects only its own apps until it is started"),
     async () => {
       await runUnderLoad("killed", its, async () => {
         const { start } = kill(node);
@@ -69,7 +69,7 @@ describe.each([
   );
 
   testFailure(
-    named("a node is restarted"),
+    named("a restarted node rejects only its own apps"),
     async () => {
       await runUnderLoad("restarted", its, () => restart(node));
     },
@@ -77,7 +77,7 @@ describe.each([
   );
 
   testFailure(
-    named("a node is frozen for longer than a call's time limit"),
+    named("a node frozen for longer than a call's time limit rejects only its own apps"),
     async () => {
       await runUnderLoad("frozen", its, async () => {
         freeze(node);
@@ -95,7 +95,7 @@ describe.each([
   );
 
   testFailure(
-    named("apps are moved to one node, and spread again"),
+    named("moves of apps to one node and back reject no app"),
     async () => {
       await runUnderLoad("moved", [], async () => {
         const [there] = its;

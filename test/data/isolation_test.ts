@@ -30,7 +30,7 @@ for (const { login, previews } of [
       services = [one, two];
       const live = previews.some((preview) => preview === "live");
       worlds = {
-        alone: await makeWorld(one, { crowded: false, live }),
+        single: await makeWorld(one, { crowded: false, live }),
         crowded: await makeWorld(two, { crowded: true, live }),
       };
     });

@@ -40,14 +40,14 @@ function source(code: string) {
 const pages = ["README.md", ...readdirSync(join(ROOT, "docs")).map((name) => `docs/${name}`)];
 const files = pages.filter((page) => page.endsWith(".md")).flatMap(readEnvFiles);
 
-describe("sh reads the settings of", () => {
-  test.each(files)("$location", ({ code, values }) => {
+describe("sh", () => {
+  test.each(files)("reads the settings of $location", ({ code, values }) => {
     const { read, err, exitCode } = source(code);
     expect({ err, exitCode }).toEqual({ err: "", exitCode: 0 });
     expect(read).toMatchObject(values);
   });
 
-  test("all pages that contain settings, including a sender of emails", () => {
+  test("reads settings of each page with settings, and a sender of emails", () => {
     const named = files.map(({ location }) => location.split(":")[0]);
     for (const page of ["docs/identity.md", "docs/operating.md", "docs/tutorial.md"])
       expect(named).toContain(page);

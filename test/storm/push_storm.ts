@@ -76,7 +76,7 @@ describe.each(CONNECTIONS)("pushes $name", ({ isPooled }) => {
   });
 
   test(
-    "of two apps race for a new table name: one app owns it, and the other app is checked against it",
+    "make one of two racing apps the owner of a new table, and check the other app against it",
     async () => {
       const apps = [await service.makeApp(), await service.makeApp()] as const;
       const outcomes = new Set<string>();
@@ -103,7 +103,7 @@ describe.each(CONNECTIONS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "of one app in parallel all succeed, in one linear history",
+    "succeed in parallel for one app, in one linear history",
     async () => {
       const app = await service.makeApp();
       const names = Array.from({ length: 20 }, () => freshName());
@@ -122,7 +122,7 @@ describe.each(CONNECTIONS)("pushes $name", ({ isPooled }) => {
   );
 
   test(
-    "of the same change in parallel create one migration",
+    "create one migration for the same change in parallel",
     async () => {
       const app = await service.makeApp();
       const schema = defineSchema({ [freshName()]: { title: t.string().unique() } });
@@ -361,7 +361,7 @@ describe.each(CONNECTIONS)("pushes $name", ({ isPooled }) => {
       const pushed = await pushPatiently(
         service,
         owner,
-        defineSchema({ [held]: { title: t.string(), note: t.string() } }),
+        defineSchema({ [held]: { title: t.string(), label: t.string() } }),
       );
       expect(pushed.text).toContain('"applied"');
     },
@@ -478,10 +478,10 @@ type Stop = {
  * PostgreSQL buffers the responses to a simple query until its end, but flushes them with a notice. A notice and a pause for
  * each DDL statement create points at which to kill the service during a push.
  */
-const SLOW_DDL = `create function public.storm_slow_ddl() returns event_trigger language plpgsql as $$
+const SLOW_DDL = `create function public.slow_ddl() returns event_trigger language plpgsql as $$
 begin raise notice 'begun'; perform pg_catalog.pg_sleep(0.03); end $$;
-create event trigger storm_slow_ddl on ddl_command_start execute function public.storm_slow_ddl()`;
-const NO_SLOW_DDL = "drop event trigger storm_slow_ddl; drop function public.storm_slow_ddl()";
+create event trigger slow_ddl on ddl_command_start execute function public.slow_ddl()`;
+const NO_SLOW_DDL = "drop event trigger slow_ddl; drop function public.slow_ddl()";
 
 /** Returns an app's records, without the parts that differ between apps. */
 async function readRecord(service: TestService, app: TestApp, name: string): Promise<unknown> {

@@ -396,7 +396,7 @@ export const endpoints: readonly string[] = [...routes, ...docs]
 /** The endpoints for which the matrix has a request. A test compares them with {@linkcode endpoints}. */
 export const endpointsOfMatrix: readonly string[] = Object.keys(PLAIN);
 
-export type Worlds = { alone: World; crowded: World };
+export type Worlds = { single: World; crowded: World };
 
 /** Sends every request of an endpoint in both worlds: unchanged, and with every attack that applies to it. */
 export async function checkEndpoint(worlds: Worlds, endpoint: string): Promise<void> {
@@ -405,7 +405,7 @@ export async function checkEndpoint(worlds: Worlds, endpoint: string): Promise<v
   for (const plain of requests) await checkRequest(worlds, plain);
 }
 
-async function checkRequest({ alone, crowded }: Worlds, plain: () => Ask): Promise<void> {
+async function checkRequest({ single, crowded }: Worlds, plain: () => Ask): Promise<void> {
   const { other } = crowded;
   if (other === undefined) throw new Error("The crowded world does not have its other app");
   const before = await readTheirs(crowded);
@@ -413,11 +413,11 @@ async function checkRequest({ alone, crowded }: Worlds, plain: () => Ask): Promi
   for (const attack of ATTACKS) {
     const ask = plain();
     if (!attack.suits(ask)) continue;
-    await Promise.all([resetMine(alone), resetMine(crowded)]);
+    await Promise.all([resetMine(single), resetMine(crowded)]);
     const { path, ...call } = attack.change(ask, other);
     const askBoth = (path: string, call: Call = {}) =>
       Promise.all(
-        [alone, crowded].map(async (world) => {
+        [single, crowded].map(async (world) => {
           const isStream = path.split("?")[0]?.endsWith("/changes") === true;
           const isRead = call.method === undefined;
           const response =

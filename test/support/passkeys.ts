@@ -19,13 +19,13 @@ export function readAsked({ text }: TestResponse): Asked | undefined {
   return json === undefined ? undefined : (JSON.parse(json.replaceAll("&quot;", '"')) as Asked);
 }
 
-export type PasskeyAct = { authenticator: Authenticator; path?: string; lies?: Lies };
+export type PasskeySubmission = { authenticator: Authenticator; path?: string; lies?: Lies };
 
 /** Opens a page and submits a passkey. */
 export async function submitPasskey(
   service: TestService,
   jar: Jar,
-  { authenticator, path = "/login", lies }: PasskeyAct,
+  { authenticator, path = "/login", lies }: PasskeySubmission,
 ): Promise<TestResponse> {
   const page = await visit(service, jar, path);
   const asked = readAsked(page);

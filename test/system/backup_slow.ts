@@ -215,7 +215,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
       const call: TestService["call"] = (app, path, options) =>
         callService({ url }, app, path, options);
       const restored = { ...crowdedWorld, service: { url, admin: service.admin, call } };
-      return checkEndpoint({ alone: aloneWorld, crowded: restored }, endpoint);
+      return checkEndpoint({ single: aloneWorld, crowded: restored }, endpoint);
     });
   });
 
