@@ -22,10 +22,9 @@ import { PROOF, type Stage, withStage } from "./stage.ts";
 
 const LIVE = { previews: ["live"] } as const;
 const WRITES = ["update", "create"];
-/** Apps in one check. */
-const CHECKED = [1, 50];
+const APPS_PER_CHECK = [1, 50];
 /** The maximum number of streams of a key. */
-const READERS_AN_APP = 500;
+const READERS_PER_APP = 500;
 const CROWDS = [
   { readers: 1000, writesPerSecond: 5 },
   { readers: 8000, writesPerSecond: 2 },
@@ -79,7 +78,10 @@ async function benchStatements(options: BenchOptions): Promise<Omit<LiveResult, 
         const cursor = await readCursor(stage);
         const check = (apps: number) => () => run(stage, toCheck(cursor, apps));
         const sides = Object.fromEntries(
-          CHECKED.map((apps) => [`a check of ${apps} ${apps === 1 ? "app" : "apps"}`, check(apps)]),
+          APPS_PER_CHECK.map((apps) => [
+            `a check of ${apps} ${apps === 1 ? "app" : "apps"}`,
+            check(apps),
+          ]),
         );
         return { writes, checks: await compare("checks", sides, asked) };
       },
@@ -114,7 +116,7 @@ async function measureCrowd(
   { readers, writesPerSecond }: (typeof CROWDS)[number],
   options: BenchOptions,
 ) {
-  const size = { apps: readers / READERS_AN_APP, rows: 10 };
+  const size = { apps: readers / READERS_PER_APP, rows: 10 };
   return await withStage(
     size,
     async (stage) => {
@@ -135,7 +137,7 @@ async function measureCrowd(
         };
       };
       const emptyMb = readMb();
-      const crowd = await openReaders(server.url, stage.apps, READERS_AN_APP);
+      const crowd = await openReaders(server.url, stage.apps, READERS_PER_APP);
       const openMb = readMb();
       const idle = await measureShare(() => Bun.sleep(IDLE_S * 1000));
       const count = CROWD_S * writesPerSecond;
@@ -151,7 +153,7 @@ async function measureCrowd(
       const sorted = delays.toSorted((a, b) => a - b);
       return {
         ...{ readers, writesPerSecond, delivered, idle, busy, emptyMb, openMb },
-        expected: count * READERS_AN_APP,
+        expected: count * READERS_PER_APP,
         p50Ms: percentile(sorted, 0.5),
         p95Ms: percentile(sorted, 0.95),
       };

@@ -15,7 +15,7 @@ export type Crowd = {
 export async function openReaders(
   url: string,
   apps: readonly StageApp[],
-  readersAnApp: number,
+  readersPerApp: number,
 ): Promise<Crowd> {
   const { hostname, port } = new URL(url);
   const delays: number[] = [];
@@ -49,7 +49,7 @@ export async function openReaders(
     return socket;
   };
   const waiting = apps.flatMap(({ key }) =>
-    Array.from({ length: readersAnApp }, (_, index) => ({ key, isTimed: index === 0 })),
+    Array.from({ length: readersPerApp }, (_, index) => ({ key, isTimed: index === 0 })),
   );
   const sockets: Awaited<ReturnType<typeof open>>[] = [];
   const work = async () => {

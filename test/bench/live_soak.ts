@@ -19,7 +19,7 @@ import { slope } from "./soak.ts";
 import { type Stage, type StageApp, withStage } from "./stage.ts";
 
 const SIZE = { apps: 5, rows: 100 };
-const READERS_AN_APP = 20;
+const READERS_PER_APP = 20;
 const WRITE_INTERVAL_MS = 1000;
 const MAX_STAY_MS = 60_000;
 const MAX_PAUSE_MS = 5000;
@@ -66,7 +66,7 @@ export async function benchLiveSoak(options: BenchOptions) {
       };
       const soak = { server, endsAt: performance.now() + minutes * 60_000, counts };
       const readers = stage.apps.flatMap((app) =>
-        Array.from({ length: READERS_AN_APP }, (_, index) => ({
+        Array.from({ length: READERS_PER_APP }, (_, index) => ({
           app,
           rows: new Map<string, string>(),
           habit: HABITS[index] ?? ("restless" as const),

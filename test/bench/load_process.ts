@@ -33,7 +33,7 @@ export type LoadResult = {
 };
 
 /** The number of requests that a connection repeats, drawn from the plan's. */
-const MAX_A_CONNECTION = 300;
+const MAX_PER_CONNECTION = 300;
 
 const plan = JSON.parse(await Bun.stdin.text()) as LoadPlan;
 const times: number[] = [];
@@ -70,7 +70,7 @@ process.stdout.write(JSON.stringify(result));
 process.exit(0);
 
 function draw(requests: readonly LoadRequest[]): LoadRequest[] {
-  const count = Math.min(requests.length, MAX_A_CONNECTION);
+  const count = Math.min(requests.length, MAX_PER_CONNECTION);
   return Array.from({ length: count }, () => {
     const request = requests[Math.floor(Math.random() * requests.length)];
     if (request === undefined) throw new Error("The plan has no request");

@@ -59,7 +59,6 @@ export type BenchOptions = typeof DEFAULTS & {
   only: readonly string[];
   /** The folder for CPU profiles of the serving processes. */
   profile: string | undefined;
-  /** The checkout to compare with. */
   against: string | undefined;
 };
 

@@ -8,7 +8,6 @@ export type Audit =
   | { kind: "unknown"; reason: string };
 
 const ROOT = join(import.meta.dirname, "../..");
-/** Every lock file of the project. */
 export const AUDITED = [".", "test/ci/tools", "test/stacks"] as const;
 
 /** Queries the registry for the packages of a folder's lock file. */

@@ -27,7 +27,6 @@ export async function startEmbedded(): Promise<Server> {
   };
 }
 
-/** Debian's PostgreSQL 15. */
 export async function startPostgres15(): Promise<Server> {
   const { url, stop } = await startDebianCluster({ password: crypto.randomUUID() });
   return { env: { ADMIN_DATABASE_URL: url, DATABASE_URL: "", TEST_POSTGRES: "15" }, stop };

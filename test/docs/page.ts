@@ -105,7 +105,6 @@ async function runTypescript(block: Block, code: string, reader: Reader): Promis
   record(reader, block, await reader.shell.run(`bun ${path}`));
 }
 
-/** Writes a file of a page's project. */
 export function writeFile(folder: string, path: string, text: string, mode = 0o644): void {
   const at = join(folder, path);
   mkdirSync(dirname(at), { recursive: true });

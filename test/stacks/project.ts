@@ -39,7 +39,6 @@ const TSCONFIG = {
 export type Stack = {
   site: TestSite;
   person: Person;
-  /** The origin of the app's pages. */
   origin: string;
   key: string;
   setting: Setting;

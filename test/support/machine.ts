@@ -16,7 +16,6 @@ export type Machine = {
    * @throws {Error} with the output, if the exit code is not `exits` (default 0)
    */
   run: (commands: string, options?: RunOptions) => Promise<string>;
-  /** Writes a file and the folders above it. */
   write: (path: string, text: string) => Promise<void>;
   stop: () => Promise<void>;
 };

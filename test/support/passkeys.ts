@@ -21,7 +21,6 @@ export function readAsked({ text }: TestResponse): Asked | undefined {
 
 export type PasskeySubmission = { authenticator: Authenticator; path?: string; lies?: Lies };
 
-/** Opens a page and submits a passkey. */
 export async function submitPasskey(
   service: TestService,
   jar: Jar,
@@ -42,7 +41,6 @@ export async function sendPasskey(
   return await visit(service, jar, path, { fields: { form_token, passkey } });
 }
 
-/** Adds a passkey on the account's page. */
 export async function addPasskey(
   service: TestService,
   jar: Jar,
