@@ -79,6 +79,6 @@ function renderColumnCount({ columns, all }: ConsoleAppTable): Part {
 
 function renderActions(slug: string, table: string): Html {
   const what = html`<span class="visually-hidden"> ${table}</span>`;
-  return html`<span class="row-acts"><a class="button button-quiet button-small" href="${toTablePath(table)}">Definition${what}</a>
+  return html`<span class="row-actions"><a class="button button-quiet button-small" href="${toTablePath(table)}">Definition${what}</a>
 <a class="button button-danger button-small" href="${toRowsPath(slug, table)}/end">Stop using${what}</a></span>`;
 }

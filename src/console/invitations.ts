@@ -95,6 +95,6 @@ export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
 function renderInvitationActions({ id, email, disabledAt }: ListedInvitation): Html {
   const path = toPersonPath(id);
   const heard = html`<span class="visually-hidden"> the invitation of ${renderText(email)}</span>`;
-  return html`<span class="row-acts">${disabledAt === null && html`<a class="button button-quiet button-small" data-dialog href="${path}/resend-invitation?from=list">Resend${heard}</a>`}
+  return html`<span class="row-actions">${disabledAt === null && html`<a class="button button-quiet button-small" data-dialog href="${path}/resend-invitation?from=list">Resend${heard}</a>`}
 <a class="button button-danger button-small" data-dialog href="${path}/withdraw-invitation?from=list">Withdraw${heard}</a></span>`;
 }

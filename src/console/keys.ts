@@ -110,7 +110,7 @@ function renderEnd({ status, expiresAt, revokedAt }: AppKey, now: number): Html 
 function renderActions(slug: string, { keyId, name }: AppKey): Html {
   const path = toKeyPath(slug, keyId);
   const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
-  return html`<span class="row-acts"><a class="button button-quiet button-small" data-dialog href="${path}/roll">Rotate${what}</a>
+  return html`<span class="row-actions"><a class="button button-quiet button-small" data-dialog href="${path}/roll">Rotate${what}</a>
 <a class="button button-danger button-small" data-dialog href="${path}/revoke">Revoke${what}</a></span>`;
 }
 

@@ -201,7 +201,7 @@ export function renderRoleActions({
   query?: string;
 }): Html {
   const heard = html`<span class="visually-hidden"> the role: ${renderText(what)}</span>`;
-  return html`<span class="row-acts"><a class="button button-quiet button-small" data-dialog href="${path}${query}">Change${heard}</a>
+  return html`<span class="row-actions"><a class="button button-quiet button-small" data-dialog href="${path}${query}">Change${heard}</a>
 <a class="button button-danger button-small" data-dialog href="${path}/revoke${query}">Revoke${heard}</a></span>`;
 }
 

@@ -91,14 +91,14 @@ function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions)
   return html`<li class="session"><div class="session-text">
 <span class="session-name">Authenticator app</span>${totpSince !== null && html` <span class="pill pill-good">on</span>`}
 <span class="session-more">${totpSince === null ? "not set up" : html`added ${renderTime(totpSince, now)}`}</span>
-</div>${isFresh && html`<div class="session-acts">${setUp}${totpSince !== null && html`<a class="button button-quiet" href="${ACCOUNT_SECURITY_PATH}?remove=app">Remove<span class="visually-hidden"> the authenticator app</span></a>`}</div>`}</li>`;
+</div>${isFresh && html`<div class="session-actions">${setUp}${totpSince !== null && html`<a class="button button-quiet" href="${ACCOUNT_SECURITY_PATH}?remove=app">Remove<span class="visually-hidden"> the authenticator app</span></a>`}</div>`}</li>`;
 }
 
 function renderPasskeys({ passkeys }: OwnSecondFactor, query: string): Html {
   return html`<li class="session"><div class="session-text">
 <span class="session-name">Passkeys</span>${passkeys > 0 && html` <span class="pill pill-good">on</span>`}
 <span class="session-more">${passkeys === 0 ? "none yet: use a fingerprint, face or PIN instead of a code or password" : `${passkeys} added`}</span>
-</div><div class="session-acts"><a class="button button-quiet" href="${ACCOUNT_PASSKEYS_PATH}${query}">${passkeys === 0 ? "Add" : "Manage"}<span class="visually-hidden"> passkeys</span></a></div></li>`;
+</div><div class="session-actions"><a class="button button-quiet" href="${ACCOUNT_PASSKEYS_PATH}${query}">${passkeys === 0 ? "Add" : "Manage"}<span class="visually-hidden"> passkeys</span></a></div></li>`;
 }
 
 function renderCodes(
@@ -109,7 +109,7 @@ function renderCodes(
   return html`<li class="session"><div class="session-text">
 <span class="session-name">Recovery codes</span>${recoveryCodes < 3 && html` <span class="pill pill-warn">${recoveryCodes === 0 ? "none" : "few left"}</span>`}
 <span class="session-more">${recoveryCodes > 0 && `${recoveryCodes} left, `}for when you do not have your phone</span>
-</div>${isFresh && html`<div class="session-acts">${renderMakeCodes(token, codesVersion)}</div>`}</li>`;
+</div>${isFresh && html`<div class="session-actions">${renderMakeCodes(token, codesVersion)}</div>`}</li>`;
 }
 
 function renderMakeCodes(token: string, replaced: string): Html {
