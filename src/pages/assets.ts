@@ -6,7 +6,7 @@ import { bundleScript, SCRIPT_NAMES, SCRIPTS_DIGEST, type ScriptName } from "./s
 type Asset = { path: string; type: string; read: () => string | Promise<string> };
 
 export const STYLESHEET = readAsset("style.css", "text/css; charset=utf-8");
-/** Assets that only some pages need. */
+/** Stylesheets that only some pages need. */
 export const STYLES = {
   reference: readAsset("reference.css", "text/css; charset=utf-8"),
   guide: readAsset("guide.css", "text/css; charset=utf-8"),
@@ -18,7 +18,7 @@ export function toScriptPath(name: ScriptName): string {
   return `/assets/${name}.${SCRIPTS_DIGEST}.js`;
 }
 
-const NEVER_DELETED = "public, max-age=31536000, immutable";
+export const CACHE_FOREVER = "public, max-age=31536000, immutable";
 
 export const assetRoutes: readonly Route<unknown>[] = [
   STYLESHEET,
@@ -43,7 +43,7 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
   const make = async (encoding: Encoding | undefined) => compress(await read(), encoding);
   const headers = {
     "content-type": type,
-    "cache-control": NEVER_DELETED,
+    "cache-control": CACHE_FOREVER,
     "cross-origin-resource-policy": "same-origin",
     // A script that runs as a worker does not have the CSP of the page.
     "content-security-policy": "default-src 'none'; connect-src 'self'",
@@ -66,7 +66,7 @@ function toRoute({ path, type, read }: Asset): Route<unknown> {
   };
 }
 
-/** The best compression: computed once, sent to every browser. */
+/** Compresses slowly but well: each asset is compressed once and sent to every browser. */
 function compress(text: string, encoding: Encoding | undefined): Uint8Array<ArrayBuffer> {
   const body = new TextEncoder().encode(text);
   if (encoding === undefined) return body;

@@ -1,10 +1,12 @@
 /**
- * The name and the logo of the organization on the sign-in pages, in the Console and in mails. Like the log, the brand belongs to
- * the process and is set when a service opens.
+ * The name and the logo of the organization on the sign-in pages, in the Console and in emails. Like the log, the brand belongs
+ * to the process and is set when a service opens.
  *
  * @module
  */
-import { ICON } from "./assets.ts";
+import type { Route } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import { CACHE_FOREVER, ICON } from "./assets.ts";
 import { type Html, html } from "./html.ts";
 
 /** Unset values default to the name and the icon of the product. */
@@ -13,7 +15,7 @@ export type Brand = { name?: string | undefined; logo?: Uint8Array<ArrayBuffer> 
 type VisibleBrand = { name: string; icon: string };
 
 const PRODUCT: VisibleBrand = { name: "Rowhouse", icon: ICON.path };
-export const LOGO_PATH = "/assets/organization.png";
+const LOGO_PATH = "/assets/organization.png";
 
 let current: Brand = {};
 let visible: VisibleBrand = PRODUCT;
@@ -42,3 +44,21 @@ function toLogoUrl(logo: Uint8Array): string {
   const digest = new Bun.CryptoHasher("sha256").update(logo).digest("hex").slice(0, 16);
   return `${LOGO_PATH}?${digest}`;
 }
+
+/** @throws {Problem} unknown_route — there is no logo */
+export const brandRoute: Route<unknown> = {
+  method: "GET",
+  path: LOGO_PATH,
+  access: "open",
+  handle: () => {
+    const { logo } = current;
+    if (logo === undefined) throw new Problem("unknown_route");
+    return new Response(logo, {
+      headers: {
+        "content-type": "image/png",
+        "cache-control": CACHE_FOREVER,
+        "cross-origin-resource-policy": "same-origin",
+      },
+    });
+  },
+};

@@ -14,7 +14,7 @@ export type Field = {
     | "photo"
     | "one-time-code"
     | "off";
-  /** The on-screen keyboard of a phone. */
+  /** Selects the on-screen keyboard of a phone. */
   inputMode?: "numeric" | "email";
   maxLength: number;
   /** The number of lines of a multi-line field. */
@@ -32,7 +32,7 @@ export type Field = {
   mustBe?: string;
   /** Whether this field has the focus when the page opens. */
   isFirst?: boolean;
-  /** Read-only, for password managers. */
+  /** Whether the field is read-only: password managers read the username from such a field. */
   isFixed?: boolean;
   /** Whether the field can be empty. */
   isOptional?: boolean;
@@ -66,7 +66,7 @@ function renderIssues(name: string, issues: readonly string[]): Html {
   return html`<ul class="issues" id="${name}-issue">${issues.map((issue) => html`<li>${issue}</li>`)}</ul>`;
 }
 
-/** A form that posts back, with `fields` above the button. A form with a link to cancel is a sheet of the Console. */
+/** A POST form with `fields` above its button. With `cancel`, the form is a sheet of the Console. */
 export function renderForm(form: {
   action: string;
   token: { name: string; value: string };
@@ -81,6 +81,11 @@ export function renderForm(form: {
 ${form.fields}
 ${form.cancel === undefined ? button : html`<div class="action-buttons">${button}${form.cancel}</div>`}
 </form>`;
+}
+
+/** A button that copies the text of the element with this id. It needs a script; `what` names the text to screen readers. */
+export function renderCopyButton(id: string, what: string): Html {
+  return html`<button class="button button-quiet button-small copy" type="button" data-copy="${id}" hidden><span data-label>Copy</span><span class="visually-hidden"> ${what}</span></button>`;
 }
 
 /** A notice above a form; screen readers announce errors immediately. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Html, html, type Part } from "./html.ts";
+import { html, type Part } from "./html.ts";
 
 type Rule = { readonly comment: string; readonly string: string; readonly keywords: string };
 
@@ -77,14 +77,11 @@ export function highlight(code: string, language: string | undefined): Part {
 
 /** The placeholder for the address of the reader's service. */
 const EXAMPLE_ADDRESS = "https://api.example.org";
+const ORIGIN = html`<span data-origin>${EXAMPLE_ADDRESS}</span>`;
 
-/** Text with an example address, which a script replaces with the reader's service. */
+/** Marks each example address in a text, so that a script can replace it with the address of the reader's service. */
 export function renderText(text: string): Part {
   return text
     .split(EXAMPLE_ADDRESS)
-    .flatMap((part, index): Part[] => (index === 0 ? [part] : [renderOrigin(), part]));
-}
-
-function renderOrigin(): Html {
-  return html`<span data-origin>${EXAMPLE_ADDRESS}</span>`;
+    .flatMap((part, index): Part[] => (index === 0 ? [part] : [ORIGIN, part]));
 }

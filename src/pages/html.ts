@@ -7,7 +7,6 @@
 
 declare const escaped: unique symbol;
 
-/** Finished markup. */
 export type Html = { readonly markup: string; readonly [escaped]: true };
 /** A value in a template: text is escaped, `undefined` and `false` insert nothing. */
 export type Part = string | number | Html | undefined | false | readonly Part[];

@@ -1,14 +1,14 @@
 /**
- * Renders Markdown as HTML. Bun parses it, and templates render each element, so that text stays text. Omits markup and
- * pictures.
+ * Renders Markdown as HTML. Bun parses it, and templates render each element, so that text stays text. Omits raw HTML and
+ * images.
  *
  * @module
  */
-import { renderCopyButton } from "./copy.ts";
+import { renderCopyButton } from "./form.ts";
 import { highlight, renderText } from "./highlight.ts";
 import { type Html, html, type Part } from "./html.ts";
 
-/** The target of a link, and its text instead of a file name. */
+/** The target of a link. `title` replaces the link's text if the text is a file name. */
 export type Target = { readonly href: string; readonly title?: string };
 export type MarkdownOptions = {
   /** The target of a link; a link without a target becomes text. */
@@ -39,7 +39,7 @@ export function renderMarkdown(text: string, { toTarget }: MarkdownOptions): Ren
   };
 }
 
-/** `copied` counts the texts with a copy button. */
+/** `copied` counts the copy buttons: the number is part of their ids. */
 type Context = MarkdownOptions & { copied: { count: number } };
 type Element = { readonly type: string; readonly props: Readonly<Record<string, unknown>> };
 type Node = string | Element;
@@ -63,7 +63,7 @@ const ELEMENTS: Readonly<Record<string, Render>> = {
   h2: (inside, { id }) => html`<h2 id="${String(id)}">${renderAnchor(id, inside)}</h2>\n`,
   h3: (inside, { id }) => html`<h3 id="${String(id)}">${renderAnchor(id, inside)}</h3>\n`,
   h4: (inside, { id }) => html`<h4 id="${String(id)}">${renderAnchor(id, inside)}</h4>\n`,
-  // A block that has only pictures is empty.
+  // A paragraph of images is empty.
   p: (inside) => (isEmpty(inside) ? undefined : html`<p>${inside}</p>\n`),
   blockquote: (inside) => html`<blockquote>${inside}</blockquote>\n`,
   ul: (inside) => html`<ul>${inside}</ul>\n`,
@@ -103,7 +103,7 @@ function renderLink(inside: Part, { href }: Element["props"], { toTarget }: Cont
   return html`<a href="${target.href}">${isFileName ? target.title : inside}</a>`;
 }
 
-/** Languages of output, which is read and has no copy button. */
+/** Output has no copy button: readers do not run it. */
 const OUTPUT_LANGUAGES = ["text", "json", undefined];
 
 function renderCode(node: Element, { copied }: Context, isDrawing: boolean): Html {
@@ -142,7 +142,6 @@ function toMarkup(part: Part): string {
   return html`${part}`.markup;
 }
 
-/** The content of an element, as parsed. */
 function childrenOf(element: unknown): Node[] {
   const children: unknown = Object(Object(element).props).children;
   return Array.isArray(children) ? children.filter(isNode) : [];

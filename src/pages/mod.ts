@@ -1,9 +1,7 @@
-/** Pages: escaped HTML, one stylesheet (the API reference and the guides have another), few scripts, parts of forms, Markdown. Knows nothing of people or apps. @module */
+/** Pages: escaped HTML, stylesheets, scripts, parts of forms, Markdown. Does not depend on people or apps. @module */
 export { assetRoutes, ICON, toScriptPath } from "./assets.ts";
-export { type Brand, readBrand, renderBrand, setBrand } from "./brand.ts";
-export { brandRoute } from "./brand_route.ts";
-export { renderCopyButton } from "./copy.ts";
-export { type Field, renderField, renderForm, renderNotice } from "./form.ts";
+export { type Brand, brandRoute, readBrand, renderBrand, setBrand } from "./brand.ts";
+export { type Field, renderCopyButton, renderField, renderForm, renderNotice } from "./form.ts";
 export { highlight } from "./highlight.ts";
 export { type Html, html, type Part } from "./html.ts";
 export { type Heading, renderMarkdown, type Target } from "./markdown.ts";

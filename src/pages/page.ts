@@ -1,6 +1,6 @@
 /**
  * A whole page: its frame, its head and its security headers. Pages work without JavaScript and have no inline code. The headers
- * allow scripts only on a page that names one, and only from this service.
+ * allow scripts only from this service, and only on pages that list scripts.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export type Page = {
   width?: "narrow" | "wide" | "own";
   /** Stylesheets in addition to the common one. Defaults to none. */
   styles?: readonly StyleName[];
-  /** Scripts that add to the page. Defaults to none. */
+  /** Defaults to none. */
   scripts?: readonly ScriptName[];
 };
 
@@ -26,11 +26,10 @@ export type PageOptions = {
   status?: number;
   headers?: Record<string, string>;
   cookies?: readonly string[];
-  /** More origins that a form of this page can redirect to: browsers apply the policy to redirects after a form. */
+  /** Other origins that a form of this page can redirect to: browsers apply `form-action` to redirects, too. */
   formTargets?: readonly string[];
 };
 
-/** The response with a page. */
 export function respondWithPage(page: Page, options: PageOptions = {}): Response {
   const markup = new TextEncoder().encode(renderPage(page).markup);
   const response = new Response(toBody(markup), {
@@ -44,7 +43,6 @@ export function respondWithPage(page: Page, options: PageOptions = {}): Response
   return withCookies(response, options.cookies ?? []);
 }
 
-/** The response that redirects a browser. */
 export function redirect(
   location: string,
   options: { cookies?: readonly string[] } = {},
@@ -83,8 +81,8 @@ function toPermissions(scripts: readonly ScriptName[]): string {
 const CALLERS: readonly ScriptName[] = ["console", "guide", "reference"];
 
 /**
- * Text never becomes markup or code, not even in our scripts. Only `grid` starts a worker: its policy of this name allows only
- * the address of that worker.
+ * Trusted types prevent scripts from turning text into markup or code. Only `grid` starts a worker: the policy `search` allows
+ * only the worker's address.
  */
 function toScriptPolicy(scripts: readonly ScriptName[]): string {
   if (scripts.length === 0) return "";

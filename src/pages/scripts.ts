@@ -1,6 +1,6 @@
 /**
- * The scripts of the pages, in TypeScript: bundled and minified at the first request (3 ms), so that neither an image nor a
- * package needs a build. Every page works without scripts.
+ * The scripts of the pages, in TypeScript. They are bundled and minified at the first request (3 ms), so that neither the
+ * container image nor the package needs a build. Every page works without scripts.
  *
  * @module
  */
@@ -8,15 +8,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const FOLDER = new URL("scripts/", import.meta.url);
-/** The modules of other layers that scripts import. `matches()` of `sdk` compares rows. */
+/** The folders whose files are in the scripts. */
 const SOURCES = [
   FOLDER,
   ...["rows", "sdk", "std"].map((module) => new URL(`../${module}/`, import.meta.url)),
 ];
 
 /**
- * A page has at most one of the first four. Pages of rows also have `grid` or `import`; pages that request a passkey have `passkey`.
- * The Console's pages have `theme`, which is not a module: it runs before the page is displayed. `grid` starts the worker `search`.
+ * A page has at most one of the first four. Pages of rows also have `grid` or `import`, and pages that request a passkey have
+ * `passkey`. The Console's pages have `theme`, which is not a module, so that it runs before the page is displayed. `grid` starts
+ * the worker `search`.
  */
 export const SCRIPT_NAMES = [
   "page",

@@ -132,7 +132,7 @@ test("a file that was imported before is reported, and is stored again only on r
     await openImport(page);
     for (const message of [
       "1 row stored.",
-      "An earlier import of this file had stored 1 row of them.",
+      "An earlier import of this file had already stored 1 row.",
     ]) {
       await choose(page, "title\na\n");
       await press(page, "Check the file");

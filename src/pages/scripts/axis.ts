@@ -1,6 +1,5 @@
-/** Selects several steps of a time axis by dragging, and opens the page of their changes. A single step is a link. @module */
+/** Dragging over a time axis selects several steps and opens the page of their changes. A single step is a link. @module */
 
-/** Marks the steps between the start and the pointer. */
 export function startAxes(): void {
   for (const drawing of document.querySelectorAll<SVGElement>("svg[data-axis]"))
     startAxis(drawing, [...drawing.querySelectorAll<SVGAElement>("a")]);
@@ -17,7 +16,7 @@ function startAxis(drawing: SVGElement, steps: readonly SVGAElement[]): void {
     for (const [position, step] of steps.entries())
       step.toggleAttribute("data-selected", last !== undefined && isBetween(position, first, last));
   };
-  // Otherwise the browser drags the link.
+  // By default, the browser drags the link.
   drawing.addEventListener("dragstart", (event) => event.preventDefault());
   drawing.addEventListener("pointerdown", (event) => {
     if (event.button === 0 && event.pointerType === "mouse") first = findStep(event);

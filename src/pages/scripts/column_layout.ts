@@ -38,7 +38,6 @@ export function toWidth(pixels: number): number {
   return Math.round(Math.min(Math.max(pixels, MIN_WIDTH), MAX_WIDTH));
 }
 
-/** Names in the order of a layout. */
 export function sortNames(names: readonly string[], { order }: ColumnLayout): string[] {
   const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   return names.toSorted((a, b) => rank(a) - rank(b));

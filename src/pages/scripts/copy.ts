@@ -1,4 +1,4 @@
-/** Buttons that copy the text of an element. Without a permission to copy, they select the text. @module */
+/** Buttons that copy the text of an element. If copying is not allowed, they select the text. @module */
 import { announce } from "./announce.ts";
 
 const MESSAGE_MS = 2000;
@@ -18,10 +18,10 @@ async function copyFor(button: HTMLButtonElement): Promise<void> {
   if (!isCopied) select(source);
   // Without access to the clipboard, the old command copies the selected text.
   if (isCopied || document.execCommand("copy")) show(button, "Copied");
-  else announce("Selected: copy it with the keyboard");
+  else announce("Text selected. Copy it with the keyboard.");
 }
 
-/** Returns whether the text was copied: only secure pages have a clipboard, and the user can deny access. */
+/** Returns whether the text was copied. Only secure pages have a clipboard, and the user can deny access. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

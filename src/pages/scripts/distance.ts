@@ -14,7 +14,7 @@ export function toDistance(ms: number): string | undefined {
   const seconds = Math.abs(ms) / 1000;
   const found = UNITS.find((unit) => seconds >= unit.seconds);
   if (found === undefined) return ms > 0 ? "in less than a minute" : "just now";
-  // A link that was created a moment ago for three days expires in three days, not in two.
+  // Rounds a future time: two days and 23:59 hours are displayed as "in 3 days".
   const count = (ms > 0 ? Math.round : Math.floor)(seconds / found.seconds);
   if (found.unit === "day" && count > MAX_DAYS) return undefined;
   const terms = `${count} ${found.unit}${count === 1 ? "" : "s"}`;

@@ -1,6 +1,6 @@
 /**
- * Keeps the input of a form that was sent after the session ended: after the sign-in the form gets it back. It is stored in this
- * tab until the next page of the Console, without the form's token, which belongs to the ended session.
+ * Drafts: a form that was sent after the session ended gets its input back after the sign-in. The session storage of the tab
+ * holds the draft until the next page of the Console. A draft omits the form's token, which belongs to the ended session.
  *
  * @module
  */

@@ -1,6 +1,5 @@
-/** Creates elements; text stays text. @module */
+/** Creates elements with attributes and children; text stays text. @module */
 
-/** An element with attributes and children. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
   name: Name,
   attributes: Readonly<Record<string, string>>,

@@ -1,6 +1,5 @@
-/** Focuses the first invalid field after a rejected form. @module */
+/** Focuses the first invalid field of a rejected form. Without such a field, focuses the error message. @module */
 
-/** The invalid field, or the error message without one, unless the page has set the focus. */
 export function focusFirstIssue(): void {
   const field = document.querySelector<HTMLElement>("[aria-invalid=true]");
   const rejection = document.querySelector<HTMLElement>("main .notice-error[role=alert]");

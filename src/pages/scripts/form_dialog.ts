@@ -20,7 +20,7 @@ export function startFormDialogs(): void {
   });
 }
 
-/** Opens the page itself if it has no form: it shows the reason, or asks for the password. */
+/** Opens the page itself if it has no form: the page then states the reason, or asks for the password. */
 async function openForm(url: string): Promise<void> {
   const response = await requestPage(url).catch(() => undefined);
   const form = response?.page.querySelector<HTMLFormElement>("main form.action[method=post]");

@@ -1,6 +1,6 @@
 /**
- * The script of a table's rows: arrow keys move between cells as in a spreadsheet, a cell is edited in place, a row in a dialog,
- * and the next page replaces the rows. Without the script, the page has links and forms for the same actions.
+ * The script of a table's rows. Arrow keys move between cells as in a spreadsheet. A cell is edited in place, a row in a dialog.
+ * The next page replaces the rows. Without the script, the page has links and forms for the same actions.
  *
  * @module
  */
@@ -34,9 +34,7 @@ import { openFormDialog } from "./row_dialog.ts";
 import { addFieldHelp } from "./row_fields.ts";
 import { pressSaveAction } from "./save_state.ts";
 
-const SAME_ROW = { row: 0 } as const;
-
-/** Other effects of a chord on the focused cell. */
+/** The effects of keys on the focused cell, except moves. */
 const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = {
   Enter: (cell) => void editInCell(cell),
   F2: (cell) => void editInCell(cell),
@@ -100,7 +98,7 @@ function onKey(event: KeyboardEvent): void {
   const action = ACTIONS[chord];
   if (next === undefined && action === undefined && !isTyped(event)) return;
   event.preventDefault();
-  if (pager !== null) open(pager.href, { focus: { ...SAME_ROW, column: position.column } });
+  if (pager !== null) open(pager.href, { focus: { row: 0, column: position.column } });
   else if (next !== undefined) focusCell(grid, next);
   else if (action !== undefined) action(target);
   else void editCell(target, { typed: event.key });
@@ -111,7 +109,7 @@ function isTyped({ key, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent):
   return key.length === 1 && !ctrlKey && !metaKey && !altKey && !isComposing;
 }
 
-/** Links of the grid act on this page instead of opening their own page. */
+/** Handles links of the grid on this page instead of opening their own pages. */
 function onClick(event: MouseEvent): void {
   const { target } = event;
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -137,7 +135,7 @@ function onClick(event: MouseEvent): void {
   }
 }
 
-/** The cell of an event; `undefined` for an event in an editor. */
+/** The cell of an event; `null` for an event in an editor. */
 function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
   if (!(target instanceof Element) || target.closest("form") !== null) return null;
   return target.closest<HTMLTableCellElement>("[data-grid] tbody td");

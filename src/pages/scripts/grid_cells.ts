@@ -1,4 +1,9 @@
-/** The cells of a grid: one is a tab stop, and the arrow keys move from there. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/ @module */
+/**
+ * The cells of a grid: one cell is a tab stop, and the arrow keys move the focus to others.
+ *
+ * @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/
+ * @module
+ */
 
 export type Position = { row: number; column: number };
 
@@ -6,7 +11,7 @@ export type Position = { row: number; column: number };
 const PAGE_ROWS = 10;
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** The target of a key in a grid, clamped to its edges. */
+/** The target of each key. `findCell()` clamps a target outside the grid. */
 const MOVES: Readonly<Record<string, (from: Position) => Position>> = {
   ArrowUp: ({ row, column }) => ({ row: row - 1, column }),
   ArrowDown: ({ row, column }) => ({ row: row + 1, column }),
@@ -24,7 +29,7 @@ const MOVES: Readonly<Record<string, (from: Position) => Position>> = {
   "Control+ArrowRight": ({ row }) => ({ row, column: LAST }),
 };
 
-/** A key with the modifiers that are held: `Control+Home`; Command counts as Control. */
+/** A key with its modifiers, such as `Control+Home`. Command counts as Control. */
 export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent): string {
   const held = [
     (ctrlKey || metaKey) && "Control",
@@ -34,7 +39,7 @@ export function toChord({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEve
   return [...held, key].join("+");
 }
 
-/** Makes a table a grid: with roles for any layout, and a single tab stop. */
+/** Turns a table into a grid. The roles are explicit: browsers drop those of a table that CSS displays in another way. */
 export function markGrid(table: HTMLTableElement): void {
   table.setAttribute("role", "grid");
   for (const section of [...table.tBodies, table.tHead]) section?.setAttribute("role", "rowgroup");
@@ -70,7 +75,7 @@ export function findCell(
   return cells?.[Math.max(0, Math.min(column, cells.length - 1))];
 }
 
-/** The target of a chord; `undefined` if there is none. */
+/** The target of a key; `undefined` if the key does not move the focus. */
 export function findMove(chord: string, from: Position): Position | undefined {
   return MOVES[chord]?.(from);
 }

@@ -76,7 +76,7 @@ export function startColumns(renew: () => void): void {
   const change = (layout: ColumnLayout) => {
     store(layout);
     showMenu(menu);
-    // The page lacks the columns that the address omits.
+    // With `show.` in the address, the server renders only the columns in it.
     if (location.search.includes("show.")) location.assign(location.pathname);
     else renew();
   };
@@ -164,7 +164,7 @@ function showMenu(menu: HTMLElement): void {
   if (count !== null) count.textContent = hidden === 0 ? "" : ` (${hidden} hidden)`;
 }
 
-/** The right edge of a head can be dragged. */
+/** Makes the right edge of each head draggable. */
 export function addResizers(table: HTMLTableElement): void {
   for (const head of table.tHead?.rows[0]?.cells ?? [])
     if (head.dataset["column"] !== undefined && head.querySelector(".resizer") === null)

@@ -1,6 +1,6 @@
 /**
- * Editing in place: a cell shows its column's field of the row's own form. Enter and Tab store and move on, Shift+Enter
- * starts a line, Escape keeps the value, Ctrl+Backspace stores NULL. An error is shown in the cell and announced.
+ * Edits a cell in place, with the field of its column from the row's form. Enter and Tab save the value and move on. Shift+Enter
+ * starts a new line, Escape cancels, Ctrl+Backspace stores NULL. Errors appear in the cell and are announced.
  *
  * @module
  */
@@ -15,7 +15,7 @@ import { readRowForm, renewToken, sendRowForm } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
 const CONTROL = "input:not([type=hidden], [type=checkbox]), select, textarea";
-/** The next focus after a value is stored, by the key that stored it. */
+/** The step of the focus after a key stored the value. */
 const STEPS: Readonly<Record<string, Position>> = {
   Enter: { row: 1, column: 0 },
   "Control+Enter": { row: 1, column: 0 },
@@ -24,7 +24,7 @@ const STEPS: Readonly<Record<string, Position>> = {
 };
 const STAY: Position = { row: 0, column: 0 };
 
-/** The step of the focus from the cell; `undefined` if the focus has already moved. */
+/** `undefined` if the focus has already moved. */
 type Step = Position | undefined;
 
 type Editor = {
@@ -40,11 +40,11 @@ type Editor = {
 
 type EditOptions = {
   toNull?: boolean;
-  /** The keys typed on the cell, which replace the value. */
+  /** Typed characters that replace the value. */
   typed?: string;
 };
 
-/** The keys typed on a cell whose form could not be read. */
+/** The characters typed on a cell whose form could not be read. */
 const unread = new WeakMap<HTMLTableCellElement, string>();
 
 /** Opens the editor of a cell; returns whether the cell has one. */
@@ -90,7 +90,6 @@ export async function editCell(
   return true;
 }
 
-/** Whether a cell has its editor open. */
 function isEdited(cell: HTMLTableCellElement): boolean {
   return cell.querySelector("form") !== null;
 }
@@ -107,7 +106,7 @@ async function storeNullUnseen(
   announce("The row has changed. This is the stored value. Press Ctrl+Backspace again for NULL.");
 }
 
-/** The tag of the row that the form was read with. */
+/** The tag of the row when the form was read. */
 function readVersion(form: HTMLFormElement): string | undefined {
   const field = form.querySelector<HTMLInputElement>('input[type="hidden"][name="etag"]');
   return field?.value;
@@ -166,7 +165,7 @@ function listen(editor: Editor, form: HTMLFormElement): void {
     event.preventDefault();
   });
   form.addEventListener("focusout", ({ relatedTarget }) => {
-    // Another cell or link was pressed; another window keeps the editor open, and Retry sends the form itself.
+    // Stays open if the user switches to another window. Retry sends the form itself.
     if (!(relatedTarget instanceof Element) || relatedTarget.closest(".save-state") !== null)
       return;
     if (relatedTarget.closest("form") !== form) void store(undefined);
@@ -218,7 +217,7 @@ function readControls(form: HTMLFormElement, column: string): ControlState[] {
   }));
 }
 
-/** Stores the value that a saved edit replaced, if nothing else has changed the row since. */
+/** Restores the value from before a saved edit, if the row has not changed since. */
 async function undo(editor: Editor): Promise<void> {
   const { rowId, column, before } = editor;
   const row = findRow(rowId);
@@ -244,7 +243,7 @@ async function undo(editor: Editor): Promise<void> {
   showSaved("Undone");
 }
 
-/** The field already shows its own errors; errors of the row, such as a later change, are added here. */
+/** Adds errors of the row, such as a concurrent change. The field already shows its own errors. */
 function showIssues(editor: Editor, issues: readonly string[]): void {
   editor.isStale = true;
   const form = editor.cell.querySelector("form");
@@ -257,7 +256,7 @@ function showIssues(editor: Editor, issues: readonly string[]): void {
   showNotSaved(issues.join(" "));
 }
 
-/** The original cell, or the current row after a rejection. */
+/** Shows the original cell; after a rejection, the current row. */
 function close({ cell, rowId, isStale }: Editor, step: Step): void {
   const position = readPosition(cell);
   cell.classList.remove("cell-edited");

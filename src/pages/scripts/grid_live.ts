@@ -1,6 +1,6 @@
 /**
  * Marks the rows on the page that another user changes or deletes, and warns in a form before it is saved. Nothing on the page is
- * replaced until the user reloads it. Runs only if the page of a live app names its event stream.
+ * replaced until the user reloads it. Runs only on pages of live apps, which contain the address of an event stream.
  *
  * @module
  */
@@ -28,7 +28,7 @@ type RowEvent = {
   after: number;
 };
 
-/** Events by the id of their row, until the page has no unfinished change of its own. */
+/** Events by row id, which wait for the end of the page's own requests. */
 const waiting = new Map<string, RowEvent>();
 let isReset = false;
 
@@ -38,7 +38,7 @@ export function startLive(renew: Renew): void {
   if (changes === undefined || cursor === undefined) return;
   const settle = () => settleChanges(renew);
   onRequested(settle);
-  // A closed dialog may request the rows first.
+  // Runs after the dialog's own listener, which can request the rows.
   document.addEventListener("close", () => setTimeout(settle), { capture: true });
   followChanges(changes, cursor, {
     onChanges: (list) => {
@@ -63,7 +63,7 @@ function findRows(): HTMLElement | null {
   return document.querySelector("[data-rows]");
 }
 
-/** Shows the changes. Waits while the page stores a change of its own, because it does not know the new tag yet. */
+/** Shows the changes. Waits while the page stores its own change, because the page does not know the new tag yet. */
 function settleChanges(renew: Renew): void {
   if (isRequesting()) return;
   for (const [id, { tag }] of waiting) warn(id, tag);
@@ -89,13 +89,13 @@ function markRow(id: string, { tag, after }: RowEvent): void {
   if (tag === etag) return;
   const mark = tag === undefined ? "deleted" : "changed";
   row.dataset["mark"] = mark;
-  // Keys move between cells: the notice above has the button for the keyboard.
+  // No tab stop in the grid: keyboard users press the button of the notice above the rows.
   const button = element("button", { type: "button", class: BUTTON, tabindex: "-1" }, "Reload");
   button.addEventListener("click", () => void renewRow(id));
   row.cells[0]?.append(element("span", { class: "row-mark" }, `${MARKS[mark]} `, button));
 }
 
-/** Warns in open forms of the row, in a cell or a dialog. No warning for a version that the form has or this page stored. */
+/** Warns in open forms of the row, except about versions that the form already has or that this page stored. */
 function warn(id: string, tag: string | undefined): void {
   if (tag !== undefined && findRow(id)?.dataset["stored"]?.includes(tag) === true) return;
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-row-form]")) {
@@ -144,7 +144,7 @@ function describe(): string {
     .join(" ");
 }
 
-/** Shows the rows as they are now; rows with an open editor keep it. */
+/** Reloads the rows, except rows with an open editor. */
 async function reload(renew: Renew): Promise<void> {
   const grid = findGrid();
   if (document.querySelector("[data-rows] form[data-row-form]") === null)

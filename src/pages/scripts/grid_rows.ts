@@ -52,12 +52,11 @@ function toSelector(id: string): string {
   return `${ROWS} tr[data-row-id="${CSS.escape(id)}"]`;
 }
 
-/** The row on the page. */
 export function findRow(id: string): HTMLTableRowElement | null {
   return document.querySelector(toSelector(id));
 }
 
-/** The current row, from the response or from its own page. Keeps the focus. */
+/** Replaces a row with its current version, from `fetched` or from the server. Keeps the focus. */
 export async function renewRow(id: string, fetched?: Document): Promise<void> {
   const selector = toSelector(id);
   const grid = findGrid();
@@ -78,13 +77,13 @@ export async function renewRow(id: string, fetched?: Document): Promise<void> {
   if (hadFocus) focusCell(grid, position);
 }
 
-/** Records the tags of versions that this page stored, if the app is live: events with these tags are not another user's. */
+/** In a live app, records the tags of versions that this page stored: events with these tags are not from another user. */
 function keepTags(fresh: HTMLTableRowElement, { dataset }: HTMLTableRowElement): void {
   if (document.querySelector(`${ROWS}[data-changes]`) === null) return;
   fresh.dataset["stored"] = `${dataset["stored"] ?? ""} ${fresh.dataset["etag"]}`.trim();
 }
 
-/** The address of these rows. */
+/** The address of a page with only these rows. */
 export function toRowsUrl(ids: readonly string[]): string {
   const query = new URLSearchParams([...ids.map((id) => ["row", id])]);
   for (const [name, value] of new URLSearchParams(location.search))
@@ -100,7 +99,6 @@ export async function renewRows(focus?: Position): Promise<void> {
   if (grid !== null && focus !== undefined) focusCell(grid, focus);
 }
 
-/** The link to the rows before or after these. */
 export function findPager(rel: "next" | "prev"): HTMLAnchorElement | null {
   return document.querySelector(`${ROWS} a[rel=${rel}]`);
 }

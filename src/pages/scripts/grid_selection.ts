@@ -1,6 +1,6 @@
 /**
- * Checked rows on any page: sets a column of them, deletes or copies them. The server's forms make every change, and show
- * each row before and after it.
+ * The checked rows of all pages: sets one of their columns, deletes them or copies them. The server's forms make the changes,
+ * and show each row before and after.
  *
  * @module
  */
@@ -8,12 +8,12 @@ import { announce } from "./announce.ts";
 import { copyText } from "./copy.ts";
 import { element } from "./element.ts";
 import { openFormDialog } from "./row_dialog.ts";
-import { explainSilence, showNotSaved, showSaved } from "./save_state.ts";
+import { explainSilence, showFailure, showSaved } from "./save_state.ts";
 
 const ROW = "input.select[name=row]";
 const ALL = "[data-select-all]";
 const BUTTON = "button button-quiet button-small";
-/** The limits of one change and of one address. */
+/** Max rows of one change, and of one address. */
 const MAX_CHANGED = 500;
 const MAX_ADDRESS_ROWS = 100;
 
@@ -58,7 +58,7 @@ export function startSelection(renew: () => void): void {
   show();
 }
 
-/** A button that selects these rows, most of which are on other pages. */
+/** A button that selects these rows, on any page, up to {@linkcode MAX_CHANGED}. */
 export function makeSelectAll(ids: readonly string[]): HTMLButtonElement {
   const some = ids.slice(0, MAX_CHANGED);
   const name =
@@ -66,7 +66,7 @@ export function makeSelectAll(ids: readonly string[]): HTMLButtonElement {
   return makeButton(name, () => selectRows(some));
 }
 
-/** Marks the rows of a table that are selected. */
+/** Checks the boxes of the selected rows. */
 export function markSelected(table: HTMLTableElement): void {
   for (const box of table.querySelectorAll<HTMLInputElement>(ROW))
     box.checked = selected.has(box.value);
@@ -142,7 +142,7 @@ function openChange(form: HTMLFormElement, { isDeletion, renew }: ChangeOptions)
   });
 }
 
-/** Copies the rows as they are now, with all their columns. */
+/** Copies the current rows from the server, with all columns. */
 async function copyRows(form: HTMLFormElement, format: "json" | "csv"): Promise<void> {
   const ids = [...selected];
   const path = (form.getAttribute("action") ?? "").replace(/change$/, `export/${format}`);
@@ -152,16 +152,16 @@ async function copyRows(form: HTMLFormElement, format: "json" | "csv"): Promise<
     const response = await fetch(`${path}?${new URLSearchParams(rows)}`).catch(() => undefined);
     const isFile = response?.headers.has("content-disposition") === true;
     if (response?.ok !== true || !isFile)
-      return showFailure(response === undefined ? explainSilence() : "the server sent no rows.");
+      return showNotCopied(response === undefined ? explainSilence() : "the server sent no rows.");
     texts.push(await response.text());
   }
   const text = format === "json" ? joinJson(texts) : joinCsv(texts);
   if (await copyText(text)) showSaved(`Copied ${describe().replace(" selected", "")}`);
-  else showFailure("the browser does not allow it.");
+  else showNotCopied("the browser does not allow it.");
 }
 
-function showFailure(reason: string): void {
-  showNotSaved(`nothing was copied, ${reason}`);
+function showNotCopied(reason: string): void {
+  showFailure(`Not copied: ${reason}`);
 }
 
 function joinJson(texts: readonly string[]): string {
@@ -172,7 +172,7 @@ function joinJson(texts: readonly string[]): string {
   )}\n`;
 }
 
-/** The first line of each text names the columns. */
+/** Removes the line of column names from all texts but the first. */
 function joinCsv(texts: readonly string[]): string {
   return texts
     .map((text, position) => (position === 0 ? text : text.slice(text.indexOf("\n") + 1)))

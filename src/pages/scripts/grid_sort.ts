@@ -1,10 +1,9 @@
-/** The heads of the columns as buttons that sort the whole table: ascending, descending, then the default order. @module */
+/** Column heads as buttons that sort the whole table: ascending, descending, then in the default order. @module */
 import { element } from "./element.ts";
 import type { SearchState } from "./search_state.ts";
 
 const NAMES = { asc: "ascending", desc: "descending" } as const;
 
-/** Turns the head of each sortable column into a button. */
 export function addSortButtons(table: HTMLTableElement): void {
   for (const head of table.tHead?.rows[0]?.cells ?? []) {
     const { column, kind } = head.dataset;

@@ -1,4 +1,4 @@
-/** Collects keys that are typed before a cell's editor opens, and enters them into its field instead of handling them as shortcuts. @module */
+/** Collects keys that the user types before a cell's editor opens, and enters them into its field. @module */
 
 export type Typing = {
   end: () => void;

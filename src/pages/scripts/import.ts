@@ -168,7 +168,7 @@ function showStored(page: Page, task: Task, replayed: number): void {
   const before =
     replayed === 0
       ? ""
-      : `An earlier import of this file had stored ${count(replayed, "row")} of them. `;
+      : `An earlier import of this file had already stored ${count(replayed, "row")}. `;
   const text = `${count(task.rows, "row")} stored. ${before}`;
   steps.replaceChildren(element("p", { class: "notice notice-info", role: "status" }, text, link));
   if (replayed === 0) return;

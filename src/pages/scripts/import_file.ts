@@ -66,7 +66,7 @@ export type FileCheck = {
 
 type CheckOptions = { maxIssues: number; onProgress: (rows: number) => void };
 
-/** Reads all of a file. */
+/** Reads the whole file. Counts its rows and errors. */
 export async function checkFile(
   file: ImportFile,
   { maxIssues, onProgress }: CheckOptions,

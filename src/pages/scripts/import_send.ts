@@ -1,4 +1,4 @@
-/** Sends the rows of a checked file in batches. A batch that is sent again is stored once, because it has the same key. @module */
+/** Sends the rows of a checked file in batches. Each batch has a key, so that a batch sent twice is stored once. @module */
 import { type Batch, makeBatcher } from "../../rows/mod.ts";
 import { type ImportFile, LIMITS, readFile, sizeOfField } from "./import_file.ts";
 import { requestPage } from "./request_page.ts";
@@ -76,7 +76,7 @@ export async function sendFile(file: ImportFile, options: SendOptions): Promise<
   return await send(batcher.end());
 }
 
-/** Waits as long as the app's rate limit asks for. */
+/** Sends a batch again when the app's rate limit allows it. */
 async function sendBatch(
   batch: Batch,
   key: string,

@@ -1,4 +1,4 @@
-/** Stores NULL in a field, by a checkbox or an option. Typing clears it. @module */
+/** The choice of NULL in a field, as a checkbox or an option. Typing clears the checkbox. @module */
 
 const BOX = "input[data-null]";
 

@@ -1,6 +1,6 @@
 /**
- * The command palette: Ctrl+K or ⌘K opens the search of the Console or of the docs. The results come from the search page, which
- * checks access.
+ * The command palette: Ctrl+K or ⌘K opens the search of the Console or of the docs. The search page, which checks access,
+ * provides the results.
  *
  * @module
  */
@@ -28,7 +28,6 @@ export function startPalette(): void {
   });
 }
 
-/** The search page, and the name of its results. */
 type PaletteSearch = { path: string; label: string; placeholder: string };
 
 function toPaletteSearch(form: HTMLFormElement): PaletteSearch {

@@ -1,6 +1,6 @@
 /**
- * Forms for a passkey: displayed if the browser supports passkeys, and sent after its dialog has a response. The autofill of a
- * field can offer passkeys, too.
+ * Forms for passkeys. They are visible if the browser supports passkeys, and are sent with the response of the browser's dialog.
+ * Autofill can offer passkeys, too.
  *
  * @module
  */
@@ -27,7 +27,7 @@ function start(form: HTMLFormElement): void {
   // Runs before the listener of `send_once.ts`, which sends each form only once.
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    // A second click while the dialog is open.
+    // Ignores a second click while the dialog is open.
     if (form.ariaBusy === "true") return;
     offered?.abort();
     void askAndSend(form);

@@ -1,6 +1,6 @@
 /** Converts passkeys between JSON and the browser's API, also in older browsers. @module */
 
-// The request has no extensions, which these types lack.
+// The service requests no extensions, and these types do not match those of the options.
 type CreationJson = Omit<PublicKeyCredentialCreationOptionsJSON, "extensions">;
 type RequestJson = Omit<PublicKeyCredentialRequestOptionsJSON, "extensions">;
 
@@ -11,7 +11,7 @@ export async function makePasskey(options: unknown): Promise<string> {
   return toText(await navigator.credentials.create({ publicKey }));
 }
 
-/** The response of an existing passkey; with a signal, of a passkey from autofill. @throws {DOMException} */
+/** The response of an existing passkey; with a signal, autofill offers the passkeys. @throws {DOMException} */
 export async function askForPasskey(options: unknown, signal?: AbortSignal): Promise<string> {
   const json = options as RequestJson;
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON?.(json) ?? readRequest(json);
@@ -42,7 +42,7 @@ function readDescriptor(json: PublicKeyCredentialDescriptorJSON): PublicKeyCrede
 
 function toText(credential: Credential | null): string {
   if (!(credential instanceof PublicKeyCredential)) throw new Error("There is no passkey");
-  // Do not rely on the browser's support: some password managers return their own objects.
+  // `toJSON()` can fail, because some password managers return their own objects.
   try {
     return JSON.stringify(credential.toJSON());
   } catch {

@@ -1,4 +1,4 @@
-/** Suggests people for an address: those whose address or name contains the text. @module */
+/** Suggests people whose address or name contains the typed text. @module */
 import { element } from "./element.ts";
 import { requestPage } from "./request_page.ts";
 
@@ -24,7 +24,7 @@ function start(input: HTMLInputElement): void {
   };
   input.addEventListener("input", () => {
     clearTimeout(timer);
-    // Without a response there are no suggestions, and the form sends the input.
+    // Ignores failed requests: the form can be sent without suggestions.
     if (input.value.length >= MIN_CHARS)
       timer = setTimeout(() => void ask().catch(() => undefined), PAUSE_MS);
   });

@@ -4,11 +4,10 @@
  *
  * @module
  */
-import { startAnchors } from "./anchors.ts";
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
+import { showOrigin, startAnchors } from "./docs_page.ts";
 import { startLanguages } from "./languages.ts";
-import { showOrigin } from "./origin.ts";
 import { startPalette } from "./palette.ts";
 import { startKeyField } from "./reference_key.ts";
 import { openPage, startPages } from "./reference_pages.ts";

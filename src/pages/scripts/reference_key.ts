@@ -20,7 +20,7 @@ export function keyHeaders(): Record<string, string> {
   return key === undefined ? {} : { Authorization: `Bearer ${key}` };
 }
 
-/** Whether the page for the key is displayed; `status` is the reason if not, 0 without a response. */
+/** `status` is the status of the response; 0 without a response. */
 export type Opened = { isOpen: boolean; status: number };
 
 /** `open` loads the page again with the current key. */

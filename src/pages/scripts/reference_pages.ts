@@ -1,5 +1,5 @@
 /** Requests pages of the reference with the tab's key, because links cannot send it. @module */
-import { closeMenu } from "./menu.ts";
+import { closeMenu } from "./docs_page.ts";
 import { keyHeaders, type Opened, readKey } from "./reference_key.ts";
 
 const PART_IDS = ["menu", "content"] as const;
@@ -57,7 +57,7 @@ export async function openPage(url: string): Promise<Opened> {
 
 type FetchedPage = { status: number; page: Document | null };
 
-/** Not fetch(): only this hands out a document without turning text into markup, which the page's policy forbids. */
+/** XMLHttpRequest parses the document. With fetch(), a script would turn text into markup, which the page's policy forbids. */
 function request(url: string): Promise<FetchedPage> {
   const sent = new XMLHttpRequest();
   sent.open("GET", url);

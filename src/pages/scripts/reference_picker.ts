@@ -1,4 +1,9 @@
-/** A combobox for a reference: typing searches the rows that it can reference. @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/ @module */
+/**
+ * A combobox for a reference: typing searches the rows that the field can reference.
+ *
+ * @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
+ * @module
+ */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
 import type { Search } from "./search_rows.ts";
@@ -96,7 +101,7 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     event.preventDefault();
     event.stopPropagation();
   });
-  // Before the field loses the focus.
+  // On `pointerdown`: on `click`, the field would have lost the focus and closed the list.
   list.addEventListener("pointerdown", (event) => {
     event.preventDefault();
     const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;

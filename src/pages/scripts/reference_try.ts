@@ -4,9 +4,7 @@ import { element } from "./element.ts";
 import { splitJson } from "./json_tokens.ts";
 import { focusKeyField, keyHeaders, readKey } from "./reference_key.ts";
 
-/** The max length of a displayed response. */
 const MAX_VISIBLE_CHARS = 50_000;
-/** The displayed headers. */
 const VISIBLE_HEADERS = ["location", "etag", "x-request-id", "retry-after", "idempotency-replayed"];
 
 export function startTrying(): void {
@@ -85,7 +83,7 @@ function show(
   { ok, status, headers }: Response,
   { text, ms }: TimedText,
 ): void {
-  const summary = `${status}, ${Math.round(ms)} ms`;
+  const time = `${Math.round(ms)} ms`;
   const lines = VISIBLE_HEADERS.flatMap((name) => {
     const value = headers.get(name);
     return value === null ? [] : [`${name}: ${value}`];
@@ -98,21 +96,21 @@ function show(
       "p",
       { class: "try-status" },
       element("span", { class: ok ? "status status-good" : "status status-bad" }, String(status)),
-      ` in ${Math.round(ms)} ms`,
+      ` in ${time}`,
     ),
     element("pre", { class: "try-headers" }, lines.join("\n")),
-    ...(body === "" ? [] : [element("pre", { "data-body": "" }, ...colour(body))]),
+    ...(body === "" ? [] : [element("pre", { "data-body": "" }, ...highlight(body))]),
   );
-  announce(`Response ${summary}`);
+  announce(`Response ${status}, ${time}`);
 }
 
-function colour(json: string): (Node | string)[] {
+function highlight(json: string): (Node | string)[] {
   return splitJson(json).map(({ kind, text }) =>
     kind === undefined || kind === "name" ? text : element("span", { class: `json-${kind}` }, text),
   );
 }
 
-/** Indented JSON. No text in it changes the direction of a line. */
+/** Indented JSON. Escapes the characters that change the direction of text. */
 function printBody(text: string): string {
   return print(text).replace(
     /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

@@ -1,4 +1,4 @@
-/** The rows that reference a row: searched when the list opens, with links to the first ones. @module */
+/** Searches the rows that reference a row when their list opens, and links to the first results. @module */
 import { element } from "./element.ts";
 import { makeSearcher } from "./search_worker.ts";
 
@@ -16,7 +16,7 @@ async function onToggle(target: EventTarget | null): Promise<void> {
   const form = target.closest("form");
   if (referrer === undefined || referrerColumn === undefined || list === null || form === null)
     return;
-  // The script searches more rows than the server.
+  // The link opens the search of the script, which reads more rows than the server's.
   const all = target.querySelector<HTMLAnchorElement>(":scope > a");
   all?.setAttribute("href", `${referrer}#where=${referrerColumn}.eq.${referrerId}`);
   list.replaceChildren(element("li", { class: "quiet" }, "Searching…"));

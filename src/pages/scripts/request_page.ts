@@ -8,15 +8,15 @@ export type PageResponse = {
 };
 
 let started = 0;
-let underWay = 0;
+let pending = 0;
 const listeners: (() => void)[] = [];
 
 /** Whether a request is open, or its response is not handled yet. */
 export function isRequesting(): boolean {
-  return underWay > 0;
+  return pending > 0;
 }
 
-/** The number of pages requested so far. A row of a requested page has the number of its page in `data-requested`. */
+/** The number of pages requested so far. Each requested row has the number of its page in `data-requested`. */
 export function countRequests(): number {
   return started;
 }
@@ -28,7 +28,7 @@ export function onRequested(listener: () => void): void {
 
 /** Gets a page, or sends a form and gets the next page. @throws {Error} no response, or the response is not a page */
 export function requestPage(url: string, form?: FormData): Promise<PageResponse> {
-  // Not fetch(): only this hands out a document without turning text into markup, which the page's policy forbids.
+  // XMLHttpRequest parses the document. With fetch(), a script would turn text into markup, which the page's policy forbids.
   const request = new XMLHttpRequest();
   const number = ++started;
   request.open(form === undefined ? "GET" : "POST", url);
@@ -41,7 +41,7 @@ export function requestPage(url: string, form?: FormData): Promise<PageResponse>
       else resolve({ status, url: new URL(responseURL), page: numberRows(page, number) });
     });
   });
-  underWay++;
+  pending++;
   // In a separate task: code that awaits the response runs first, and may request the next page.
   request.addEventListener("loadend", () => setTimeout(end));
   request.send(form === undefined ? null : toText(form));
@@ -55,8 +55,8 @@ function numberRows(page: Document, number: number): Document {
 }
 
 function end(): void {
-  underWay--;
-  if (underWay === 0) for (const listener of listeners) listener();
+  pending--;
+  if (pending === 0) for (const listener of listeners) listener();
 }
 
 function toText(form: FormData): URLSearchParams {

@@ -6,7 +6,7 @@ export function startRevealButtons(): void {
     if (!(field instanceof HTMLInputElement)) continue;
     button.hidden = false;
     button.addEventListener("click", () => show(field, button, field.type === "password"));
-    // Browsers and password managers recognize a password by its field.
+    // Browsers and password managers recognize a password by the type of its field.
     field.form?.addEventListener("submit", () => show(field, button, false));
   }
 }

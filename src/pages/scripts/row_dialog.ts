@@ -6,16 +6,16 @@ import { addFieldHelp } from "./row_fields.ts";
 import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
-/** Selects the form of a row, not the form of the sign-in page. */
+/** Does not match the form of the sign-in page. */
 const FORM = "main form.action[method=post]";
 
 export type FormDialog = {
   /** The page that has the form. */
   url: string;
-  /** The message and the action after the form was accepted. */
+  /** The message after the form was accepted. */
   done: string;
   onDone: (page: Document) => void;
-  /** The script's additions to the form before it is displayed. */
+  /** Changes the form before it is displayed. */
   prepare?: (form: HTMLFormElement) => void;
   onClose?: () => void;
 };
@@ -76,7 +76,7 @@ function focusFirst(dialog: HTMLDialogElement): void {
     first.setSelectionRange(first.value.length, first.value.length);
 }
 
-/** The page after an accepted form; a rejected form is shown again with its issues. */
+/** Returns the next page if the form was accepted. Shows a rejected form with its issues. */
 async function send({ target, submitter }: SubmitEvent): Promise<Document | undefined> {
   const form = target as HTMLFormElement;
   const dialog = form.closest("dialog");
@@ -101,7 +101,7 @@ async function send({ target, submitter }: SubmitEvent): Promise<Document | unde
   return undefined;
 }
 
-/** Whether the page has a form to show. */
+/** Shows the form of a page. Returns whether the page has one. */
 function fill(dialog: HTMLDialogElement, page: Document): boolean {
   const form = page.querySelector<HTMLFormElement>(FORM);
   const title = page.querySelector("main h1")?.textContent ?? "";

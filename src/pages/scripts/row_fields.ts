@@ -12,7 +12,7 @@ export function addFieldHelp(form: HTMLFormElement): void {
 
 const MOMENT = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?:\.\d+)? ?(?:UTC|Z)$/;
 
-/** A calendar for a time: fills in the text, which the user can still type with an offset. */
+/** Adds a calendar that fills in a time. The user can also type the time, with any offset. */
 function addCalendar(field: HTMLInputElement): void {
   const name = field.name.replace(/^value\./, "");
   const calendar = element("input", {

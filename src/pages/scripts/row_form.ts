@@ -1,13 +1,13 @@
 /**
- * The form that edits a row, fetched from its own page: a cell shows the field of one column, a dialog all. It is sent as on its
- * own page, with the version at which it was opened. The response is the rows again, or the form with its validation errors.
+ * The form that edits a row, fetched from the row's page. A cell shows one of its fields, a dialog all. The form contains the
+ * row's version. The response is the page of rows, or the form with its validation errors.
  *
  * @module
  */
 import { type PageResponse, requestPage } from "./request_page.ts";
 
 const FORM = "form[data-row-form]";
-/** The address of a page of rows that follows an accepted form contains this. */
+/** After an accepted form, the address of the next page has one of these parameters. */
 const DONE = ["stored", "added", "deleted"];
 /** The token belongs to the session, which can have changed since the form was opened. */
 const TOKEN = 'input[type="hidden"][name="form_token"]';
@@ -17,23 +17,19 @@ export type SentForm =
   | { kind: "stored"; page: Document }
   /** The form with its validation errors, and the messages above it. */
   | { kind: "rejected"; form: HTMLFormElement; issues: string[] }
-  /** No response: only the page still has the input. */
+  /** No usable response: only the page has the input. */
   | { kind: "lost"; reason: string };
 
 export type ReadForm = { kind: "form"; form: HTMLFormElement } | { kind: "lost"; reason: string };
 
-/** The form at an address. */
 export async function readRowForm(url: string): Promise<ReadForm> {
   const response = await requestPage(url);
   const form = adoptForm(response.page);
   return form === undefined ? toLost(response) : { kind: "form", form };
 }
 
-export async function sendRowForm(
-  form: HTMLFormElement,
-  submitter?: HTMLElement | null,
-): Promise<SentForm> {
-  const response = await requestPage(toAction(form), new FormData(form, submitter));
+export async function sendRowForm(form: HTMLFormElement): Promise<SentForm> {
+  const response = await requestPage(toAction(form), new FormData(form));
   if (isDone(response)) return { kind: "stored", page: response.page };
   const again = adoptForm(response.page);
   return again === undefined
@@ -41,12 +37,12 @@ export async function sendRowForm(
     : { kind: "rejected", form: again, issues: readIssues(response.page) };
 }
 
-/** Whether a form was accepted. Without a session, the server redirects to the sign-in, which is not an error response. */
+/** Whether a form was accepted. The status is not enough: without a session, the sign-in page responds with 200. */
 export function isDone({ url }: PageResponse): boolean {
   return DONE.some((name) => url.searchParams.has(name));
 }
 
-/** Explains a response without the form, and what happens to the input. */
+/** Explains a response without a form. */
 export function toLost({ status, url, page }: PageResponse): { kind: "lost"; reason: string } {
   const isSignedOut = status === 403 || url.pathname.includes("/sign-in");
   const reason = isSignedOut
@@ -55,7 +51,7 @@ export function toLost({ status, url, page }: PageResponse): { kind: "lost"; rea
   return { kind: "lost", reason };
 }
 
-/** Uses the token of the current session, so that a form from before the sign-in can be sent. */
+/** Replaces the form's token with the token of the current session, so that the form can be sent after another sign-in. */
 export async function renewToken(form: HTMLFormElement): Promise<void> {
   const { page } = await requestPage(toAction(form));
   const fresh = page.querySelector<HTMLInputElement>(`main ${TOKEN}`);
@@ -63,7 +59,7 @@ export async function renewToken(form: HTMLFormElement): Promise<void> {
   if (fresh !== null && present !== null) present.value = fresh.value;
 }
 
-/** The target of a form. `form.action` could be the field of a column with that name. */
+/** The target of a form. `form.action` could be a field: a column can have that name. */
 export function toAction(form: HTMLFormElement): string {
   return form.getAttribute("action") ?? location.href;
 }

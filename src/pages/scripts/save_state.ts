@@ -12,21 +12,25 @@ export function showSaved(text: string, action?: SaveAction): void {
   setTimeout(() => notice.remove(), SAVED_VISIBLE_MS);
 }
 
-/** The notice stays until the next change. */
 export function showNotSaved(reason: string, action?: SaveAction): void {
-  show(`Not saved: ${reason}`, "notice-error", action);
+  showFailure(`Not saved: ${reason}`, action);
+}
+
+/** The notice stays until the next change. */
+export function showFailure(text: string, action?: SaveAction): void {
+  show(text, "notice-error", action);
 }
 
 export function hideSaveState(): void {
   document.getElementById(ID)?.remove();
 }
 
-/** The button next to the state: Undo or Retry. */
+/** Presses the button of the notice: Undo or Retry. */
 export function pressSaveAction(): void {
   document.querySelector<HTMLButtonElement>(`#${ID} button`)?.click();
 }
 
-/** Why a request had no response. */
+/** The reason for a missing response. */
 export function explainSilence(): string {
   return navigator.onLine ? "the server did not respond." : "you are offline.";
 }
@@ -39,7 +43,7 @@ function show(text: string, tone: string, action: SaveAction | undefined): HTMLE
     element("span", {}, text),
   );
   if (action !== undefined) notice.append(makeButton(action));
-  // Elements outside an open dialog cannot be reached.
+  // The user cannot reach elements outside an open dialog.
   (document.querySelector("dialog[open]") ?? document.querySelector("main"))?.append(notice);
   announce(text);
   return notice;

@@ -1,4 +1,4 @@
-/** The search form above a table's rows: a text for all columns, and conditions on columns. Reads and shows a search state. @module */
+/** The search form above a table's rows: a text to find in all columns, and conditions on columns. @module */
 import { element } from "./element.ts";
 import {
   OPERATORS,
@@ -11,7 +11,7 @@ import {
 
 export type SearchForm = {
   readonly show: (state: SearchState) => void;
-  /** A search state without the order, which the form lacks. */
+  /** The form has no field for the order. */
   readonly read: () => Omit<SearchState, "order">;
 };
 
@@ -69,7 +69,7 @@ function readCondition(part: Element): SearchCondition[] {
   // Browsers omit zero seconds.
   const moment = typed.length === "2026-01-01T12:00".length ? `${typed}:00Z` : `${typed}Z`;
   const text = value?.type === "datetime-local" ? moment : typed;
-  // The names come from the options, and so from the table of operators.
+  // The options of the field are names of `OPERATORS`.
   return [{ column: column.value, operator: operator.value as OperatorName, value: text }];
 }
 

@@ -23,7 +23,7 @@ export class SearchError extends Error {
 const DEFAULT_WAIT_S = 1;
 
 /**
- * A page at an address. Conditions are sent in a header: addresses are in the logs of proxies.
+ * Requests a page of rows. Sends conditions in a header, because proxies log addresses.
  *
  * @throws {SearchError} the request failed; the message gives the reason
  */

@@ -37,10 +37,10 @@ export type SearchReport =
   | { readonly kind: "failed"; readonly reason: string };
 
 const PAGE_ROWS = 1000;
-export const MAX_SEARCHED = 50_000;
+const MAX_SEARCHED = 50_000;
 /** The list endpoint sorts by this many characters of a text. */
 const SORTED_CHARS = 200;
-/** The endpoint does not support the query: the script compares the rows. */
+/** Errors of an endpoint that does not support the query. The script then compares the rows itself. */
 const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
 
 type Report = (report: SearchReport) => void;
@@ -75,7 +75,7 @@ async function findByEndpoint(
   do {
     const more: [string, string][] = after === undefined ? [] : [["after", after]];
     const query = new URLSearchParams([...parameters, ...more]).toString();
-    const page = await readPage(url, { query }).catch(toUndefinedIf(FALLBACK_CODES));
+    const page = await readPage(url, { query }).catch(ignoreUnsupported);
     if (page === undefined) return undefined;
     for (const row of page.rows) {
       ids.push(row.id);
@@ -87,15 +87,13 @@ async function findByEndpoint(
   return { kind: "found", ids, labels, searched: ids.length, isCut: after !== undefined };
 }
 
-function toUndefinedIf(codes: readonly string[]): (error: unknown) => undefined {
-  return (error) => {
-    if (error instanceof SearchError && codes.includes(error.code)) return undefined;
-    throw error;
-  };
+function ignoreUnsupported(error: unknown): undefined {
+  if (error instanceof SearchError && FALLBACK_CODES.includes(error.code)) return undefined;
+  throw error;
 }
 
 type Value = string | number | boolean;
-/** A matching row. The value is null if the row has none. */
+/** A matching row. `value` is the value to sort by; `undefined` if it is null. */
 type Match = { readonly id: string; readonly value: Value | undefined; readonly label: string };
 
 async function findHere(

@@ -4,7 +4,7 @@
  * @module
  */
 
-/** A column of the table, as the page describes it; includes the id. */
+/** A column of the table, or its id, as the page describes it. */
 export type SearchColumn = {
   readonly name: string;
   readonly kind: string;

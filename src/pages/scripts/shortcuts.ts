@@ -19,17 +19,17 @@ export function startShortcuts(): void {
   let typed = "";
   let typedAt = 0;
   document.addEventListener("keydown", (event) => {
-    if (isForSomethingElse(event) || !isOn()) return;
+    if (isIgnored(event) || !isOn()) return;
     const isSecond = typed !== "" && event.timeStamp - typedAt < PREFIX_MS;
     const keys = isSecond ? `${typed} ${event.key}` : event.key;
-    const { done, isPrefix } = action(keys);
+    const { done, isPrefix } = press(keys);
     if (done) event.preventDefault();
     typed = isPrefix ? keys : "";
     typedAt = event.timeStamp;
   });
 }
 
-function action(keys: string): { done: boolean; isPrefix: boolean } {
+function press(keys: string): { done: boolean; isPrefix: boolean } {
   const elements = findShortcuts();
   const found = elements.find((element) => element.dataset["keys"] === keys);
   if (found instanceof HTMLInputElement) found.select();
@@ -42,11 +42,11 @@ function findShortcuts(): HTMLElement[] {
   return [...document.querySelectorAll<HTMLElement>("[data-keys]")];
 }
 
-/** A cell of a grid handles keys, too. */
+/** Cells of a grid handle their own keys. */
 const TYPED_INTO =
   "input:not([type=checkbox],[type=radio]), textarea, select, [contenteditable], [role=gridcell]";
 
-function isForSomethingElse(event: KeyboardEvent): boolean {
+function isIgnored(event: KeyboardEvent): boolean {
   const { target } = event;
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return true;
   if (event.isComposing || document.querySelector("dialog[open]") !== null) return true;
@@ -58,7 +58,7 @@ function openDialog(): void {
   document.querySelector("main")?.append(dialog);
   dialog.addEventListener("close", () => dialog.remove());
   dialog.showModal();
-  // The focused button can be below the end of the window.
+  // The dialog scrolls to its focused button, which can be below the end of the window.
   dialog.scrollTop = 0;
 }
 

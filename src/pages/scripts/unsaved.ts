@@ -1,4 +1,4 @@
-/** Forms with data-unsaved: asks before the page is left with unsaved input. @module */
+/** Asks before the user leaves a page with unsaved input in a form with `data-unsaved`. @module */
 
 const FORM = "form[data-unsaved]";
 
