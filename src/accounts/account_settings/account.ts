@@ -1,15 +1,8 @@
-/**
- * The account settings of a person: each action is one call of a function that authenticates the caller by both cookies.
- *
- * @module
- */
-import type { Database } from "../../db/mod.ts";
-import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
+/** The account settings of a person. Each action is one SQL call that authenticates the caller by both cookies. @module */
+import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import { type SessionStart, toSessionValues } from "../sessions/sessions.ts";
 import { type AttemptFrom, toClient, toKnownDevice } from "../sessions/sign_in_attempts.ts";
-
-type OwnDeps = { db: Database; sessionIdleS: number };
 
 export type OwnSession = {
   id: string;
@@ -37,7 +30,7 @@ export type AccountSettings = {
 
 /** @throws {NotSignedIn} */
 export async function readAccountSettings(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
 ): Promise<AccountSettings> {
   return (await callAuthenticated(deps, presented, "read_account_settings", {})) as AccountSettings;
@@ -49,7 +42,7 @@ export type OwnProfile = { displayName: string | null; avatarUrl: string | null 
 
 /** Changes the name and the address of the picture. @throws {NotSignedIn} */
 export async function changeOwnProfile(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   { displayName, avatarUrl }: OwnProfile,
 ): Promise<void> {
@@ -57,16 +50,16 @@ export async function changeOwnProfile(
   await callAuthenticated(deps, presented, "change_own_profile", values);
 }
 
-/** Ends another session, or without an id all others; returns how many. @throws {NotSignedIn} */
+/** Ends another session of the caller; without an id, all others. Returns the number of ended sessions. @throws {NotSignedIn} */
 export async function endOwnSessions(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   sessionId: string | undefined,
 ): Promise<number> {
   return await callAuthenticated(deps, presented, "end_own_sessions", { wanted: sessionId });
 }
 
-/** The new session replaces all sessions. */
+/** A new password, and the session that replaces all sessions of the person. */
 export type PasswordChange = Omit<SessionStart, "presented"> & {
   /** Proves that the service checked the current password against the stored hash. */
   proof: string;
@@ -74,9 +67,9 @@ export type PasswordChange = Omit<SessionStart, "presented"> & {
   attempt: AttemptFrom;
 };
 
-/** Sets a new password; false if the current password has changed since. @throws {NotSignedIn} */
+/** Sets a new password. Returns false if the current password has changed since the proof. @throws {NotSignedIn} */
 export async function changeOwnPassword(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   change: PasswordChange,
 ): Promise<boolean> {

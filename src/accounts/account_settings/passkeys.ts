@@ -1,12 +1,9 @@
-/** A person's passkeys: each action is one call of a function that authenticates the caller by both cookies. @module */
-import type { Database } from "../../db/mod.ts";
-import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
+/** A person's passkeys. Each action is one SQL call that authenticates the caller by both cookies. @module */
+import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makePasskeyRecord, type PasskeyKey, toChallengeKey, toHex } from "../sessions/passkeys.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
 import { SIGN_IN_LIMITS } from "../sessions/sign_in_attempts.ts";
-
-type OwnDeps = { db: Database; sessionIdleS: number };
 
 export const PASSKEY_LABEL_MAX_CHARS = 60;
 
@@ -32,15 +29,15 @@ export type OwnPasskeys = {
 
 /** @throws {NotSignedIn} */
 export async function readOwnPasskeys(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
 ): Promise<OwnPasskeys> {
   return (await callAuthenticated(deps, presented, "read_own_passkeys", {})) as OwnPasskeys;
 }
 
 /**
- * The result for a new passkey: `first`: it is the person's first second factor, and their other sessions have ended; `in_use`:
- * it is already registered; `full`: the person has ten passkeys; `other_session`: another session is signed in.
+ * `first`: the passkey is the person's first second factor, and their other sessions have ended. `in_use`: the passkey is already
+ * registered. `full`: the person has ten passkeys. `other_session`: another session is signed in.
  */
 export type AddOutcome = "first" | "done" | "other_session" | "replayed" | "full" | "in_use";
 export type AddedPasskey = PasskeyKey & {
@@ -56,7 +53,7 @@ export type AddedPasskey = PasskeyKey & {
 
 /** Stores a passkey after its response was verified. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function addOwnPasskey(
-  deps: OwnDeps & { identitySecrets: IdentitySecrets },
+  deps: VisitorDeps & { identitySecrets: IdentitySecrets },
   presented: PresentedCookies,
   added: AddedPasskey,
 ): Promise<AddOutcome> {
@@ -81,7 +78,7 @@ export async function addOwnPasskey(
 
 /** @throws {NotSignedIn} */
 export async function renameOwnPasskey(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   { ref, label }: { ref: string; label: string },
 ): Promise<"done" | "unknown"> {
@@ -93,7 +90,7 @@ export async function renameOwnPasskey(
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function removeOwnPasskey(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   ref: string,
 ): Promise<"done" | "unknown"> {

@@ -1,17 +1,16 @@
-/** The providers linked to an account: list, link and unlink, authenticated by both cookies. @module */
+/** The providers linked to an account. Each change authenticates the caller by both cookies. @module */
 import { call, type Database } from "../../db/mod.ts";
-import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
+import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makeLinkRecord, type Subject } from "../sessions/provider_links.ts";
 import type { AccountSettings } from "./account.ts";
 
-/** The result of linking: `in_use`: another person has the link; `another`: another account of the provider is linked. */
+/** `in_use`: the link belongs to another person. `another`: the person has linked another account of the provider. */
 export type LinkOutcome = "done" | "other_session" | "too_old" | "in_use" | "another";
-type OwnDeps = { db: Database; identitySecrets: IdentitySecrets; sessionIdleS: number };
 
 /** Links a provider to the signed-in person, who must still be `userId`. @throws {NotSignedIn} */
 export async function linkOwnProvider(
-  deps: OwnDeps,
+  deps: VisitorDeps & { identitySecrets: IdentitySecrets },
   presented: PresentedCookies,
   { userId, provider, ...linked }: Subject & { userId: string; provider: string },
 ): Promise<LinkOutcome> {
@@ -29,7 +28,7 @@ export async function linkOwnProvider(
 
 /** Unlinks a provider from the signed-in person, unless it is the last way to sign in. @throws {NotSignedIn} */
 export async function unlinkOwnProvider(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   { issuer, provider }: { issuer: string; provider: string },
 ): Promise<"done" | "last"> {
@@ -44,7 +43,6 @@ export type OwnLinks = {
   isFresh: boolean;
 };
 
-/** The links of the account. */
 export async function readOwnLinks(
   { db }: { db: Database },
   { id, sessions }: Pick<AccountSettings, "id" | "sessions">,

@@ -1,15 +1,12 @@
 /**
- * A person's second factor: each action is one call of a function that authenticates the caller by both cookies and requires
- * a sign-in within the last ten minutes.
+ * A person's second factor. Each change is one SQL call that authenticates the caller by both cookies and requires a sign-in
+ * within the last ten minutes.
  *
  * @module
  */
-import type { Database } from "../../db/mod.ts";
-import { callAuthenticated, type PresentedCookies } from "../actions/action.ts";
+import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
 import type { TotpRecord } from "../sessions/totp.ts";
-
-type OwnDeps = { db: Database; sessionIdleS: number };
 
 export type OwnSecondFactor = {
   /** Whether the sign-in is recent enough to change factors; the action checks it again. */
@@ -19,14 +16,14 @@ export type OwnSecondFactor = {
   /** Remaining codes. */
   recoveryCodes: number;
   passkeys: number;
-  /** Ids of the authenticator app and the recovery codes, which a form sends back to replace them. Empty if there are none. */
+  /** Versions of the authenticator app and the codes. A form sends the version that it replaces. Empty if there is none. */
   totpVersion: string;
   codesVersion: string;
 };
 
 /** @throws {NotSignedIn} */
 export async function readOwnSecondFactor(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
 ): Promise<OwnSecondFactor> {
   return (await callAuthenticated(
@@ -38,14 +35,14 @@ export async function readOwnSecondFactor(
 }
 
 /**
- * The result: `first`: it is the person's first factor, and their other sessions have ended; `repeated`: the old factor was
- * already replaced; `other_session`: another person is signed in.
+ * `first`: the factor is the person's first, and their other sessions have ended. `repeated`: the old factor was already
+ * replaced. `other_session`: another person is signed in.
  */
 export type PutOutcome = "first" | "done" | "repeated" | "other_session";
 
 /** Stores an authenticator app with recovery codes, replacing an existing app. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnTotp(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   options: {
     userId: string;
@@ -70,7 +67,7 @@ export async function putOwnTotp(
 
 /** Replaces all recovery codes. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnRecoveryCodes(
-  deps: OwnDeps,
+  deps: VisitorDeps,
   presented: PresentedCookies,
   { userId, codes, replaced }: { userId: string; codes: RecoveryCodes; replaced: string },
 ): Promise<Exclude<PutOutcome, "first">> {
@@ -84,6 +81,6 @@ export async function putOwnRecoveryCodes(
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
-export async function removeOwnTotp(deps: OwnDeps, presented: PresentedCookies): Promise<void> {
+export async function removeOwnTotp(deps: VisitorDeps, presented: PresentedCookies): Promise<void> {
   await callAuthenticated(deps, presented, "remove_own_totp", {});
 }

@@ -1,7 +1,7 @@
 /**
- * An action is an SQL function that checks, executes and writes the audit log for its argument `actor`. An operator calls it on
- * the administrator's connection. An administrator calls the Console function generated from it, which authenticates the
- * caller: the line `-- action:` above the SQL function states what it needs (`db/migrations/visitor_functions.ts`).
+ * An action is an SQL function that checks and makes a change, and writes the audit log for its argument `actor`. Operators call
+ * the function on the administrator's connection. Administrators call a Console function that authenticates the caller: it is
+ * generated from the line `-- action:` above the SQL function (`db/migrations/visitor_functions.ts`).
  *
  * @module
  */
@@ -19,6 +19,7 @@ import { toRejection } from "./rejections.ts";
 export type PageCookies = { session: string; identity: string };
 /** The cookies and the client of a browser; the audit log records the client. */
 export type PresentedCookies = PageCookies & { from: string };
+export type VisitorDeps = { db: Database; sessionIdleS: number };
 
 /** The login that can only call Console functions. */
 export type ConsoleDeps = { consoleDb: Database; sessionIdleS: number };
@@ -29,30 +30,30 @@ export type Actor = { admin: Database } | ConsoleActor;
 
 type Presented = "session_cookie" | "identity_cookie" | "idle_s" | "client_address";
 /** A function that first authenticates the caller by both cookies. */
-export type DisplayedFunction = {
+export type AuthenticatedFunction = {
   [Name in FunctionName]: Presented extends keyof Arguments<Name> ? Name : never;
 }[FunctionName];
 /** The function's arguments, without the cookies. */
-export type ArgumentLabels<Name extends DisplayedFunction> = Omit<Arguments<Name>, Presented>;
+export type ArgumentValues<Name extends AuthenticatedFunction> = Omit<Arguments<Name>, Presented>;
 
 type WithoutPrefix<Name> = Name extends `console_${infer Rest}` ? Rest : never;
 /** A function of the Console, without the prefix of its name. */
-export type ConsoleFunction = WithoutPrefix<DisplayedFunction>;
+export type ConsoleFunction = WithoutPrefix<AuthenticatedFunction>;
 
-/** Whether the line above the SQL function requires a sign-in of the last ten minutes. */
+/** Whether the action requires a sign-in within the last ten minutes. */
 export function needsRecentSignIn(name: ConsoleFunction): boolean {
   return isForRecentSignIn(`console_${name}`);
 }
 
-type ConsoleName<Name extends string> = `console_${Name}` & DisplayedFunction;
+type ConsoleName<Name extends string> = `console_${Name}` & AuthenticatedFunction;
 export type ActionName = {
-  [Name in FunctionName]: `console_${Name}` extends DisplayedFunction ? Name : never;
+  [Name in FunctionName]: `console_${Name}` extends AuthenticatedFunction ? Name : never;
 }[FunctionName];
-/** The arguments of both functions, without `actor`. Each function gets its own arguments. */
+/** The arguments of an action and of its Console function, without `actor`. Each call sends only those of its function. */
 export type ActionValues<Name extends ActionName> = Omit<Arguments<Name>, "actor"> &
-  Omit<ArgumentLabels<ConsoleName<Name>>, keyof Arguments<Name>>;
+  Omit<ArgumentValues<ConsoleName<Name>>, keyof Arguments<Name>>;
 
-/** Overrides the error of {@linkcode toRejection}; `undefined` keeps it. */
+/** Returns another error than {@linkcode toRejection}; `undefined` to use that of `toRejection`. */
 type Reject = (error: unknown) => unknown;
 
 /** @throws {Problem} as `rejections.ts` lists them */
@@ -65,14 +66,14 @@ export async function runAction<Name extends ActionName>(
   if (!("cookies" in actor))
     return await callAsOperator(actor, name, values as unknown as OperatorArguments<Name>, reject);
   const wrapper: ConsoleName<Name> = `console_${name}` as ConsoleName<Name>;
-  const all = values as unknown as ArgumentLabels<ConsoleName<Name>>;
+  const all = values as unknown as ArgumentValues<ConsoleName<Name>>;
   // Both functions return the same shape, which the compiler cannot compare.
   return (await callConsole(actor, actor.cookies, wrapper, all, reject)) as Result<Name>;
 }
 
 export type OperatorArguments<Name extends FunctionName> = Omit<Arguments<Name>, "actor">;
 
-/** The result of a function for an operator. Passes the operator as the argument `actor`. @throws {Problem} as {@linkcode runAction} */
+/** Calls a function with the operator as the argument `actor`. @throws {Problem} as {@linkcode runAction} */
 export async function callAsOperator<Name extends FunctionName>(
   { admin }: { admin: Database },
   name: Name,
@@ -85,12 +86,12 @@ export async function callAsOperator<Name extends FunctionName>(
   });
 }
 
-/** The result of a function for the person whose cookies are presented. @throws {Problem} as {@linkcode runAction} */
-export async function callAuthenticated<Name extends DisplayedFunction>(
-  { db, sessionIdleS }: { db: Database; sessionIdleS: number },
+/** Calls a function that authenticates the person of these cookies. @throws {Problem} as {@linkcode runAction} */
+export async function callAuthenticated<Name extends AuthenticatedFunction>(
+  { db, sessionIdleS }: VisitorDeps,
   { session, identity, from }: PresentedCookies,
   name: Name,
-  values: ArgumentLabels<Name>,
+  values: ArgumentValues<Name>,
   reject?: Reject,
 ): Promise<Result<Name>> {
   const presented = {
@@ -99,7 +100,7 @@ export async function callAuthenticated<Name extends DisplayedFunction>(
     idle_s: sessionIdleS,
     client_address: from,
   };
-  // The compiler cannot rejoin the types that it split.
+  // The compiler cannot join the types that `Omit` split.
   const all = { ...presented, ...values } as unknown as Arguments<Name>;
   const failed = { name, values, isInBrowser: true };
   return await call(db, name, all, {
@@ -107,12 +108,12 @@ export async function callAuthenticated<Name extends DisplayedFunction>(
   });
 }
 
-/** The result of a function for the person whose cookies are presented, on the Console's login. @throws {Problem} as {@linkcode runAction} */
-export async function callConsole<Name extends DisplayedFunction>(
+/** Calls a function on the Console's login, as {@linkcode callAuthenticated}. @throws {Problem} as {@linkcode runAction} */
+export async function callConsole<Name extends AuthenticatedFunction>(
   { consoleDb: db, sessionIdleS }: ConsoleDeps,
   cookies: PresentedCookies,
   name: Name,
-  values: ArgumentLabels<Name>,
+  values: ArgumentValues<Name>,
   reject?: Reject,
 ): Promise<Result<Name>> {
   return await callAuthenticated({ db, sessionIdleS }, cookies, name, values, reject);

@@ -1,9 +1,4 @@
-/**
- * The audit log, newest first, and the deletion of its oldest entries. Entries are written by the statements that change
- * something, never from here.
- *
- * @module
- */
+/** Reads the audit log, and deletes its oldest entries. The SQL functions that make changes write the entries. @module */
 import { call, type Database } from "../../db/mod.ts";
 
 /** The actor of commands in the audit log. */
@@ -23,7 +18,7 @@ export type AuditEntry = {
   details: Record<string, unknown>;
 };
 
-/** The latest `limit` entries. */
+/** The latest `limit` entries, newest first. */
 export async function listAudit(deps: { admin: Database }, limit: number): Promise<AuditEntry[]> {
   return (await call(deps.admin, "list_audit", { max_rows: limit })) as AuditEntry[];
 }

@@ -16,7 +16,7 @@ export type Field = {
   placeholder: string;
   maxChars: number;
   isRequired?: true;
-  /** Whether phones show the e-mail keyboard. */
+  /** Whether phones show the keyboard for email addresses. */
   isEmail?: true;
   /** All allowed values, each with its label in a form. */
   choices?: Readonly<Record<string, string>>;
@@ -24,15 +24,15 @@ export type Field = {
   suggestions?: readonly string[];
 };
 
-/** An input that is read before the action runs. */
+/** An input that is parsed before the action runs. */
 export type Input<Value> = Field & {
-  /** The rule for messages: "must be …". */
+  /** Completes the message "must be …". */
   rule: string;
   /** The value of a trimmed text; `undefined` if the text breaks the rule. */
   read: (text: string) => Value | undefined;
 };
 
-/** The value of the text for `name`. @throws {Problem} invalid_request — it breaks the rule */
+/** @throws {Problem} invalid_request — the text breaks the rule */
 export function readInput<Value>({ rule, read }: Input<Value>, name: string, text: string): Value {
   const value = read(text.trim());
   if (value !== undefined) return value;

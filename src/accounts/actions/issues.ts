@@ -1,7 +1,7 @@
 /** Collects the issues of several checks, so that a form shows all of them together. @module */
 import { type Detail, Problem } from "../../problem.ts";
 
-/** The details of a failed check; without details its message, for `path`. */
+/** The details of a failed check; if it has none, its message at `path`. */
 export function findIssues(check: () => unknown, path: string): readonly Detail[] {
   try {
     check();
@@ -12,7 +12,7 @@ export function findIssues(check: () => unknown, path: string): readonly Detail[
   }
 }
 
-/** A rejection with these issues. The default message of the code is about HTTP requests. */
+/** A problem with these issues, and without the code's default message, which is about HTTP requests. */
 export function rejectFor(details: Detail[]): Problem {
   const [only] = details;
   if (only?.path === "" && details.length === 1)

@@ -53,14 +53,14 @@ export type FailedCall = {
 };
 type Rejection = (failed: FailedCall) => Problem;
 
-/** The error to throw for a failed call: its problem, or the error itself. */
+/** The error to throw for a failed call: a problem from the tables, or the error itself. */
 export function toRejection(error: unknown, failed: FailedCall): unknown {
   const ofFunction = OF_FUNCTIONS[failed.name.replace(/^console_/, "")];
   for (const state of readStates(error)) {
     const rejection = ofFunction?.[state] ?? REJECTIONS[state];
     if (rejection === undefined) continue;
     const problem = rejection(failed);
-    // A signal has all the information.
+    // A signal has no more information than the problem.
     return error instanceof SignalError ? problem : Object.assign(problem, { cause: error });
   }
   return error;
@@ -160,7 +160,7 @@ const OF_TABLES = {
 };
 const NEEDED = reject(
   "invalid_request",
-  "Another app now uses a table that this app owns. The app is disabled: delete it again to see which table",
+  "Another app now uses a table that this app owns. This app is now disabled: delete it again to see the table",
 );
 const BUSY = reject(
   "push_busy",

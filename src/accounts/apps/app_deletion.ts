@@ -8,7 +8,6 @@ type Deps = { admin: Database };
 /** `rows` is the connection of a login that is a member of only `rowhouse_rows`. */
 type RowsDeps = Deps & { rows: Database };
 
-/** The contents of an app. */
 export type AppContents = {
   id: string;
   keys: number;
@@ -18,7 +17,7 @@ export type AppContents = {
   tables: { name: string; isOwned: boolean; rows: number }[];
 };
 
-/** Blockers: tables of the app that other apps use or reference. */
+/** The contents of an app, and the blockers of its deletion: tables that other apps use or reference. */
 export type Described = Omit<AppContents, "tables"> & {
   tables: { name: string; isOwned: boolean }[];
   used: { table: string; by: string[] }[];
@@ -26,13 +25,13 @@ export type Described = Omit<AppContents, "tables"> & {
 };
 
 /**
- * The contents of an app, after a check that it can be deleted.
+ * Checks that an app can be deleted, and returns its contents.
  *
  * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each table and the fix
  */
 export async function findAppContents(deps: RowsDeps, slug: string): Promise<AppContents> {
   const described = (await callAsOperator(deps, "describe_app", { app_slug: slug })) as Described;
-  const details = findBlockers(described);
+  const details = [...described.used.map(toUse), ...described.referredTo.map(toReference)];
   if (details.length > 0)
     throw new Problem("invalid_request", {
       message: `Cannot delete app ${slug}: other apps need its tables`,
@@ -46,14 +45,6 @@ export async function findAppContents(deps: RowsDeps, slug: string): Promise<App
       rows: await call(deps.rows, "count_rows", { wanted_table: table.name, app: contents.id }),
     });
   return { ...contents, tables: counted };
-}
-
-/** The blockers of an app's deletion, each with a fix. */
-export function findBlockers({
-  used,
-  referredTo,
-}: Pick<Described, "used" | "referredTo">): Detail[] {
-  return [...used.map(toUse), ...referredTo.map(toReference)];
 }
 
 function toUse({ table, by }: Described["used"][number]): Detail {

@@ -1,6 +1,6 @@
 /**
- * The Citus node of an app, and moves to another node. The app's writes wait during a move. Citus could apply them during the
- * move only as a role with forced row security, which PostgreSQL rejects.
+ * Moves an app to another Citus node. The app's writes wait during the move. Citus cannot copy the writes: it would apply
+ * them as a role under forced row security, which PostgreSQL rejects.
  *
  * @module
  */
@@ -27,7 +27,7 @@ const WAIT_PER_TABLE_S = 0.3;
 /** Writes that wait longer get a timeout. */
 const MAX_WAIT_S = EXECUTION_LIMIT_MS / 1000;
 
-/** Copying can last long: max 12 hours. */
+/** 12 hours, because copying can last long. */
 const MOVE_LIMIT_MS = 43_200_000;
 
 /**
@@ -109,7 +109,7 @@ function findIssues(found: Found, { slug, to, nodes, placement, gaps, tables }: 
   return issues.flatMap(([isIssue, path, message]) => (isIssue ? [{ path, message }] : []));
 }
 
-/** The tables to move; a move copies one shard of each, even of empty tables. */
+/** Counts the tables to move. A move copies one shard of each table, even of an empty table. */
 async function countTables(admin: Database): Promise<number> {
   const [row] = await readRows<{ count: number }>(
     admin,

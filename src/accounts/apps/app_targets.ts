@@ -12,7 +12,7 @@ export type SetTargetsOptions = {
   /** Kinds whose targets are all removed first. */
   replaced: readonly Target["kind"][];
   add: TypedTargets;
-  /** The registered texts. */
+  /** URLs as they are registered. */
   remove: TypedTargets;
   cookieDomain: string | undefined;
 };

@@ -40,7 +40,7 @@ export async function createApp(
   return { id, slug };
 }
 
-/** The targets. @throws {Problem} invalid_request — with every issue of the slug and of the URLs */
+/** @throws {Problem} invalid_request — with every issue of the slug and of the URLs */
 function readNewApp(options: CreateAppOptions): Target[] {
   const readAll = () => readTargets(options, options.cookieDomain);
   const ofSlug = findIssues(() => checkSlug(options.slug), "");
@@ -79,7 +79,6 @@ export async function listApps(deps: { admin: Database }): Promise<App[]> {
   return (await call(deps.admin, "list_all_apps", {})) as App[];
 }
 
-/** The id of the app with this slug. */
 export async function findAppId(
   deps: { admin: Database },
   slug: string,

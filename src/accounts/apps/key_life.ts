@@ -1,37 +1,32 @@
-/**
- * Rotates and lists issued keys. Never shows a secret, except the new secret once after a rotation.
- *
- * @module
- */
+/** Rotates and lists issued keys. Never returns a secret, except the new secret of a rotation. @module */
 import type { Database } from "../../db/mod.ts";
 import { SCOPES, type Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { DAY_S, HOUR_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { callAsOperator, runAction } from "../actions/action.ts";
-import { toProof, toProofDigest } from "./key_proof.ts";
-import { makeKeyText } from "./key_text.ts";
+import { makeKeyText, toProof, toProofDigest } from "./key_text.ts";
 import type { IssueDeps } from "./keys.ts";
 
-/** How long a rotated key keeps working next to its copy, in seconds. */
+/** How long a rotated key works in addition to its replacement, in seconds. */
 export const GRACES = { "0": 0, "1h": HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S } as const;
 export type Grace = keyof typeof GRACES;
 
 export type RolledKey = {
   keyId: string;
   text: string;
-  /** When the copy expires; `undefined` if the old key never did. */
+  /** When the new key expires; `undefined` if it does not expire. */
   expiresAt: Date | undefined;
   /** When the old key stops working. */
   oldExpiresAt: Date;
 };
 
 /**
- * A copy of an active key, with its name, scopes and lifetime. The old key expires at the end of the grace period, never later
- * than its own expiry. One statement does both or nothing.
+ * Replaces an active key with a key that has its name, scopes and lifetime. The old key expires after the grace period, or at its
+ * own expiry if that is earlier. One statement makes both changes.
  *
- * @throws {Problem} not_found — no active key has this id (in the Console: no active key of the app); invalid_request — a key with the
- *   new id exists
+ * @throws {Problem} not_found — no active key has this id (in the Console: no active key of the app); invalid_request — a key
+ *   with the new id exists
  */
 export async function rollKey(
   deps: IssueDeps,
@@ -65,7 +60,7 @@ export type ListedKey = {
   keyId: string;
   name: string;
   scopes: Scope[];
-  /** Why the key does not work; a permanent reason comes first. */
+  /** If several reasons disable the key, the most permanent reason. */
   status: "active" | "disabled app" | "expired" | "revoked";
   createdAt: string;
   expiresAt: string | null;

@@ -1,6 +1,7 @@
 /**
  * The text of an API key: `<prefix>_<key_id>.<secret>`. The secret ends with a checksum of everything before it, so that a
- * typo is detected without a query. Never stores or compares a secret: keys.ts does.
+ * typo is detected without a query. A one-way function derives the proof for the database from the secret, and another derives
+ * the stored digest from the proof: neither a dump nor a service with a proof reveals the secret.
  *
  * @module
  */
@@ -48,4 +49,14 @@ export function readKeyText(text: string, prefix: string): KeyText | undefined {
 
 function toChecksum(text: string): string {
   return toBase62(Bun.hash.crc32(text), CHECKSUM_LENGTH);
+}
+
+/** The proof of a key's secret: 32 bytes. */
+export function toProof(secret: string): Uint8Array {
+  return new Bun.CryptoHasher("sha256", secret).update("rowhouse key proof v1").digest();
+}
+
+/** The stored digest of a proof: its SHA-256, in hexadecimal. */
+export function toProofDigest(proof: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(proof).digest("hex");
 }

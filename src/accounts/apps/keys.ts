@@ -5,8 +5,7 @@ import { isStorableText } from "../../std/is_storable_text.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { unknownApp } from "../actions/rejections.ts";
-import { toProof, toProofDigest } from "./key_proof.ts";
-import { makeKeyText } from "./key_text.ts";
+import { makeKeyText, toProof, toProofDigest } from "./key_text.ts";
 
 export type KeyRecord = {
   keyId: string;
@@ -62,13 +61,13 @@ export async function useKeys(
   deps: { db: Database },
   uses: readonly KeyUse[],
 ): Promise<Map<string, UsedKey>> {
-  // In the same order everywhere: processes that record the same keys wait for each other and never deadlock.
+  // In one order, so that processes that record the same keys never deadlock.
   const sorted = [...uses].sort((a, b) => (a.keyId < b.keyId ? -1 : 1));
   const rows = await call(
     deps.db,
     "use_keys",
     { wanted: sorted.map((use) => use.keyId), presented_proof: sorted.map((use) => use.proof) },
-    // A separate queue: a flood of unknown keys blocks only itself.
+    // A flood of unknown keys fills only this queue.
     { queue: "keys" },
   );
   return new Map(
@@ -95,12 +94,12 @@ function toRecord(key: Omit<Result<"use_keys">[number], "ordinal" | "version">):
   };
 }
 
-/** Returns whether an unrevoked key existed. The Console revokes only keys of the app. */
+/** Returns whether an unrevoked key existed. The Console passes the slug, and revokes only keys of that app. */
 export async function revokeKey(actor: Actor, keyId: string, slug?: string): Promise<boolean> {
   return await runAction(actor, "revoke_key", { old_key_id: keyId, app_slug: slug });
 }
 
-/** A slug that the database accepts; other texts match no app. */
+/** The slug for the database. A text that the database cannot store becomes empty, which no app has. */
 export function toAskedSlug(slug: string): string {
   return isStorableText(slug) ? slug : "";
 }

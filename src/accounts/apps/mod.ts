@@ -25,8 +25,7 @@ export {
 } from "./apps.ts";
 export { GRACE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./inputs.ts";
 export { GRACES, type Grace, type ListedKey, listKeys, rollKey } from "./key_life.ts";
-export { toProof } from "./key_proof.ts";
-export { KEY_MAX_LENGTH, readKeyText } from "./key_text.ts";
+export { KEY_MAX_LENGTH, readKeyText, toProof } from "./key_text.ts";
 export {
   issueKey,
   type KeyRecord,

@@ -40,7 +40,7 @@ export async function runRowsJobs(db: Database): Promise<unknown[]> {
   return errors;
 }
 
-/** @throws {ViolationError} rows of another table refer to the rows of an app that is being deleted, so the job cannot be canceled */
+/** @throws {ViolationError} rows of another table reference rows of an app that is being deleted: that job cannot be canceled */
 async function executeJob(db: Database, job: string): Promise<void> {
   try {
     await runRowsJob(db, job);
@@ -55,7 +55,7 @@ async function executeJob(db: Database, job: string): Promise<void> {
 /** A table whose use ended, and the app's number of rows in it. */
 export type EndedUse = { name: string; rows: number };
 
-/** Ends the registrations of a job whose rows are deleted; `null` if it is a job of an app that is being deleted. */
+/** Ends the registrations of a job whose rows are deleted. Returns `null` for a job of an app's deletion. */
 export async function endRowsJob(db: Database, job: string): Promise<EndedUse[] | null> {
   return (await call(db, "end_rows_job", { job })) as EndedUse[] | null;
 }

@@ -70,7 +70,7 @@ export async function endRegistration(
 const BEGIN_END = "begin_end_registration";
 type Begun = { app: string; tables: string[]; job: string | null };
 
-/** Without `expected` it only checks. @throws {Problem} as {@linkcode findEndedUse} */
+/** Without `expected`, only checks. @throws {Problem} as {@linkcode findEndedUse} */
 export async function beginEndRegistration(
   actor: Actor,
   { table, slug, expected }: { table: string; slug: string; expected?: readonly string[] },
@@ -83,7 +83,7 @@ export async function beginEndRegistration(
 export type DroppedTable = { name: string; owner: string };
 
 /**
- * Drops an unused table and the tables of its reference circle. Any app can then use the names. Without `expected` it only checks.
+ * Drops an unused table and the tables of its reference circle. Any app can then use the names. Without `expected`, only checks.
  *
  * @throws {Problem} unknown_table; push_busy — also if other tables than `expected` are affected; invalid_request — an
  *  app uses one of them, or another table references one

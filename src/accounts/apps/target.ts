@@ -1,6 +1,6 @@
 /**
- * Targets: the origins of an app, and the URLs that a person can return to. Canonical URLs under the cookie's domain,
- * https (http only if that domain ends in `localhost`), no wildcards.
+ * Targets: the origins of an app, and the URLs that a person can return to. They are canonical https URLs under the cookie's
+ * domain, without wildcards. Domains that end in `localhost` also allow http.
  *
  * @module
  */

@@ -7,8 +7,7 @@ import type { Described } from "../apps/app_deletion.ts";
 export type AppEnd = Described;
 
 /**
- * Deletes an app in steps until it is deleted or `isOverdue` is true. Returns whether it is deleted. The data service deletes the
- * rows. A repeated call continues.
+ * Deletes an app in steps until it is deleted or `isOverdue` is true. Returns whether it is deleted. A repeated call continues.
  *
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
  */
@@ -27,5 +26,5 @@ export async function deleteAppByConsole(
   return false;
 }
 
-/** While the data service deletes rows. */
+/** The pause between checks while the data service deletes rows. */
 export const ROWS_WAIT_MS = 200;

@@ -24,7 +24,7 @@ export type AuditFilter = {
   action: string;
   app: string;
   person: string;
-  /** The first time, and the end, which is excluded; in ISO 8601. */
+  /** The first time, and the end (exclusive), in ISO 8601. */
   from: string | undefined;
   until: string | undefined;
 };
@@ -43,7 +43,7 @@ export type AuditView = PageView<{
   entries: ConsoleAuditEntry[];
 }>;
 
-/** The entries that match, newest first. @throws {Problem} as every call of the Console: `actions/rejections.ts` */
+/** The matching entries, newest first. @throws {Problem} as `actions/rejections.ts` lists them */
 export async function listConsoleAudit(
   deps: ConsoleDeps,
   cookies: PresentedCookies,

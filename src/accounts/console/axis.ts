@@ -24,7 +24,7 @@ export type Axis = {
   since: string;
   stepS: number;
   steps: number;
-  /** Steps with requests, by index. Steps of the span before have negative indexes. */
+  /** Steps with requests, by index. Steps of the previous span have negative indexes. */
   counted: [
     step: number,
     requests: number,

@@ -1,7 +1,7 @@
 /** The changes and the increased error codes of a selected span. @module */
 import type { Change } from "./axis.ts";
 
-/** An error code of a table, with its counts in a span and in the span before. */
+/** An error code of a table, with its counts in a span and in the previous span. */
 export type RisenCode = {
   app: string | null;
   table: string | null;

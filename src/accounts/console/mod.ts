@@ -22,7 +22,6 @@ export type {
   PushedDefinition,
   RisenCode,
 } from "./changes.ts";
-export type { ConsoleMatches } from "./find.ts";
 export type { ConsoleHome } from "./home.ts";
 export {
   type AnyPerson,
@@ -32,7 +31,7 @@ export {
   showConsolePerson,
 } from "./people.ts";
 export { type ConsolePush, type PushView, showConsolePush } from "./pushes.ts";
-export { readConsole } from "./reads.ts";
+export { type ConsoleMatches, readConsole } from "./reads.ts";
 export {
   listConsoleRequests,
   REQUEST_KINDS,

@@ -64,7 +64,7 @@ type StoredPerson = Omit<PersonView["person"], "isConfirmed"> & {
   addressSecretId: string | null;
 };
 
-/** A person, and a page of the roles on apps: after a slug, or only on one app. @throws {Problem} not_found */
+/** A person, and a page of their roles on apps: the roles after a slug, or only the role on `app`. @throws {Problem} not_found */
 export async function showConsolePerson(
   deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
   cookies: PresentedCookies,

@@ -4,7 +4,7 @@ import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions
 import type { ConsoleVisitor } from "./apps.ts";
 import type { ConsoleBuild, PageApp } from "./tables.ts";
 
-type PageView<Content> = Content & { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[] };
+type PushPage<Push> = { me: ConsoleVisitor; app: PageApp; builds: ConsoleBuild[]; push: Push };
 
 /** A push in a list. */
 export type ConsolePush = {
@@ -32,10 +32,10 @@ export async function showConsolePush(
   deps: ConsoleDeps,
   cookies: PresentedCookies,
   { slug, seq }: { slug: string; seq: number },
-): Promise<PageView<{ push: PushView }>> {
+): Promise<PushPage<PushView>> {
   const values = { app_slug: slug, wanted: seq };
   const page = await callConsole(deps, cookies, "console_show_push", values);
-  const { push, ...rest } = page as PageView<{ push: PushView | null }>;
+  const { push, ...rest } = page as PushPage<PushView | null>;
   if (push === null) throw new Problem("not_found");
   return { ...rest, push };
 }

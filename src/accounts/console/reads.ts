@@ -1,16 +1,23 @@
 /** The read of each Console page: one call on the Console's login, which returns no secret. @module */
-import { type ArgumentLabels, type ConsoleActor, callConsole } from "../actions/action.ts";
+import { type ArgumentValues, type ConsoleActor, callConsole } from "../actions/action.ts";
 import type { ListedInvitation } from "../people/invitations.ts";
 import type { AppEnd } from "./app_end.ts";
 import type { ConsoleApp, PageView } from "./apps.ts";
 import type { ChangesView } from "./changes.ts";
-import type { ConsoleMatches } from "./find.ts";
 import type { ConsoleHome } from "./home.ts";
 import type { AppPerson, PeopleList } from "./people.ts";
 import type { ConsolePush } from "./pushes.ts";
 import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, TableView } from "./tables.ts";
 
-/** The JSON of each SQL function, without the prefix of its name. The next page of a list starts after a name or a number. */
+/** The results of a search. */
+export type ConsoleMatches = {
+  apps: { slug: string; disabledAt: string | null }[];
+  people: { id: string; email: string; displayName: string | null }[];
+  tables: { name: string; owner: string }[];
+  keys: { keyId: string; name: string; app: string; revokedAt: string | null }[];
+};
+
+/** The result of each SQL function `console_<name>`. */
 export type ConsoleReads = {
   describe_app: AppEnd;
   find: ConsoleMatches;
@@ -30,7 +37,7 @@ export type ConsoleReads = {
 export async function readConsole<Name extends keyof ConsoleReads>(
   actor: ConsoleActor,
   name: Name,
-  values: ArgumentLabels<`console_${Name}`>,
+  values: ArgumentValues<`console_${Name}`>,
 ): Promise<PageView<ConsoleReads[Name]>> {
   const page = await callConsole(actor, actor.cookies, `console_${name}`, values);
   return page as PageView<ConsoleReads[Name]>;

@@ -9,8 +9,7 @@ import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
-import { toProof, toProofDigest } from "../apps/key_proof.ts";
-import { makeKeyText } from "../apps/key_text.ts";
+import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
 import type { ConsoleVisitor } from "./apps.ts";
 
 export type RowsView = {

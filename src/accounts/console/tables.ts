@@ -4,8 +4,7 @@
  * @module
  */
 import type { TableDefinition } from "../../dsl/mod.ts";
-import type { ConsoleActor } from "../actions/action.ts";
-import { callConsole } from "../actions/action.ts";
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import { beginEndRegistration } from "../apps/tables.ts";
 import { ROWS_WAIT_MS } from "./app_end.ts";
 
@@ -53,7 +52,7 @@ export type ConsoleTable = {
   definition: TableDefinition;
   users: TableUsers;
   size: TableSize | null;
-  /** Undefined if PostgreSQL lacks the table. */
+  /** Null if PostgreSQL lacks the table. */
   found: FoundTable | null;
   builds: ConsoleBuild[];
 };

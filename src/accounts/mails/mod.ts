@@ -1,4 +1,4 @@
-/** The queue of emails: queued, claimed by one process, settled. Links are derived from the claimed entry, never stored. @module */
+/** The queue of emails. One process claims and settles each email, and derives its link: links are never stored. @module */
 import { call, type Database } from "../../db/mod.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import { isConfirmed, renewAddress } from "../people/addresses.ts";
@@ -28,7 +28,7 @@ export type ClaimedMail = {
   /** Whether the email contains a link. The link can have ended since. */
   hasLink: boolean;
   link: { id: string; secretId: string; expiresAtS: number } | null;
-  /** The secrets and the lifetime for a link to a forgotten password. */
+  /** The stored password, if the email is for a forgotten password. */
   password: Pick<PasswordRecord, "hash" | "secretId"> | null;
 };
 
@@ -40,8 +40,8 @@ export type PasswordRequest = {
 };
 
 /**
- * Queues a password link for the person with this address and a password. Does the same work for an unknown address. Returns
- * the number of seconds to wait if the limit is reached.
+ * Queues an email with a password link, if the person with this address has a password. Does the same work for an unknown
+ * address. Returns the number of seconds to wait if the limit is reached.
  */
 export async function askForPassword(
   deps: { db: Database },
@@ -86,7 +86,7 @@ export type MailLinkDeps = {
   now: () => Date;
 };
 
-/** The text of the link in a mail; `undefined` if the link has ended or the address is not confirmed. */
+/** The text of the link in an email; `undefined` if the link has ended or the address is not confirmed. */
 export async function findMailedLink(
   deps: MailLinkDeps,
   mail: ClaimedMail,
@@ -113,8 +113,8 @@ export async function findMailedLink(
 }
 
 /**
- * Whether the service can mail this address: it has set the address itself, or it is the address before a change, which only
- * an administrator can name. A stolen login can create people with addresses of strangers.
+ * Whether the service can send to this address. The service must have set the address, because a stolen login can create people
+ * with addresses of strangers. The previous address of a change is allowed: only an administrator can name it.
  */
 export function isMailable(
   { identitySecrets }: Pick<MailLinkDeps, "identitySecrets">,
@@ -134,10 +134,10 @@ function readMailedLink(
 }
 
 export type MailState = {
-  /** Whether a process that sends mail was running in the last ten minutes. */
+  /** Whether a process that sends emails was running in the last ten minutes. */
   hasSender: boolean;
   waiting: number;
-  /** Age of the oldest waiting mail, in seconds. */
+  /** Age of the oldest waiting email, in seconds. */
   oldestS: number;
   /** The number of failed emails in the last 30 days. */
   givenUp: number;
@@ -148,10 +148,9 @@ export async function readMailState(deps: { db: Database }): Promise<MailState> 
   return (await call(deps.db, "mail_state", {})) as MailState;
 }
 
-/** The state of the email with a link; "unconfirmed" if none is sent, because the service did not set the address. */
+/** The state of the email with a link. `unconfirmed`: not sent, because the service did not set the address. */
 export type LinkMail = "mailed" | "unconfirmed" | "none";
 
-/** The state of the mail for a new link. */
 export async function findLinkMail(
   deps: { admin: Database; identitySecrets: IdentitySecrets },
   linkText: string,

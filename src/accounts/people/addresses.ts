@@ -1,7 +1,7 @@
 /**
- * Proves that this service set a person's address: the address is stored with a digest of a proof, which is derived from the
- * service's secret and covers the person. A thief who can write the table can change an address, but the service mails no link
- * to it and links no account by it.
+ * Proves that this service set a person's address. The address is stored with the digest of a proof, which is derived from the
+ * service's secret and covers the person. A thief who can write the table can change an address, but the service sends no link
+ * to that address and links no account by it.
  *
  * @module
  */
@@ -15,7 +15,6 @@ import {
   toStoredDigest,
 } from "../secrets/identity_secrets.ts";
 
-/** An address as it is stored. */
 export type StoredAddress = {
   userId: string;
   email: string;
@@ -57,8 +56,8 @@ export function proveConfirmed(
 }
 
 /**
- * The proofs of an address by every secret, in hexadecimal. The database compares them with the stored digest, which a mail
- * can renew at any time.
+ * The proofs of an address by every secret, in hexadecimal. The database compares them with the stored digest, which can be
+ * renewed with another secret at any time.
  */
 export function proveByEach({ all }: IdentitySecrets, userId: string, email: string): string[] {
   return all.map((by) => Buffer.from(proveAddress(by, userId, email)).toString("hex"));

@@ -1,7 +1,7 @@
 /**
- * Roles on apps from a provider's claims. Each is stored with a digest of a proof, which is derived from the service's secret and
- * covers person, role, app and provider: without it, the login that writes them could grant any role to anyone. A role that a
- * person granted needs no proof, because that login cannot write it.
+ * Roles on apps from a provider's claims. Each role is stored with the digest of a proof, which is derived from the service's
+ * secret and covers person, role, app and provider. Without proofs, the login that writes these roles could grant any role to
+ * anyone. Roles that people grant need no proof, because that login cannot write them.
  *
  * @module
  */
@@ -29,7 +29,7 @@ export type ClaimedRecords = {
 type ClaimDeps = { db: Database; identitySecrets: IdentitySecrets };
 type ClaimOptions = { userId: string; provider: string; claimed: readonly ClaimedRole[] };
 
-/** The stored claimed roles of a person. A disabled app keeps them, like granted roles. */
+/** The records of a person's claimed roles. A role on a disabled app is stored, too. */
 export async function makeClaimedRecords(
   deps: ClaimDeps,
   { userId, provider, claimed }: ClaimOptions,
@@ -87,7 +87,7 @@ export type StoredGrant = readonly [
   secretId: string | null,
 ];
 
-/** The role of a grant; none if it is marked as claimed and this service did not write it. */
+/** The role of a grant; `undefined` if it is marked as claimed, but this service did not write it. */
 export function toGrantedRole(
   secrets: IdentitySecrets,
   { userId, appId }: { userId: string; appId: string },

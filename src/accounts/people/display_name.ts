@@ -1,4 +1,4 @@
-/** Display names of people, which the creator of an account can set. @module */
+/** Display names of people. @module */
 import { Problem } from "../../problem.ts";
 
 export const NAME_MAX_CHARS = 200;

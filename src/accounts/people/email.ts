@@ -6,7 +6,7 @@ import { EMAIL_MAX_CHARS } from "../../std/stored_text.ts";
 const EMAIL =
   /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** An address as it is compared and stored: trimmed, in lower case. */
+/** An address in the form that is compared and stored: trimmed and lowercase. */
 export function toCanonicalEmail(text: string): string {
   return text.trim().normalize("NFKC").toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * All stored data of a person, for that person. Never a proof of a session, a link or a password: a reader of the file must not
- * gain access.
+ * Exports all stored data of a person, for that person. Omits the proofs of sessions, links and passwords: a reader of the file
+ * must not gain access.
  *
  * @module
  */
@@ -26,7 +26,7 @@ export type UserExport = {
   pendingSignIns: Record<string, unknown>[];
   /** One row if there were wrong passwords since the last correct password. */
   failedSignIns: Record<string, unknown>[];
-  /** Mails that wait, or were sent in the last hour. */
+  /** Emails that wait, or were sent in the last hour. */
   mails: Record<string, unknown>[];
   /** Audit entries by this person, or about them. */
   audit: Record<string, unknown>[];

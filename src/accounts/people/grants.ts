@@ -1,4 +1,4 @@
-/** Grants: one role per person and app, granted and revoked by an operator. Only the row grants access. @module */
+/** Grants: one role per person and app, granted and revoked by operators and administrators. @module */
 import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
@@ -49,7 +49,10 @@ function findProblem(check: () => unknown): Problem | undefined {
 }
 
 /** The problems of an unknown address and an unknown app; `undefined` for another error. */
-function findUnknown(error: unknown, { email, slug }: Of): Problem[] | undefined {
+function findUnknown(
+  error: unknown,
+  { email, slug }: Omit<GrantOptions, "role">,
+): Problem[] | undefined {
   if (!(error instanceof SignalError)) return undefined;
   if (error.signal === SIGNALS.unknownApp) return [unknownApp(slug)];
   if (error.signal !== SIGNALS.unknownUser) return undefined;
@@ -65,7 +68,7 @@ function toProblem(found: readonly (Problem | undefined)[]): Problem {
   return rejectFor(details);
 }
 
-/** @throws {Problem} invalid_request — the text is no role on an app */
+/** @throws {Problem} invalid_request — the text cannot be a role on an app */
 export function checkRole(role: string): void {
   if (isAppRole(role)) return;
   throw new Problem("invalid_request", {
@@ -104,5 +107,3 @@ export async function revokeClaimedRoles(
 ): Promise<ClaimedGrant[]> {
   return await callAsOperator({ admin }, "revoke_claimed_roles", { by_provider: provider });
 }
-
-type Of = { email: string; slug: string };

@@ -32,7 +32,7 @@ export type Invitation = {
   /** When the latest link was created; null if it was ended. */
   linkMadeAt: string | null;
   linkEndsAt: string | null;
-  /** The outcome of the mail with the latest link; null if no mail was requested. */
+  /** The outcome of the email with the latest link; null if no email was requested. */
   mail: "sent" | "waiting" | "failed" | null;
   mailedAt: string | null;
 };
@@ -56,7 +56,7 @@ export type InvitationOutcome = "mailed" | "made" | "added" | "granted";
 
 export type InviteOptions = {
   email: string;
-  /** Empty: none. */
+  /** Empty or undefined: the person has no name yet. */
   displayName: string | undefined;
   /** A role on an app, granted immediately. A person with an account gets nothing else. */
   slug?: string;
@@ -164,7 +164,11 @@ export async function inviteSeveral(
   });
 }
 
-/** @throws {Problem} invalid_request — with every issue. If the app or the address is the only issue, the invitation itself reports it */
+/**
+ * Reports an unknown app and an address in use only together with other issues: otherwise the invitation reports them.
+ *
+ * @throws {Problem} invalid_request — with every issue
+ */
 async function checkInvitation(actor: Actor, options: InviteOptions): Promise<void> {
   const { email, displayName = "", consoleRole, slug, role } = options;
   const issues = [
@@ -205,7 +209,7 @@ export async function listInvitations(
   return { invitations: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/** A new link; the earlier link ends. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson} */
+/** Replaces the link. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson} */
 export async function resendInvitation(
   deps: LinkDeps & Actor,
   person: PersonRef,
@@ -218,7 +222,7 @@ export async function resendInvitation(
 }
 
 /**
- * Removes an invited person who has not accepted, with the roles; returns the address.
+ * Deletes an invited person who has not accepted, and their roles; returns the address.
  *
  * @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson}
  */
@@ -228,7 +232,6 @@ export async function withdrawInvitation(actor: Actor, person: PersonRef): Promi
   return email;
 }
 
-/** The errors of resending and withdrawing. */
 function noInvitation(email: string): Problem {
   return new Problem("invalid_request", {
     message: `${email} has no pending invitation: it was accepted, or the account is disabled`,

@@ -59,7 +59,7 @@ export function toLinkValues({ id, proof, secretId, expiresAtS }: NewLink) {
   };
 }
 
-/** The text of a stored link, for the mail that it is sent in: no table holds it. */
+/** The text of a stored link, for its email. No table contains the text. */
 export function deriveLinkText(by: IdentitySecret, id: string, expiresAtS: number): string {
   return `${id}.${deriveSecret(by, id, expiresAtS)}`;
 }
@@ -72,12 +72,12 @@ function deriveSecret(by: IdentitySecret, id: string, expiresAtS: number): strin
 export type PasswordLink = {
   id: string;
   userId: string;
-  /** The action that uses the link. */
+  /** Proves to the database that the caller has the link. */
   proof: Uint8Array;
   email: string;
   displayName: string | undefined;
   appSlugs: string[];
-  /** Whether it is an invitation's: no one has signed in with the account. */
+  /** Whether the link belongs to an invitation: no one has signed in with the account. */
   isInvitation: boolean;
   /** The next page of the person; not checked against the app's targets. */
   returnTo: { app: AppTargets; redirectUri: string } | undefined;
@@ -111,7 +111,7 @@ function toReturn(app: AppTargets | null, redirectUri: string | null): PasswordL
   return app === null || redirectUri === null ? undefined : { app, redirectUri };
 }
 
-/** Sets the password and uses up the link; false if it cannot be used, or has just been used. */
+/** Sets the password and uses up the link. Returns false if the link is not valid, or has just been used. */
 export async function usePasswordLink(
   deps: { db: Database },
   link: PasswordLink,

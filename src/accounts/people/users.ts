@@ -28,7 +28,7 @@ export type CreateUserOptions = {
 };
 
 /**
- * A new person without a password, and the text of the link that sets one, which is only returned here: the database has a digest.
+ * Creates a person without a password. Returns the text of the link that sets a password: the database stores only a digest.
  *
  * @throws {Problem} invalid_request — the address is malformed or in use, or the name is invalid; lists all issues
  */
@@ -63,7 +63,7 @@ export async function findNewUserIssues(
   return [...ofEmail, ...ofName, ...(await findUsedIssues(deps, text))];
 }
 
-/** Whether a person has the address; false for an invalid address. */
+/** An issue if a person has the address. No issue for an invalid address. */
 export async function findUsedIssues(actor: Actor, text: string): Promise<Detail[]> {
   if (findIssues(() => readEmail(text), "").length > 0) return [];
   const email = readEmail(text);
@@ -74,7 +74,12 @@ export async function findUsedIssues(actor: Actor, text: string): Promise<Detail
 /** A person: the address that an operator typed, or the id and the address from a page of the Console. */
 export type PersonRef = string | { id: string; email: string };
 
-/** @throws {Problem} invalid_request — no one has this address, or this is the last super_admin; forbidden — only a super_admin can do this */
+/**
+ * Runs an action on a person.
+ *
+ * @throws {Problem} invalid_request — no one has this address, or this is the last super_admin; forbidden — only a super_admin
+ *   can run this action
+ */
 export async function changePerson<Name extends ActionName>(
   actor: Actor,
   name: Name,
@@ -107,7 +112,7 @@ export async function makePasswordLink(
 /**
  * Gives a Console role to a person whose address this service has set.
  *
- * @throws {Problem} invalid_request — also if something else wrote the address: that account can be another person's
+ * @throws {Problem} invalid_request — also if this service did not set the address: the account can belong to another person
  */
 export async function giveConsoleRole(
   actor: Actor & { identitySecrets: IdentitySecrets },
@@ -138,12 +143,12 @@ export async function deleteUser(actor: Actor, person: PersonRef): Promise<strin
   return await changePerson(actor, "delete_user", person, {});
 }
 
-/** Ends all sessions of a person; returns how many there were. */
+/** Ends all sessions of a person; returns their number. */
 export async function endSessionsOf(actor: Actor, person: PersonRef): Promise<number> {
   return await changePerson(actor, "end_sessions", person, {});
 }
 
-/** Ends all sessions of the people with a role on an app; returns how many there were. @throws {Problem} unknown_app */
+/** Ends all sessions of the people with a role on an app; returns their number. @throws {Problem} unknown_app */
 export async function endSessionsOfApp(actor: Actor, slug: string): Promise<number> {
   return await runAction(actor, "end_app_sessions", { app_slug: slug });
 }

@@ -2,8 +2,8 @@
  * The stored form of passwords. The input of the hash is a MAC with a secret that is in no database: a stolen hash does not
  * help in guessing, and an inserted or copied hash matches no password.
  *
- * The digest of a proof derived from the hash is stored with it. A caller with that proof knows the hash and the secret: so the
- * database distinguishes the service from a thief who has only its login.
+ * The hash is stored with the digest of a proof that is derived from it and the secret. Only a caller who knows both can present
+ * the proof: the database distinguishes the service from a thief who has only its login.
  *
  * @module
  */
@@ -14,7 +14,6 @@ import {
   toStoredDigest,
 } from "./identity_secrets.ts";
 
-/** The stored record of a password. */
 export type PasswordRecord = { hash: string; digest: string; secretId: string };
 
 /** The keyed form of a password, which is hashed. */
@@ -22,12 +21,12 @@ export function toKeyedPassword(by: IdentitySecret, userId: string, password: st
   return Buffer.from(by.prove("password", userId, password)).toString("base64url");
 }
 
-/** The stored record for the hash of a password's keyed form. */
+/** The record for the hash of {@linkcode toKeyedPassword}. */
 export function toPasswordRecord(by: IdentitySecret, userId: string, hash: string): PasswordRecord {
   return { hash, digest: toStoredDigest(proveHash(by, userId, hash), userId), secretId: by.id };
 }
 
-/** The proof that lets a sign-in with this hash create a session; none if the hash's secret is no longer known. */
+/** The proof that a sign-in with this hash presents; `undefined` if the settings lack the secret of the hash. */
 export function proveSignIn(
   secrets: IdentitySecrets,
   userId: string,

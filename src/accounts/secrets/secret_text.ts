@@ -44,7 +44,7 @@ export function toSecret(bytes: Uint8Array): string {
   return text;
 }
 
-/** Whether a text has the format of a secret: other texts cost no query. */
+/** Whether a text has the format of a secret. No query is needed for other texts. */
 export function isSecretText(text: string): boolean {
   return SECRET.test(text);
 }

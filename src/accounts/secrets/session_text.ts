@@ -1,6 +1,6 @@
 /**
- * The texts of sessions and links: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` for the database. Never returns a
- * stored secret: other modules see only proofs and digests.
+ * The texts of sessions and links: `<id>.<secret>` in a cookie or an address, `<id>.<proof>` for the database. The database
+ * never gets a secret.
  *
  * @module
  */
@@ -47,8 +47,8 @@ export function makeSession(
 }
 
 /**
- * The database's argument: each different well-formed text once, as comma-separated `<id>.<proof>`, for every secret that may
- * have signed it. Malformed texts are ignored; if there are too many texts, all are ignored.
+ * The argument for the database: `<id>.<proof>` of each well-formed text by each secret, comma-separated. Ignores malformed
+ * texts. If there are too many texts, ignores all.
  */
 export function toPresented(
   { all }: IdentitySecrets,
@@ -66,7 +66,7 @@ export function toPresented(
 
 export type SecretText = { id: string; secret: string };
 
-/** The parts of a well-formed text; anything else costs no query. */
+/** The parts of a well-formed text; `undefined` for other texts. */
 export function splitSecretText(text: string): SecretText | undefined {
   if (!ID_AND_SECRET.test(text)) return undefined;
   return { id: text.slice(0, ID_LENGTH), secret: text.slice(ID_LENGTH + 1) };

@@ -1,4 +1,4 @@
-/** The name of a browser, such as `Firefox on Linux`. It has only words of these tables: nothing from the header is stored. @module */
+/** The name of a browser, such as `Firefox on Linux`. Contains only names of these tables, no text of the header. @module */
 
 /** The first match counts: most browsers also name others. */
 const BROWSERS = [
@@ -23,7 +23,7 @@ const SYSTEMS = [
 
 const UNKNOWN = "Unknown browser";
 
-/** Such as `Firefox on Linux`, from a `User-Agent` header. */
+/** The name in a `User-Agent` header. */
 export function toDeviceName(userAgent: string | null): string {
   const text = userAgent ?? "";
   const browser = findName(BROWSERS, text) ?? UNKNOWN;

@@ -1,7 +1,7 @@
 /**
  * The text that marks a browser on which people have signed in: `<id>.<user id>…<MAC>`, with an `f` after each person who has
- * used a second factor there. It is not a session: it only gives these people a sign-in limit separate from strangers'. It is
- * not stored in the database.
+ * used a second factor there. The text is not a session and not in the database. It only gives these people a sign-in limit of
+ * their own.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export type Device = {
   id: string;
   /** The people who have signed in there, the latest first. */
   userIds: readonly string[];
-  /** The people who used a second factor there. A thief with the password can have signed in before it was added. */
+  /** The people who used a second factor there. Without a factor, a thief with the password could have signed in. */
   factorUserIds: readonly string[];
 };
 

@@ -9,7 +9,7 @@ import type { Admission, FactorRule } from "./sign_in_attempts.ts";
 /** The new password, and the browser's new session. */
 export type LinkSignIn = Omit<SessionStart, "isKnownDevice"> & {
   password: PasswordRecord;
-  /** Instead of a session, if the person has a second factor. */
+  /** Replaces the session if the person has a second factor. */
   pending: NewPending;
   factorRule: FactorRule;
   address: string;

@@ -10,10 +10,9 @@ import { type IdentitySecrets, toStoredDigest } from "../secrets/identity_secret
 import { makeIdText, makeSecret } from "../secrets/secret_text.ts";
 import { splitSecretText } from "../secrets/session_text.ts";
 
-/** Lifetime of a pending sign-in. */
 export const PENDING_LIFE_S = 600;
 
-/** The cookie's value, and the arguments for the database, which uses them if the person has a second factor. */
+/** The arguments for the database, and the value of the cookie. */
 export type NewPending = { id: string; digest: string; text: string };
 
 /** A new pending sign-in, with a random id and secret. */
@@ -30,7 +29,7 @@ export function makePending(
   };
 }
 
-/** The database's arguments: `<id>.<proof>` for every secret that may have signed it. */
+/** The argument for the database: `<id>.<proof>` by each secret, comma-separated. */
 export function toPendingCookieText({ all }: IdentitySecrets, text: string): string {
   const parts = splitSecretText(text);
   if (parts === undefined) return "";
@@ -50,7 +49,6 @@ export type PendingSignIn = {
   passkeys: { id: string; transports: string[] }[];
 };
 
-/** The pending sign-in; `undefined` if there is none. */
 export async function findPendingSignIn(
   { db }: { db: Database },
   presented: string,

@@ -28,15 +28,15 @@ export type ProviderFinish = SessionStart &
     linked: Linked;
     /** The provider's name. */
     provider: string;
-    /** Instead of a session, if the person has a second factor. */
+    /** Replaces the session if the person has a second factor. */
     pending: NewPending;
     factorRule: FactorRule;
-    /** When the person authenticated at the provider, in seconds; unknown counts as long ago. */
+    /** When the person authenticated at the provider, in seconds. An unknown time counts as too old. */
     provenAtS: number | undefined;
     address: string;
     /** The key of the begun sign-in. */
     state: string;
-    /** The roles from the provider's current claims: its other roles are revoked. */
+    /** The roles from the provider's current claims. Earlier roles from its claims are revoked. */
     claimed: readonly ClaimedRecord[];
   };
 

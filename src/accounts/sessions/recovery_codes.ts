@@ -1,6 +1,6 @@
 /**
- * Recovery codes: each replaces a missing second factor once. Shown once. The database stores digests of their proofs, which
- * are derived from the service's secret.
+ * Recovery codes. Each code replaces a missing second factor once. The codes are displayed once. The database stores digests of
+ * their proofs, which are derived from the service's secret.
  *
  * @module
  */
@@ -47,7 +47,7 @@ export function readRecoveryCode(typed: string): string | undefined {
   return CODE.test(code) ? code : undefined;
 }
 
-/** The proofs of a code by every secret that the stored digest may depend on; comma-separated. */
+/** The proofs of a code by every secret, comma-separated. */
 export function proveRecoveryCode({ all }: IdentitySecrets, userId: string, code: string): string {
   return all.map((by) => Buffer.from(prove(by, userId, code)).toString("hex")).join(",");
 }

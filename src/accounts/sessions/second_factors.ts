@@ -9,12 +9,16 @@ import type { TotpRecord } from "./totp.ts";
 
 export type FactorKind = "totp" | "recovery" | "passkey";
 
-/**
- * Max attempts with a kind of factor. `pair`: per window, for a person and one client, or on a device on which the person has
- * used a factor before. `person`: per window, by all clients. `lasting`: codes of an authenticator app within `lastingS`. A
- * guessed code is correct with a probability of three in a million.
- */
-export const FACTOR_LIMITS = { pair: 5, person: 15, lasting: 100, lastingS: 30 * DAY_S } as const;
+/** Max attempts of a person with a kind of factor. */
+const FACTOR_LIMITS = {
+  /** Per window, from one client, or on a device on which the person has used a factor before. */
+  pair: 5,
+  /** Per window, from all clients. */
+  person: 15,
+  /** Codes of an authenticator app within `lastingS`. A guess is correct with a probability of three in a million. */
+  lasting: 100,
+  lastingS: 30 * DAY_S,
+} as const;
 
 /** The origin of an attempt. */
 export type FactorFrom = {

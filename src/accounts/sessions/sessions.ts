@@ -1,6 +1,6 @@
 /**
  * Sessions: found by the browser's cookies, ended by sign-out. Nothing is cached, so a revocation takes effect immediately.
- * Only proofs of secrets are known here.
+ * Secrets never reach these functions, only their proofs.
  *
  * @module
  */
@@ -19,7 +19,7 @@ export type SessionDeps = {
   hasProvider: (name: string) => boolean;
 };
 
-/** The database's result for the presented sessions: two live sessions count as no session. */
+/** `isConflict`: the browser presented several live sessions, which count as no session. */
 export type Presence = { isConflict: boolean };
 
 export type Me = Presence & {
@@ -111,7 +111,7 @@ export async function readMe(
   return toMe(deps, found);
 }
 
-/** A row of `read_me`. */
+/** Converts a row of `read_me`. */
 export function toMe(
   deps: SessionDeps,
   found: { live: number; is_app_known: boolean; person: unknown },
@@ -165,9 +165,7 @@ export async function endSessions(
   await call(deps.db, "sign_out", { presented, client_address: from });
 }
 
-/**
- * Ends all sessions of the signed-in person, and the sign-ins that wait for a second factor. Requires both cookies.
- */
+/** Ends all sessions of the signed-in person, and the sign-ins that wait for a second factor. Requires both cookies. */
 export async function endSessionsEverywhere(
   deps: { db: Database },
   { session, identity, from }: PageCookies & { from: string },

@@ -6,17 +6,18 @@ import type { Device } from "./device_text.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
 
-/**
- * Max attempts per window of `windowS`. `pair`: an address and a client; a device on which the person has signed in before has
- * its own limit of this size. `address`: an address by all clients. `client`: a client at any address. `clientOf56` and
- * `clientOf48`: the networks of an IPv6 client. `globalPerMinute`: all attempts; above it, unknown devices are slowed down.
- */
+/** Max attempts per window. */
 export const SIGN_IN_LIMITS = {
+  /** With an address from one client. A device on which the person has signed in before has its own limit of this size. */
   pair: 10,
+  /** With an address from all clients. */
   address: 100,
+  /** From a client, with any address. */
   client: 60,
+  /** From the networks of an IPv6 client. */
   clientOf56: 120,
   clientOf48: 240,
+  /** All attempts in a minute. Above this limit, unknown devices are slowed down. */
   globalPerMinute: 600,
   windowS: 900,
 } as const;
@@ -76,7 +77,7 @@ export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Pr
 /** The people who must add a second factor; `default`: people with a Console role, as soon as any of them has one. */
 export type FactorRule = "none" | "console" | "all" | "default";
 
-/** The result of a sign-in: a session, a session of a person who should add a second factor, or a pending sign-in. */
+/** `asked`: a session of a person who should add a second factor. `pending`: no session before the second factor. */
 export type Admission = "done" | "asked" | "pending" | "wrong";
 
 export type SignInFinish = SessionStart & {
@@ -85,7 +86,7 @@ export type SignInFinish = SessionStart & {
   proof: string;
   /** A newer hash of the same password, if the parameters or the secret have changed. */
   fresh: PasswordRecord | undefined;
-  /** Instead of a session, if the person has a second factor. */
+  /** Replaces the session if the person has a second factor. */
   pending: NewPending;
   factorRule: FactorRule;
   from: AttemptFrom;
@@ -127,9 +128,7 @@ export function toKnownDevice({
   return isKnownDevice ? (from.device?.id ?? null) : null;
 }
 
-/**
- * A client and its networks, with the attempts that each allows. The database derives the keys of counters from them.
- */
+/** The networks of a client, with the limit of each. The database derives the keys of counters from them. */
 export function toClient(address: string): { networks: string[]; bounds: number[] } {
   const clients = CLIENTS.map(([prefixLength, bound]) => ({
     network: toClientNetwork(address, prefixLength),
