@@ -1,4 +1,4 @@
-/** docs/operating.md, done: saved from one cluster, restored into a fresh one, and asked the same questions. */
+/** Runs the backup commands of docs/operating.md, and compares a restored service with the original. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -44,17 +44,20 @@ let second: DebianCluster;
 let original: TestService;
 let copy: Service;
 let pushing: Database;
-/** Another database of the same cluster, for the matrix of isolation: its tables have names of the schema's too. */
+/**
+ * A second service in the same cluster for the isolation test. Some of its tables have the same names as those of the
+ * schema.
+ */
 let crowded: TestService;
 let crowdedWorld: World;
 let onFirst: TestServiceOptions;
-let one: TestApp;
+let mine: TestApp;
 let other: TestApp;
 
-const withPlace = (url: string, cluster: string): string => {
-  const made = new URL(url);
-  made.host = new URL(cluster).host;
-  return made.href;
+const withCluster = (url: string, cluster: string): string => {
+  const result = new URL(url);
+  result.host = new URL(cluster).host;
+  return result.href;
 };
 
 describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
@@ -63,23 +66,23 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     [first, second] = await Promise.all([startDebianCluster(), startDebianCluster()]);
     onFirst = { cluster: { admin: first.url, serving: first.url, prepare: true } };
     original = await openTestService(onFirst);
-    one = await original.makeApp(schema);
+    mine = await original.makeApp(schema);
     other = await original.makeApp(schema);
     for (const [app, title] of [
-      [one, "one's"],
+      [mine, "mine's"],
       [other, "other's"],
     ] as const)
       await original.call(app, LIST, { method: "POST", json: { title } });
     crowded = await openTestService(onFirst);
     crowdedWorld = await makeWorld(crowded, { crowded: true });
     run(LOGIN, { CLUSTER_URL: first.url, BACKUP_PASSWORD });
-    const said = saveAndRestore(original);
-    // The administrator is there already; every other statement must succeed.
-    expect(said.match(/^psql:.*ERROR.*$/gm)).toEqual([
+    const output = saveAndRestore(original);
+    // The administrator already exists. Every other statement must succeed.
+    expect(output.match(/^psql:.*ERROR.*$/gm)).toEqual([
       expect.stringContaining('role "postgres" already exists'),
     ]);
     copy = openCopy(original);
-    const url = withPlace(original.database.pushUrl, second.url);
+    const url = withCluster(original.database.pushUrl, second.url);
     pushing = openDatabase({ url, connections: 1, prepare: true, name: "test" });
   }, 60_000);
   afterAll(async () => {
@@ -89,7 +92,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Commands of the page; what they said. @throws {Error} one failed */
+  /** Runs commands of the page and returns their output. @throws {Error} if a command fails */
   const run = (commands: string, env: Record<string, string>): string => {
     const { PATH = "", HOME = "" } = process.env;
     const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/bin/rowhouse.ts' "$@"; }`;
@@ -98,35 +101,35 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
       cwd: folder,
       env: { PATH: `${DEBIAN_BIN}:${PATH}`, HOME, ...env },
     });
-    const said = `${shell.stdout}${shell.stderr}`;
-    if (shell.exitCode !== 0) throw new Error(said);
-    return said;
+    const output = `${shell.stdout}${shell.stderr}`;
+    if (shell.exitCode !== 0) throw new Error(output);
+    return output;
   };
 
   const BACKUP_PASSWORD = "backup";
   const asLogin = (url: string, username: string, password: string) => {
-    const made = new URL(url);
-    return Object.assign(made, { username, password }).href;
+    const result = new URL(url);
+    return Object.assign(result, { username, password }).href;
   };
 
-  /** The page's commands, from the first cluster to the second. */
+  /** Runs the page's commands to save the first cluster and restore it into the second. */
   const saveAndRestore = ({ database }: TestService): string => {
     const { adminUrl, servingUrl } = database;
     const BACKUP_URL = asLogin(adminUrl, "rowhouse_backup", BACKUP_PASSWORD);
     run(SAVE, { CLUSTER_URL: first.url, BACKUP_URL });
-    const SUPERUSER_URL = withPlace(adminUrl, second.url);
+    const SUPERUSER_URL = withCluster(adminUrl, second.url);
     return run(RESTORE, {
       CLUSTER_URL: second.url,
       SUPERUSER_URL,
       RESTORE_PASSWORD: "restore",
       RESTORE_URL: asLogin(SUPERUSER_URL, "rowhouse_restore", "restore"),
       ADMIN_DATABASE_URL: SUPERUSER_URL,
-      DATABASE_URL: withPlace(servingUrl, second.url),
+      DATABASE_URL: withCluster(servingUrl, second.url),
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     });
   };
 
-  /** Saves a service's database, restores it into the second cluster, and opens a service over that. */
+  /** Saves a service's database, restores it into the second cluster, and opens a service on the copy. */
   const copyOf = (service: TestService): Service => {
     const { name, adminUrl } = service.database;
     const dump = join(folder, `${name}.dump`);
@@ -137,8 +140,8 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
 
   const openCopy = ({ database }: TestService): Service => {
     return openService({
-      databaseUrl: withPlace(database.servingUrl, second.url),
-      adminDatabaseUrl: withPlace(database.adminUrl, second.url),
+      databaseUrl: withCluster(database.servingUrl, second.url),
+      adminDatabaseUrl: withCluster(database.adminUrl, second.url),
       connections: 3,
       prepare: true,
       keyPrefix: "rh",
@@ -184,18 +187,18 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   });
 
   test("accepts the same keys and returns the same rows", async () => {
-    for (const app of [one, other]) {
+    for (const app of [mine, other]) {
       const [before, after] = await Promise.all([original.call(app, LIST), ask(app, LIST)]);
       expect(after).toEqual({ status: 200, text: before.text });
-      expect(before.text).toContain(app === one ? "one's" : "other's");
+      expect(before.text).toContain(app === mine ? "mine's" : "other's");
     }
   });
 
   test("never returns another app's row", async () => {
-    const mine = await ask(one, LIST);
+    const ownRows = await ask(mine, LIST);
     const { rows } = JSON.parse((await ask(other, LIST)).text) as { rows: { id: string }[] };
-    const foreign = await ask(one, `${LIST}/${rows[0]?.id}`);
-    expect(mine.text).not.toContain("other's");
+    const foreign = await ask(mine, `${LIST}/${rows[0]?.id}`);
+    expect(ownRows.text).not.toContain("other's");
     expect(foreign.status).toBe(404);
   });
 
@@ -222,7 +225,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   test("has the journal and the catalog, so a push of the same schema changes nothing", async () => {
     const same = await push(
       { admin: pushing, log: () => undefined },
-      { app: one, definition: definitionOf(schema), options: { dryRun: true } },
+      { app: mine, definition: definitionOf(schema), options: { dryRun: true } },
     );
     expect(same.status).toBe("unchanged");
   });
@@ -233,8 +236,8 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
       db: copy.db,
       admin: pushing,
       adminVariable: "ADMIN_DATABASE_URL",
-      adminUrl: withPlace(original.database.pushUrl, second.url),
-      databaseUrl: withPlace(servingUrl, second.url),
+      adminUrl: withCluster(original.database.pushUrl, second.url),
+      databaseUrl: withCluster(servingUrl, second.url),
       prepare: true,
       pushes: true,
       now: Date.now,
@@ -248,7 +251,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     runTool("psql", ["-q", "-c", "create database plain_copy", second.url]);
     const url = second.url.replace(/\/postgres$/, "/plain_copy");
     runTool("pg_restore", ["--exit-on-error", `--dbname=${url}`, dump]);
-    const serving = withPlace(original.database.servingUrl, second.url).replace(
+    const serving = withCluster(original.database.servingUrl, second.url).replace(
       /[^/]+$/,
       "plain_copy",
     );

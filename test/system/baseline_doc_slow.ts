@@ -1,4 +1,4 @@
-/** docs/operating.md, "A database of another baseline", done as it stands there. */
+/** Follows the steps of docs/operating.md, "A database of another baseline". */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,7 +18,7 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 
 const LIST = "/v1/data/db/todos";
 
-/** It has created the other roles, which from version 16 on gives it rights to them. */
+/** Grants the rights that a creator of the other roles has from PostgreSQL 16 on. */
 const CREATE_ADMINISTRATOR = `create role rowhouse_admin login createrole;
 do $do$
 declare
@@ -60,14 +60,14 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
     cluster: { admin: cluster.url, serving: cluster.url, prepare: true },
   });
   const inNext = (url: string) => {
-    const made = new URL(url);
-    made.pathname = "/rowhouse_next";
-    return made.href;
+    const result = new URL(url);
+    result.pathname = "/rowhouse_next";
+    return result.href;
   };
   const asAdministrator = (url: string) => {
-    const made = new URL(url);
-    made.username = "rowhouse_admin";
-    return made.href;
+    const result = new URL(url);
+    result.username = "rowhouse_admin";
+    return result.href;
   };
   const run = (text: string, env: Record<string, string>) => {
     const { PATH = "", HOME = "" } = process.env;
@@ -76,7 +76,7 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
       cwd: folder,
       env: { PATH: `${DEBIAN_BIN}:${PATH}`, HOME, ...env },
     });
-    return { code: shell.exitCode, said: `${shell.stdout}${shell.stderr}` };
+    return { code: shell.exitCode, output: `${shell.stdout}${shell.stderr}` };
   };
 
   test("are served by this release after the documented steps", async () => {
@@ -94,8 +94,8 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
       env: { ...env, ADMIN_DATABASE_URL: old.database.adminUrl },
     });
     expect(rejected.err).toContain("another release");
-    const { code, said } = run(steps, env);
-    expect(said).toContain("Renewed the functions of table todos");
+    const { code, output } = run(steps, env);
+    expect(output).toContain("Renewed the functions of table todos");
     expect(code).toBe(0);
 
     const moved = await openTestService({

@@ -1,6 +1,6 @@
 /**
- * The split shape of compose.yaml, started: its logins, its pooler, its one-shots and its services with the settings
- * that stand there, as plain processes. What an engine would do besides is to give each a name: names become ports here.
+ * Runs the split shape of compose.yaml as plain processes with the settings in the file: logins, pooler, one-shots and
+ * services. Ports replace the host names of a container engine.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { COMPOSE as VARIABLES } from "../../src/bin/cli/generated.ts";
@@ -47,7 +47,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     });
     cluster = await startDebianCluster({ password: PASSWORDS["SUPERUSER_PASSWORD"] ?? "" });
     const parts = new URL(cluster.url);
-    // What the image does with POSTGRES_DB.
+    // The image does the same with POSTGRES_DB.
     runTool("psql", ["-c", "create database rowhouse", cluster.url]);
     parts.pathname = "/rowhouse";
     runInitLogins({ ...cluster, url: parts.href }, PASSWORDS);
@@ -64,17 +64,17 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     });
   }, 60_000);
   afterAll(async () => {
-    await Promise.all(running.map((one) => one.kill("SIGTERM")));
+    await Promise.all(running.map((child) => child.kill("SIGTERM")));
     await pooler?.close();
     await cluster?.stop();
     project?.remove();
   });
 
   const settingsOf = (name: string): Settings =>
-    fillIn(SERVICES.find((one) => one.name === name)?.environment ?? {}, VALUES);
-  /** The settings with the names of services as the addresses that these have here. */
-  const placed = (name: string): Settings => {
-    const toPlace = (value: string) =>
+    fillIn(SERVICES.find((service) => service.name === name)?.environment ?? {}, VALUES);
+  /** Returns a service's settings with local addresses in place of service names. */
+  const makeSettings = (name: string): Settings => {
+    const toLocal = (value: string) =>
       value
         .replace("@pooler:5432", `@${new URL(pooler.toUrl(cluster.url)).host}`)
         .replace("@postgres:5432", `@${new URL(cluster.url).host}`)
@@ -82,8 +82,8 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
           /http:\/\/(data|identity):8787/,
           (_, service) => `http://127.0.0.1:${ports[service] ?? (service === "data" ? 1 : 2)}`,
         );
-    const entries = Object.entries(settingsOf(name)).map(([key, value]) => [key, toPlace(value)]);
-    // Debian's PgBouncer is older than that of the image.
+    const entries = Object.entries(settingsOf(name)).map(([key, value]) => [key, toLocal(value)]);
+    // Debian's PgBouncer is older than the image's PgBouncer.
     return {
       ...Object.fromEntries(entries),
       DATABASE_PREPARE: "off",
@@ -92,14 +92,14 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     };
   };
   const start = async (name: string) => {
-    const command = SERVICES.find((one) => one.name === name)?.command ?? ["serve"];
-    const started = startCommand(command, { ...project, env: placed(name) });
+    const command = SERVICES.find((service) => service.name === name)?.command ?? ["serve"];
+    const started = startCommand(command, { ...project, env: makeSettings(name) });
     running.push(started);
     [, ports[name] = ""] = await started.until(/"event":"listening".*"port":(\d+)/);
   };
-  const operate = async (...words: string[]) => {
-    const { ADMIN_DATABASE_URL = "" } = placed("migrate-data");
-    const done = await runCommand(words, { ...project, env: { ADMIN_DATABASE_URL } });
+  const operate = async (...args: string[]) => {
+    const { ADMIN_DATABASE_URL = "" } = makeSettings("migrate-data");
+    const done = await runCommand(args, { ...project, env: { ADMIN_DATABASE_URL } });
     expect([done.code, done.err]).toEqual([0, ""]);
     return done.out.trim();
   };
@@ -108,8 +108,8 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     const names = ["migrate-gateway", "migrate-data", "migrate-identity"];
     for (const _ of [1, 2])
       for (const name of names) {
-        const ran = await runCommand(["migrate"], { ...project, env: placed(name) });
-        const login = new URL(placed(name)["DATABASE_URL"] ?? "").username;
+        const ran = await runCommand(["migrate"], { ...project, env: makeSettings(name) });
+        const login = new URL(makeSettings(name)["DATABASE_URL"] ?? "").username;
         expect(ran).toMatchObject({ code: 0, err: "" });
         expect(ran.out).toContain(`The role "${login}" can serve\n`);
       }
@@ -129,7 +129,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
       "data:read,data:write,schema:push",
     );
     const env = { ROWHOUSE_API_KEY: key, ROWHOUSE_URL: gateway };
-    // By rowhouse_push_login, which is no administrator.
+    // rowhouse_push_login pushes; it is not an administrator.
     expect(await runCommand(["db", "push"], { ...project, env })).toMatchObject({
       code: 0,
       err: "",
@@ -152,7 +152,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     { name: "identity", table: "rowhouse.api_keys" },
     { name: "identity", table: "data.todos" },
   ])("the login of $name cannot read $table", ({ name, table }) => {
-    const url = placed(name)["DATABASE_URL"] ?? "";
+    const url = makeSettings(name)["DATABASE_URL"] ?? "";
     const direct = new URL(url);
     direct.host = new URL(cluster.url).host;
     expect(() => runTool("psql", ["-c", `select * from ${table}`, direct.href])).toThrow(
@@ -162,7 +162,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
 
   test("no process connects as a superuser", () => {
     const superusers = "select rolname from pg_catalog.pg_roles where rolsuper";
-    const { ADMIN_DATABASE_URL = "" } = placed("migrate-data");
+    const { ADMIN_DATABASE_URL = "" } = makeSettings("migrate-data");
     expect(runTool("psql", ["-XAtc", superusers, ADMIN_DATABASE_URL]).trim()).toBe("postgres");
     const connected = SERVICES.flatMap(({ name }) => Object.values(settingsOf(name)))
       .filter((value) => value.startsWith("postgres://"))
@@ -174,7 +174,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
   test.each(["gateway", "data", "identity"])(
     "the login of %s has limited connections and temporary files",
     (name) => {
-      const url = new URL(placed(name)["DATABASE_URL"] ?? "");
+      const url = new URL(makeSettings(name)["DATABASE_URL"] ?? "");
       url.host = new URL(cluster.url).host;
       const limits = `select rolconnlimit, current_setting('temp_file_limit')
         from pg_catalog.pg_roles where rolname = current_user`;
@@ -188,7 +188,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     { login: "data", text: "select lo_from_bytea(0, 'x')" },
     { login: "identity", text: "select lo_create(0)" },
   ])("the login of $login cannot $text", ({ login, text }) => {
-    const url = new URL(placed(login)["DATABASE_URL"] ?? "");
+    const url = new URL(makeSettings(login)["DATABASE_URL"] ?? "");
     url.host = new URL(cluster.url).host;
     expect(() => runTool("psql", ["-c", text, url.href])).toThrow("permission denied for function");
   });
@@ -204,7 +204,7 @@ describe.skipIf(!hasDebianPostgres || PGBOUNCER === null)("compose.yaml's split 
     "alter system set fsync = off",
     "create database mine",
   ])("the pushing login cannot %s", (text) => {
-    const url = placed("data")["ADMIN_DATABASE_URL"] ?? "";
+    const url = makeSettings("data")["ADMIN_DATABASE_URL"] ?? "";
     expect(() => runTool("psql", ["-c", text, url])).toThrow(/permission denied|must be superuser/);
   });
 });

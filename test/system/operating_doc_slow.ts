@@ -1,4 +1,4 @@
-/** docs/operating.md: every command of it is run, its numbers are the code's, and what it names is there. */
+/** Runs every command in docs/operating.md, and compares the page's numbers and names with the code. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
   .flatMap(([, block = ""]) => block.split("\n"))
   .map((line) => line.replace(/\s+#.*$/, ""))
-  // A command with the settings of a file is that command here.
+  // Remove the part that loads settings from a file: the test sets the environment.
   .map((line) => line.replace(/^\(set -a; \. \S+; (.*)\)$/, "$1"))
   .filter((line) => line !== "");
 const commands = lines.filter((line) => line.startsWith("rowhouse "));
@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 describe("the page's commands", () => {
-  /** The id of a key that is in force; the page shows one that is made up. */
+  /** The id of a live key; the page contains an invented id. */
   let keyId = "";
 
   async function run(line: string): Promise<Outcome> {
@@ -46,11 +46,11 @@ describe("the page's commands", () => {
       COOKIE_DOMAIN: "example.org",
       IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     };
-    const words = line.replace("k3x9q0m2w8z5t1ab", keyId).split(" ").slice(1);
-    return await runCommand(words, { ...project, env });
+    const args = line.replace("k3x9q0m2w8z5t1ab", keyId).split(" ").slice(1);
+    return await runCommand(args, { ...project, env });
   }
 
-  /** Two apps use the table that the page hands over, ends and drops: tasks owns it. */
+  /** Creates two apps that use the table of the page's transfer, leave and drop commands. The app tasks owns it. */
   async function shareTodos(): Promise<void> {
     await run("rowhouse admin create-app tasks --origin https://tasks.example.org");
     await withDatabase(database.adminUrl, async (admin) => {
@@ -95,9 +95,9 @@ test("the page's logins of several processes get the rights of their roles", asy
   try {
     for (const [at, role] of roles.entries()) {
       const line = command.replaceAll("data_login:DATA_", `${role}_login:${role.toUpperCase()}_`);
-      const words = line.replace("ROLE=data", `ROLE=${role}`).split(/[\s\\]+/);
+      const args = line.replace("ROLE=data", `ROLE=${role}`).split(/[\s\\]+/);
       const env = Object.fromEntries(
-        words.flatMap((word) => [toSetting(word)].filter((one) => one !== undefined)),
+        args.flatMap((arg) => [toSetting(arg)].filter((setting) => setting !== undefined)),
       );
       const { code, out, err } = await runCommand(["migrate"], { ...project, env });
       expect([code, err]).toEqual([0, ""]);
@@ -109,9 +109,9 @@ test("the page's logins of several processes get the rights of their roles", asy
   }
 });
 
-/** A setting of the page, at the database of this run. */
-function toSetting(word: string): [name: string, value: string] | undefined {
-  const [, name = "", value = ""] = /^([A-Z_]+)=(.*)$/.exec(word) ?? [];
+/** Parses a setting of the page, and replaces the page's database with the test database. */
+function toSetting(arg: string): [name: string, value: string] | undefined {
+  const [, name = "", value = ""] = /^([A-Z_]+)=(.*)$/.exec(arg) ?? [];
   if (name === "") return undefined;
   if (!value.includes("db.example.org")) return [name, value];
   const real = new URL(database.adminUrl);
@@ -142,7 +142,7 @@ test("every term in capitals is a setting or a variable in compose.yaml", () => 
     ...Object.keys(SETTINGS),
     ...[...COMPOSE.text.matchAll(/[A-Z][A-Z_]{3,}/g)].flat(),
   ];
-  const words = [
+  const otherTerms = [
     "LOGIN",
     "SIGHUP",
     "SIGTERM",
@@ -158,7 +158,7 @@ test("every term in capitals is a setting or a variable in compose.yaml", () => 
     "PGPASSWORD",
     "POSTGRES_BIN",
   ];
-  expect([...used].filter((name) => ![...known, ...words].includes(name))).toEqual([]);
+  expect([...used].filter((name) => ![...known, ...otherTerms].includes(name))).toEqual([]);
   expect(used.size).toBeGreaterThan(15);
 });
 

@@ -18,7 +18,7 @@ const ROOT = join(import.meta.dir, "../..");
 const COMMAND = join(ROOT, "src/bin/rowhouse.ts");
 const INSTALL_MS = 120_000;
 
-/** An app as its author has it: a schema, and code that uses it and the types that a push writes. */
+/** A typical app: a schema, code that uses the schema, and the types that a push generates. */
 const APP = {
   "schema/mod.ts": `import { defineSchema, t } from "rowhouse/schema";
 
@@ -59,7 +59,7 @@ await db.todos.delete(todo.id);
 export const lost = await db.todos.get(todo.id).catch((error: unknown) => error);
 export const row = db.todos.get;
 
-// @ts-expect-error a misspelt column is no column
+// @ts-expect-error a misspelled column does not exist
 await db.todos.update(todo.id, { titel: "" }).catch(() => {});
 console.log(
   JSON.stringify({
@@ -110,34 +110,33 @@ const INSTALLERS: readonly { installer: string; name: PackageName; command: stri
   { installer: "npm i, client only,", name: "rowhouse-client", command: NPM_INSTALL },
 ];
 
-/** What an app needs, and no more: where it is, who it is, and the network. */
+/** The only permissions that an app needs: its environment, its modules and the network. */
 const DENO_FLAGS = ["run", "--quiet", "--allow-env", "--allow-net", "--node-modules-dir=manual"];
 
-/** Too heavy for everybody's installation: CI installs them in a folder of their own, `bun install` there does the same. */
+/** Too large for every installation: CI installs these tools separately with `bun install` in this folder. */
 const TOOLS = join(ROOT, "test/ci/tools");
 const HAS_TOOLS = existsSync(join(TOOLS, "node_modules"));
 const NO_TOOLS = "bun install --cwd test/ci/tools has not been run";
-/** Of the package for this platform: the command around it needs Node. */
+/** The binary of this platform's package: the command that wraps it needs Node. */
 const [DENO = "deno"] = HAS_TOOLS
   ? new Bun.Glob("node_modules/@deno/*/deno").scanSync({ cwd: TOOLS, absolute: true })
   : [];
 
-/** A Node that runs TypeScript, which the machine's own Node may be too old for. */
+/** A Node that runs TypeScript. The installed Node can be too old. */
 const [NEW_NODE = "node"] = HAS_TOOLS
   ? new Bun.Glob("node_modules/node-*/bin/node").scanSync({ cwd: TOOLS, absolute: true })
   : [];
 
-/** A machine with Bun alone runs what needs no more; what is left out is named. */
+/** On a machine with only Bun, the tests that need Node or Deno are skipped by name. */
 const HAS_NODE = ["node", "npm"].every((name) => Bun.which(name) !== null);
 const isLeftOut = ({ installer, runtime }: { installer: string; runtime?: string }): boolean =>
   (!HAS_NODE && (installer.startsWith("npm i") || runtime === "node")) ||
   (!HAS_TOOLS && runtime === "deno");
 
 let folder: string;
-/** Paths of the packed packages. */
 let tarballs: Readonly<Record<PackageName, string>>;
 let service: TestService;
-/** Folders by installer, and what an app's code gets to know of its service. */
+/** The project folder of each installer, and the environment of the app's code. */
 const projects = new Map<string, { folder: string; settings: Readonly<Record<string, string>> }>();
 
 beforeAll(async () => {
@@ -153,7 +152,7 @@ beforeAll(async () => {
     await runTool([...command, tarballs[name]], project);
     const { key } = await service.makeApp();
     const settings = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key };
-    // The client has no command: a developer has it elsewhere, such as in another folder or an image.
+    // rowhouse-client has no command: developers run the command from another folder or an image.
     const rowhouse =
       name === "rowhouse" ? [join(BIN, "bun"), "x", name] : [process.execPath, COMMAND];
     await runTool([...rowhouse, "db", "push"], project, settings);
@@ -197,7 +196,7 @@ describe("an app that installs the package", () => {
     const project = projects.get(row.installer)?.folder ?? "";
     expect(await compile(project, row.resolution)).toBe("");
     const types = await Bun.file(join(project, "out/app.d.ts")).text();
-    // What an editor shows of a row is its columns, and no helper of ours.
+    // An editor must display the columns of a row, not internal helper types.
     expect(types).toContain('status: "done" | "open"');
     expect(types).not.toMatch(/\b(Flat|RowOf|Part)</);
   });
@@ -226,9 +225,9 @@ describe("an app that installs the package", () => {
     await Bun.write(join(project, "package.json"), '{ "name": "started", "type": "module" }');
     await runTool([...BUN_ADD, tarballs.rowhouse], project);
     const rowhouse = [join(BIN, "bun"), "x", "rowhouse"];
-    const said = await runTool([...rowhouse, "init", ...template], project);
-    expect(said).toContain("Next: bunx rowhouse dev");
-    expect(said).not.toContain("Run bun");
+    const output = await runTool([...rowhouse, "init", ...template], project);
+    expect(output).toContain("Next: bunx rowhouse dev");
+    expect(output).not.toContain("Run bun");
     await Bun.write(
       join(project, "app.ts"),
       `import { createDataClient } from "rowhouse/data";
@@ -249,8 +248,8 @@ export const { title }: { title: string } = await ${line};
     for (const name of ["node", "env", "sh"])
       await symlink(Bun.which(name) ?? "", join(path, name));
     const command = join(project, "node_modules/.bin/rowhouse");
-    const start = (word: string, env: Readonly<Record<string, string>>) =>
-      Bun.spawnSync([command, word], { cwd: project, env: { HOME: folder, ...env } });
+    const start = (arg: string, env: Readonly<Record<string, string>>) =>
+      Bun.spawnSync([command, arg], { cwd: project, env: { HOME: folder, ...env } });
     const without = start("serve", { PATH: path });
     expect([without.exitCode, without.stdout.toString()]).toEqual([1, ""]);
     expect(without.stderr.toString()).toMatch(
@@ -271,10 +270,10 @@ export const { title }: { title: string } = await ${line};
     "is created by init on a system with npm, and names npm's commands",
     async () => {
       const project = projects.get("npm i")?.folder ?? "";
-      const said = await runTool(["npx", "rowhouse", "init", "--no-install"], project);
-      expect(said).toContain("\nRun npm install\n");
-      expect(said).toContain("\nDid not change schema/mod.ts\n");
-      expect(said).toContain("\nNext: npx rowhouse dev\n");
+      const output = await runTool(["npx", "rowhouse", "init", "--no-install"], project);
+      expect(output).toContain("\nRun npm install\n");
+      expect(output).toContain("\nDid not change schema/mod.ts\n");
+      expect(output).toContain("\nNext: npx rowhouse dev\n");
     },
   );
 
@@ -284,9 +283,9 @@ export const { title }: { title: string } = await ${line};
       const project = join(folder, "push-only");
       await Bun.write(join(project, "package.json"), '{ "name": "shop" }');
       await runTool([...NPM_INSTALL, tarballs.rowhouse], project);
-      const rowhouse = async (...words: string[]) => {
+      const rowhouse = async (...args: string[]) => {
         const script = join(project, "node_modules/.bin/rowhouse");
-        const child = Bun.spawn([NEW_NODE, script, ...words], {
+        const child = Bun.spawn([NEW_NODE, script, ...args], {
           cwd: project,
           env: { HOME: folder },
           stdio: ["ignore", "pipe", "pipe"],
@@ -383,7 +382,7 @@ describe("the package", () => {
       .filter((file) => !file.endsWith("tsconfig.json"))
       .map((file) => `package/${file}`);
     const isBuilt = (file: string) =>
-      command.test(file) || built.some((one) => file === `package/${one}`);
+      command.test(file) || built.some((path) => file === `package/${path}`);
     expect(files.filter((file) => !isBuilt(file)).toSorted()).toEqual(wanted.toSorted());
     for (const file of ["sdk/data.js", "sdk/data.d.ts", "sdk/identity.js", "command/rowhouse.js"])
       expect(files).toContain(`package/dist/${file}`);
@@ -415,7 +414,7 @@ describe("the package", () => {
   ];
   if (!HAS_TOOLS) test.skip(`is clean for publint and attw: ${NO_TOOLS}`, () => undefined);
 
-  // publint reads what package.json names; attw, whether every resolution of ES modules finds types.
+  // publint checks the paths in package.json. attw checks that every module resolution finds types.
   test.each(HAS_TOOLS ? PACKAGES.flatMap((name) => LINTERS.map((row) => ({ name, ...row }))) : [])(
     "$name is clean for $linter",
     async ({ name, linter, args, wanted }) => {

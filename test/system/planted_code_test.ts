@@ -1,6 +1,7 @@
 /**
- * What a thief of the pushing login plants in apps' tables runs in the session that touches them. Here it notes whose session
- * that is: never an administrator's, the Console's or that of the identity service, whatever operators do.
+ * An attacker with the pushing login plants code in apps' tables. The code runs in each session that uses a table, and
+ * here it records the session's login. It must never run in a session of an administrator, the Console or the identity
+ * service.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
@@ -27,7 +28,7 @@ import { openTestService, type TestApp, type TestService, UNGUARDED } from "../s
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
 
-/** Sessions that can do nothing but push, serve rows, or delete them. */
+/** Logins that can only push, serve rows or delete rows. */
 const ALLOWED = [LOGIN, APART_LOGIN, toLogin("data"), PUSH_LOGIN, ROWS_LOGIN];
 
 let service: TestService;
@@ -57,7 +58,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** The logins in whose sessions the planted code ran. */
+/** Returns the logins in whose sessions the planted code ran. */
 async function sessions(): Promise<string[]> {
   const rows = await thief.unsafe("select distinct session::text from data.noted order by 1");
   return rows.map(({ session }) => String(session));
@@ -70,7 +71,7 @@ async function isOwner(): Promise<boolean> {
 
 async function makeUser(): Promise<TestApp> {
   const app = await service.makeApp();
-  // The plant is in the way of no push of the same columns.
+  // The planted code does not block a push of the same columns.
   await service.pushSchema(app, schema);
   for (const title of ["one", "two"])
     await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title } });
@@ -93,7 +94,7 @@ describe("planted code runs in no session with other rights", () => {
       expect(await endRegistration(deps, { slug, table: "todos", expected: ["todos"] })).toEqual([
         { name: "todos", rows: 2 },
       ]);
-      // Statements after the planted code ran.
+      // This statement follows the statement that runs the planted code.
       await findAppContents(deps, slug);
     });
     expect(await sessions()).toContain(ROWS_LOGIN);
@@ -117,8 +118,8 @@ describe("planted code runs in no session with other rights", () => {
     expect((await visit(service, jar, path)).status).toBe(200);
     await submitForm(service, jar, { path, typed: { typed_name: "todos" } });
     await eventually(async () => (await service.call(app, "/v1/data/db/todos")).status === 404);
-    for (const shown of ["/console/tables/todos", "/console/tables/todos/drop"])
-      await visit(service, jar, shown);
+    for (const page of ["/console/tables/todos", "/console/tables/todos/drop"])
+      await visit(service, jar, page);
     const deletion = `/console/apps/${app.slug}/delete`;
     await submitForm(service, jar, { path: deletion, typed: { typed_name: app.slug } });
     await expectContained();

@@ -1,4 +1,9 @@
-/** The service behind PgBouncer in transaction mode with two connections: everything works, and it recovers from every issue. @module */
+/**
+ * The service behind PgBouncer in transaction mode with two connections: all calls work, and the service recovers from
+ * every outage.
+ *
+ * @module
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -12,8 +17,8 @@ import { codeOf } from "../support/problem.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const CLIENTS = 12;
-/** What only a session of one's own may do: through a pooler it hits, or is lost to, somebody else. */
-const SESSION_WORDS = [
+/** Statements that change session state. Through a pooler, the state is lost or affects another client. */
+const SESSION_STATEMENTS = [
   /(^|;)\s*set\s+(?!local\b)/i,
   /(^|;)\s*(listen|unlisten|discard|prepare|deallocate|begin|start|declare|create\s+temp)\b/i,
   /pg_(try_)?advisory_lock(_shared)?\s*\(/i,
@@ -62,12 +67,14 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await tour();
     const texts = proxy.texts();
     expect(texts.length).toBeGreaterThan(5);
-    expect(texts.filter((text) => SESSION_WORDS.some((word) => word.test(text)))).toEqual([]);
+    expect(
+      texts.filter((text) => SESSION_STATEMENTS.some((pattern) => pattern.test(text))),
+    ).toEqual([]);
   });
 
   test.each(["set statement_timeout = 1", "listen x", "select pg_advisory_lock(1)", "begin"])(
     "the session-state check detects %p",
-    (text) => expect(SESSION_WORDS.some((word) => word.test(text))).toBe(true),
+    (text) => expect(SESSION_STATEMENTS.some((pattern) => pattern.test(text))).toBe(true),
   );
 
   test("requests are rejected in time during a PAUSE, and served after it", async () => {
@@ -86,7 +93,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     const startedAt = performance.now();
     const { status, headers } = await list();
     expect([status, headers.get("retry-after")]).toEqual([503, "1"]);
-    // Not after the 3 s that a request waits for a connection.
+    // A request waits up to 3 s for a connection.
     expect(performance.now() - startedAt).toBeLessThan(3000);
     await pooler.start();
     await heals();
@@ -110,7 +117,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     await eventually(() => titles.size > seen + 50);
     isRunning = false;
     await Promise.all(callers);
-    const there = new Set(
+    const stored = new Set(
       (
         await service.service.admin.query<{ title: string }>("select title from data.todos", [], {
           retry: "safe",
@@ -118,21 +125,20 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
         })
       ).map(({ title }) => title),
     );
-    const wrong = [...titles].filter(([title, status]) => there.has(title) !== (status === 201));
+    const wrong = [...titles].filter(([title, status]) => stored.has(title) !== (status === 201));
     expect(wrong).toEqual([]);
     await heals();
   });
 
   test("gets are pipelined and return correct rows while connections to PostgreSQL are killed", async () => {
     const titles = Array.from({ length: 20 }, () => crypto.randomUUID());
-    // What waited for the pooler a moment ago is not pipelined for some seconds, so another app asks.
+    // After a wait for the pooler, an app's reads are not pipelined for some seconds: use another app.
     const own = await service.makeApp(schema);
     const created = await Promise.all(titles.map((title) => create(title, own)));
     const paths = created.map(({ headers }) => headers.get("location") ?? "");
-    /** The connections that gets were sent on. */
-    const used: number[] = [];
+    const getConnections: number[] = [];
     proxy.onMessage(({ connection, type, statement }) => {
-      if (type === "B" && statement?.includes("_get") === true) used.push(connection);
+      if (type === "B" && statement?.includes("_get") === true) getConnections.push(connection);
       return undefined;
     });
     const get = async (row: number): Promise<string> => {
@@ -140,12 +146,12 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
       const isOwn = (json as { title: string }).title === titles[row];
       return status === 200 && isOwn ? "right" : `${status} ${codeOf(text)}`;
     };
-    // Whoever finds no connection for pipelining waits for one for a moment only, and asks alone.
+    // A read waits only briefly for a connection of the pipeline, and is then sent separately.
     await get(0);
     await eventually(() => service.processes.every(({ db }) => db.stats().connecting === 0));
-    used.length = 0;
+    getConnections.length = 0;
     await Promise.all(titles.map((_, row) => get(row)));
-    expect([used.length, new Set(used).size]).toEqual([titles.length, 1]);
+    expect([getConnections.length, new Set(getConnections).size]).toEqual([titles.length, 1]);
     const ends = new Set<string>();
     let isRunning = true;
     const callers = Array.from({ length: 24 }, async (_, index) => {
@@ -169,14 +175,14 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
   });
 
   test.each([
-    { name: "a wrong password", part: { password: "wrong" }, says: "rejects the password of" },
-    { name: "an unknown role", part: { username: "nobody" }, says: 'the role "nobody"' },
+    { name: "a wrong password", part: { password: "wrong" }, expected: "rejects the password of" },
+    { name: "an unknown role", part: { username: "nobody" }, expected: 'the role "nobody"' },
     {
       name: "a missing database",
       part: { pathname: "/none" },
-      says: 'Database "none" does not exist',
+      expected: 'Database "none" does not exist',
     },
-  ])("$name is reported with PostgreSQL's error, not as an outage", async ({ part, says }) => {
+  ])("$name is reported with PostgreSQL's error, not as an outage", async ({ part, expected }) => {
     const { href: DATABASE_URL } = Object.assign<URL, object>(
       new URL(pooler.toUrl(service.database.adminUrl)),
       part,
@@ -193,7 +199,7 @@ describe.skipIf(PGBOUNCER === null)("behind PgBouncer,", () => {
     });
     project.remove();
     expect([code, out]).toEqual([1, ""]);
-    expect(err).toContain(says);
+    expect(err).toContain(expected);
   });
 
   describe("doctor and serve report", () => {
@@ -265,7 +271,7 @@ async function list() {
   return await service.call(app, "/v1/data/db/todos?limit=1");
 }
 
-/** One of every call. */
+/** Calls each operation of a table. */
 async function tour(): Promise<void> {
   const created = await create("tour");
   const path = created.headers.get("location") ?? "";
@@ -277,7 +283,7 @@ async function tour(): Promise<void> {
   await service.call(app, "/ready");
 }
 
-/** Until every caller is served again, as many at once as the service has connections. */
+/** Waits until the service serves as many concurrent callers as it has connections. */
 async function heals(): Promise<void> {
   await eventually(async () => {
     const responses = await Promise.all(Array.from({ length: 5 }, () => list()));
@@ -285,7 +291,7 @@ async function heals(): Promise<void> {
   });
 }
 
-/** A client that has signed in and stays. */
+/** Opens a client that holds a slot of PgBouncer. */
 async function holdSlot(url: string): Promise<Database> {
   const holder = openDatabase({ url, connections: 1, prepare: false, name: "holder" });
   await holder.query("select 1", [], { retry: "safe", queue: SERVICE_QUEUE });

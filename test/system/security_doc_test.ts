@@ -1,4 +1,4 @@
-/** docs/security.md: each of its sentences about what a thief can and cannot do is tried, and none is missing. */
+/** Tests each sentence of docs/security.md about the abilities of an attacker. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The page's sentences, by heading and list. */
+/** Returns the page's sentences by heading and list. */
 function readSentences(): Record<string, Record<string, string[]>> {
   const page = readFileSync(join(ROOT, "docs/security.md"), "utf8");
   const sections = page

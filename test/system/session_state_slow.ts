@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL itself saw of a service behind PgBouncer, pushes and pages included: its own log of every statement,
- * its locks, and what is left in the pooler's sessions. Nothing of it may belong to a session.
+ * Checks that a service behind PgBouncer, with pushes and pages, uses no session state. The evidence is PostgreSQL's log
+ * of every statement, its locks, and the state of the pooler's sessions.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { setAppLive, setPeopleList } from "../../src/accounts/apps/mod.ts";
@@ -51,15 +51,15 @@ import {
 } from "../support/service.ts";
 
 const POOL = 2;
-/** The pooler asks for one; the cluster behind it trusts. */
+/** The pooler requires a password; the cluster does not. */
 const ADMIN_PASSWORD = "an administrator's password";
-/** Of a statement's own words, without the bodies of functions that it makes. */
-const SESSION_WORDS = [
+/** Matches session state in a statement without the bodies of the functions that it creates. */
+const SESSION_STATEMENTS = [
   /(^|;)\s*set\s+(?!local\b)/i,
   /(^|;)\s*(listen|unlisten|discard|prepare|deallocate|begin|start|declare|create\s+temp)\b/i,
 ];
 const SESSION_LOCK = /pg_(try_)?advisory_lock(_shared)?\s*\(/i;
-/** What PgBouncer says itself when it gives a server's connection to another client. */
+/** PgBouncer sends this statement when it assigns a server connection to another client. */
 const OF_POOLER = /^SET application_name='[^']*';$/;
 
 let cluster: DebianCluster;
@@ -68,15 +68,15 @@ let provider: TestProvider;
 let mails: MailServer;
 let service: TestService;
 let app: TestApp;
-/** Through the pooler: as the serving login, as the pushing one, as the administrator and as the Console's. */
+/** Connections through the pooler as the serving login, the pushing login, the administrator and the Console's login. */
 let sharers: Database[];
 
-/** Statements that were looked at already. */
+/** The number of log entries that are already checked. */
 let seen = 0;
 
 type Entry = { dbname?: string; application_name?: string; message?: string };
 
-/** The statements of this database that PostgreSQL has logged, but those of the test itself. */
+/** Returns the logged statements of this database, without the test's statements. */
 async function readStatements(): Promise<string[]> {
   const [row] = await withDatabase(service.database.adminUrl, (admin) =>
     admin.query<{ text: string }>("select pg_read_file('log/server.json') as text", [], {
@@ -89,10 +89,11 @@ async function readStatements(): Promise<string[]> {
     .filter((line) => line.endsWith("}"))
     .map((line) => JSON.parse(line) as Entry)
     .filter(
-      (one) => one.dbname === service.database.name && one.application_name !== "rowhouse test",
+      (entry) =>
+        entry.dbname === service.database.name && entry.application_name !== "rowhouse test",
     )
     .flatMap(
-      (one) => /^(?:statement|execute [^:]*): ([\s\S]*)$/.exec(one.message ?? "")?.[1] ?? [],
+      (entry) => /^(?:statement|execute [^:]*): ([\s\S]*)$/.exec(entry.message ?? "")?.[1] ?? [],
     );
 }
 
@@ -103,7 +104,7 @@ const PROBE = `select pg_backend_pid() as pid, concat_ws(' ',
     (select string_agg('table ' || relname, ' ') from pg_class where relnamespace = pg_my_temp_schema())) as left_over,
   pg_sleep(0.02)`;
 
-/** What is left in each of the pooler's sessions. */
+/** Returns the session state in each of the pooler's sessions. */
 async function readLeftOver(sharer: Database): Promise<string[]> {
   const found = new Map<number, string>();
   await eventually(async () => {
@@ -119,7 +120,7 @@ async function readLeftOver(sharer: Database): Promise<string[]> {
   return [...found.values()].filter((text) => text !== "");
 }
 
-/** Locks and transactions of sessions in which nothing runs. */
+/** Lists the locks and transactions of idle sessions. */
 const IDLE_HOLDERS = `select coalesce(string_agg(distinct case when state = 'idle' then locktype else state end, ' '), '') as text
   from pg_stat_activity left join pg_locks using (pid)
   where datname = current_database() and application_name <> 'rowhouse test'
@@ -128,20 +129,20 @@ const IDLE_HOLDERS = `select coalesce(string_agg(distinct case when state = 'idl
 function needsSession(text: string): boolean {
   if (OF_POOLER.test(text)) return false;
   const own = text.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, "");
-  return SESSION_LOCK.test(text) || SESSION_WORDS.some((word) => word.test(own));
+  return SESSION_LOCK.test(text) || SESSION_STATEMENTS.some((pattern) => pattern.test(own));
 }
 
-/** Everything by which PostgreSQL knows that a session was used as one's own. */
+/** Returns every sign of session state: statements, locks and leftovers. */
 async function findSessionUse(): Promise<string[]> {
-  const words = (await readStatements()).slice(seen).filter(needsSession);
+  const statements = (await readStatements()).slice(seen).filter(needsSession);
   const holders = await withDatabase(service.database.adminUrl, (admin) =>
     admin.query<{ text: string }>(IDLE_HOLDERS, [], { retry: "safe", queue: SERVICE_QUEUE }),
   );
   const held = holders.map(({ text }) => text).filter((text) => text !== "");
-  // A session in a transaction of somebody's is not to be probed: the probe would wait for it.
-  if (held.length > 0) return [...words, ...held];
+  // Do not probe a session with an open transaction: the probe would wait for the transaction.
+  if (held.length > 0) return [...statements, ...held];
   const left = await Promise.all((sharers ?? []).map(readLeftOver));
-  return [...words, ...left.flat()];
+  return [...statements, ...left.flat()];
 }
 
 describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgBouncer", () => {
@@ -207,43 +208,43 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
   test("has run every route without session state", async () => {
     const responses = await tour();
     expect(responses.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
-    const asked = service.log
+    const requested = service.log
       .map((line) => JSON.parse(line) as { event: string; method: string; route: string })
       .filter(({ event }) => event === "request")
       .map(({ method, route }) => `${method} ${route}`);
     const every = [...routes, ...pages].map(({ method, path }) => `${method} ${path}`);
-    expect(every.filter((route) => !asked.includes(route) && !route.includes("/assets/"))).toEqual(
-      [],
-    );
+    expect(
+      every.filter((route) => !requested.includes(route) && !route.includes("/assets/")),
+    ).toEqual([]);
     await eventually(async () => (await readStatements()).some((text) => text.includes("api.")));
     const logged = (await readStatements()).join("\n");
-    for (const word of ["_list", "_create", "create table", "read_page_session", "finish_sign_in"])
-      expect(logged).toContain(word);
+    for (const term of ["_list", "_create", "create table", "read_page_session", "finish_sign_in"])
+      expect(logged).toContain(term);
     expect(await findSessionUse()).toEqual([]);
   });
 
   test.each([
-    { text: "set statement_timeout = 12345", tells: "setting statement_timeout" },
+    { text: "set statement_timeout = 12345", expected: "setting statement_timeout" },
     {
       text: "select set_config('statement_timeout', '12345', false)",
-      tells: "setting statement_timeout",
+      expected: "setting statement_timeout",
     },
-    { text: "listen elsewhere", tells: "channel elsewhere" },
-    { text: "select pg_advisory_lock(1)", tells: "advisory", asAdmin: true },
+    { text: "listen elsewhere", expected: "channel elsewhere" },
+    { text: "select pg_advisory_lock(1)", expected: "advisory", asAdmin: true },
     {
       text: "do $$ begin perform pg_advisory_lock(2); end $$",
-      tells: "advisory",
+      expected: "advisory",
       asAdmin: true,
     },
-    { text: "prepare mine as select 1", tells: "statement mine" },
-    { text: "create temporary table mine (id int)", tells: "table mine", asAdmin: true },
-    { text: "begin", tells: "idle in transaction" },
-  ])("the check detects $text", async ({ text, tells, asAdmin = false }) => {
+    { text: "prepare mine as select 1", expected: "statement mine" },
+    { text: "create temporary table mine (id int)", expected: "table mine", asAdmin: true },
+    { text: "begin", expected: "idle in transaction" },
+  ])("the check detects $text", async ({ text, expected, asAdmin = false }) => {
     seen = (await readStatements()).length;
     expect(await findSessionUse()).toEqual([]);
     await sharers[asAdmin ? 2 : 0]?.message(text);
     await eventually(async () => (await readStatements()).slice(seen).includes(text));
-    expect((await findSessionUse()).join("\n")).toContain(tells);
+    expect((await findSessionUse()).join("\n")).toContain(expected);
     await withDatabase(service.database.adminUrl, (admin) =>
       admin.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
@@ -262,7 +263,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
 
 type Step = () => Promise<TestResponse>;
 
-/** Every route of the table, each so that it does its work. */
+/** Calls every route of the table with a request that succeeds. */
 async function tour(): Promise<TestResponse[]> {
   const responses: TestResponse[] = [];
   const jar: Jar = new Map();
@@ -294,8 +295,8 @@ async function tour(): Promise<TestResponse[]> {
   );
   const joined = { migrations: history, definition: notes, declared: notes };
   await asOwner("/v1/data/schema/joins", joined);
-  const made = await call("/v1/data/db/todos", "POST", { title: "tour" });
-  const row = made.headers.get("location") ?? "";
+  const created = await call("/v1/data/db/todos", "POST", { title: "tour" });
+  const row = created.headers.get("location") ?? "";
   await call(row);
   await call(row, "PATCH", { title: "changed" });
   await call("/v1/data/db/todos?limit=1");
@@ -325,9 +326,9 @@ async function tour(): Promise<TestResponse[]> {
   await tourChanges(jar);
   await tourAccount(page, password);
   const { app: authenticator } = await enrol(service, jar);
-  const ofSecurity = async (act: string) =>
-    await page(SECURITY, { ...readHidden((await page(SECURITY)).text), act });
-  await ofSecurity("codes");
+  const submitSecurity = async (action: string) =>
+    await page(SECURITY, { ...readHidden((await page(SECURITY)).text), act: action });
+  await submitSecurity("codes");
   const held = await signInAs(service, await makePerson(service));
   const passkey = { authenticator: makeAuthenticator(service.url) };
   await ask(() => addPasskey(service, held, passkey));
@@ -335,7 +336,7 @@ async function tour(): Promise<TestResponse[]> {
   await ask(() => submitSignIn(service, waiting, { email, password }));
   await ask(() => enterFactor(service, waiting, { code: authenticator.code() }));
   await page("/add-second-factor");
-  await ofSecurity("remove");
+  await submitSecurity("remove");
   const provided: Jar = new Map();
   await ask(() => visit(service, provided, "/oidc/ours"));
   await ask(() => signInWith(service, provided, { login: "provided" }));
@@ -353,37 +354,45 @@ async function tour(): Promise<TestResponse[]> {
 
 type Page = (path: string, fields?: Record<string, string>) => Promise<TestResponse>;
 
-/** Every page of the Console, and every form: an app is made, changed and deleted. */
+/** Opens every page of the Console, and submits every form. Creates, changes and deletes an app. */
 async function tourConsole(page: Page): Promise<void> {
   const submit = async (path: string, typed: Record<string, string> = {}) =>
     await page(path, { ...readHidden((await page(path)).text), ...typed });
-  const made = "/console/apps/toured";
-  const keptId = crypto.randomUUID();
+  const appPage = "/console/apps/toured";
+  const requestId = crypto.randomUUID();
   await service.service.admin.message(`insert into rowhouse.stored_requests (id, at, method, route, status, ms)
-    values ('${keptId}', now(), 'GET', '/', 500, 1); select 1`);
-  const kept = `/requests/${keptId}`;
-  for (const path of ["", "/apps", "/activity", "/activity/csv", "/requests", kept, "/changes"])
+    values ('${requestId}', now(), 'GET', '/', 500, 1); select 1`);
+  const storedRequest = `/requests/${requestId}`;
+  for (const path of [
+    "",
+    "/apps",
+    "/activity",
+    "/activity/csv",
+    "/requests",
+    storedRequest,
+    "/changes",
+  ])
     await page(`/console${path}`);
   for (const path of ["/find?q=tour", "/docs"]) await page(`/console${path}`);
   await submit("/console/new-app", { slug: "toured" });
-  for (const path of ["", "/keys"]) await page(made + path);
-  await submit(`${made}/settings`, { origins: "https://toured.example.org" });
+  for (const path of ["", "/keys"]) await page(appPage + path);
+  await submit(`${appPage}/settings`, { origins: "https://toured.example.org" });
   const typed = { name: "tour", life: "30", "scope data:read": "on" };
-  const issued = await submit(`${made}/new-key`, typed);
+  const issued = await submit(`${appPage}/new-key`, typed);
   service.secrets.add(/<code id="key">([^<]+)</.exec(issued.text)?.[1] ?? "");
   const keyId = /<code id="key">rh_(\w+)\./.exec(issued.text)?.[1] ?? "";
-  await submit(`${made}/keys/${keyId}/roll`, { grace: "1h" });
-  await submit(`${made}/keys/${keyId}/revoke`);
+  await submit(`${appPage}/keys/${keyId}/roll`, { grace: "1h" });
+  await submit(`${appPage}/keys/${keyId}/revoke`);
   await tourPeople(page, submit);
   await tourTables(page, submit);
-  await submit(`${made}/limits`, { perMinute: "6000" });
-  await submit(`${made}/state`);
-  await submit(`${made}/live`);
-  await submit(`${made}/people-list`);
-  await submit(`${made}/delete`, { typed_name: "toured" });
+  await submit(`${appPage}/limits`, { perMinute: "6000" });
+  await submit(`${appPage}/state`);
+  await submit(`${appPage}/live`);
+  await submit(`${appPage}/people-list`);
+  await submit(`${appPage}/delete`, { typed_name: "toured" });
 }
 
-/** A table that two apps use is looked at, handed over, left and dropped. */
+/** Displays, transfers, leaves and drops a table that two apps use. */
 async function tourTables(page: Page, submit: Page): Promise<void> {
   const schema = defineSchema({ shared: { title: t.string() } });
   const [owner, user] = [await service.makeApp(schema), await service.makeApp(schema)];
@@ -398,11 +407,11 @@ async function tourTables(page: Page, submit: Page): Promise<void> {
   await submit(`${table}/drop`, { typed_name });
 }
 
-/** A row is made, changed, exported and deleted. */
+/** Creates, changes, exports and deletes a row. */
 async function tourRows(page: Page, submit: Page, table: string): Promise<void> {
   const title = { "value.title": "toured" };
-  const made = await submit(`${table}/new`, title);
-  const row = `${table}/rows/${made.headers.get("location")?.split("added=")[1]}`;
+  const created = await submit(`${table}/new`, title);
+  const row = `${table}/rows/${created.headers.get("location")?.split("added=")[1]}`;
   await submit(row, title);
   await submit(`${table}/import`, { rows: "title\nimported" });
   await submit(`${table}/change`, { rows: row.split("/").at(-1) ?? "", column: "title" });
@@ -410,7 +419,7 @@ async function tourRows(page: Page, submit: Page, table: string): Promise<void> 
   await submit(`${row}/delete`);
 }
 
-/** The changes of a table of a live app, as the Console's page follows them. */
+/** Opens the Console's event stream for the changes of a live app's table. */
 async function tourChanges(jar: Jar): Promise<void> {
   const { slug } = await service.makeApp(defineSchema({ followed: { title: t.string() } }));
   await setAppLive(service.service, slug, true);
@@ -421,7 +430,7 @@ async function tourChanges(jar: Jar): Promise<void> {
   await events.close();
 }
 
-/** A person's own pages; the password stays what it is. */
+/** Submits the forms of the account settings. The password stays the same. */
 async function tourAccount(page: Page, password: string): Promise<void> {
   for (const [path, typed] of [
     ["/account", { name: "Toured", picture: "" }],
@@ -430,20 +439,20 @@ async function tourAccount(page: Page, password: string): Promise<void> {
     ["/account/linked", { provider: "ours", act: "link" }],
   ] as const) {
     const { text } = await page(path);
-    // Sessions have a form only where there are others.
-    const shown = text.includes("form_token") ? text : (await page("/account")).text;
-    await page(path, { ...typed, form_token: readToken(shown) });
+    // The list of sessions has a form only if other sessions exist.
+    const formPage = text.includes("form_token") ? text : (await page("/account")).text;
+    await page(path, { ...typed, form_token: readToken(formPage) });
   }
 }
 
-/** Somebody is invited, changed and deleted. */
+/** Invites, changes and deletes a person. */
 async function tourPeople(page: Page, submit: Page): Promise<void> {
   const app = "/console/apps/toured";
   const email = "visited@example.org";
-  const made = await submit("/console/new-person", { email });
+  const created = await submit("/console/new-person", { email });
   const linked = (response: TestResponse) =>
     service.secrets.add(/<code id="link">[^<]*token=([^<]+)</.exec(response.text)?.[1] ?? "");
-  linked(made);
+  linked(created);
   const { text } = await page("/console/people?q=visited");
   const person = /href="(\/console\/people\/[^"]+)"/.exec(text)?.[1] ?? "";
   await page(person);
@@ -472,7 +481,7 @@ async function tourPeople(page: Page, submit: Page): Promise<void> {
   await submit(path);
 }
 
-/** Somebody who may open the app, and the link by which a password is set. */
+/** Creates a person who can open the app, with a password link. */
 async function makeInvited(): Promise<{ email: string; link: string }> {
   const email = "invited@example.org";
   const { linkText } = await createUser(testDeps(service.service), {

@@ -1,4 +1,4 @@
-/** What the Console's login and a device's cookie can and cannot do. Each sentence stands in docs/security.md. @module */
+/** Attempts for the Console's login and the device cookie. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
 import { endRegistration } from "../../../src/accounts/apps/mod.ts";
 import { toPresented } from "../../../src/accounts/secrets/mod.ts";
@@ -27,11 +27,11 @@ export const CONSOLE: Page = {
       "create, rotate and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps. It needs both cookies of an administrator who signed in within the last ten minutes.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
-          // Of its tables none is another app's, too.
+          // No other app uses any of its tables.
           const mine = await makeOwner(world);
           const victim = await makePerson(world.service);
           await world.allows("console", [
-            actOf(world, jar),
+            grantCall(world, jar),
             ...SENSITIVE.map((call) => callOf({ mine, victim }, jar, call)),
           ]);
         },
@@ -42,7 +42,7 @@ export const CONSOLE: Page = {
           const jar = await signInAs(world.service, world.victim);
           const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
           const all = (of: Jar, calls: readonly string[]) => [
-            actOf(world, of),
+            grantCall(world, of),
             ...calls.map((call) => callOf(world, of, call)),
           ];
           const every = all(shared, [...LASTING, ...SENSITIVE]);
@@ -115,7 +115,7 @@ export const CONSOLE: Page = {
   },
 };
 
-/** What lasts as long as the session, with the app's slug for `APP` and a person's id for `PERSON`. */
+/** Calls that any live session allows. `APP` is replaced by the app's slug, `PERSON` by a person's id. */
 const LASTING = [
   "console_home(WHO, 'hour', 9)",
   "console_list_requests(WHO, '', '', '', '', '', '', '', null, null, 9)",
@@ -143,7 +143,7 @@ const LASTING = [
   "console_list_pushes(WHO, 'APP', null, 9)",
   "console_show_push(WHO, 'APP', 1)",
 ] as const;
-/** What asks for a fresh sign-in. */
+/** Calls that require a recent sign-in. */
 const SENSITIVE = [
   "console_issue_key(WHO, 'APP', '0000000000000000', 'x', sha256('x'), '{}', null)",
   "console_roll_key(WHO, 'APP', 'KEY', '0000000000000001', sha256('y'), 0)",
@@ -170,28 +170,31 @@ const SENSITIVE = [
 const ACCOUNT =
   /_(link|invitation|email|console_role|disabled|sessions?|second_factor|user)\(WHO, 'PERSON'/;
 
-/** A call as a browser with these cookies would ask for it. */
+/** Returns the call that the Console sends for a browser with these cookies. */
 function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call: string): string {
-  const shown = `'${shownBy(jar).session}', '${shownBy(jar).identity}', 600, '192.0.2.1'`;
-  const named = call.replace("WHO", shown).replace("KEY", mine.key.slice(3, 19));
-  const made = named.replace(
+  const presented = `'${presentedBy(jar).session}', '${presentedBy(jar).identity}', 600, '192.0.2.1'`;
+  const named = call.replace("WHO", presented).replace("KEY", mine.key.slice(3, 19));
+  const linked = named.replace(
     "LINK",
     "'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 day'",
   );
   const proof = IDENTITY_SECRETS.current.prove("address", victim.id, victim.email);
-  const proven = made.replace("PROOF", `array['\\x${Buffer.from(proof).toString("hex")}'::bytea]`);
-  const of = proven
+  const withProof = linked.replace(
+    "PROOF",
+    `array['\\x${Buffer.from(proof).toString("hex")}'::bytea]`,
+  );
+  const complete = withProof
     .replace("PERSON", victim.id)
     .replace("APP_ID", mine.id)
     .replace("APP", mine.slug);
-  return `select rowhouse.${of.replaceAll("TABLE", toTableName(mine))}`;
+  return `select rowhouse.${complete.replaceAll("TABLE", toTableName(mine))}`;
 }
 
 function toTableName({ slug }: Pick<TestApp, "slug">): string {
   return slug.replaceAll("-", "_");
 }
 
-/** An app that owns and uses a table, and owns another one that nobody uses any more. */
+/** Creates an app that owns a table in use and an unused table. */
 async function makeOwner({ service }: World): Promise<TestApp> {
   const mine = await service.makeApp();
   const [table, unused] = [toTableName(mine), `${toTableName(mine)}_unused`];
@@ -213,18 +216,18 @@ async function ageSession({ service }: World, jar: Jar): Promise<void> {
   );
 }
 
-/** The grant of a role, as a browser with these cookies would ask for it. */
-export function actOf({ victim, mine }: World, jar: Jar): string {
-  const { session, identity } = shownBy(jar);
+/** Returns the call that the Console sends to grant a role. */
+export function grantCall({ victim, mine }: World, jar: Jar): string {
+  const { session, identity } = presentedBy(jar);
   return `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${victim.email}', '${mine.slug}', 'reader')`;
 }
 
-function shownBy(jar: Jar): { session: string; identity: string } {
-  const shown = (kind: "session" | "identity", name: string) =>
+function presentedBy(jar: Jar): { session: string; identity: string } {
+  const present = (kind: "session" | "identity", name: string) =>
     toPresented(IDENTITY_SECRETS, kind, [jar.get(name) ?? ""]);
   return {
-    session: shown("session", SESSION_COOKIE),
-    identity: shown("identity", IDENTITY_COOKIE),
+    session: present("session", SESSION_COOKIE),
+    identity: present("identity", IDENTITY_COOKIE),
   };
 }
 
@@ -233,7 +236,7 @@ async function knownDevice({ service, victim }: World): Promise<Jar> {
   return new Map([[DEVICE_COOKIE, jar.get(DEVICE_COOKIE) ?? ""]]);
 }
 
-/** What strangers do to an address: every counter but that of devices is used up. */
+/** Simulates an attack on an address: uses up every counter except those of devices. */
 export async function lockOut({ service }: World, email: string): Promise<void> {
   await submitSignIn(service, new Map(), { email, password: "not the password" });
   await service.service.admin.message(

@@ -1,4 +1,4 @@
-/** What an API key, a session's cookie and a dump can and cannot do. Each sentence stands in docs/security.md. @module */
+/** Attempts for an API key, a session cookie and a dump. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
 import { revokeKey, toProof } from "../../../src/accounts/apps/mod.ts";
 import { makePasswordLink } from "../../../src/accounts/people/mod.ts";

@@ -1,4 +1,4 @@
-/** What a password without the second factor can and cannot do. Each sentence stands in docs/security.md. @module */
+/** Attempts for a password without the second factor. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
 import { makePasswordLink } from "../../../src/accounts/people/mod.ts";
 import { makeIdentitySecrets, toPresented } from "../../../src/accounts/secrets/mod.ts";
@@ -53,7 +53,7 @@ export const FACTORS: Page = {
   },
 };
 
-/** A login that serves people is told of factors who has one, and nothing else. */
+/** Expects that a login that serves people can read only which people have a second factor. */
 export async function keepsFactors(world: World, login: Login): Promise<void> {
   const { person, jar } = await enrolPerson(world.service, await makePerson(world.service));
   const { jar: waiting } = await passPassword(world.service, person);
@@ -67,28 +67,28 @@ export async function keepsFactors(world: World, login: Login): Promise<void> {
     `update rowhouse.sessions set second_factor_at = now()`,
     "select rowhouse.reset_second_factor('x@example.org', 'x')",
   ]);
-  for (const shown of ["", `${id}.${"00".repeat(32)}`, `${id}.`]) {
-    const { rows } = await world.tryAs(login, finishCall(shown));
+  for (const proof of ["", `${id}.${"00".repeat(32)}`, `${id}.`]) {
+    const { rows } = await world.tryAs(login, finishCall(proof));
     expect(rows).toEqual([{ outcome: "no_sign_in" }]);
   }
-  const shown = `'${toPresented(IDENTITY_SECRETS, "session", [jar.get(SESSION_COOKIE) ?? ""])}', ''`;
+  const cookies = `'${toPresented(IDENTITY_SECRETS, "session", [jar.get(SESSION_COOKIE) ?? ""])}', ''`;
   await world.rejects(
     login,
     [
-      `select rowhouse.remove_own_totp(${shown}, 600, '')`,
-      `select rowhouse.put_own_recovery_codes(${shown}, 600, '', '${person.id}', '', 'x', '')`,
-      `select rowhouse.put_own_totp(${shown}, 600, '', '${person.id}', 'x', sha256('x'), 'x', 0, '', '')`,
+      `select rowhouse.remove_own_totp(${cookies}, 600, '')`,
+      `select rowhouse.put_own_recovery_codes(${cookies}, 600, '', '${person.id}', '', 'x', '')`,
+      `select rowhouse.put_own_totp(${cookies}, 600, '', '${person.id}', 'x', sha256('x'), 'x', 0, '', '')`,
     ],
     SIGNALS.notSignedIn,
   );
 }
 
-function finishCall(shown: string): string {
-  return `select rowhouse.finish_second_factor('${shown}', 'recovery', null, array['x'::bytea], 0, null, null, null, '',
+function finishCall(proof: string): string {
+  return `select rowhouse.finish_second_factor('${proof}', 'recovery', null, array['x'::bytea], 0, null, null, null, '',
     'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, 'client x', null, '', '') as outcome`;
 }
 
-/** Rows of factors are in a dump; what makes a code of them is not. */
+/** Expects that a dump contains the rows of factors, but not the secrets that generate codes. */
 export async function keepsCodes(world: World, dumpAll: () => Promise<string>): Promise<void> {
   const { person, key, codes } = await enrolPerson(world.service, await makePerson(world.service));
   const dump = await dumpAll();
@@ -99,11 +99,11 @@ export async function keepsCodes(world: World, dumpAll: () => Promise<string>): 
   const thief = makeIdentitySecrets(["another secret, of whoever has only the dump"]);
   const guessed = { ...stored, secretId: thief.current.id };
   expect(openTotp({ identitySecrets: thief }, person.id, guessed)).toBeUndefined();
-  // It is nobody else's, either.
+  // The stored value cannot be opened for another person.
   expect(openTotp({ identitySecrets: IDENTITY_SECRETS }, world.victim.id, stored)).toBeUndefined();
 }
 
-/** With the secret what is in a dump is the app's own. */
+/** Expects that a dump and the secret reveal the authenticator's key. */
 export async function opensApps(world: World): Promise<void> {
   const { person, key } = await enrolPerson(world.service, await makePerson(world.service));
   const stored = await readSealed(world, person.id);
@@ -118,7 +118,7 @@ async function readSealed({ tryAs }: World, userId: string) {
   return { sealed: String(rows[0]?.["sealed"]), secretId: String(rows[0]?.["secret_id"]) };
 }
 
-/** An administrator whose session has shown the second factor long ago, or never; and one who has put it off for too long. */
+/** Tries the calls as an administrator whose second factor is old or missing, and as one who postponed it for too long. */
 export async function asksForFactor(
   world: World,
   calls: { lasting: (jar: Jar) => string[]; sensitive: (jar: Jar) => string[] },

@@ -1,4 +1,4 @@
-/** What the logins of processes that serve can and cannot do. Each sentence stands in docs/security.md. @module */
+/** Attempts for the logins of serving processes. The keys are the sentences of docs/security.md. @module */
 
 import { expect } from "bun:test";
 import postgres from "postgres";
@@ -23,7 +23,7 @@ import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import { makeHolder } from "../../support/passkeys.ts";
 import { proofOf } from "../../support/proof.ts";
-import { actOf } from "./console.ts";
+import { grantCall } from "./console.ts";
 import { keepsFactors } from "./factors.ts";
 import {
   DEFINITIONS,
@@ -43,7 +43,7 @@ import {
   type World,
 } from "./world.ts";
 
-/** As long as a proof is, and nobody's. */
+/** A value as long as a proof, which matches no key. */
 const MADE_UP = "pg_catalog.decode(repeat('07', 32), 'hex')";
 
 export const SERVING_LOGINS: Page = {
@@ -188,7 +188,7 @@ export const SERVING_LOGINS: Page = {
     },
     Cannot: {
       "act for an administrator, though it sees the cookies.": (world) =>
-        world.rejects("all", [actOf(world, world.jar)]),
+        world.rejects("all", [grantCall(world, world.jar)]),
       "read or write a row of an app without the proof of a live key of that app.": async (
         world,
       ) => {
@@ -216,7 +216,7 @@ export const SERVING_LOGINS: Page = {
       "get a Console role for a person that it has created, even with the Console's login, or keep access to that person once an operator has confirmed the address.":
         (world) => getsNoConsoleRole(world),
       "mail its own text, or anything to an address that the service has not set.": (world) =>
-        // What is sent of what it can store: test/identity/mail_test.ts.
+        // test/identity/mail_test.ts covers emails with values that the login can store.
         world.rejects("all", [
           "insert into rowhouse.mails (template) values ('invitation')",
           "select rowhouse.queue_mail(id, 'new_device', null, '{}') from rowhouse.users",
@@ -389,18 +389,21 @@ export const SERVING_LOGINS: Page = {
   },
 };
 
-/** The call that puts a link for a person whose mail waits, by what is shown of the current password. */
-async function forgottenCall({ service, victim }: World, shown: string): Promise<string> {
+/**
+ * Returns a call that stores a password link for a person with a queued email. `proof` is the proof of the current
+ * password.
+ */
+async function forgottenCall({ service, victim }: World, proof: string): Promise<string> {
   const [mail] = await service.service.admin.query<{ id: string }>(
     "insert into rowhouse.mails (template, user_id) values ('forgotten_password', $1::text::uuid) returning id::text",
     [victim.id],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
-  return `select rowhouse.put_forgotten_link(${mail?.id}, '${victim.email}', decode('${shown}', 'hex'), 'aaaaaaaaaaaaaaaa', sha256('x'), 'x',
+  return `select rowhouse.put_forgotten_link(${mail?.id}, '${victim.email}', decode('${proof}', 'hex'), 'aaaaaaaaaaaaaaaa', sha256('x'), 'x',
     now() + interval '30 minutes') as is_done`;
 }
 
-/** Somebody who has not set a password yet. */
+/** Creates a person without a password. */
 async function invite(
   { service }: World["service"],
   consoleRole?: "super_admin",
@@ -410,7 +413,7 @@ async function invite(
   return { email, id: (await createUser(testDeps(service), invitation)).id };
 }
 
-/** What it may write is a digest of its own: the service knows the proof, and finds it planted. */
+/** Expects that the login can store only a false digest: the service verifies the proof and rejects the link. */
 async function plantsLinks({ service, tryAs }: World, login: Login): Promise<void> {
   const subject = { issuer: "https://planted.example.org", subject: crypto.randomUUID() };
   const link = `'${subject.issuer}', '${subject.subject}', sha256('x'), 'x', 'planted'`;
@@ -421,19 +424,19 @@ async function plantsLinks({ service, tryAs }: World, login: Login): Promise<voi
   expect(await findProviderPerson(deps, subject, undefined)).toEqual({ kind: "planted" });
 }
 
-/** Whatever it shows in place of the proof of the address, and however the person has been invited. */
+/** Expects a rejection for any value in place of the address's proof, and for every kind of invitation. */
 async function acceptsNoInvitation(world: World, login: Login): Promise<void> {
   const { service, victim, tryAs } = world;
   const boss = await invite(service, "super_admin");
   for (const { id, email } of [boss, victim])
-    for (const shown of [
+    for (const proof of [
       "null",
       "''",
       MADE_UP,
       `(select email_digest from rowhouse.users where id = '${id}')`,
     ]) {
       const link = `'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x'`;
-      const text = `select rowhouse.link_invited_person('${id}', '${email}', ${shown}, ${link}) as is_done`;
+      const text = `select rowhouse.link_invited_person('${id}', '${email}', ${proof}, ${link}) as is_done`;
       expect((await tryAs(login, text)).rows).toEqual([{ is_done: false }]);
     }
   const finished = `select ${finishProvider(boss.id, "'x'", "[]")} as outcome`;
@@ -441,25 +444,25 @@ async function acceptsNoInvitation(world: World, login: Login): Promise<void> {
   await deleteUser(service.service, boss.email);
 }
 
-/** A sign-in by the link of a person to an account of the same name. */
-const finishProvider = (id: string, shown: string, claimed: string) =>
-  `rowhouse.finish_provider_sign_in('${id}', 'https://x', '${id}', ${shown}, sha256('x' || uuid_send('${id}')),
+/** Returns a call that signs a person in with a linked account of the same name. */
+const finishProvider = (id: string, proof: string, claimed: string) =>
+  `rowhouse.finish_provider_sign_in('${id}', 'https://x', '${id}', ${proof}, sha256('x' || uuid_send('${id}')),
     '${IDENTITY_SECRETS.current.id}', '', 'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, now(), 'state', array['x'],
     'x', '', '', false, '${claimed}', 'bbbbbbbbbbbbbbbb', sha256('p'), 'none')`;
 
-/** Makes a person of its own with a link whose proof it knows. */
+/** Creates a person with a link whose proof the attacker knows. */
 async function makeAccomplice({
   service,
 }: World["service"]): Promise<{ id: string; email: string }> {
   const id = crypto.randomUUID();
   const email = `${id}@example.org`;
-  const made = `select rowhouse.create_linked_person('${id}', '${email}', sha256('x'), null,
+  const call = `select rowhouse.create_linked_person('${id}', '${email}', sha256('x'), null,
     'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x')`;
-  await service.db.query(made, [], { retry: "unsafe", queue: SERVICE_QUEUE });
+  await service.db.query(call, [], { retry: "unsafe", queue: SERVICE_QUEUE });
   return { id, email };
 }
 
-/** The person signs in by a proof that the login knows; every way to give the role asks for the proof of the address. */
+/** The login can sign in as the created person. Every way to grant a role requires the proof of the address. */
 async function getsNoConsoleRole({ service, tryAs }: World): Promise<void> {
   const { id, email } = await makeAccomplice(service);
   const finished = `select ${finishProvider(id, "'x'", "[]")} as outcome`;
@@ -475,7 +478,7 @@ async function getsNoConsoleRole({ service, tryAs }: World): Promise<void> {
   await deleteUser(service.service, email);
 }
 
-/** An operator confirms the address by mistake: the thief keeps no session of the account, and no way to sign in to it. */
+/** If an operator confirms the address by mistake, the attacker's sessions and link are removed. */
 async function losesConfirmedAccount(
   { service, tryAs }: World,
   { id, email }: { id: string; email: string },
@@ -492,7 +495,7 @@ async function losesConfirmedAccount(
   await giveConsoleRole(deps, email, "admin");
 }
 
-/** A finished sign-in gives back what the same client was counted for by it, once, and nothing else. */
+/** Expects that a finished sign-in reverts only its own count of attempts, and only once. */
 async function lowersNoCount(world: World): Promise<void> {
   const { id, email } = await makeAccomplice(world.service);
   const finish = () =>
@@ -509,7 +512,7 @@ async function lowersNoCount(world: World): Promise<void> {
   await admin.message(`insert into rowhouse.throttle (key, attempts, ends_at) values
     ('${key?.key}', 5, now() + interval '1 hour'), ('all', 5, now() + interval '1 hour')
     on conflict (key) do update set attempts = 5; select 1`);
-  // As the login, and each in a transaction of its own, which stays.
+  // The login runs each statement in a separate, committed transaction.
   await withDatabase(world.service.database.servingUrl, async (thief) => {
     for (const text of [finish(), begin("'y'"), finish(), begin("'x'"), finish(), finish()])
       await thief.message(text);
@@ -524,7 +527,7 @@ async function lowersNoCount(world: World): Promise<void> {
   await admin.message("delete from rowhouse.throttle; select 1");
 }
 
-/** Neither by the digests that it reads, nor all together. */
+/** Expects that the login cannot end sessions by the digests that it reads, or lock all sessions. */
 async function endsNoSession(world: World, login: Login): Promise<void> {
   await world.rejects(login, [
     "delete from rowhouse.sessions",
@@ -545,7 +548,7 @@ async function endsNoSession(world: World, login: Login): Promise<void> {
   expect((await me(world, cookie)).status).toBe(200);
 }
 
-/** By a link of its own it may note a role, with a digest that the service does not believe. */
+/** The login can store a role through its own link, but the service rejects the role's digest. */
 async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
   const { id, email } = await makeAccomplice(service);
   const claimed = JSON.stringify([[mine.id, "admin", "07".repeat(32)]]);
@@ -565,22 +568,22 @@ async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
   await deleteUser(service.service, email);
 }
 
-/** What a serving login that reaches people cannot make of what it reads and writes. */
+/** Expects that a login that serves people cannot sign in as a person with the values that it can read and write. */
 async function signsInAsNobody(world: World, login: Login): Promise<void> {
   const { hash, secretId } = await hashOf(world, login, world.victim);
   expect(hash).toStartWith("$argon2id$");
-  for (const shown of [digestOf("x"), digestOf(hash), Buffer.from(hash).toString("hex"), ""])
+  for (const proof of [digestOf("x"), digestOf(hash), Buffer.from(hash).toString("hex"), ""])
     for (const fresh of ["null, null, null", "'$argon2id$v=19$x', sha256('x'), 'x'"])
-      expect((await world.tryAs(login, finishCall(world.victim, shown, fresh))).rows).toEqual([
+      expect((await world.tryAs(login, finishCall(world.victim, proof, fresh))).rows).toEqual([
         { is_done: false },
       ]);
   const right = proveSignIn(IDENTITY_SECRETS, world.victim.id, { hash, secretId }) ?? "";
-  for (const [shown, is_done] of [
+  for (const [proof, is_done] of [
     [digestOf(hash), false],
     ["", false],
     [right, true],
   ] as const)
-    expect((await world.tryAs(login, await forgottenCall(world, shown))).rows).toEqual([
+    expect((await world.tryAs(login, await forgottenCall(world, proof))).rows).toEqual([
       { is_done },
     ]);
   await world.rejects(login, [
@@ -623,16 +626,15 @@ async function signsInAsNobody(world: World, login: Login): Promise<void> {
   expect(linkText).toStartWith(String(links.rows[0]?.["id"]));
 }
 
-/** What a serving login that reaches people can do. */
 const toHex = (base64url: string) => Buffer.from(base64url, "base64url").toString("hex");
 const beginPasskey = (id: string) => `rowhouse.begin_passkey(${id}, array['x'], array[60], 900)`;
 
-/** Whatever it shows in place of the proof of a passkey that there is. */
+/** Expects a rejection for any value in place of the proof of an existing passkey. */
 async function signsInByNoPasskey(world: World, login: Login): Promise<void> {
   const { person, authenticator } = await makeHolder(world.service);
   const id = `decode('${toHex(authenticator.credentialId)}', 'hex')`;
-  for (const shown of ["null", "''", `(select public_key from ${beginPasskey(id)})`]) {
-    const call = `rowhouse.finish_passkey_sign_in(${id}, '${person.id}', ${shown}, 1, sha256('x'), 'x', 'passkey x', 900,
+  for (const proof of ["null", "''", `(select public_key from ${beginPasskey(id)})`]) {
+    const call = `rowhouse.finish_passkey_sign_in(${id}, '${person.id}', ${proof}, 1, sha256('x'), 'x', 'passkey x', 900,
       array['x'], '', 'aaaaaaaaaaaaaaaa', sha256('s'), sha256('i'), 'x', 600, '', '', false)`;
     expect((await world.tryAs(login, `select ${call} as outcome`)).rows).toEqual([
       { outcome: "planted" },
@@ -645,7 +647,7 @@ async function signsInByNoPasskey(world: World, login: Login): Promise<void> {
   ]);
 }
 
-/** Whatever it says how long attempts count. */
+/** Expects a limit of 30 days for the counting period, even if the login passes a longer period. */
 async function countsForDays({ tryAs }: World, login: Login): Promise<void> {
   const window = 2_147_483_647;
   const count = (keys: string) =>
@@ -670,9 +672,9 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
 }
 
 async function addsStatistics(world: World, login: Login): Promise<void> {
-  const made = "gen_random_uuid(), 'data', now(), now(), false, 1, '[]', '[]', '[]', '[]'";
+  const values = "gen_random_uuid(), 'data', now(), now(), false, 1, '[]', '[]', '[]', '[]'";
   await world.allows(login, [
-    `select rowhouse.add_statistics(${made})`,
+    `select rowhouse.add_statistics(${values})`,
     "select rowhouse.sweep_statistics(1)",
   ]);
   await world.rejects(login, [
@@ -685,19 +687,19 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
 }
 
 async function usesUpLimits(world: World, login: Login): Promise<void> {
-  /** What is left after each of these was told: a limit, and what was taken of it. */
-  const tell = async (told: string) => {
+  /** Returns the balance after each reported pair of a limit and the consumed tokens. */
+  const leaseTokens = async (reports: string) => {
     const name = `app ${crypto.randomUUID()}`;
     const { rows } = await world.tryAs(
       login,
-      `select left_over::int4 from (values ${told}) as told (per_minute, taken), lateral rowhouse.lease_tokens(
+      `select left_over::int4 from (values ${reports}) as report (per_minute, taken), lateral rowhouse.lease_tokens(
         gen_random_uuid(), array['${name}'], array[per_minute], array[taken], array[1])`,
     );
     return rows.map((row) => row["left_over"]);
   };
-  // However much it claims, the debt is a minute's; what it claims to give back counts for nothing.
-  expect(await tell("(60, 1e9), (60, 1e9), (60, -1e9)")).toEqual([0, -60, -60]);
-  expect(await tell("(1e9, 0), (60, 0)")).toEqual([1_000_000_000, 60]);
+  // The debt is limited to one minute of requests, and a negative consumption is ignored.
+  expect(await leaseTokens("(60, 1e9), (60, 1e9), (60, -1e9)")).toEqual([0, -60, -60]);
+  expect(await leaseTokens("(1e9, 0), (60, 0)")).toEqual([1_000_000_000, 60]);
   await world.allows(login, ["select rowhouse.sweep_leases()"]);
   await world.rejects(login, [
     "select * from rowhouse.buckets",

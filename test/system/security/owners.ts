@@ -1,4 +1,4 @@
-/** What the pushing and the administrator's login can and cannot do. Each sentence stands in docs/security.md. @module */
+/** Attempts for the pushing, rows and administrator's logins. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
 import postgres from "postgres";
 import { toProof } from "../../../src/accounts/apps/mod.ts";
@@ -228,7 +228,7 @@ export const OWNING_LOGINS: Page = {
   },
 };
 
-/** What is left behind in a database is left in one that goes away. */
+/** Runs attempts that leave traces in a temporary database. */
 async function inSpareDatabase(
   use: (spare: TestService, app: TestApp) => Promise<void>,
 ): Promise<void> {
@@ -261,7 +261,7 @@ function recordCall({
   return `select rowhouse.record_push('${app.id}', '${migration}', '${definitions}', '[]', '[]')`;
 }
 
-/** The digests in the response to several statements, which is a list of lists. */
+/** Returns the digests in the response to several statements, a list of lists. */
 function readDigests(rows: unknown): string[] {
   return JSON.stringify(rows).match(/[0-9a-f]{64}/g) ?? [];
 }

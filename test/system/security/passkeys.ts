@@ -1,4 +1,4 @@
-/** What a passkey can and cannot do, and what a database can without one. Each sentence stands in docs/security.md. @module */
+/** Attempts for a passkey, and for a database without a passkey. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
 import { SERVICE_QUEUE } from "../../../src/db/mod.ts";
 import { toUserHandle } from "../../../src/identity/passkey_options.ts";
@@ -16,19 +16,19 @@ import { readHidden, visit } from "../../support/people.ts";
 import type { TestService } from "../../support/service.ts";
 import type { Page, World } from "./world.ts";
 
-/** The statuses of sign-ins with a passkey alone, each in a browser of its own. */
+/** Returns the statuses of sign-ins with only a passkey, each in a new browser. */
 export async function tryPasskeys(
   service: TestService,
   { authenticator }: Pick<Holder, "authenticator">,
   lies: readonly Lies[],
 ): Promise<number[]> {
   const statuses: number[] = [];
-  for (const one of lies)
-    statuses.push((await submitPasskey(service, new Map(), { authenticator, lies: one })).status);
+  for (const lie of lies)
+    statuses.push((await submitPasskey(service, new Map(), { authenticator, lies: lie })).status);
   return statuses;
 }
 
-/** What somebody writes into the table who can write all of it. */
+/** Expects that the service rejects a passkey whose row was changed with full write access to the table. */
 export async function plantsNoPasskey({ service }: World): Promise<void> {
   const [owner, victim] = [await makeHolder(service), await makeHolder(service)];
   const asVictim = { userHandle: toUserHandle(victim.person.id) };
@@ -94,7 +94,7 @@ export const PASSKEY: Page = {
   },
 };
 
-/** The stored key verifies a response and cannot create one. */
+/** Expects that the stored public key cannot sign. */
 export async function dumpsNoPasskey({ service }: World): Promise<void> {
   const victim = await makeHolder(service);
   const thief = makeAuthenticator(service.url);

@@ -1,4 +1,8 @@
-/** What the secrets between processes, and the one behind people, can and cannot do. Each sentence stands in docs/security.md. @module */
+/**
+ * Attempts for the secrets between processes and the identity secret. The keys are the sentences of docs/security.md.
+ *
+ * @module
+ */
 import { expect } from "bun:test";
 import { deriveLinkText, makePasswordLink } from "../../../src/accounts/people/mod.ts";
 import { proveSignIn } from "../../../src/accounts/secrets/passwords.ts";
@@ -148,7 +152,7 @@ export const SECRETS: Page = {
   },
 };
 
-/** The cookie of a device on which a person has never signed in. */
+/** Returns the cookie of a device without any sign-in of the person. */
 function makeDevice(userId: string): string {
   const deps = { identitySecrets: IDENTITY_SECRETS, randomBytes: systemRandomBytes };
   return toDeviceText(deps, undefined, { userId, hasFactor: true });
@@ -162,7 +166,7 @@ async function countClients(world: World): Promise<number> {
   return Number(rows[0]?.["count"]);
 }
 
-/** An attempt to sign in that is sent past the gateway, by whoever has its secret. */
+/** Sends a sign-in attempt directly to the identity service, signed with the gateway's secret. */
 async function signInSigned(world: World, address: string): Promise<void> {
   const { host, origin } = new URL(world.identity.url);
   const context = contextOf(undefined, { address, host });

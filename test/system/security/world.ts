@@ -1,4 +1,8 @@
-/** What a thief of the tests meets: a service with two apps and a person, its parts on their own, and every login. @module */
+/**
+ * The setup of the attempts: a service with two apps and a person, separate data and identity services, and every login.
+ *
+ * @module
+ */
 import { expect } from "bun:test";
 import postgres from "postgres";
 import { issueKey } from "../../../src/accounts/apps/mod.ts";
@@ -27,9 +31,9 @@ export const SCHEMA = defineSchema({ todos: { title: t.string().required() } });
 export const SERVING = ["all", "gateway", "data", "identity"] as const;
 export type Login = (typeof SERVING)[number] | "push" | "console" | "rows" | "admin";
 
-/** Tries that a sentence is true; fails where it is not. */
+/** Tests that a sentence is true. @throws {Error} if it is false */
 export type Attempt = (world: World) => Promise<void>;
-/** The sentences of a page by heading and list, each with what tries it. */
+/** The sentences of a page by heading and list, each with its attempt. */
 export type Page = Readonly<
   Record<string, Readonly<Record<"Can" | "Cannot", Readonly<Record<string, Attempt>>>>>
 >;
@@ -40,24 +44,24 @@ export type World = {
   service: TestService;
   mine: TestApp;
   other: TestApp;
-  /** The id of the other app's one row, whose title is "theirs". */
+  /** The id of the only row of the other app, with the title "theirs". */
   otherRow: string;
-  /** A super_admin, and the browser that is signed in. */
+  /** A super_admin, signed in with `jar`. */
   victim: Person;
   jar: Jar;
-  /** Services of the roles by themselves, which take what a gateway signed. */
+  /** Separate services that accept requests signed by a gateway. */
   data: Opened;
   identity: Opened;
-  /** What a statement comes to; whatever it did is rolled back. */
+  /** Runs a statement as a login, and rolls it back. */
   tryAs: (login: Login, text: string) => Promise<Tried>;
-  /** Each is rejected with this SQLSTATE; another one would mean that an attack was aimed at nothing. */
+  /** Expects this SQLSTATE for each statement. Another SQLSTATE would mean that the attack has no valid target. */
   rejects: (login: Login, texts: readonly string[], code?: string) => Promise<void>;
   allows: (login: Login, texts: readonly string[]) => Promise<void>;
   close: () => Promise<void>;
 };
 
 export async function openWorld(): Promise<World> {
-  // Of a host without a name browsers keep no passkeys.
+  // Browsers store no passkeys for an IP address.
   const identity = (port: number) => ({ publicUrl: `http://localhost:${port}` });
   const service = toNamed(await openTestService({ shape: "one", identity }));
   const [mine, other] = [await service.makeApp(SCHEMA), await service.makeApp(SCHEMA)];
@@ -143,7 +147,7 @@ function openLogins({ database }: TestService): Pick<World, "tryAs" | "close"> {
 export const listCall = (app: TestApp, proof: string): string =>
   `select api."${functionOf(SCHEMA, "todos", "list")}"('${app.id}', ${proof}, 10, 0, 100000, null, null) as body`;
 
-/** What reads or writes rows without a function. */
+/** Statements on rows without a function. */
 export const ROWS: readonly string[] = [
   "select * from data.todos",
   "select count(*) from data.todos",
@@ -171,7 +175,7 @@ export const PEOPLE: readonly string[] = [
   "select * from rowhouse.sessions",
 ];
 
-/** The hash of a person's password, as a login reads it that may begin a sign-in. */
+/** Returns the hash of a person's password, read by a login that can begin a sign-in. */
 export async function hashOf(
   { tryAs }: World,
   login: Login,
@@ -185,9 +189,9 @@ export async function hashOf(
   return { hash: String(row?.["password_hash"]), secretId: String(row?.["password_secret_id"]) };
 }
 
-/** A call that ends a sign-in with what is shown, and puts a fresh hash in place of the person's. */
-export const finishCall = (who: Person, shown: string, fresh = "null, null, null"): string =>
-  `select rowhouse.finish_sign_in('${who.id}', decode('${shown}', 'hex'), ${fresh}, '', 'aaaaaaaaaaaaaaaa', sha256('s'),
+/** Returns a call that finishes a sign-in with a proof and, with `fresh`, replaces the password's hash. */
+export const finishCall = (person: Person, proof: string, fresh = "null, null, null"): string =>
+  `select rowhouse.finish_sign_in('${person.id}', decode('${proof}', 'hex'), ${fresh}, '', 'aaaaaaaaaaaaaaaa', sha256('s'),
     sha256('i'), 'secret', 600, array['x'], null, '', '', 'bbbbbbbbbbbbbbbb', sha256('p'), 'none') <> 'wrong' as is_done`;
 
 export const digestOf = (text: string | Uint8Array): string =>
@@ -196,7 +200,7 @@ export const digestOf = (text: string | Uint8Array): string =>
 export const me = ({ service }: World, cookie: string): Promise<TestResponse> =>
   service.call(undefined, "/v1/auth/me", { headers: { cookie } });
 
-/** A key with every scope; its text. */
+/** Creates a key with every scope, and returns the key. */
 export async function makeKey({ service }: World, app: TestApp, expiresAt?: Date): Promise<string> {
   const { text } = await issueKey(testDeps(service.service), {
     slug: app.slug,
@@ -208,7 +212,7 @@ export async function makeKey({ service }: World, app: TestApp, expiresAt?: Date
   return text;
 }
 
-/** Whether a guess can be found right by the hash that is stored. */
+/** Returns whether an attacker can verify a guess by the stored hash, with and without the secret. */
 export async function guesses(
   { tryAs, victim }: World,
   password: string,
