@@ -1,4 +1,4 @@
-/** Turns of the work of pushes: one at a time, in rotation over apps. @module */
+/** The queue for the work of pushes: one push at a time, apps in rotation. @module */
 import { expect, test } from "bun:test";
 import { readTurn } from "../../src/push/acquire_turn.ts";
 

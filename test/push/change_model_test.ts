@@ -1,6 +1,6 @@
 /**
- * Explicit changes against a model: random schemas, rows and changes at three services, kills between any two messages, and an
- * app that shares the tables. Every service ends with the tables and rows of the model.
+ * Compares explicit changes with a model: random schemas, rows and changes at three services, random kills between two
+ * messages, and an app that shares the tables. In the end, every service has the tables and rows of the model.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -26,10 +26,10 @@ afterAll(async () => {
 });
 
 type Value = string | number | boolean | null;
-/** A table of the project, and its columns. */
+/** The project's tables with their columns. */
 type Model = Map<string, NamedColumn[]>;
-/** A service with an app of the project, an app that shares its tables, and the rows that the model expects. */
-type Place = {
+/** A service with an app of the project, an app that shares its tables, and the expected rows. */
+type Environment = {
   service: TestService;
   app: TestApp;
   sharing: TestApp;
@@ -40,7 +40,7 @@ type Project = { model: Model; journal: { text: string; change: Change | undefin
 type Draw = fc.GeneratorValue;
 
 const COLUMNS = ["aa", "bb", "cc", "dd", "ee"];
-/** What a value of a kind looks like, such that it converts to every kind below. */
+/** A value of each kind that converts to all kinds in `CONVERTS`. */
 const VALUES: Partial<Record<Kind, Value>> = {
   string: "7",
   number: 7,
@@ -64,13 +64,13 @@ const toDefinition = (model: Model) => ({
   version: 1,
   tables: [...model].map(([name, columns]) => ({ name, columns, indexes: [], uniques: [] })),
 });
-/** By its place: what is drawn is shown when the property fails. */
+/** Draws the index of an item: fast-check prints the drawn values when the property fails. */
 const pick = <Item>(draw: Draw, items: readonly Item[]): Item =>
   items[draw(fc.nat, items.length - 1) as number] as Item;
 const withoutNulls = (row: Record<string, Value>) =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null));
 
-/** A change that the model allows; `undefined` if there is none of the kind that was drawn. */
+/** Returns a random change that the model allows, or `undefined` if the model allows none of the drawn kind. */
 function drawChange(draw: Draw, model: Model): Change | undefined {
   const [table, columns] = pick(draw, [...model]);
   const column = pick(draw, columns);
@@ -100,22 +100,21 @@ function drawChange(draw: Draw, model: Model): Change | undefined {
   }
 }
 
-/** What a change makes of the project, or of the rows of a place. */
 function changeModel(model: Model, change: Change): void {
   const columns = model.get(change.table) ?? [];
   const replace = (map: (column: NamedColumn) => NamedColumn[]) =>
     model.set(
       change.table,
-      columns.flatMap((one) =>
-        "column" in change && one.name === change.column ? map(one) : [one],
+      columns.flatMap((column) =>
+        "column" in change && column.name === change.column ? map(column) : [column],
       ),
     );
-  if (change.kind === "rename_column") replace((one) => [{ ...one, name: change.to }]);
+  if (change.kind === "rename_column") replace((column) => [{ ...column, name: change.to }]);
   else if (change.kind === "drop_column") replace(() => []);
-  else if (change.kind === "retype_column") replace((one) => [{ ...one, ...change.type }]);
+  else if (change.kind === "retype_column") replace((column) => [{ ...column, ...change.type }]);
   else if (change.kind === "drop_value")
-    replace((one) => [
-      { ...one, values: one.values?.filter((value) => value !== change.value) ?? [] },
+    replace((column) => [
+      { ...column, values: column.values?.filter((value) => value !== change.value) ?? [] },
     ]);
   else {
     model.delete(change.table);
@@ -123,7 +122,7 @@ function changeModel(model: Model, change: Change): void {
   }
 }
 
-function changeRows(rows: Place["rows"], change: Change): void {
+function changeRows(rows: Environment["rows"], change: Change): void {
   const before = rows.get(change.table) ?? [];
   const after = before.map((row) => {
     if (!("column" in change)) return row;
@@ -140,7 +139,7 @@ function changeRows(rows: Place["rows"], change: Change): void {
 
 class Killed extends Error {}
 
-/** A connection that breaks off before or after one of its next messages, as a killed process does. */
+/** Returns a database that fails before or after one of its next messages, like a killed process. */
 function makeMortal(
   admin: Database,
   { after, isSent }: { after: number; isSent: boolean },
@@ -157,11 +156,11 @@ function makeMortal(
   };
 }
 
-/** Repeats a change while another change is running. */
-async function insist<Result>(ask: () => Promise<Result>): Promise<Result> {
+/** Repeats a change until no other change is running. */
+async function retryChange<Result>(run: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
-      return await ask();
+      return await run();
     } catch (error) {
       if (!(error instanceof Problem && error.code === "push_busy")) throw error;
     }
@@ -169,19 +168,19 @@ async function insist<Result>(ask: () => Promise<Result>): Promise<Result> {
   }
 }
 
-async function changeAt({ service, app }: Place, change: Change, draw: Draw): Promise<void> {
+async function changeAt({ service, app }: Environment, change: Change, draw: Draw): Promise<void> {
   const log = () => undefined;
   const request = { app, change, options: { dryRun: false } };
   const kill = { after: draw(fc.nat, 6) as number, isSent: draw(fc.boolean) as boolean };
   const mortal = { admin: makeMortal(service.pushing, kill), log };
-  await insist(() => applyChange(mortal, request)).catch((error) => {
+  await retryChange(() => applyChange(mortal, request)).catch((error) => {
     if (!(error instanceof Killed)) throw error;
   });
-  await insist(() => applyChange({ admin: service.pushing, log }, request));
+  await retryChange(() => applyChange({ admin: service.pushing, log }, request));
 }
 
-/** The same of a request: a build that a push left may be under way. */
-async function insistOn(post: () => Promise<TestResponse>): Promise<TestResponse> {
+/** Repeats a request while the server is busy, for example with a deferred build of an earlier push. */
+async function retryPost(post: () => Promise<TestResponse>): Promise<TestResponse> {
   for (;;) {
     const response = await post();
     if (Object(response.json).error !== "push_busy") return response;
@@ -189,54 +188,60 @@ async function insistOn(post: () => Promise<TestResponse>): Promise<TestResponse
   }
 }
 
-async function pushAt(place: Place, { model }: Project): Promise<void> {
-  const { service, app } = place;
-  const response = await insistOn(() => postDefinition(service, app, toDefinition(model)));
+async function pushAt(environment: Environment, { model }: Project): Promise<void> {
+  const { service, app } = environment;
+  const response = await retryPost(() => postDefinition(service, app, toDefinition(model)));
   expect(response).toMatchObject({ status: 200 });
 }
 
-/** Applies what a place lacks of the project's migrations. */
-async function catchUp(place: Place, { model, journal }: Project): Promise<void> {
-  for (const { text, change } of journal.slice(place.applied)) {
+/** Applies the project's migrations that an environment lacks. */
+async function catchUp(environment: Environment, { model, journal }: Project): Promise<void> {
+  for (const { text, change } of journal.slice(environment.applied)) {
     const json = { migrations: [text], definition: toDefinition(model) };
     const call = { method: "POST", json };
-    const response = await insistOn(() =>
-      place.service.call(place.app, "/v1/data/schema/migrations", call),
+    const response = await retryPost(() =>
+      environment.service.call(environment.app, "/v1/data/schema/migrations", call),
     );
     expect(response).toMatchObject({ status: 200, json: { status: "applied" } });
-    place.applied++;
-    if (change !== undefined) changeRows(place.rows, change);
+    environment.applied++;
+    if (change !== undefined) changeRows(environment.rows, change);
   }
 }
 
-async function noteMigration(place: Place, { journal }: Project, change?: Change): Promise<void> {
-  const texts = (await readMigrations(place.service, place.app)).map(({ text }) => text);
+async function recordMigration(
+  environment: Environment,
+  { journal }: Project,
+  change?: Change,
+): Promise<void> {
+  const texts = (await readMigrations(environment.service, environment.app)).map(
+    ({ text }) => text,
+  );
   if (texts.length === journal.length) return;
   expect(texts.length).toBe(journal.length + 1);
   journal.push({ text: texts.at(-1) ?? "", change });
-  place.applied = texts.length;
-  if (change !== undefined) changeRows(place.rows, change);
+  environment.applied = texts.length;
+  if (change !== undefined) changeRows(environment.rows, change);
 }
 
-async function writeRow(place: Place, { model }: Project, draw: Draw): Promise<void> {
+async function writeRow(environment: Environment, { model }: Project, draw: Draw): Promise<void> {
   const [table, columns] = pick(draw, [...model]);
   const row = Object.fromEntries(
     columns.map(({ name, kind }) => [name, draw(fc.boolean) ? (VALUES[kind] ?? null) : null]),
   );
   const call = { method: "POST", json: row };
-  const made = await place.service.call(place.app, `/v1/data/db/${table}`, call);
-  expect(made).toMatchObject({ status: 201, json: row });
-  place.rows.set(table, [...(place.rows.get(table) ?? []), row]);
+  const response = await environment.service.call(environment.app, `/v1/data/db/${table}`, call);
+  expect(response).toMatchObject({ status: 201, json: row });
+  environment.rows.set(table, [...(environment.rows.get(table) ?? []), row]);
 }
 
-async function readRows({ service, app }: Pick<Place, "service" | "app">, table: string) {
+async function readRows({ service, app }: Pick<Environment, "service" | "app">, table: string) {
   const { json } = await service.call(app, `/v1/data/db/${table}`);
   const { rows } = json as { rows: Record<string, Value>[] };
   return rows.map(({ id: _, app_id: __, ...row }) => withoutNulls(row));
 }
 
-/** What PostgreSQL has of a table, without the types' oids. */
-async function readTable({ service, app }: Place, table: string): Promise<unknown> {
+/** Returns PostgreSQL's columns and indexes of a table, without the oids of types. */
+async function readTable({ service, app }: Environment, table: string): Promise<unknown> {
   return await service.service.admin.query(
     `select replace(definition::text, $2, 'the app') as definition, array(select concat_ws(' ', attname, atttypid::regtype,
         attnotnull) from pg_attribute where attrelid = format('data.%I', name)::regclass
@@ -252,9 +257,9 @@ async function readTable({ service, app }: Place, table: string): Promise<unknow
 test("changes, kills and replays leave every service with the model's tables and rows", async () => {
   await fc.assert(
     fc.asyncProperty(fc.gen(), async (draw) => {
-      const places: Place[] = [];
+      const environments: Environment[] = [];
       for (const service of services)
-        places.push({
+        environments.push({
           ...{ service, app: await service.makeApp(), sharing: await service.makeApp() },
           ...{ applied: 0, rows: new Map() },
         });
@@ -263,31 +268,35 @@ test("changes, kills and replays leave every service with the model's tables and
       const shared = freshName("shared");
       project.model.set(shared, [makeColumn("kept", "string"), makeColumn("aa", "string")]);
       project.model.set(freshName(), [makeColumn("aa", pick(draw, kinds))]);
-      for (const place of places) {
-        await (place === places[0] ? pushAt(place, project) : catchUp(place, project));
-        if (place === places[0]) await noteMigration(place, project);
+      for (const environment of environments) {
+        await (environment === environments[0]
+          ? pushAt(environment, project)
+          : catchUp(environment, project));
+        if (environment === environments[0]) await recordMigration(environment, project);
         const declared = new Map([[shared, [makeColumn("kept", "string")]]]);
         const definition = toDefinition(declared);
-        expect(await postDefinition(place.service, place.sharing, definition)).toMatchObject({
+        expect(
+          await postDefinition(environment.service, environment.sharing, definition),
+        ).toMatchObject({
           status: 200,
         });
         const call = { method: "POST", json: { kept: "theirs" } };
-        await place.service.call(place.sharing, `/v1/data/db/${shared}`, call);
+        await environment.service.call(environment.sharing, `/v1/data/db/${shared}`, call);
       }
-      const theirs = async ({ service, sharing }: Place) =>
+      const theirs = async ({ service, sharing }: Environment) =>
         (await service.call(sharing, `/v1/data/db/${shared}`)).text;
-      const before = await Promise.all(places.map(theirs));
+      const before = await Promise.all(environments.map(theirs));
 
       for (let turn = 0; turn < 8; turn++) {
-        const place = pick(draw, places);
-        await catchUp(place, project);
-        await writeRow(place, project, draw);
+        const environment = pick(draw, environments);
+        await catchUp(environment, project);
+        await writeRow(environment, project, draw);
         if (draw(fc.boolean)) {
           const [, columns] = pick(draw, [...project.model]);
-          const free = COLUMNS.filter((name) => !columns.some((one) => one.name === name));
+          const free = COLUMNS.filter((name) => !columns.some((column) => column.name === name));
           if (free.length > 0) columns.push(makeColumn(pick(draw, free), pick(draw, kinds)));
-          await pushAt(place, project);
-          await noteMigration(place, project);
+          await pushAt(environment, project);
+          await recordMigration(environment, project);
         }
         const change = drawChange(draw, project.model);
         if (change === undefined) continue;
@@ -296,33 +305,39 @@ test("changes, kills and replays leave every service with the model's tables and
         if (isBlocked) {
           const json = { change };
           const call = { method: "POST", json };
-          const rejected = await place.service.call(place.app, "/v1/data/schema/changes", call);
+          const rejected = await environment.service.call(
+            environment.app,
+            "/v1/data/schema/changes",
+            call,
+          );
           expect(rejected).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
-          expect(rejected.text).not.toContain(place.sharing.slug);
+          expect(rejected.text).not.toContain(environment.sharing.slug);
           continue;
         }
-        await changeAt(place, change, draw);
+        await changeAt(environment, change, draw);
         changeModel(project.model, change);
-        await noteMigration(place, project, change);
+        await recordMigration(environment, project, change);
       }
 
-      for (const place of places) {
-        await catchUp(place, project);
+      for (const environment of environments) {
+        await catchUp(environment, project);
         const response = await postDefinition(
-          place.service,
-          place.app,
+          environment.service,
+          environment.app,
           toDefinition(project.model),
         );
         expect(response.json).toMatchObject({ status: "unchanged" });
-        expect(await readDrift(place.service.service.admin)).toEqual([]);
+        expect(await readDrift(environment.service.service.admin)).toEqual([]);
         for (const table of project.model.keys()) {
-          expect(await readRows(place, table)).toEqual(
-            (place.rows.get(table) ?? []).map(withoutNulls),
+          expect(await readRows(environment, table)).toEqual(
+            (environment.rows.get(table) ?? []).map(withoutNulls),
           );
-          expect(await readTable(place, table)).toEqual(await readTable(places[0] ?? place, table));
+          expect(await readTable(environment, table)).toEqual(
+            await readTable(environments[0] ?? environment, table),
+          );
         }
       }
-      expect(await Promise.all(places.map(theirs))).toEqual(before);
+      expect(await Promise.all(environments.map(theirs))).toEqual(before);
     }),
     { numRuns: countRuns(40), endOnFailure: true },
   );

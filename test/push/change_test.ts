@@ -1,4 +1,4 @@
-/** Explicit changes of tables: what they do to rows and record, who may make them, and what requests in flight get. */
+/** Explicit changes of tables: their effect on rows and records, the required permissions, and requests during a change. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -21,12 +21,12 @@ afterAll(async () => {
 
 type AnyChange = { kind: string; table: string } & Record<string, unknown>;
 
-const change = (app: TestApp, asked: AnyChange, more: object = {}, at = service) =>
-  at.call(app, "/v1/data/schema/changes", { method: "POST", json: { change: asked, ...more } });
+const change = (app: TestApp, request: AnyChange, more: object = {}, at = service) =>
+  at.call(app, "/v1/data/schema/changes", { method: "POST", json: { change: request, ...more } });
 const create = (app: TestApp, table: string, json: object) =>
   service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
 
-/** What both services record and have of the tables of an app that has applied the same history. */
+/** Returns the recorded definition and PostgreSQL's columns of a table. */
 const readTable = async (at: TestService, name: string) =>
   await at.service.admin.query(
     `select name, definition::text as definition, array(select attname || ' ' || atttypid::regtype
@@ -37,7 +37,7 @@ const readTable = async (at: TestService, name: string) =>
     { retry: "safe", queue: SERVICE_QUEUE },
   );
 
-/** A table with everything that is named after a column. */
+/** Returns a schema with indexes, an enum type and a reference, all named after columns. */
 function makeSchema(name: string, titel: string, rest: object = {}) {
   const columns = {
     [titel]: t.string().required().unique(),
@@ -57,19 +57,19 @@ function makeSchema(name: string, titel: string, rest: object = {}) {
 test("a rename preserves the values, takes effect immediately, and is recorded as a migration", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
-  const made = await create(app, name, { titel: "one" });
-  const asked = { kind: "rename_column", table: name, column: "titel", to: "title" };
+  const created = await create(app, name, { titel: "one" });
+  const rename = { kind: "rename_column", table: name, column: "titel", to: "title" };
 
-  const planned = await change(app, asked, { dryRun: true });
+  const planned = await change(app, rename, { dryRun: true });
   expect(planned.json).toMatchObject({
     status: "planned",
     steps: [`rename column ${name}.titel to title`],
     rows: { rows: 1, values: 1 },
   });
-  const changed = await change(app, asked);
+  const changed = await change(app, rename);
   expect(changed.json).toMatchObject({ status: "applied", rows: { rows: 1, values: 1 } });
 
-  const { headers } = made;
+  const { headers } = created;
   const read = await service.call(app, headers.get("location") ?? "");
   expect(read.json).toMatchObject({ title: "one", status: "open" });
   expect(read.json).not.toHaveProperty("titel");
@@ -90,13 +90,13 @@ test("a rename preserves the values, takes effect immediately, and is recorded a
 test("a change resumes a build of its table whose process was killed", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
-  // As if the process had ended before it recorded the end of the build.
+  // Simulates a process that ended before it recorded the end of the build.
   await service.service.admin.message(`insert into rowhouse.deferred_steps
     (app_id, table_name, kind, name, columns, attempts)
     values ('${app.id}', '${name}', 'index', '${name}__hours__idx', '["hours"]', 1); select 1`);
-  const asked = { kind: "rename_column", table: name, column: "titel", to: "title" };
+  const rename = { kind: "rename_column", table: name, column: "titel", to: "title" };
   const isBusy = async () => {
-    const { status, json } = await change(app, asked);
+    const { status, json } = await change(app, rename);
     expect([200, 409, 503]).toContain(status);
     return Object(json).error === "push_busy";
   };
@@ -129,10 +129,10 @@ test("a dropped column is deleted with its index, type and reference, and can be
 test("a repeated request whose change is the last migration changes nothing", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
-  const asked = { kind: "drop_column", table: name, column: "hours" };
-  expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+  const drop = { kind: "drop_column", table: name, column: "hours" };
+  expect((await change(app, drop)).json).toMatchObject({ status: "applied" });
   const before = await dumpDatabase(service.service.admin);
-  expect((await change(app, asked)).json).toMatchObject({ status: "unchanged", migration: null });
+  expect((await change(app, drop)).json).toMatchObject({ status: "unchanged", migration: null });
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
 
@@ -169,11 +169,11 @@ test("a column that another app declares is rejected without naming the app, and
   const sharing = await service.makeApp(defineSchema({ [name]: { titel: t.string() } }));
   await create(sharing, name, { titel: "theirs" });
   const list = await service.call(sharing, `/v1/data/db/${name}`);
-  for (const asked of [
+  for (const request of [
     { kind: "rename_column", table: name, column: "titel", to: "title" },
     { kind: "drop_column", table: name, column: "titel" },
   ]) {
-    const rejected = await change(owner, asked);
+    const rejected = await change(owner, request);
     expect(rejected.status).toBe(409);
     expect(rejected.text).toContain(`another app declares ${name}.titel`);
     expect(rejected.text).not.toContain(sharing.slug);
@@ -236,8 +236,8 @@ test("a renamed table keeps rows and references to and from it, and its previous
     [child]: { parent: t.ref(table, { onDelete: "cascade" }).required() },
   });
   const app = await service.makeApp(defineSchema(make(name)));
-  const made = await create(app, name, { title: "one", state: "b" });
-  const { id } = made.json as { id: string };
+  const created = await create(app, name, { title: "one", state: "b" });
+  const { id } = created.json as { id: string };
   await create(app, child, { parent: id });
 
   expect((await change(app, { kind: "rename_table", table: name, to })).json).toMatchObject({
@@ -302,10 +302,10 @@ test("a dropped value is rejected afterward, even by a process with a stale sche
   const make = (...values: [string, ...string[]]) =>
     defineSchema({ [name]: { state: t.enum(values).required().default("open") } });
   const app = await service.makeApp(make("open", "old", "done"));
-  const made = await create(app, name, { state: "old" });
+  const created = await create(app, name, { state: "old" });
   const drop = { kind: "drop_value", table: name, column: "state", value: "old" } as const;
   expect((await change(app, drop)).text).toContain("1 of this app's 1 rows have this value");
-  const path = made.headers.get("location") ?? "";
+  const path = created.headers.get("location") ?? "";
   await service.call(app, path, { method: "PATCH", json: { state: "done" } });
   const deps = { admin: service.pushing, log: () => undefined };
   await applyChange(deps, { app, change: drop, options: { dryRun: false } });
@@ -347,13 +347,13 @@ test("a value that exists only in another app's rows by a default blocks the dro
 test("a history with changes creates identical tables in an empty service", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel"));
-  for (const asked of [
+  for (const request of [
     { kind: "rename_column", table: name, column: "titel", to: "title" },
     { kind: "drop_column", table: name, column: "parent" },
     { kind: "rename_column", table: name, column: "status", to: "state" },
     { kind: "drop_value", table: name, column: "state", value: "done" },
   ])
-    expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+    expect((await change(app, request)).json).toMatchObject({ status: "applied" });
   const now = defineSchema({
     [name]: t
       .model({
@@ -390,13 +390,13 @@ test("a replayed change leaves another app's table unchanged, and the last defin
 test("a process with a stale schema repeats its calls with the new columns", async () => {
   const name = freshName();
   const app = await service.makeApp(makeSchema(name, "titel", { note: t.string() }));
-  const made = await create(app, name, { titel: "one", note: "n" });
-  const path = made.headers.get("location") ?? "";
+  const first = await create(app, name, { titel: "one", note: "n" });
+  const path = first.headers.get("location") ?? "";
   await service.call(app, `/v1/data/db/${name}`);
-  // Straight to the database: the process that serves is not told.
+  // Change the database directly: the serving process gets no notification.
   const deps = { admin: service.pushing, log: () => undefined };
-  const apply = (asked: Parameters<typeof applyChange>[1]["change"]) =>
-    applyChange(deps, { app, change: asked, options: { dryRun: false } });
+  const apply = (request: Parameters<typeof applyChange>[1]["change"]) =>
+    applyChange(deps, { app, change: request, options: { dryRun: false } });
 
   await apply({ kind: "rename_column", table: name, column: "titel", to: "title" });
   expect((await service.call(app, path)).json).toMatchObject({ title: "one" });
@@ -426,19 +426,19 @@ test("no request during a change fails with 5xx, and no row is lost", async () =
   let isOver = false;
   const writers = Array.from({ length: 4 }, async (_, writer) => {
     for (let n = 0; !isOver; n++) {
-      const made = await create(app, name, { fixed: `${writer} ${n}`, a: "x", b: "y" });
-      const location = made.headers.get("location") ?? "";
+      const created = await create(app, name, { fixed: `${writer} ${n}`, a: "x", b: "y" });
+      const location = created.headers.get("location") ?? "";
       const found = await service.call(app, location);
       const patched = await service.call(app, location, { method: "PATCH", json: { a: "z" } });
-      statuses.push(made.status, found.status, patched.status);
+      statuses.push(created.status, found.status, patched.status);
     }
   });
   const deps = { admin: service.pushing, log: () => undefined };
   for (let n = 0; n < 6; n++) {
     const [column, to] = n % 2 === 0 ? ["a", "b"] : ["b", "a"];
-    const asked = { kind: "rename_column", table: name, column, to } as const;
-    if (n % 3 === 0) await change(app, asked);
-    else await applyChange(deps, { app, change: asked, options: { dryRun: false } });
+    const rename = { kind: "rename_column", table: name, column, to } as const;
+    if (n % 3 === 0) await change(app, rename);
+    else await applyChange(deps, { app, change: rename, options: { dryRun: false } });
   }
   isOver = true;
   await Promise.all(writers);

@@ -1,4 +1,4 @@
-/** The command as a real process around a push: journal, types, exit codes, and what a kill leaves behind. */
+/** The command as a real process: journal, types, exit codes, and the state after a kill. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   mkdirSync,
@@ -56,8 +56,8 @@ function write(folder: string, path: string, text: string): void {
   writeFileSync(join(folder, path), text);
 }
 
-async function run({ folder, env }: Pick<Project, "folder" | "env">, ...words: string[]) {
-  const child = Bun.spawn([process.execPath, join(ROOT, "src/bin/rowhouse.ts"), ...words], {
+async function run({ folder, env }: Pick<Project, "folder" | "env">, ...args: string[]) {
+  const child = Bun.spawn([process.execPath, join(ROOT, "src/bin/rowhouse.ts"), ...args], {
     cwd: folder,
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
     stdin: "ignore",
@@ -72,7 +72,7 @@ async function run({ folder, env }: Pick<Project, "folder" | "env">, ...words: s
   return { code, out, err };
 }
 
-/** Every file of a project with its text and its time, to see what a command touched. */
+/** Returns every file of a project with its text and modification time, to detect changes by a command. */
 function readAll(folder: string): Record<string, string> {
   const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>
     statSync(join(folder, path)).isFile(),
@@ -134,26 +134,26 @@ test("an edited, renamed, added or unexpected file is rejected by name, and a mi
   writeSchema(project, "title: t.string().required(), note: t.string()");
   const rows = [
     {
-      says: "was edited after it was applied",
+      expected: "was edited after it was applied",
       files: { [name]: text.replace("create", "Create") },
     },
-    { says: "which the service has applied", files: { [`0001_mine.sql`]: "select 1;\n" } },
+    { expected: "which the service has applied", files: { [`0001_mine.sql`]: "select 1;\n" } },
     {
-      says: "is not a migration that push wrote",
+      expected: "is not a migration that push wrote",
       files: { [name]: text, "0002_later.sql": "select 1;\n" },
     },
-    { says: `was renamed; rename it back to ${name}`, files: { [`0001_mine.sql`]: text } },
-    { says: "has the same number", files: { [name]: text, "0001_zz.sql": text } },
-    { says: "only files that push wrote", files: { [name]: text, "notes.md": "" } },
+    { expected: `was renamed; rename it back to ${name}`, files: { [`0001_mine.sql`]: text } },
+    { expected: "has the same number", files: { [name]: text, "0001_zz.sql": text } },
+    { expected: "only files that push wrote", files: { [name]: text, "notes.md": "" } },
   ];
-  for (const { says, files } of rows) {
+  for (const { expected, files } of rows) {
     rmSync(dirname(path), { recursive: true });
     for (const [file, content] of Object.entries(files)) write(dirname(path), file, content);
     const before = readAll(project.folder);
-    for (const words of ["push", "plan", "check", "pull"]) {
-      const rejected = await run(project, "db", words);
+    for (const subcommand of ["push", "plan", "check", "pull"]) {
+      const rejected = await run(project, "db", subcommand);
       expect(rejected).toMatchObject({ code: 1, out: "" });
-      expect(rejected.err).toContain(says);
+      expect(rejected.err).toContain(expected);
       expect(rejected.err).not.toMatch(/\(\w+\)$/m);
       expect(rejected.err).toContain(Object.keys(files).at(-1) ?? "");
       expect(rejected.err).toEndWith("\nThe project's migrations are in schema/migrations\n");
@@ -268,8 +268,8 @@ test("an operator with --app pushes directly, gets drift by name, and transfers 
     app: second.app.slug,
     details: { table: project.table, from: project.app.slug },
   });
-  for (const one of [project, { ...second, table: project.table }])
-    writeSchema(one, "title: t.string().required(), note: t.string()");
+  for (const target of [project, { ...second, table: project.table }])
+    writeSchema(target, "title: t.string().required(), note: t.string()");
   expect(await run(project, "db", "push")).toMatchObject({
     code: 1,
     err: expect.stringContaining(second.app.slug),

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A push for which every table that is there is large. */
+/** Pushes with a size limit that makes every existing table large. */
 async function pushLarge(app: TestApp, schema: unknown) {
   const options = { dryRun: false, largeTablePages: 0 };
   const result = await push(
@@ -89,7 +89,7 @@ test("a renewed lease records the progress of an index build, and its end remove
   };
   const log = () => undefined;
   const schema = defineSchema({ [name]: { title: t.string().index() } });
-  // The build waits for whoever writes.
+  // The build waits for open write transactions.
   const text = `update data.${name} set title = 'x'`;
   const pushed = await whileDone(database.superuserUrl, { text }, async () => {
     const options = { dryRun: false, largeTablePages: 0 };
@@ -107,7 +107,7 @@ test("a renewed lease records the progress of an index build, and its end remove
 
 test("a table that has grown and was never analyzed counts as large", async () => {
   const { name, app } = await makeTable(0);
-  // As a dump is loaded: without row security, by a session that ends.
+  // Insert like the restore of a dump: without row security, in a session that then ends.
   await withDatabase(service.database.superuserUrl, (loader) =>
     loader.message(`insert into data.${name} (app_id, id, title)
       select '${app.id}', gen_random_uuid(), repeat('x', 900) from generate_series(1, 40000); select 1`),
@@ -120,7 +120,7 @@ test("a table that has grown and was never analyzed counts as large", async () =
     return (response.json as { steps: string[] }).steps;
   };
 
-  // The session tells the statistics of its rows as it ends, which may be a moment from now.
+  // The session reports the statistics of its rows when it ends, with a short delay.
   await eventually(async () =>
     (await plan()).includes(`add index (title) to ${name}, after the push`),
   );

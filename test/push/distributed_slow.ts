@@ -1,4 +1,4 @@
-/** What a push sends to a database that is distributed with Citus, compared with a record: most runs have no cluster to try it on. */
+/** Compares the SQL of a push to a Citus database with a recorded file. Most runs have no cluster. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { toColumnSet } from "../../src/catalog/mod.ts";
@@ -54,7 +54,7 @@ const EMPTY: PushState = {
   previews: [],
 };
 
-/** The message of a push, and the state that it leaves. */
+/** Returns the message of a push and the state after it. */
 function push(state: PushState, schema: unknown): { message: string; state: PushState } {
   const definition = definitionOf(schema);
   const prepared = preparePush(state, { app: APP, definition, options: {} });
@@ -118,10 +118,10 @@ test("the functions differ only in how statements are planned and written", () =
   for (const { columns, name } of definitionOf(FIRST).tables) {
     const set = toColumnSet({ name, columns });
     for (const endpoint of ["list", "get", "create"] as const) {
-      const [one, distributed] = [false, true].map((isDistributed) =>
+      const [single, distributed] = [false, true].map((isDistributed) =>
         renderBody(set, endpoint, { isDistributed, previews: [] }),
       );
-      expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(one ?? "");
+      expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(single ?? "");
     }
     expect(renderDistributedFunctions(set).join()).toContain("'$1', 'rowhouse.shards'");
   }

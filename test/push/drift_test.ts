@@ -45,10 +45,10 @@ test("there is no drift after a push", async () => {
 const [GET, LIST, DELETE] = (["get", "list", "delete"] as const).map((endpoint) =>
   signatureOf(SCHEMA, "todos", endpoint),
 );
-/** What stands for a text in a unique. */
+/** The expression for a text column in a unique index. */
 const DIGEST = String.raw`sha256(decode(replace(name, '\', '\\'), 'escape'))`;
 const NAME = "todos__status__due__idx";
-/** `isOnePostgres`: Citus rejects it. */
+/** `isOnePostgres` excludes a case from Citus, which rejects its statement. */
 type Case = { name: string; by: string; undo: string; things: string[]; isOnePostgres?: true };
 const ALL_CASES: Case[] = [
   {

@@ -1,4 +1,7 @@
-/** Definitions crafted by hand, sent straight to the endpoint: rejected whole, or exact to the byte; never DDL of their own. */
+/**
+ * Handcrafted definitions, sent directly to the endpoint: the server rejects a definition completely or stores it byte
+ * for byte, and never runs its text as DDL.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { dumpDatabase, freshName, postDefinition, postSchema } from "../support/push.ts";
@@ -21,7 +24,7 @@ const table = (columns: unknown, more: object = {}) => ({
   uniques: [],
   ...more,
 });
-const one = (...tables: unknown[]) => ({ version: 1, tables });
+const define = (...tables: unknown[]) => ({ version: 1, tables });
 
 const TRAPS = [
   "id",
@@ -64,7 +67,7 @@ const BROKEN_NAMES = [
 const REJECTED: { name: string; definition: unknown }[] = [
   ...[...TRAPS, ...BROKEN_NAMES].map((name) => ({
     name: `column ${JSON.stringify(name)}`,
-    definition: one(table([string(name)])),
+    definition: define(table([string(name)])),
   })),
   ...[
     "users",
@@ -81,19 +84,19 @@ const REJECTED: { name: string; definition: unknown }[] = [
     "_a",
   ].map((name) => ({
     name: `table ${JSON.stringify(name)}`,
-    definition: one(table([string("a")], { name })),
+    definition: define(table([string("a")], { name })),
   })),
   {
     name: "a reference to a reserved table",
-    definition: one(table([{ name: "a", kind: "ref", ...FLAGS, table: "users" }])),
+    definition: define(table([{ name: "a", kind: "ref", ...FLAGS, table: "users" }])),
   },
   {
     name: "a reference to an undeclared table",
-    definition: one(table([{ name: "a", kind: "ref", ...FLAGS, table: "elsewhere" }])),
+    definition: define(table([{ name: "a", kind: "ref", ...FLAGS, table: "elsewhere" }])),
   },
   {
     name: "a reference with SQL as onDelete",
-    definition: one(
+    definition: define(
       table([
         { name: "a", kind: "ref", ...FLAGS, table: "hostile", onDelete: "cascade; drop table x" },
       ]),
@@ -101,51 +104,54 @@ const REJECTED: { name: string; definition: unknown }[] = [
   },
   {
     name: "two columns that differ only in case",
-    definition: one(table([string("aa"), string("Aa")])),
+    definition: define(table([string("aa"), string("Aa")])),
   },
-  { name: "a duplicate table", definition: one(table([]), table([])) },
+  { name: "a duplicate table", definition: define(table([]), table([])) },
   {
     name: "an unknown kind",
-    definition: one(table([string("a", { kind: "text; drop table x" })])),
+    definition: define(table([string("a", { kind: "text; drop table x" })])),
   },
   {
     name: "a kind from the prototype",
-    definition: one(table([string("a", { kind: "constructor" })])),
+    definition: define(table([string("a", { kind: "constructor" })])),
   },
-  { name: "an unknown key of a column", definition: one(table([string("a", { sql: "x" })])) },
+  { name: "an unknown key of a column", definition: define(table([string("a", { sql: "x" })])) },
   {
     name: "a flag that is not a boolean",
-    definition: one(table([string("a", { required: "yes" })])),
+    definition: define(table([string("a", { required: "yes" })])),
   },
-  { name: "a default of another type", definition: one(table([string("a", { default: 1 })])) },
-  { name: "a default with U+0000", definition: one(table([string("a", { default: "\u0000" })])) },
+  { name: "a default of another type", definition: define(table([string("a", { default: 1 })])) },
+  {
+    name: "a default with U+0000",
+    definition: define(table([string("a", { default: "\u0000" })])),
+  },
   {
     name: "a default with a lone surrogate",
-    definition: one(table([string("a", { default: "\ud800" })])),
+    definition: define(table([string("a", { default: "\ud800" })])),
   },
   {
     name: "a default over 1 KB",
-    definition: one(table([string("a", { default: "x".repeat(1025) })])),
+    definition: define(table([string("a", { default: "x".repeat(1025) })])),
   },
   {
     name: "a decimal default with an exponent",
-    definition: one(table([{ name: "a", kind: "decimal", ...FLAGS, default: "1e5" }])),
+    definition: define(table([{ name: "a", kind: "decimal", ...FLAGS, default: "1e5" }])),
   },
   {
     name: "an enum without values",
-    definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: [] }])),
+    definition: define(table([{ name: "a", kind: "enum", ...FLAGS, values: [] }])),
   },
   {
     name: "an enum value of 64 bytes",
-    definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: ["x".repeat(64)] }])),
+    definition: define(table([{ name: "a", kind: "enum", ...FLAGS, values: ["x".repeat(64)] }])),
   },
   {
     name: "a repeated enum value",
-    definition: one(table([{ name: "a", kind: "enum", ...FLAGS, values: ["a", "a"] }])),
+    definition: define(table([{ name: "a", kind: "enum", ...FLAGS, values: ["a", "a"] }])),
   },
   {
     name: "101 enum values",
-    definition: one(
+    definition: define(
       table([
         {
           name: "a",
@@ -158,22 +164,24 @@ const REJECTED: { name: string; definition: unknown }[] = [
   },
   {
     name: "201 columns",
-    definition: one(table(Array.from({ length: 201 }, (_, n) => string(`c${n}`)))),
+    definition: define(table(Array.from({ length: 201 }, (_, n) => string(`c${n}`)))),
   },
   {
     name: "17 indexes",
-    definition: one(table(Array.from({ length: 17 }, (_, n) => string(`c${n}`, { index: true })))),
+    definition: define(
+      table(Array.from({ length: 17 }, (_, n) => string(`c${n}`, { index: true }))),
+    ),
   },
   {
     name: "501 tables",
-    definition: one(...Array.from({ length: 501 }, (_, n) => table([], { name: `t${n}` }))),
+    definition: define(...Array.from({ length: 501 }, (_, n) => table([], { name: `t${n}` }))),
   },
-  { name: "an index without columns", definition: one(table([string("a")], { indexes: [[]] })) },
+  { name: "an index without columns", definition: define(table([string("a")], { indexes: [[]] })) },
   {
     name: "an index on an undeclared column",
-    definition: one(table([string("a")], { indexes: [["b", "a"]] })),
+    definition: define(table([string("a")], { indexes: [["b", "a"]] })),
   },
-  { name: "columns as an object", definition: one(table({ a: string("a") })) },
+  { name: "columns as an object", definition: define(table({ a: string("a") })) },
   { name: "tables as an object", definition: { version: 1, tables: {} } },
   { name: "version 2", definition: { version: 2, tables: [] } },
   { name: "a missing definition", definition: undefined },
@@ -198,7 +206,7 @@ test("all issues are reported together, each with its table and column", async (
   const response = await postDefinition(
     service,
     app,
-    one(
+    define(
       table([string("id"), string("ok"), string("then")]),
       table([string("x", { kind: "blob" })], { name: "users" }),
     ),
@@ -264,7 +272,7 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
   async ({ text }) => {
     const name = freshName();
     const label = text.trim() === "" ? "x" : text;
-    const definition = one({
+    const definition = define({
       name,
       columns: [
         string("plain", { default: text }),
@@ -292,9 +300,9 @@ test.each(NASTY.map((text) => ({ text, name: JSON.stringify(text) })))(
 test("an app's key cannot add a unique constraint to other apps' rows, regardless of the flag", async () => {
   const name = freshName();
   const columns = [string("label")];
-  const schema = (more: object) => one(table([{ ...columns[0], ...more }], { name }));
+  const schema = (more: object) => define(table([{ ...columns[0], ...more }], { name }));
   const [owner, other] = [await service.makeApp(), await service.makeApp()];
-  for (const one of [owner, other]) await postDefinition(service, one, schema({}));
+  for (const app of [owner, other]) await postDefinition(service, app, schema({}));
   const path = `/v1/data/db/${name}`;
   for (const _ of [1, 2])
     await service.call(other, path, { method: "POST", json: { label: "dup" } });
@@ -318,15 +326,15 @@ test("an app has a limited number of references to one table, because they slow 
   const target = { name: t.string() };
   const refer = (count: number, to: string) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`ref_${n}`, t.ref(to)]));
-  // A table has room for 16 indexes, one for each reference.
-  const most = Object.fromEntries(
+  // A table can have 16 indexes, one for each reference.
+  const references = Object.fromEntries(
     Array.from({ length: 6 }, () => [freshName(), refer(16, shared)]),
   );
   const last = freshName();
   const schema = (count: number, more: object = {}) =>
     defineSchema({ [shared]: target, [last]: refer(count, shared), ...more });
 
-  expect((await postSchema(service, app, schema(4, most))).json).toMatchObject({
+  expect((await postSchema(service, app, schema(4, references))).json).toMatchObject({
     status: "applied",
   });
   const rejected = await postSchema(service, app, schema(6));
@@ -344,7 +352,7 @@ test("an app has a limited number of references to one table, because they slow 
       ],
     },
   ]);
-  // What does not refer to it is as free as before.
+  // Tables without references to the shared table have no such limit.
   const others = { [free]: { to: t.ref(last), at: t.ref(free) } };
   expect((await postSchema(service, app, schema(4, others))).json).toMatchObject({
     status: "applied",
@@ -362,10 +370,10 @@ test("a table accepts fewer references from another app, and max a hundred from 
     const schema = defineSchema({ [shared]: target, ...Object.fromEntries(tables) });
     return await postSchema(service, app ?? (await service.makeApp()), schema);
   };
-  const wants = (words: string) => ({
+  const wants = (message: string) => ({
     status: 409,
     json: {
-      details: [{ message: expect.stringContaining(words) }],
+      details: [{ message: expect.stringContaining(message) }],
     },
   });
 

@@ -1,4 +1,4 @@
-/** `POST /v1/data/schema/joins`: checked like any hostile body, exact about what it joins, and the same for every number of attempts. */
+/** `POST /v1/data/schema/joins`: hostile bodies are rejected, joins are exact, and repeated joins change nothing. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -25,7 +25,7 @@ afterAll(() => service.close());
 const title = t.string();
 const MINE = () => defineSchema({ [name]: { title, mine: t.string() } });
 const BOTH = () => defineSchema({ [name]: { title, mine: t.string(), theirs: t.number() } });
-/** The project has two migrations that the service lacks; the service has one of its own. */
+/** The project has two migrations that the service lacks. The service has one migration that the project lacks. */
 beforeEach(async () => {
   name = freshName();
   app = await service.makeApp(defineSchema({ [name]: { title, theirs: t.number() } }));
@@ -62,7 +62,7 @@ test("a dry run lists the steps, and the join runs them once", async () => {
   expect(await dump()).toBe(joined);
 
   const record = await readRecord();
-  expect(record.map(({ seq, joins }) => [seq, joins?.map((one) => one.text) ?? null])).toEqual([
+  expect(record.map(({ seq, joins }) => [seq, joins?.map((join) => join.text) ?? null])).toEqual([
     [1, null],
     [2, history],
   ]);
@@ -176,8 +176,8 @@ test("a service that only lacks migrations is not joined", async () => {
 
 test("a table that another app owns is used exactly as the schema declares it, or rejected", async () => {
   const shared = freshName();
-  const owner = await service.makeApp(defineSchema({ [shared]: { word: title, more: t.json() } }));
-  const both = defineSchema({ [name]: { title, theirs: t.number() }, [shared]: { word: title } });
+  const owner = await service.makeApp(defineSchema({ [shared]: { label: title, more: t.json() } }));
+  const both = defineSchema({ [name]: { title, theirs: t.number() }, [shared]: { label: title } });
   const request = body({
     migrations: makeHistory([both]),
     definition: definitionOf(both),

@@ -209,10 +209,10 @@ test("every kind of issue has a distinct message", () => {
     { file: "0009_y.sql", text: "" },
     { file: "z", text: "" },
   ];
-  const words = compareJournal(files, RECORDED).issues.map(({ message, file }) =>
+  const messages = compareJournal(files, RECORDED).issues.map(({ message, file }) =>
     message.replaceAll(file, ""),
   );
-  expect(new Set(words).size).toBe(7);
+  expect(new Set(messages).size).toBe(7);
 });
 
 test("readJournal() reads the output of writeJournal(), which leaves no temporary file", async () => {
@@ -288,7 +288,7 @@ test("GET /v1/data/schema lists migrations without their SQL, and a migration's 
   const { migration } = grown.json as { migration: Migration };
   const { text, sql, ...listed } = migration;
   expect(text).toContain(sql);
-  // Functions follow from the definition, and would be most of it.
+  // Functions are derived from the definition, and would dominate its size.
   expect(text).not.toContain("create or replace function");
   expect(text.length).toBeLessThan(25_000);
   expect(got).toMatchObject({ status: 200, json: migration });
@@ -324,52 +324,52 @@ test.each([
     journal: [{ seq: 1, checksum: OTHER }],
     status: 409,
     error: "diverged_history",
-    says: "0001_create_table",
+    expected: "0001_create_table",
   },
   {
     name: "an unapplied migration",
     journal: [{ seq: 7, checksum: OTHER }],
     status: 409,
     error: "diverged_history",
-    says: "must first apply migration 7",
+    expected: "must first apply migration 7",
   },
   {
     name: "a journal that is not a list",
     journal: { seq: 1 },
     status: 422,
     error: "invalid_schema",
-    says: "/journal",
+    expected: "/journal",
   },
   {
     name: "an invalid entry",
     journal: [null],
     status: 422,
     error: "invalid_schema",
-    says: "/journal/0",
+    expected: "/journal/0",
   },
   {
     name: "an invalid checksum",
     journal: [{ seq: 1, checksum: "sha256:x" }],
     status: 422,
     error: "invalid_schema",
-    says: "/journal/0",
+    expected: "/journal/0",
   },
   {
     name: "a fractional number",
     journal: [{ seq: 1.5, checksum: OTHER }],
     status: 422,
     error: "invalid_schema",
-    says: "/journal/0",
+    expected: "/journal/0",
   },
 ])(
   "POST /v1/data/schema with $name gets $status and writes nothing",
-  async ({ journal, status, error, says }) => {
+  async ({ journal, status, error, expected }) => {
     const before = await dumpDatabase(service.service.admin);
 
     const response = await postSchema(service, app, WIDER, { journal });
 
     expect(response).toMatchObject({ status, json: { error } });
-    expect(response.text).toContain(says);
+    expect(response.text).toContain(expected);
     expect(await dumpDatabase(service.service.admin)).toBe(before);
   },
 );

@@ -1,11 +1,11 @@
-/** The limits of a schema as docs/push.md tells them are those that hold. */
+/** Compares the limits of a schema in docs/push.md with the code. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { QUOTAS } from "../../src/dsl/mod.ts";
 import { ROOT } from "../support/command.ts";
 
-const WORDS: Readonly<Record<keyof typeof QUOTAS, string>> = {
+const LABELS: Readonly<Record<keyof typeof QUOTAS, string>> = {
   tables: "tables of an app",
   columnsPerTable: "columns of a table",
   indexesPerTable: "indexes of a table, unique constraints and references included",
@@ -26,8 +26,8 @@ test("docs/push.md lists exactly the limits of a schema", () => {
   const page = readFileSync(join(ROOT, "docs/push.md"), "utf8");
   const [, table = ""] = page.split("What a schema can declare; ")[1]?.split("\n\n") ?? [];
   const rows = table.split("\n").slice(2);
-  const wanted = Object.entries(WORDS).map(
-    ([name, words]) => `| ${words} | ${QUOTAS[name as keyof typeof QUOTAS]} |`,
+  const wanted = Object.entries(LABELS).map(
+    ([name, label]) => `| ${label} | ${QUOTAS[name as keyof typeof QUOTAS]} |`,
   );
   expect(rows).toEqual(wanted);
 });

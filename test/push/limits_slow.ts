@@ -1,4 +1,4 @@
-/** Pushes that wait for their turn, or leave others theirs. */
+/** Pushes that wait for their turn or let other pushes run. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText } from "../support/command.ts";
@@ -38,7 +38,7 @@ test("pushes with a long plan let other pushes run", async () => {
   const statuses = (await Promise.all(pushes)).map(({ status }) => status);
   isOver = true;
   await asking;
-  // Planned, and then too large to be kept.
+  // Each push is planned, and then exceeds the limit of the journal.
   expect(statuses).toEqual(pushes.map(() => 413));
   expect(longest).toBeLessThan((performance.now() - startedAt) / 2);
 });
@@ -52,7 +52,7 @@ test("rowhouse db plan waits for its turn up to --wait, and reports the reason",
     runHere(["db", "plan", "--wait", wait], { folder: project.folder, env });
 
   const impatient = await plan("1");
-  // Seconds before the next is due, however long the commands have taken to start.
+  // The next push is due in seconds, regardless of the start time of the commands.
   await service.service.admin.query(
     "update rowhouse.push_allowances set pushes = 0, counted_at = clock_timestamp() - interval '1194 s' where app_id = $1",
     [app.id],

@@ -1,4 +1,4 @@
-/** What one app may push: how often, and how much of it is kept. */
+/** The limits of an app: the rate of its pushes and the size of its journal. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { push } from "../../src/push/mod.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** As if the last push of an app were that long ago. */
+/** Simulates that the last push of an app is older. */
 async function passTime(app: TestApp, seconds: number): Promise<void> {
   await service.service.admin.query(
     "update rowhouse.push_allowances set counted_at = counted_at - make_interval(secs => $2) where app_id = $1",
@@ -50,7 +50,7 @@ test("pushes, dry runs, unchanged and rejected pushes count once each, and the a
     expect(wait).toBeLessThanOrEqual(1200);
   }
   expect(await dumpDatabase(service.service.admin)).toBe(before);
-  // Another app has its own, and status is no push.
+  // Each app has a separate limit, and a status request does not count.
   expect((await postSchema(service, other, defineSchema({}), { dryRun: true })).status).toBe(200);
   expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
 
@@ -105,7 +105,7 @@ test("a journal grows to its limit, and a push or dry run above the limit is rej
     expect(response.text).toContain(String(JOURNAL_BYTES));
   }
   expect(await dumpDatabase(service.service.admin)).toBe(before);
-  // What an operator pushes is not bound, and nothing to do is no migration.
+  // No limit applies to an operator, and a push without changes adds no migration.
   const { admin } = service.service;
   const request = { app, definition: definitionOf(large), options: { dryRun: false } };
   await push({ admin, log: () => undefined }, request);

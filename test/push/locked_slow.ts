@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Fails a push that changes or creates a table while it has another one locked against reads. */
+/** Fails a push that changes or creates a table while another table is locked against reads. */
 const WATCH = (table: string) => `create function public.check_lock() returns event_trigger
 language plpgsql as $$
 begin
@@ -59,7 +59,7 @@ test("a shared table is locked only during its own change", async () => {
 
   await pushWatched(owner, schema, shared);
 
-  // The migration holds the statements in the order in which they ran.
+  // The migration lists the statements in the order of their execution.
   const [, migration] = await readMigrations(service, owner);
   const kinds = migration?.sql.match(/^create table|^alter table \S+ add column/gm) ?? [];
   expect(kinds.length).toBe(11);

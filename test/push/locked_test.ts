@@ -1,4 +1,4 @@
-/** A table that a session holds locked stops pushes that change it, and nobody else. */
+/** A table that a session has locked blocks only pushes that change this table. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -30,7 +30,7 @@ test("a push to a locked table soon ends as busy, and several of them do not del
 
     expect(unchanged).toMatchObject({ status: 200, json: { status: "unchanged" } });
     expect(applied).toMatchObject({ status: 200, json: { status: "applied" } });
-    // While the table is still locked.
+    // The table is still locked.
     for (const response of await Promise.all(pushes))
       expect(response).toMatchObject({ status: 409, json: { error: "push_busy" } });
   });
@@ -42,7 +42,7 @@ test("an app that keeps the administrative pool busy delays only itself", async 
   const name = freshName();
   const schema = defineSchema({ [name]: { title: t.string() } });
   const [busy, other] = [await service.makeApp(), await service.makeApp(schema)];
-  // Held up until the others had their responses, however long that takes.
+  // The lock remains until the other apps have their responses.
   const hold = { text: "select pg_advisory_xact_lock(1)" };
   const count = () => {
     const { busy, waiting } = service.pushing.stats();
@@ -88,8 +88,8 @@ test("the isolation check does not wait for any table", async () => {
   await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
 
   await whileLocked(service.database.adminUrl, name, async () => {
-    const looked = await makeIsolationCheck(service.service.db)();
-    expect(looked).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
+    const result = await makeIsolationCheck(service.service.db)();
+    expect(result).toMatchObject({ issues: [], ofNodes: {}, added: [], silent: [] });
   });
 });
 
@@ -100,8 +100,8 @@ test("an operator's status does not wait for any table, and reports that the dat
   const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
 
   await whileLocked(service.database.adminUrl, name, async () => {
-    const words = ["db", "status", "--app", app.slug, "--json"];
-    const result = await runHere(words, { ...project, env });
+    const args = ["db", "status", "--app", app.slug, "--json"];
+    const result = await runHere(args, { ...project, env });
 
     expect([result.code, result.err]).toEqual([0, expect.stringContaining("was not compared")]);
     expect(JSON.parse(result.out)).toMatchObject({ tables: [name], drift: null });

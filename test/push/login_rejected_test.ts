@@ -1,4 +1,4 @@
-/** A process whose login for pushes is a wrong one: each route of push says so, and everything else is served. */
+/** A process with a wrong login for pushes: each route of push reports the error, and all other routes work. */
 import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { LOGIN } from "../support/cluster.ts";

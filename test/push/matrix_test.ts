@@ -1,4 +1,4 @@
-/** The matrix: what an owner and what another app may declare over a table that is there. One case a row. */
+/** Declarations over an existing table by its owner and by another app. Each case is a row. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -7,7 +7,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
 
-/** Opens a service for each group: comparing the whole database gets slower with every table of earlier tests. */
+/** Opens a service for each group: each table of an earlier test slows down the comparison of the whole database. */
 function describeOpen(name: string, define: () => void): void {
   describe(name, () => {
     beforeAll(async () => {
@@ -18,7 +18,7 @@ function describeOpen(name: string, define: () => void): void {
   });
 }
 
-/** The table that is there, and its like: a declaration with some columns replaced, added or (undefined) left out. */
+/** The existing table, or a variant: `changes` replaces, adds or (`undefined`) removes columns. */
 function table(other: string, changes: Record<string, unknown> = {}, more: Lists = {}) {
   const columns = {
     title: t.string().required().index(),
@@ -32,9 +32,9 @@ function table(other: string, changes: Record<string, unknown> = {}, more: Lists
     amount: t.decimal().default("1.50"),
     ...changes,
   };
-  const kept = Object.entries(columns).filter(([, column]) => column !== undefined);
-  if (more.order === "reversed") kept.reverse();
-  let model = t.model(Object.fromEntries(kept) as Record<string, ReturnType<typeof t.string>>);
+  const declared = Object.entries(columns).filter(([, column]) => column !== undefined);
+  if (more.order === "reversed") declared.reverse();
+  let model = t.model(Object.fromEntries(declared) as Record<string, ReturnType<typeof t.string>>);
   for (const list of more.indexes ?? [["status", "note"]])
     model = model.index(...(list as [string]));
   for (const list of more.uniques ?? [["title", "note"]])
@@ -48,15 +48,15 @@ type Case = {
   changes?: Record<string, unknown>;
   lists?: Lists;
   order?: "reversed";
-  /** Where the declaration is rejected: the columns (or "" for the table) that its details blame. */
+  /** The columns that the details of the rejection name, or "" for the table. */
   blames?: string[];
-  /** Words that the response must hold. */
-  says?: string;
-  /** Where it is accepted: whether PostgreSQL's tables may have changed. */
+  /** Part of the response's text. */
+  expected?: string;
+  /** Whether an accepted push can change PostgreSQL's tables. */
   ddl?: boolean;
-  /** Where it is accepted: whether it is served by functions of its own. */
+  /** Whether an accepted push creates new functions. */
   makesFunctions?: boolean;
-  /** Default: applied. */
+  /** The status of an accepted push; default: applied. */
   status?: "unchanged";
 };
 
@@ -95,49 +95,49 @@ const OTHER_APP: Case[] = [
     changes: { title: undefined },
     lists: { uniques: [] },
     blames: ["title"],
-    says: "required column without a default",
+    expected: "required column without a default",
   },
   {
     name: "an extra nullable column",
     changes: { extra: t.string() },
     blames: ["extra"],
-    says: "this column, which the table's owner",
+    expected: "this column, which the table's owner",
   },
   {
     name: "an extra index",
     changes: { note: t.string().index() },
     blames: [""],
-    says: "an index on (note)",
+    expected: "an index on (note)",
   },
   {
     name: "an extra composite index",
     lists: { indexes: [["title", "status"]] },
     blames: [""],
-    says: "an index on (title, status)",
+    expected: "an index on (title, status)",
   },
   {
     name: "an index in another order",
     lists: { indexes: [["note", "status"]] },
     blames: [""],
-    says: "an index on (note, status)",
+    expected: "an index on (note, status)",
   },
   {
     name: "an extra unique",
     changes: { note: t.string().unique() },
     blames: [""],
-    says: "a unique constraint on (note)",
+    expected: "a unique constraint on (note)",
   },
   {
     name: "an extra composite unique",
     lists: { uniques: [["title", "status"]] },
     blames: [""],
-    says: "a unique constraint on (title, status)",
+    expected: "a unique constraint on (title, status)",
   },
   {
     name: "another type",
     changes: { note: t.number() },
     blames: ["note"],
-    says: "The schema wants number, but the table has string",
+    expected: "The schema wants number, but the table has string",
   },
   {
     name: "decimal instead of number",
@@ -148,25 +148,25 @@ const OTHER_APP: Case[] = [
     name: "optional instead of required",
     changes: { title: t.string().index() },
     blames: ["title"],
-    says: "The schema wants an optional column, but the table has a required column",
+    expected: "The schema wants an optional column, but the table has a required column",
   },
   {
     name: "required instead of optional",
     changes: { note: t.string().required() },
     blames: ["note"],
-    says: "The schema wants a required column, but the table has an optional column",
+    expected: "The schema wants a required column, but the table has an optional column",
   },
   {
     name: "another default",
     changes: { amount: t.decimal().default("2") },
     blames: ["amount"],
-    says: "default",
+    expected: "default",
   },
   {
     name: "no default instead of a default",
     changes: { amount: t.decimal() },
     blames: ["amount"],
-    says: "The schema wants no default",
+    expected: "The schema wants no default",
   },
   {
     name: "a default instead of no default",
@@ -177,7 +177,7 @@ const OTHER_APP: Case[] = [
     name: "a reference without onDelete",
     changes: { parent: t.ref("OTHER") },
     blames: ["parent"],
-    says: "onDelete",
+    expected: "onDelete",
   },
   {
     name: "a reference with onDelete",
@@ -188,14 +188,14 @@ const OTHER_APP: Case[] = [
     name: "a reference to another table",
     changes: { friend: t.ref("SELF") },
     blames: ["friend"],
-    says: "ref(",
+    expected: "ref(",
   },
   { name: "uuid instead of a reference", changes: { friend: t.uuid() }, blames: ["friend"] },
   {
     name: "an enum value that the table lacks",
     changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("open") },
     blames: ["status"],
-    says: "late",
+    expected: "late",
   },
   {
     name: "enum values in another order",
@@ -221,7 +221,7 @@ const OWNER_ALONE: Case[] = [
     name: "a required column with default now",
     changes: { extra: t.timestamp().required().default("now") },
     ddl: true,
-    says: "time of this push",
+    expected: "time of this push",
   },
   {
     name: "an enum value at the end",
@@ -255,13 +255,13 @@ const OWNER_ALONE: Case[] = [
     name: "a column removed",
     changes: { note: undefined },
     lists: { indexes: [], uniques: [] },
-    says: "KEPT",
+    expected: "KEPT",
     status: "unchanged",
   },
   {
     name: "an index removed",
     changes: { title: t.string().required() },
-    says: "KEPT",
+    expected: "KEPT",
     status: "unchanged",
   },
   {
@@ -273,20 +273,20 @@ const OWNER_ALONE: Case[] = [
     name: "a required column without a default",
     changes: { extra: t.string().required() },
     blames: ["extra"],
-    says: "default",
+    expected: "default",
   },
   {
     name: "a required column without default removed",
     changes: { title: undefined },
     lists: { uniques: [] },
     blames: ["title"],
-    says: "every create",
+    expected: "every create",
   },
   {
     name: "another type",
     changes: { note: t.number() },
     blames: ["note"],
-    says: "The schema wants number, but the table has string",
+    expected: "The schema wants number, but the table has string",
   },
   { name: "another reference target", changes: { friend: t.ref("SELF") }, blames: ["friend"] },
   {
@@ -308,21 +308,21 @@ const OWNER_ALONE: Case[] = [
     name: "a new enum value as the default",
     changes: { status: t.enum(["open", "doing", "done", "late"]).required().default("late") },
     blames: ["status"],
-    says: "later push",
+    expected: "later push",
   },
   {
     name: "a column that differs from an existing column only in case",
     changes: { note: undefined, Note: t.string() },
     lists: { indexes: [], uniques: [] },
     blames: ["Note"],
-    says: "differs only in case",
+    expected: "differs only in case",
   },
   {
     name: "more columns than the limit, including existing columns",
     changes: { note: undefined, ...manyColumns(192) },
     lists: { indexes: [], uniques: [] },
     blames: [""],
-    says: "limit of 200",
+    expected: "limit of 200",
   },
 ];
 
@@ -343,7 +343,7 @@ const OWNER_SHARED: Case[] = [
     name: "a unique constraint",
     changes: { note: t.string().unique() },
     blames: [""],
-    says: "other apps",
+    expected: "other apps",
   },
   {
     name: "a composite unique",
@@ -365,30 +365,30 @@ const OWNER_SHARED: Case[] = [
     name: "another default",
     changes: { amount: t.decimal().default("2") },
     blames: ["amount"],
-    says: "another app declares it",
+    expected: "another app declares it",
   },
   {
     name: "a default of a unique column",
     changes: { code: t.string().unique().default("x") },
     blames: ["code", "code"],
-    says: "a unique constraint on this column",
+    expected: "a unique constraint on this column",
   },
   {
     name: "a default of a column in a composite unique",
     changes: { note: t.string().default("x") },
     blames: ["note", "note"],
-    says: "a unique constraint on this column",
+    expected: "a unique constraint on this column",
   },
   {
     name: "a column removed",
     changes: { note: undefined },
     lists: { indexes: [], uniques: [] },
-    says: "KEPT",
+    expected: "KEPT",
     status: "unchanged",
   },
 ];
 
-/** What an app that never declared the table is told: which of its own declarations do not fit, and nothing more. */
+/** An app without a declaration of the table gets only the conflicting parts of its own declaration. */
 const STRANGER = OTHER_APP.map((row) => {
   if (row.blames === undefined) return row;
   const isLeftOut = (column: string) =>
@@ -396,19 +396,21 @@ const STRANGER = OTHER_APP.map((row) => {
   const columns = new Set(row.blames.filter((column) => column !== "" && !isLeftOut(column)));
   const tables = row.blames.filter((column) => column === "" || isLeftOut(column));
   const blames = [...columns, ...tables.map(() => "")];
-  const isLacking = row.says?.includes("the table's owner") === true;
-  const says = isLacking ? row.says : "which does not fit the table: declare it as its owner";
-  return { ...row, blames, says };
+  const isMissing = row.expected?.includes("the table's owner") === true;
+  const expected = isMissing
+    ? row.expected
+    : "which does not fit the table: declare it as its owner";
+  return { ...row, blames, expected };
 });
 const USER = OTHER_APP.filter(({ blames }) => blames !== undefined);
 
-for (const [who, cases] of [
+for (const [pusherName, cases] of [
   ["another app", STRANGER],
   ["an app that uses it", USER],
   ["the owner of an unshared table", OWNER_ALONE],
   ["the owner of a shared table", OWNER_SHARED],
 ] as const) {
-  describeOpen(`a push by ${who} has the expected result for`, () => {
+  describeOpen(`a push by ${pusherName} has the expected result for`, () => {
     test.each(cases)("$name", async (row) => {
       const [self, other] = [freshName("self"), freshName("other")];
       const named = (changes: Record<string, unknown> = {}) => rename(changes, { self, other });
@@ -419,11 +421,12 @@ for (const [who, cases] of [
         });
       const owner = await service.makeApp(schema());
       const second =
-        who === "the owner of an unshared table"
+        pusherName === "the owner of an unshared table"
           ? undefined
-          : await service.makeApp(who === "another app" ? undefined : schema());
+          : await service.makeApp(pusherName === "another app" ? undefined : schema());
       const isOwner =
-        who === "the owner of an unshared table" || who === "the owner of a shared table";
+        pusherName === "the owner of an unshared table" ||
+        pusherName === "the owner of a shared table";
       const pusher = isOwner ? owner : (second ?? owner);
       const before = await dumpDatabase(service.service.admin);
 
@@ -433,10 +436,11 @@ for (const [who, cases] of [
         schema(row.changes, { ...row.lists, order: row.order }),
       );
 
-      if (row.says !== undefined) expect(response.text).toContain(row.says);
+      if (row.expected !== undefined) expect(response.text).toContain(row.expected);
       if (row.blames === undefined) {
         expect(response.text).toContain(`"status":"${row.status ?? "applied"}"`);
-        // An index of a shared table is built after the push: until its end, or it would change what the next test compares.
+        // An index of a shared table is built after the push. Wait for its end: it would change the comparison of the
+        // next test.
         await eventually(async () => {
           const dump = await dumpDatabase(service.service.admin);
           return isBuilt(dump) && (row.ddl !== true || tablesOf(dump) !== tablesOf(before));
@@ -463,7 +467,7 @@ for (const [who, cases] of [
         expect(message).toMatch(
           /^The schema wants .+, (but the table has .+|which does not fit the table|which the table's owner .+ does not declare)(: .+)?$/,
         );
-        if (who === "another app") expect(message).not.toContain("the table has");
+        if (pusherName === "another app") expect(message).not.toContain("the table has");
         if (isOwner && second !== undefined) expect(message).not.toContain(second.slug);
       }
       if (!isOwner) expect(body.details[0]?.message).toContain(owner.slug);
@@ -517,7 +521,7 @@ function manyColumns(count: number): Record<string, unknown> {
   return Object.fromEntries(Array.from({ length: count }, (_, n) => [`many${n}`, t.boolean()]));
 }
 
-/** Columns that refer to OTHER or SELF, referring to the tables of this case. */
+/** Replaces the references to OTHER and SELF with the tables of this case. */
 function rename(changes: Record<string, unknown>, names: { self: string; other: string }) {
   return Object.fromEntries(
     Object.entries(changes).map(([name, value]) => {
@@ -534,7 +538,7 @@ function rename(changes: Record<string, unknown>, names: { self: string; other: 
   );
 }
 
-/** Whether no step is left that runs after its push. */
+/** Returns whether every deferred step is done. */
 function isBuilt(dump: string): boolean {
   const steps = (JSON.parse(dump) as ({ state: string }[] | null)[])[DEFERRED_STEPS];
   return (steps ?? []).every(({ state }) => state === "done");
@@ -542,13 +546,13 @@ function isBuilt(dump: string): boolean {
 
 const DEFERRED_STEPS = 3;
 
-/** The parts of a dump that PostgreSQL keeps of tables. */
+/** Returns the part of a dump that describes tables. */
 function tablesOf(dump: string): string {
   const parts = (JSON.parse(dump) as unknown[]).slice(5);
   return JSON.stringify(parts.filter((_, index) => index !== FUNCTIONS));
 }
 
-/** The part of a dump that PostgreSQL keeps of functions. */
+/** Returns the part of a dump that describes functions. */
 function functionsOf(dump: string): string {
   return JSON.stringify((JSON.parse(dump) as unknown[]).slice(5)[FUNCTIONS]);
 }

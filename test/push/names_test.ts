@@ -1,4 +1,9 @@
-/** Tables and columns whose names are SQL words, collide, or are longer than PostgreSQL's 63 bytes: everything works over HTTP. @module */
+/**
+ * Tables and columns with names that are SQL words, collide, or exceed PostgreSQL's 63 bytes. All of them work over
+ * HTTP.
+ *
+ * @module
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
@@ -86,13 +91,13 @@ const HOSTILE = [
   "a__b",
   "a".repeat(63),
 ];
-/** Those that have an index too, whose name holds theirs. */
+/** Indexed columns: the name of the index contains the column's name. */
 const INDEXED = ["app", "lim", "off", "t", "row", "v0", "_"];
 const LONG = `${"long_column_name_".repeat(4).slice(0, 62)}`;
 const NAMES = [...HOSTILE, `${LONG}a`, `${LONG}b`];
 const TABLE = "t".repeat(48);
 
-/** Columns of one builder under each name. */
+/** Returns a column from one builder for each name. */
 const columns = (make: () => ReturnType<typeof t.string>) =>
   Object.fromEntries(NAMES.map((name) => [name, make()]));
 
@@ -144,21 +149,21 @@ describe("a table with hostile column names", () => {
       "/v1/data/db/hostile",
       post(Object.fromEntries(NAMES.map((name) => [name, "theirs"]))),
     );
-    const made = await service.call(app, "/v1/data/db/hostile", post(values));
-    expect(made.status).toBe(201);
-    const { id, app_id, ...back } = made.json as Record<string, string>;
+    const created = await service.call(app, "/v1/data/db/hostile", post(values));
+    expect(created.status).toBe(201);
+    const { id, app_id, ...back } = created.json as Record<string, string>;
     expect([app_id, back]).toEqual([app.id, values]);
     expect(Object.keys(back)).toEqual(NAMES);
     const path = `/v1/data/db/hostile/${id}`;
-    expect((await service.call(app, path)).json).toEqual(made.json);
+    expect((await service.call(app, path)).json).toEqual(created.json);
     const list = await service.call(app, "/v1/data/db/hostile");
-    expect(list.json).toEqual({ rows: [made.json], limit: 1000, offset: 0, hasMore: false });
+    expect(list.json).toEqual({ rows: [created.json], limit: 1000, offset: 0, hasMore: false });
     for (const name of NAMES) {
       const changed = await service.call(app, path, {
         method: "PATCH",
         json: { [name]: "changed" },
       });
-      expect(changed.json).toEqual({ ...(made.json as object), [name]: "changed" });
+      expect(changed.json).toEqual({ ...(created.json as object), [name]: "changed" });
       await service.call(app, path, { method: "PATCH", json: { [name]: values[name] } });
     }
     expect((await service.call(other, path)).status).toBe(404);
@@ -183,11 +188,11 @@ describe("a table with hostile column names", () => {
     "a_",
     TABLE,
   ])("the table %s behaves like any other table", async (table) => {
-    const made = await service.call(app, `/v1/data/db/${table}`, post({}));
-    expect(made.status).toBe(201);
-    const path = made.headers.get("location") ?? "";
-    expect((await service.call(app, path)).text).toBe(made.text);
-    expect((await service.call(app, path, { method: "PATCH", json: {} })).text).toBe(made.text);
+    const created = await service.call(app, `/v1/data/db/${table}`, post({}));
+    expect(created.status).toBe(201);
+    const path = created.headers.get("location") ?? "";
+    expect((await service.call(app, path)).text).toBe(created.text);
+    expect((await service.call(app, path, { method: "PATCH", json: {} })).text).toBe(created.text);
     expect((await service.call(app, `/v1/data/db/${table}`, post([{}, {}]))).status).toBe(201);
     expect((await service.call(app, path, { method: "DELETE" })).status).toBe(204);
   });
@@ -226,7 +231,7 @@ test("derived names fit 63 bytes and are unique", () => {
     fc.stringMatching(/^[a-c_]{1,4}$/),
     fc.stringMatching(/^[a-f][0-9a-f]{9}$/),
   );
-  const place = fc.record({
+  const input = fc.record({
     table: fc.oneof(
       fc.stringMatching(/^[a-z][a-z0-9]{0,47}$/),
       fc.stringMatching(/^[ab]_?[ab]?_?$/),
@@ -238,12 +243,14 @@ test("derived names fit 63 bytes and are unique", () => {
     table,
     columns,
     suffix,
-  }: typeof place extends fc.Arbitrary<infer T> ? T : never) => deriveName(table, columns, suffix);
+  }: typeof input extends fc.Arbitrary<infer T> ? T : never) => deriveName(table, columns, suffix);
   fc.assert(
-    fc.property(place, place, (one, two) => {
-      expect(nameOf(one).length).toBeLessThanOrEqual(63);
-      expect(nameOf(one)).toContain("__");
-      expect(nameOf(one) === nameOf(two)).toBe(JSON.stringify(one) === JSON.stringify(two));
+    fc.property(input, input, (first, second) => {
+      expect(nameOf(first).length).toBeLessThanOrEqual(63);
+      expect(nameOf(first)).toContain("__");
+      expect(nameOf(first) === nameOf(second)).toBe(
+        JSON.stringify(first) === JSON.stringify(second),
+      );
     }),
     { numRuns: countRuns(3000) },
   );

@@ -1,6 +1,6 @@
 /**
- * The plans that really run inside the generated functions, as auto_explain tells them: every scan of an app's table
- * is driven by an index condition on app_id, and on what is looked up, whatever the planner knows of the table.
+ * The plans inside the generated functions, from auto_explain. Every scan of an app's table uses an index condition on
+ * app_id and on the searched columns, regardless of the planner's statistics.
  *
  * @module
  */
@@ -94,7 +94,7 @@ const CALLS = ({ id, key }: TestApp, fresh: string): SqlCall[] => {
   ];
 };
 
-/** Every plan of a session that runs these calls, with the scans of apps' tables in it. */
+/** Returns the scans of apps' tables in every plan of a session that runs these calls. */
 async function readScans(of: TestApp): Promise<{ call: string; scans: PlanNode[] }[]> {
   const session = await openExplained(service.database.adminUrl);
   const found: { call: string; scans: PlanNode[] }[] = [];
@@ -106,7 +106,7 @@ async function readScans(of: TestApp): Promise<{ call: string; scans: PlanNode[]
   for (const { name, text, rejected = false } of CALLS(of, fresh).filter(isThere)) {
     const { done, plans } = await session.run(text);
     expect([name, done]).toEqual([name, !rejected]);
-    // A plan that looks dear is compiled to machine code in each call, which takes a hundred times as long as the call.
+    // PostgreSQL compiles an expensive plan in each call, which lasts a hundred times as long as the call.
     expect([name, plans.filter((plan) => plan.JIT !== undefined)]).toEqual([name, []]);
     found.push({ call: name, scans: plans.flatMap(({ Plan }) => findScans(Plan)) });
   }
@@ -116,20 +116,20 @@ async function readScans(of: TestApp): Promise<{ call: string; scans: PlanNode[]
 
 function findScans(node: PlanNode): PlanNode[] {
   const own =
-    // These read what a batch sends and returns, and no table.
+    // These nodes read the input and output of a batch, not a table.
     /Scan/.test(node["Node Type"]) && !/Result|Subquery|Function|CTE/.test(node["Node Type"])
       ? [node]
       : [];
-  // Citus' own node stands for a statement on a shard, whose plan is told by itself.
+  // A node of Citus represents a statement on a shard, whose plan is logged separately.
   const isShard = node["Custom Plan Provider"] === "Citus Adaptive";
   return isShard ? [] : [...own, ...(node.Plans ?? []).flatMap(findScans)];
 }
 
-/** Scans that read rows of other apps to throw them away, or all of the app's rows to find one. */
+/** Returns scans that discard rows of other apps, or read all rows of the app to find one row. */
 function findWasteful(found: { call: string; scans: PlanNode[] }[]): unknown[] {
   return found.flatMap(({ call, scans }) =>
     scans
-      // It has one row, of no app, which is found by its key.
+      // The table has a single row without an app, found by its key.
       .filter(
         (scan) =>
           !/^tag_seed(_\d+)?$/.test(scan["Relation Name"] ?? "") ||

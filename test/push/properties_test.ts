@@ -1,4 +1,4 @@
-/** What holds for every pair of schemas, not for examples: drawn by fast-check, planned purely and pushed for real. */
+/** Properties of every pair of schemas: random schemas from fast-check are planned in memory and pushed to a database. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type Definition, readDefinition } from "../../src/dsl/mod.ts";
@@ -38,7 +38,7 @@ const column = fc.oneof(
       values: fc.subarray(VALUES, { minLength: 1 }),
       default: fc.option(fc.constant("open"), { nil: undefined }),
     })
-    .map((one) => (one.values.includes("open") ? one : { ...one, default: undefined })),
+    .map((column) => (column.values.includes("open") ? column : { ...column, default: undefined })),
   fc
     .record({
       kind: fc.constant("ref" as const),
@@ -46,7 +46,7 @@ const column = fc.oneof(
       table: fc.constantFrom("one", "two"),
       default: fc.constant(undefined),
     })
-    .map((one) => ({ ...one, index: false })),
+    .map((column) => ({ ...column, index: false })),
 );
 const table = fc.record({
   columns: fc.uniqueArray(fc.tuple(fc.constantFrom(...NAMES), column), {
@@ -63,10 +63,13 @@ const table = fc.record({
   ]),
 });
 
-/** Any definition of the tables `one` and `two`, as it comes out of the check of the service itself. */
+/** Returns any definition of the tables `one` and `two` that passes the service's validation. */
 function definitions(prefix: string): fc.Arbitrary<Definition> {
-  return fc.tuple(table, table).map(([one, two]) => {
-    const read = readDefinition({ version: 1, tables: [toTable("one", one), toTable("two", two)] });
+  return fc.tuple(table, table).map(([first, second]) => {
+    const read = readDefinition({
+      version: 1,
+      tables: [toTable("one", first), toTable("two", second)],
+    });
     if ("issues" in read) throw new Error(JSON.stringify(read.issues));
     return read.definition;
   });
@@ -75,15 +78,17 @@ function definitions(prefix: string): fc.Arbitrary<Definition> {
     name: string,
     drawn: { columns: [string, object][]; indexes: string[][]; uniques: string[][] },
   ) {
-    const columns = drawn.columns.map(([columnName, one]) => {
-      const kept = Object.entries({ name: columnName, ...one }).filter(
+    const columns = drawn.columns.map(([columnName, drawnColumn]) => {
+      const entries = Object.entries({ name: columnName, ...drawnColumn }).filter(
         ([, value]) => value !== undefined,
       );
-      const made = Object.fromEntries(kept) as Record<string, unknown>;
-      return made["kind"] === "ref" ? { ...made, table: prefix + String(made["table"]) } : made;
+      const column = Object.fromEntries(entries) as Record<string, unknown>;
+      return column["kind"] === "ref"
+        ? { ...column, table: prefix + String(column["table"]) }
+        : column;
     });
     const has = (list: string[]) =>
-      list.every((one) => columns.some((made) => made["name"] === one));
+      list.every((name) => columns.some((column) => column["name"] === name));
     return {
       name: prefix + name,
       columns,
@@ -93,7 +98,7 @@ function definitions(prefix: string): fc.Arbitrary<Definition> {
   }
 }
 
-/** A later definition that an owner is likely to be allowed: what was there, and whatever is drawn beside it. */
+/** Returns a later definition that an owner is probably allowed to push: the previous columns and the drawn additions. */
 function grow(before: Definition | undefined, drawn: Definition): Definition {
   if (before === undefined) return drawn;
   const tables = before.tables.map((table, index) => {
@@ -145,7 +150,7 @@ test("an accepted plan is idempotent, reads back as declared, and breaks no regi
           all.filter((use) => use.appId === app),
         );
         for (const declared of definition.tables) {
-          const use = uses.find((one) => one.definition.name === declared.name);
+          const use = uses.find(({ definition: used }) => used.name === declared.name);
           expect(use && findConflicts(declared, use.definition, "")).toEqual([]);
         }
         for (const found of state.tables)

@@ -1,4 +1,7 @@
-/** A deploy over a database whose functions another release made: what is told before, and what `rowhouse migrate` does. */
+/**
+ * A deploy over a database with functions of another release: the reports before it, and the effect of `rowhouse
+ * migrate`.
+ */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Endpoint } from "../../src/catalog/mod.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -15,7 +18,7 @@ const NOTES = { notes: { text: t.string() } };
 const LIST_NAME = functionOf(defineSchema(NOTES), "notes", "list");
 const signature = (endpoint: Endpoint) =>
   `api.${signatureOf(defineSchema(NOTES), "notes", endpoint)}`;
-/** A list function as another release might make it: with fewer arguments. */
+/** A list function of a hypothetical other release, with fewer arguments. */
 const OTHER_LIST = `api.${LIST_NAME}(uuid, integer, integer)`;
 const OTHER_RELEASE = `
 drop function ${signature("list")};
@@ -40,8 +43,8 @@ afterEach(async () => {
   await service.close();
 });
 
-const run = (words: string[]): Promise<Outcome> =>
-  runHere(words, {
+const run = (args: string[]): Promise<Outcome> =>
+  runHere(args, {
     ...project,
     env: {
       DATABASE_URL: service.database.servingUrl,
@@ -61,7 +64,7 @@ async function textOf(query: string): Promise<string> {
   return row?.text ?? "";
 }
 
-/** Rows with the transaction that wrote them, and what is recorded. */
+/** Returns the rows with the transactions that wrote them, and the records. */
 const readAll = () =>
   textOf(`select json_build_array(
     (select json_agg(json_build_array(xmin::text, ctid::text, n) order by id) from data.notes n),
@@ -69,7 +72,7 @@ const readAll = () =>
     (select json_agg(m order by seq) from rowhouse.migrations m),
     (select json_agg(v order by name) from rowhouse.versions v))::text as text`);
 
-/** Calls as a process of the other release does, until it is stopped: the failed responses. */
+/** Calls functions like a process of the other release until it is stopped, and collects the failed responses. */
 function callAsOtherRelease(): { stop: () => Promise<{ calls: number; failures: unknown[] }> } {
   let isOver = false;
   const failures: unknown[] = [];
@@ -194,7 +197,7 @@ test("migrate waits for a push that has locked the table", async () => {
       "select coalesce(max(pid), 0)::text as text from pg_stat_activity where query like '%rowhouse push table notes%' and wait_event = 'PgSleep'";
     await eventually(async () => (await textOf(findHolder)) !== "0");
     const migrating = run(["migrate", "--json"]);
-    // It asks again and again: what it does is seen by what it asks, and nothing is done.
+    // migrate polls for the lock. Its query is the only sign of the wait.
     await eventually(
       async () =>
         (await textOf(

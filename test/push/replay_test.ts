@@ -1,4 +1,7 @@
-/** A project's migrations applied one by one where they are missing: in order, from the definition in the text, and as hostile input. */
+/**
+ * Replays of a project's migrations in services that lack them: one migration at a time, from the definition in its
+ * text, and with hostile input.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { checksumOf, type Migration } from "../../src/push/migration_text.ts";
@@ -18,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Four schemas of a project, each more than the one before. */
+/** Returns four schemas of a project, each with more columns than the previous schema. */
 function makeSchemas(name = freshName()) {
   const columns = [
     { title: t.string().required() },
@@ -26,13 +29,13 @@ function makeSchemas(name = freshName()) {
     { title: t.string().required().unique(), note: t.string() },
     { title: t.string().required().unique(), note: t.string(), count: t.number() },
   ];
-  const schemas = columns.map((one) => defineSchema({ [name]: one }));
+  const schemas = columns.map((table) => defineSchema({ [name]: table }));
   return { name, schemas, now: schemas.at(-1), history: makeHistory(schemas) };
 }
 
 const dump = () => dumpDatabase(service.service.admin);
 
-/** Applies migrations in order; the status and error of each response. */
+/** Applies migrations in order, and returns the status or error of each response. */
 async function applyAll(app: TestApp, history: readonly string[], now: unknown) {
   const responses: string[] = [];
   for (const text of history) {
@@ -59,8 +62,8 @@ test("a replay applies each definition, and records the project's text and the e
   ]);
   expect((await postSchema(service, app, now)).json).toMatchObject({ status: "unchanged" });
   const row = { title: "one", note: "two", count: 3 };
-  const made = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: row });
-  expect(made).toMatchObject({ status: 201, json: row });
+  const created = await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: row });
+  expect(created).toMatchObject({ status: 201, json: row });
 });
 
 test("many migrations of one table are applied without waiting for the removal of old functions", async () => {
@@ -136,12 +139,19 @@ test("a table of another app is checked only against the last definition", async
   );
   expect((await postSchema(service, app, schemas[2])).json).toMatchObject({ status: "unchanged" });
 
-  // The last one does not fit: what came before stays.
+  // The last migration conflicts. The earlier migrations remain.
   const second = await service.makeApp();
-  const misfit = [schemas[0], defineSchema({ [name]: { title: t.number() } })];
-  const rejected = makeHistory(misfit);
-  expect(await applyAll(second, rejected, misfit[1])).toEqual(["applied", "incompatible_schema"]);
-  const response = await postMigrations({ service, app: second }, rejected.slice(1), misfit[1]);
+  const conflicting = [schemas[0], defineSchema({ [name]: { title: t.number() } })];
+  const rejected = makeHistory(conflicting);
+  expect(await applyAll(second, rejected, conflicting[1])).toEqual([
+    "applied",
+    "incompatible_schema",
+  ]);
+  const response = await postMigrations(
+    { service, app: second },
+    rejected.slice(1),
+    conflicting[1],
+  );
   expect(response.text).toContain("Cannot apply 0002_step_2: ");
   expect((await readMigrations(service, second)).length).toBe(1);
 });
@@ -254,7 +264,7 @@ test("an app has one dry run at a time, which does not block other apps and coun
 
 const table = freshName();
 const [valid = ""] = makeHistory([defineSchema({ [table]: { title: t.string().default("x") } })]);
-/** With a checksum that is right again. */
+/** Replaces the checksum with the correct checksum of a text. */
 function reseal(text: string): string {
   const body = text.slice(0, text.lastIndexOf("-- checksum "));
   return `${body}-- checksum ${checksumOf("", body)}\n`;
@@ -268,84 +278,88 @@ test.each([
   {
     name: "statements instead of a header",
     text: `drop table data.x;\n${valid}`,
-    says: "push did not write it in this form",
+    expected: "push did not write it in this form",
   },
   {
     name: "a missing checksum",
     text: valid.replace(/-- checksum .*\n/, ""),
-    says: "push did not write it in this form",
+    expected: "push did not write it in this form",
   },
   {
     name: "number 0",
     text: reseal(valid.replace("0001_", "0000_")),
-    says: "push did not write it in this form",
+    expected: "push did not write it in this form",
   },
   {
     name: "a name that leaves the folder",
     text: reseal(valid.replace("0001_step_1", "0001_../x")),
-    says: "push did not write it in this form",
+    expected: "push did not write it in this form",
   },
   {
     name: "a missing definition",
     text: reseal(valid.replace("-- definition ", "-- ")),
-    says: "push did not write it in this form",
+    expected: "push did not write it in this form",
   },
-  { name: "a definition that is not JSON", text: define("{"), says: "0001_step_1.sql" },
+  { name: "a definition that is not JSON", text: define("{"), expected: "0001_step_1.sql" },
   {
     name: "a definition that is nested too deeply",
     text: define(deep),
-    says: "nested deeper than",
+    expected: "nested deeper than",
   },
   {
     name: "a definition of a reserved table",
     text: define(plain.replaceAll(table, "users")),
-    says: "reserved",
+    expected: "reserved",
   },
   {
     name: "a name that ends a statement",
     text: define(plain.replaceAll('"title"', `"a\\"; drop table x"`)),
-    says: "Cannot name a column",
+    expected: "Cannot name a column",
   },
   {
     name: "spaces in the definition",
     text: define(plain.replace(",", ", ")),
-    says: "canonical form",
+    expected: "canonical form",
   },
   {
     name: "keys in another order",
     text: define(plain.replace(/^\{(.*),"version":1\}$/, '{"version":1,$1}')),
-    says: "canonical form",
+    expected: "canonical form",
   },
   {
     name: "a duplicate key",
     text: define(plain.replace('"version":1', '"version":1,"version":1')),
-    says: "canonical form",
+    expected: "canonical form",
   },
-  { name: "U+0000 in a comment", text: reseal(valid.replace("made", "\u0000")), says: "U+0000" },
+  {
+    name: "U+0000 in a comment",
+    text: reseal(valid.replace("made", "\u0000")),
+    expected: "U+0000",
+  },
   {
     name: "an unpaired surrogate in a comment",
     text: reseal(valid.replace("made", "\ud800")),
-    says: "U+0000",
+    expected: "U+0000",
   },
   {
     name: "more bytes than the limit of a migration",
     text: reseal(`${valid.replace("made", "x".repeat(2_100_000))}`),
-    says: "larger than 2097152 bytes",
+    expected: "larger than 2097152 bytes",
   },
   {
     name: "two million line ends before another line",
     text: reseal(valid.replace("-- made", `${"\n".repeat(2_000_000)}-- made`)),
-    says: undefined,
+    expected: undefined,
   },
-])("a text with $name is rejected, and nothing is written", async ({ text, says }) => {
+])("a text with $name is rejected, and nothing is written", async ({ text, expected }) => {
   const app = await service.makeApp();
   const before = await dump();
 
   const response = await postMigrations({ service, app }, [text], defineSchema({}));
 
-  if (says === undefined) expect(response.json).toMatchObject({ error: "journal_full" });
+  if (expected === undefined) expect(response.json).toMatchObject({ error: "journal_full" });
   else expect(response).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
-  expect(response.text).toContain(says ?? "");
+  expect(response.text).toContain(expected ?? "");
   expect(await dump()).toBe(before);
 });
 

@@ -1,4 +1,4 @@
-/** Retyping a column: which values convert, what a crash leaves, and what requests get meanwhile. */
+/** Retyping a column: the conversion of values, the state after a crash, and requests during the conversion. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { transferTable } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/dsl/mod.ts";
@@ -22,10 +22,10 @@ const retypeOf = (table: string, type: Type, column = "value"): Change => ({
   column,
   type,
 });
-const change = (app: TestApp, asked: Change, more: object = {}) =>
+const change = (app: TestApp, request: Change, more: object = {}) =>
   service.call(app, "/v1/data/schema/changes", {
     method: "POST",
-    json: { change: asked, ...more },
+    json: { change: request, ...more },
   });
 const create = (app: TestApp, table: string, json: object) =>
   service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
@@ -132,14 +132,14 @@ const CASES: Case[] = [
 ];
 
 test.each(
-  CASES.map((one) => ({ ...one, name: `${JSON.stringify(one.values)} as ${one.to.kind}` })),
+  CASES.map((row) => ({ ...row, name: `${JSON.stringify(row.values)} as ${row.to.kind}` })),
 )("$name", async ({ from, to, values, become, not }) => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { value: from as never } }));
   for (const value of values) await create(app, name, { value });
   for (const value of not) {
-    const made = await create(app, name, { value });
-    expect(made.status).toBe(201);
+    const created = await create(app, name, { value });
+    expect(created.status).toBe(201);
     const rejected = await change(app, retypeOf(name, to));
     expect([value, rejected.status, rejected.text]).toEqual([
       value,
@@ -148,7 +148,7 @@ test.each(
         `1 of this app's ${values.length + 1} rows have a value that does not convert`,
       ),
     ]);
-    await service.call(app, made.headers.get("location") ?? "", { method: "DELETE" });
+    await service.call(app, created.headers.get("location") ?? "", { method: "DELETE" });
   }
   expect((await change(app, retypeOf(name, to))).json).toMatchObject({
     status: "applied",
@@ -167,8 +167,8 @@ test("a retype preserves required, default, index and unique constraint, and rep
   const app = await service.makeApp(make(t.string().required().unique().default("0")));
   await create(app, name, { value: "5" });
   await create(app, name, { value: "6.5" });
-  const asked = retypeOf(name, { kind: "decimal", default: "1" });
-  expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+  const retype = retypeOf(name, { kind: "decimal", default: "1" });
+  expect((await change(app, retype)).json).toMatchObject({ status: "applied" });
   expect((await create(app, name, { value: "5.0" })).json).toMatchObject({
     error: "unique_violation",
   });
@@ -202,7 +202,7 @@ test("unique values that become equal are rejected, and the column remains", asy
   expect(await readDrift(service.service.admin)).toEqual([]);
 });
 
-/** What a command leaves that is killed before it has copied a row: `value` is to become a decimal. */
+/** Creates the state of a killed command that has copied no row: `value` is to become a decimal. */
 async function beginRetype(app: TestApp, table: string): Promise<void> {
   const column = (kind: "string" | "decimal"): NamedColumn => ({
     ...{ name: "value", kind, required: false, unique: false, index: false },
@@ -222,7 +222,7 @@ test("an interrupted retype is not drift, blocks other changes, and continues or
     defineSchema({ [name]: { value: t.string(), note: t.string() } }),
   );
   await create(app, name, { value: "1" });
-  const asked = retypeOf(name, { kind: "decimal" });
+  const retype = retypeOf(name, { kind: "decimal" });
   const begin = () => beginRetype(app, name);
   await begin();
   expect(await readDrift(service.service.admin)).toEqual([]);
@@ -234,7 +234,7 @@ test("an interrupted retype is not drift, blocks other changes, and continues or
     `a retype in ${name} is not finished: retype ${name}.value to decimal`,
   );
 
-  expect((await change(app, asked)).json).toMatchObject({ status: "applied" });
+  expect((await change(app, retype)).json).toMatchObject({ status: "applied" });
   expect(await listValues(app, name)).toEqual(["1", "2"]);
   expect((await change(app, retypeOf(name, { kind: "string" }))).json).toMatchObject({
     status: "applied",
@@ -266,11 +266,11 @@ test("a concurrently written value that does not convert ends the retype", async
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { value: t.string() } }));
   await create(app, name, { value: "1" });
-  const asked = retypeOf(name, { kind: "decimal" });
+  const retype = retypeOf(name, { kind: "decimal" });
   await beginRetype(app, name);
   await create(app, name, { value: "x" });
   const before = await dumpDatabase(service.service.admin);
-  const rejected = await change(app, asked);
+  const rejected = await change(app, retype);
   expect(rejected.text).toContain("1 of this app's 2 rows have a value that does not convert");
   expect(await dumpDatabase(service.service.admin)).toBe(before);
 });
@@ -287,8 +287,11 @@ test("other apps' rows and responses remain unchanged, despite hidden defaults i
   expect((await change(owner, retypeOf(name, { kind: "number" }))).text).toContain(
     "give it a default",
   );
-  const asked = retypeOf(name, { kind: "number", default: 0 });
-  expect((await change(owner, asked)).json).toMatchObject({ status: "applied", rows: { rows: 1 } });
+  const retype = retypeOf(name, { kind: "number", default: 0 });
+  expect((await change(owner, retype)).json).toMatchObject({
+    status: "applied",
+    rows: { rows: 1 },
+  });
   expect((await service.call(sharing, `/v1/data/db/${name}`)).text).toBe(list.text);
   expect((await create(sharing, name, { title: "more" })).status).toBe(201);
   expect(await listValues(owner, name)).toEqual([5]);
@@ -315,9 +318,9 @@ test("rows written during a long retype are all converted, and no request fails 
         method: "PATCH",
         json: { value: `${n}` },
       });
-      const made = await create(app, name, { value: `${n}` });
+      const created = await create(app, name, { value: `${n}` });
       const found = await service.call(app, `${path}/${id}`);
-      statuses.push(patched.status, made.status, found.status);
+      statuses.push(patched.status, created.status, found.status);
     }
   });
   const deps = { admin: service.pushing, log: () => undefined };
@@ -330,7 +333,7 @@ test("rows written during a long retype are all converted, and no request fails 
   const [row] = await service.service.admin.message<{ missing: string; rows: string }>(
     `select count(*) filter (where value is null)::text as missing, count(*)::text as rows from data."${name}"`,
   );
-  const made = statuses.filter((status) => status === 201).length;
-  expect(row).toEqual({ missing: "0", rows: String(5000 + made) });
+  const createdRows = statuses.filter((status) => status === 201).length;
+  expect(row).toEqual({ missing: "0", rows: String(5000 + createdRows) });
   expect(await readDrift(service.service.admin)).toEqual([]);
 });

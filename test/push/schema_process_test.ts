@@ -1,4 +1,4 @@
-/** The process of a schema: hostile code in a project learns no setting of the command by being evaluated. */
+/** The process that evaluates a schema. Hostile code in a project cannot read the command's settings. */
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ const SETTINGS = {
   ROWHOUSE_API_KEY: "rh_secret.word",
   ADMIN_DATABASE_URL: "postgres://admin:secret-word@127.0.0.1:1/nothing",
 };
-/** Adds a line of what a process sees to a file. */
+/** Appends the script and the environment of a process to a file. */
 const SPY = `import { appendFileSync } from "node:fs";
 appendFileSync("seen.jsonl", JSON.stringify({ script: process.argv[1], environment: process.env }) + "\\n");`;
 
@@ -47,7 +47,7 @@ test.skipIf(Bun.which("node") === null)(
       stdio: ["ignore", "ignore", "ignore"],
     });
     expect(await child.exited).toBe(69);
-    // The schema itself.
+    // Only the schema's process ran.
     expect(
       readSeen()
         .slice(seen)

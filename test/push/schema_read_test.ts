@@ -1,4 +1,4 @@
-/** Keys with the scope `schema:read`: they read a schema and plan changes to it, and change nothing. */
+/** Keys with the scope `schema:read` can read a schema and plan changes, but apply nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { SIGNALS } from "../../src/db/mod.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** The app, with a key that has only these scopes. */
+/** Returns the app with a key that has only these scopes. */
 async function withScopes(...scopes: Scope[]): Promise<TestApp> {
   const options = { slug: app.slug, name: "test", scopes, expiresAt: undefined };
   const { text } = await issueKey(testDeps(service.service), options);

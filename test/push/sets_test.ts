@@ -1,4 +1,7 @@
-/** Sets of columns: an app is served what it declares or has declared, by functions that apps of one set share. */
+/**
+ * Column sets: an app sees the columns that it declares or has declared, through functions that apps with equal sets
+ * share.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { endpointsOf } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -24,23 +27,23 @@ const ENDPOINTS = endpointsOf({
 const post = (json: object) => ({ method: "POST", json });
 const run = (text: string) => service.service.admin.message(`${text}; select 1`);
 
-/** The functions of a table by name, each with the transaction that made it. */
+/** Returns the functions of a table by name, each with the transaction that created it. */
 async function readFunctions(table: string): Promise<Map<string, string>> {
-  const rows = await service.service.admin.query<{ name: string; made: string }>(
-    "select proname as name, xmin::text as made from pg_proc where proname like $1 || '\\_\\_%' order by 1",
+  const rows = await service.service.admin.query<{ name: string; xmin: string }>(
+    "select proname as name, xmin::text from pg_proc where proname like $1 || '\\_\\_%' order by 1",
     [table.slice(0, 32)],
     { retry: "safe", queue: SERVICE_QUEUE },
   );
-  return new Map(rows.map(({ name, made }) => [name, made]));
+  return new Map(rows.map(({ name, xmin }) => [name, xmin]));
 }
 
-/** Ages the sets that an app no longer uses. */
+/** Ages the column sets that an app no longer uses. */
 const age = ({ id }: TestApp, seconds: number) =>
   run(
     `update rowhouse.column_sets set unused_since = unused_since - interval '${seconds} s' where app_id = '${id}'`,
   );
 
-/** As if what an app has pushed so far had taken hardly any time. */
+/** Divides the time since an app's column sets became unused by 1,000, as if its pushes were fast. */
 const hurry = ({ id }: TestApp) =>
   run(
     `update rowhouse.column_sets set unused_since = now() - (now() - unused_since) / 1000 where app_id = '${id}'`,
@@ -53,7 +56,7 @@ test("an owner's new columns are missing from another app's responses, and the o
   const path = `/v1/data/db/${name}`;
   const [owner, other] = [await service.makeApp(), await service.makeApp()];
   for (const app of [owner, other]) await postSchema(service, app, defineSchema({ [name]: TITLE }));
-  const made = await service.call(other, path, post({ title: "a" }));
+  const created = await service.call(other, path, post({ title: "a" }));
   const before = await service.call(other, path);
   const added = Object.fromEntries(
     Array.from({ length: 8 }, (_, n) => [`c${n}`, t.string().required().default("x".repeat(20))]),
@@ -66,12 +69,12 @@ test("an owner's new columns are missing from another app's responses, and the o
   expect((await service.call(other, path)).text).toBe(before.text);
   expect(
     (
-      await service.call(other, made.headers.get("location") ?? "", {
+      await service.call(other, created.headers.get("location") ?? "", {
         method: "PATCH",
         json: { c0: 5, kind: "no value", price: 1 },
       })
     ).text,
-  ).toBe(made.text);
+  ).toBe(created.text);
   const more = await service.call(other, path, post({ title: "b", c0: 5, kind: 7 }));
   expect([more.status, Object.keys(more.json as object)]).toEqual([201, ["id", "app_id", "title"]]);
   const own = await service.call(owner, path, post({ title: "c" }));
@@ -94,7 +97,7 @@ test("apps with equal column sets share functions, and a push of another set rep
   await postSchema(service, fewer, defineSchema({ [name]: TITLE }));
   const both = await readFunctions(name);
   expect(both.size).toBe(2 * ENDPOINTS.length);
-  for (const [key, made] of before) expect(both.get(key)).toBe(made);
+  for (const [key, xmin] of before) expect(both.get(key)).toBe(xmin);
   await postSchema(
     service,
     owner,
@@ -102,14 +105,14 @@ test("apps with equal column sets share functions, and a push of another set rep
   );
   const grown = await readFunctions(name);
   expect(grown.size).toBe(3 * ENDPOINTS.length);
-  for (const [key, made] of both) expect(grown.get(key)).toBe(made);
+  for (const [key, xmin] of both) expect(grown.get(key)).toBe(xmin);
   for (const [app, keys] of [
     [owner, ["title", "note", "more"]],
     [same, ["title", "note"]],
     [fewer, ["title"]],
   ] as const) {
-    const made = await service.call(app, `/v1/data/db/${name}`, post({ title: "x" }));
-    expect(Object.keys(made.json as object)).toEqual(["id", "app_id", ...keys]);
+    const created = await service.call(app, `/v1/data/db/${name}`, post({ title: "x" }));
+    expect(Object.keys(created.json as object)).toEqual(["id", "app_id", ...keys]);
   }
 });
 
@@ -117,8 +120,8 @@ test("an app retains its declared columns and enum values, in the table's order"
   const name = freshName();
   const path = `/v1/data/db/${name}`;
   const kind = (values: [string, ...string[]]) => t.enum(values);
-  const whole = { a: t.string(), kind: kind(["one", "two", "three", "four"]), b: t.number() };
-  await service.makeApp(defineSchema({ [name]: whole }));
+  const columns = { a: t.string(), kind: kind(["one", "two", "three", "four"]), b: t.number() };
+  await service.makeApp(defineSchema({ [name]: columns }));
   const app = await service.makeApp(defineSchema({ [name]: { kind: kind(["two", "four"]) } }));
   const second = defineSchema({ [name]: { b: t.number(), kind: kind(["one", "four"]) } });
   expect(await postSchema(service, app, second)).toMatchObject({ json: { status: "applied" } });
@@ -128,8 +131,8 @@ test("an app retains its declared columns and enum values, in the table's order"
     notes: [expect.stringContaining("KEPT")],
   });
   for (const value of ["one", "two", "four"]) {
-    const made = await service.call(app, path, post({ b: 1, kind: value, a: "theirs" }));
-    expect(made.text).toContain(`"kind":"${value}","b":1}`);
+    const created = await service.call(app, path, post({ b: 1, kind: value, a: "theirs" }));
+    expect(created.text).toContain(`"kind":"${value}","b":1}`);
   }
   const rejected = await service.call(app, path, post({ kind: "three" }));
   expect([rejected.status, rejected.text]).toEqual([422, expect.not.stringContaining("three")]);
@@ -183,7 +186,7 @@ test("an owner's later default of a column in a unique constraint rejects no wri
       ],
     });
   }
-  // Without a default the rows of other apps are distinct.
+  // Without a default, the rows of other apps are distinct.
   const removed = await postSchema(service, owner, schema({ at: t.timestamp().unique() }));
   expect(removed.json).toMatchObject({ status: "applied" });
   expect([await create(), await create()]).toEqual([201, 201]);
@@ -207,7 +210,7 @@ test("functions of an unused column set remain for an hour, and a later push or 
   await age(app, 20);
   await postSchema(service, app, schema({ a: t.string(), b: t.string(), c: t.string() }));
   const left = await readFunctions(name);
-  expect(first.filter((one) => left.has(one))).toEqual([]);
+  expect(first.filter((name) => left.has(name))).toEqual([]);
   expect(left.size).toBe(3 * ENDPOINTS.length);
 
   await age(app, 3600);
@@ -244,13 +247,13 @@ test("a process with a stale schema calls a dropped function once, and still ser
   const path = `/v1/data/db/${name}`;
   const schema = (more: object) => defineSchema({ [name]: { ...TITLE, ...more } });
   const app = await service.makeApp(schema({}));
-  const made = await service.call(app, path, post({ title: "a" }));
-  // Pushed past the process that serves, whose catalog is as old as its last look.
+  const first = await service.call(app, path, post({ title: "a" }));
+  // Push without the serving process, whose cached catalog becomes stale.
   await service.pushSchema(app, schema({ a: t.string() }));
   await age(app, 3600);
   await sweepSets(service.service.admin);
   const created = await service.call(app, path, post({ title: "b" }));
-  expect([made.status, created.status]).toEqual([201, 201]);
+  expect([first.status, created.status]).toEqual([201, 201]);
   expect(Object.keys(created.json as object)).toEqual(["id", "app_id", "title", "a"]);
 });
 
@@ -270,8 +273,8 @@ test("an owner's index or unique constraint rejects no text of another app, rega
   });
   const long = Buffer.from(crypto.getRandomValues(new Uint8Array(9000))).toString("base64");
   const code = `-${"7".repeat(199)}.${"3".repeat(198)}`;
-  const made = await service.call(other, path, post({ title: long, note: long, code }));
-  expect([made.status, made.json]).toMatchObject([201, { title: long, note: long, code }]);
+  const created = await service.call(other, path, post({ title: long, note: long, code }));
+  expect([created.status, created.json]).toMatchObject([201, { title: long, note: long, code }]);
 });
 
 test("the widest possible indexes accept the longest values", async () => {
@@ -279,8 +282,8 @@ test("the widest possible indexes accept the longest values", async () => {
   const decimals = Array.from({ length: 8 }, (_, n) => `d${n}`);
   const strings = Array.from({ length: 23 }, (_, n) => `s${n}`);
   const columns = {
-    ...Object.fromEntries(decimals.map((one) => [one, t.decimal()])),
-    ...Object.fromEntries(strings.map((one) => [one, t.string()])),
+    ...Object.fromEntries(decimals.map((column) => [column, t.decimal()])),
+    ...Object.fromEntries(strings.map((column) => [column, t.string()])),
   };
   const all = [...decimals, ...strings] as [string, ...string[]];
   const app = await service.makeApp(
@@ -297,8 +300,8 @@ test("the widest possible indexes accept the longest values", async () => {
       String.fromCodePoint(0x20000 + Math.floor(Math.random() * 40_000)),
     ).join("");
   const values = Object.fromEntries([
-    ...decimals.map((one) => [one, `-${"9".repeat(199)}.${"9".repeat(199)}`]),
-    ...strings.map((one) => [one, noise()]),
+    ...decimals.map((column) => [column, `-${"9".repeat(199)}.${"9".repeat(199)}`]),
+    ...strings.map((column) => [column, noise()]),
   ]);
   const path = `/v1/data/db/${name}`;
   const statuses = [values, values].map(
@@ -332,8 +335,8 @@ test("push and dry run report conflicts and the owning app to an app without the
   for (const more of [{}, { dryRun: true }]) {
     const { status, text, json } = await postSchema(service, app, declared, more);
     expect(status).toBe(409);
-    for (const word of ["hidden", "label", "4711", "number", "string", "enum"])
-      expect(text).not.toContain(word);
+    for (const term of ["hidden", "label", "4711", "number", "string", "enum"])
+      expect(text).not.toContain(term);
     const { details } = json as { details: { path: string; message: string }[] };
     const tail = "which does not fit the table";
     const remedy = `declare it as its owner "${owner.slug}" does, ask "${owner.slug}" to change it, or choose another table name`;
@@ -353,10 +356,10 @@ test("push and dry run report conflicts and the owning app to an app without the
 
 test("the defaults of a table have a total limit, including defaults that are no longer declared", async () => {
   const name = freshName();
-  const columns = (word: string, count: number) =>
+  const columns = (prefix: string, count: number) =>
     Object.fromEntries(
       Array.from({ length: count }, (_, n) => [
-        `${word}${n}`,
+        `${prefix}${n}`,
         t.string().default("x".repeat(1000)),
       ]),
     );

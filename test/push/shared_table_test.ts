@@ -1,6 +1,6 @@
 /**
- * Two apps on one table: whatever its owner adds, every request of the other app gets the same bytes as before and fills
- * no more of the disk. Pushes are drawn by fast-check.
+ * Two apps on one table: after additions by the owner, every request of the other app gets the same bytes and uses no
+ * more disk space. fast-check draws the pushes.
  *
  * @module
  */
@@ -55,10 +55,10 @@ const column: fc.Arbitrary<Omit<Column, "name">> = fc
   .chain((kind) =>
     fc.record({ kind: fc.constant(kind), ...flags, default: drawn[kind] as fc.Arbitrary<unknown> }),
   )
-  .map((one) => ({
-    ...one,
-    index: one.index && one.kind !== "json",
-    ...(one.kind === "enum" ? { values: ["x", "y"] } : {}),
+  .map((column) => ({
+    ...column,
+    index: column.index && column.kind !== "json",
+    ...(column.kind === "enum" ? { values: ["x", "y"] } : {}),
   }));
 const LISTS = [["title"], ["code", "title"], ["kind", "amount", "title"], ["at", "left"]];
 const addition = fc.record({
@@ -70,21 +70,24 @@ const addition = fc.record({
 });
 type Addition = typeof addition extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** What an owner may declare next: new columns, values of an enum and indexes; uniques are rejected. */
+/**
+ * Returns the next definition of an owner, with new columns, enum values and indexes. The server rejects unique
+ * constraints.
+ */
 function grow(table: Table, more: Addition, turn: number): Table {
   const values = ["a", "b", "c", "d", "e"].filter(
     (value) => value === "b" || value === "d" || more.values.includes(value),
   );
-  const known = table.columns.map((one) => {
-    const before = (one["values"] ?? []) as string[];
-    return one.name === "kind"
+  const known = table.columns.map((column) => {
+    const before = (column["values"] ?? []) as string[];
+    return column.name === "kind"
       ? {
-          ...one,
+          ...column,
           values: ["a", "b", "c", "d", "e"].filter((v) => [...values, ...before].includes(v)),
         }
-      : one;
+      : column;
   });
-  const added = more.columns.map((one, n) => ({ ...one, name: `n${turn}_${n}` }) as Column);
+  const added = more.columns.map((column, n) => ({ ...column, name: `n${turn}_${n}` }) as Column);
   const columns = [...known, ...added];
   const lists = [...table.indexes, ...more.indexes].map((list) => JSON.stringify(list));
   return {
@@ -95,7 +98,7 @@ function grow(table: Table, more: Addition, turn: number): Table {
   };
 }
 
-/** The requests that are recorded: good ones, bad ones, and ones that name what the owner adds. */
+/** Returns the recorded requests: valid requests, invalid requests, and requests that name the owner's additions. */
 const requests = (name: string): (Call & { path: string })[] => {
   const path = `/v1/data/db/${name}`;
   const at = (row: number) => `${path}/${ROWS[row]}`;
@@ -127,26 +130,26 @@ const requests = (name: string): (Call & { path: string })[] => {
 
 const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 
-/** A response without what is unique to it. */
+/** Returns a response without ids and timestamps. */
 function toComparable({ status, headers, text }: TestResponse): unknown {
-  const mask = (words: string) =>
-    words
+  const mask = (value: string) =>
+    value
       .replace(/01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
       .replace(/"requestId":"[^"]*"/g, "<request>")
       .replace(/^"[0-9a-f]{32}(-zstd)?"$/, "<tag>");
-  const kept = [...headers].filter(([name]) => !VARYING.includes(name));
-  return [status, kept.map(([name, value]) => [name, mask(value)]), mask(text)];
+  const compared = [...headers].filter(([name]) => !VARYING.includes(name));
+  return [status, compared.map(([name, value]) => [name, mask(value)]), mask(text)];
 }
 
-/** The same rows, then the same requests: their responses. */
-async function record(app: TestApp, name: string, asked: (Call & { path: string })[]) {
+/** Inserts the same rows, sends the same requests, and returns the responses. */
+async function record(app: TestApp, name: string, calls: (Call & { path: string })[]) {
   const values = ROWS.map(
     (id, n) => `('${app.id}', '${id}', 'row ${n}', '${["one", "two", "three"][n]}')`,
   );
   await service.service.admin.message(`delete from data.${name} where app_id = '${app.id}';
     insert into data.${name} (app_id, id, title, code) values ${values.join(", ")} returning id`);
   const responses: unknown[] = [];
-  for (const { path, ...call } of asked)
+  for (const { path, ...call } of calls)
     responses.push(toComparable(await service.call(app, path, call)));
   return responses;
 }
@@ -157,8 +160,8 @@ test("no push by the owner of a shared table changes responses to the other app"
     fc.asyncProperty(fc.array(addition, { minLength: 1, maxLength: 3 }), async (additions) => {
       const name = freshName();
       const [owner, app] = [await service.makeApp(whole(name)), await service.makeApp(fewer(name))];
-      const asked = requests(name);
-      const before = await record(app, name, asked);
+      const calls = requests(name);
+      const before = await record(app, name, calls);
       let table = definitionOf(whole(name)).tables[0] as unknown as Table;
       for (const [turn, more] of additions.entries()) {
         const next = grow(table, more, turn);
@@ -173,7 +176,7 @@ test("no push by the owner of a shared table changes responses to the other app"
             (await postDefinition(service, owner, { version: 1, tables: [{ ...next, uniques }] }))
               .status,
           ).not.toBe(200);
-        expect(await record(app, name, asked)).toEqual(before);
+        expect(await record(app, name, calls)).toEqual(before);
       }
       expect(await readDrift(service.service.admin)).toEqual([]);
     }),
@@ -182,19 +185,18 @@ test("no push by the owner of a shared table changes responses to the other app"
   expect(applied).toBeGreaterThanOrEqual(countRuns(8));
 }, 120_000);
 
-/** Text that does not compress. */
 test("a shared table needs hardly more disk space than an unchanged table", async () => {
   const { name, plain, app, control } = await makeBurdened(service);
   const values = Array.from(
     { length: 600 },
     (_, n) => `('${crypto.randomUUID()}', '${noise(200)}', '${n}${noise(20)}')`,
   );
-  const fill = async (one: TestApp, table: string) => {
+  const fill = async (user: TestApp, table: string) => {
     const [row] = await service.service.admin.message<{ bytes: number }>(`
       insert into data.${table} (app_id, id, title, code)
-        select '${one.id}', id::uuid, title, code from (values ${values.join(", ")}) as v (id, title, code);
-      update data.${table} set title = title || '.' where app_id = '${one.id}';
-      -- An index takes a page before it has an entry.
+        select '${user.id}', id::uuid, title, code from (values ${values.join(", ")}) as v (id, title, code);
+      update data.${table} set title = title || '.' where app_id = '${user.id}';
+      -- An index without entries has one page.
       select (pg_total_relation_size('data.${table}')
         - (select count(*) from pg_index where indrelid = 'data.${table}'::regclass) * 8192)::int as bytes`);
     return row?.bytes ?? Number.NaN;
@@ -202,8 +204,8 @@ test("a shared table needs hardly more disk space than an unchanged table", asyn
   expect(await fill(app, name)).toBeLessThan(2 * (await fill(control, plain)));
 });
 
-/** What an owner is told of a push to a table of `rows` rows of another app: the plan, the result and the status. */
-async function pushBeside(rows: number) {
+/** Returns the plan, the result and the status that an owner gets for a table with `rows` rows of another app. */
+async function pushWithRows(rows: number) {
   const name = freshName();
   const [owner, other] = [await service.makeApp(whole(name)), await service.makeApp(fewer(name))];
   await service.service.admin.message(`insert into data.${name} (app_id, id, title)
@@ -217,15 +219,15 @@ async function pushBeside(rows: number) {
   const definition = definitionOf(defineSchema({ [name]: { ...base(name), ...more } }));
   const request = { app: owner, definition };
   const deps = { admin: service.pushing, log: () => undefined };
-  const say = async (dryRun: boolean) => {
+  const pushOnce = async (dryRun: boolean) => {
     const options = { dryRun, largeTablePages: 2 };
-    const { deferred, ...told } = await push(deps, { ...request, options });
+    const { deferred, ...result } = await push(deps, { ...request, options });
     await deferred;
-    return told;
+    return result;
   };
-  const told = [await say(true), await say(false), await say(false)];
+  const results = [await pushOnce(true), await pushOnce(false), await pushOnce(false)];
   const status = await service.call(owner, "/v1/data/schema");
-  return JSON.stringify([told, status.json])
+  return JSON.stringify([results, status.json])
     .replaceAll(name, "<table>")
     .replaceAll(owner.id, "<owner>")
     .replaceAll(owner.slug, "<owner>")
@@ -233,7 +235,7 @@ async function pushBeside(rows: number) {
 }
 
 test("an owner gets the same response for an empty table and a table with many rows of another app", async () => {
-  const [small, large] = [await pushBeside(0), await pushBeside(2000)];
+  const [small, large] = [await pushWithRows(0), await pushWithRows(2000)];
   expect(large).toBe(small);
   expect(large).toContain('"state":"done"');
 });

@@ -1,4 +1,4 @@
-/** In which order tables are distributed, and which references are made again after it. */
+/** The order in which tables are distributed, and the references that are created again afterward. */
 import { expect, test } from "bun:test";
 import { orderTables } from "../../src/push/table_order.ts";
 
