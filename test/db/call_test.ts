@@ -1,4 +1,7 @@
-/** Calls of the service's SQL functions: the generated shapes are the database's, and every type survives the way there and back. */
+/**
+ * Calls of the service's SQL functions: the generated types match the database, and values of every type survive a round
+ * trip.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFunctions } from "../../src/bin/cli/functions.ts";
 import { makeStatement } from "../../src/db/call.ts";
@@ -21,7 +24,7 @@ test("db/functions.ts is current: bun run generate changes nothing", async () =>
   expect(await readFunctions(admin)).toEqual(FUNCTIONS);
 });
 
-/** Creates a function in a database of this test and calls it, as `call()` would. */
+/** Creates a function in the test database and calls it like `call()`. */
 async function callNew(db: Database, definition: string, values: Record<string, unknown>) {
   const name = /function rowhouse\.(\w+)/.exec(definition)?.[1] ?? "";
   await admin.message(`${definition}; select 1`);
@@ -71,14 +74,14 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
   });
 
   test("bytea is sent as bytes", async () => {
-    const definition = `create or replace function rowhouse.echo_bytes(one bytea) returns bytea
-      language sql stable as $$ select one $$`;
-    expect(await callNew(db, definition, { one: new Uint8Array([0, 255]) })).toBe("00ff");
+    const definition = `create or replace function rowhouse.echo_bytes(given bytea) returns bytea
+      language sql stable as $$ select given $$`;
+    expect(await callNew(db, definition, { given: new Uint8Array([0, 255]) })).toBe("00ff");
   });
 
   test("bytea[] is sent and returned", async () => {
     const definition = `create or replace function rowhouse.count_bytes(many bytea[]) returns int4
-      language sql stable as $$ select sum(length(one))::int4 from unnest(many) as one $$`;
+      language sql stable as $$ select sum(length(item))::int4 from unnest(many) as item $$`;
     expect(await callNew(db, definition, { many: ["00ff", "5c2722"] })).toBe(5);
   });
 
@@ -91,9 +94,9 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
       result: [{ n: null }],
     },
   ])("$name is null only if the comment allows it", async ({ definition, comment, result }) => {
-    const define = (words: string) => `create or replace function rowhouse.give_null(given int4)
+    const define = (comment: string) => `create or replace function rowhouse.give_null(given int4)
       ${definition} language sql stable as $$ select given $$;
-      comment on function rowhouse.give_null is '${words}'`;
+      comment on function rowhouse.give_null is '${comment}'`;
     await admin.message("drop function if exists rowhouse.give_null(int4); select 1");
     expect(await callNew(db, define(comment), { given: null })).toEqual(result as never);
     await expect(callNew(db, define(""), { given: undefined })).rejects.toThrow("gave null for");
@@ -101,11 +104,16 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
 });
 
 test("a result that is decoded twice is unchanged", () => {
-  const shape = { retry: "safe", parameters: {}, returns: { one: "bytea" }, isSet: false } as const;
+  const shape = {
+    retry: "safe",
+    parameters: {},
+    returns: { value: "bytea" },
+    isSet: false,
+  } as const;
   const { decode } = makeStatement("give_bytes", shape);
-  const rows = [{ one: Buffer.from([0, 255]) }];
-  expect(decode(rows)).toEqual({ one: "00ff" });
-  expect(decode(rows)).toEqual({ one: "00ff" });
+  const rows = [{ value: Buffer.from([0, 255]) }];
+  expect(decode(rows)).toEqual({ value: "00ff" });
+  expect(decode(rows)).toEqual({ value: "00ff" });
 });
 
 test.each([

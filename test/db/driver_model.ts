@@ -1,6 +1,6 @@
 /**
- * Random sequences of statements on one connection after another, against a server that responds by script. A statement gets
- * exactly what was sent for it, or an error of its own; nothing of another statement.
+ * Sends random sequences of statements over successive connections to a server that responds by script. Each statement
+ * must get its own rows or its own error, never the result of another statement.
  *
  * @module
  */
@@ -22,7 +22,7 @@ type Planned = {
   values: readonly Parameter[];
   prepare: boolean;
   isRaw: boolean;
-  /** A statement that waits for its cancellation is canceled before it is sent, or after. */
+  /** Whether a statement that waits for its cancellation is canceled before it is sent. */
   isCanceledFirst: boolean;
 };
 
@@ -30,11 +30,11 @@ type Sequence = {
   isPipelined: boolean;
   prepare: boolean;
   chunkBytes: number;
-  /** Statements of one batch are sent together, those of the next one when all of them have ended. */
+  /** The statements of a batch are sent together. The next batch is sent after all of them have ended. */
   batches: readonly (readonly Planned[])[];
 };
 
-const WHOLE = 1 << 20;
+const UNSPLIT = 1 << 20;
 const UNSENDABLE = new Date(Number.NaN);
 
 const often = fc.constantFrom(true, true, true, true, false);
@@ -93,14 +93,14 @@ const planned: fc.Arbitrary<Planned> = fc.record({
 const sequence: fc.Arbitrary<Sequence> = fc.record({
   isPipelined: fc.boolean(),
   prepare: often,
-  chunkBytes: fc.constantFrom(WHOLE, WHOLE, WHOLE, 7, 1),
+  chunkBytes: fc.constantFrom(UNSPLIT, UNSPLIT, UNSPLIT, 7, 1),
   batches: fc.array(fc.array(planned, { minLength: 1, maxLength: 6 }), {
     minLength: 1,
     maxLength: 6,
   }),
 });
 
-/** The rows, or why there are none. */
+/** The rows, or the error. */
 type Outcome = readonly string[] | string;
 type Comparison = { sent: Sent; got: Outcome; expected: readonly Outcome[] };
 
@@ -112,10 +112,13 @@ type Options = Omit<Sequence, "batches">;
 type Sent = Planned & { id: number };
 
 const LOST = "lost";
-/** Long past what any of these statements takes, also on a busy machine. */
+/** Much longer than any of these statements runs, even on a busy machine. */
 const LOST_MS = 20_000;
 
-/** How many statements of random sequences got rows, an error, or a lost connection. @throws {Error} for a wrong outcome */
+/**
+ * Counts the statements of random sequences that got rows, an error or a lost connection. @throws {Error} for a wrong
+ * outcome
+ */
 export async function checkSequences(sequences: number): Promise<Counts> {
   const total = { rows: 0, error: 0, lost: 0 };
   const property = fc.asyncProperty(sequence, async (planned) => {
@@ -127,7 +130,7 @@ export async function checkSequences(sequences: number): Promise<Counts> {
   return total;
 }
 
-/** Runs a sequence on a server of its own. */
+/** Runs a sequence on a new server. */
 async function runSequence({ batches, ...options }: Sequence): Promise<Report> {
   const server = await openFakePostgres(() => options.chunkBytes);
   const report: Report = { wrong: [], counts: { rows: 0, error: 0, lost: 0 } };
@@ -178,7 +181,7 @@ function toTexts({ kind, script }: Sent, result: unknown[]): string[] {
   return Array.from(results).flatMap((rows) => Array.from(rows, toText));
 }
 
-/** The text of a row's only value; a row that is missing in the result is `undefined`. */
+/** Returns the text of a row's only value, or `missing` for a missing row. */
 function toText(row: unknown): string {
   if (Array.isArray(row)) return String(row[0]);
   return (row as { row: string } | undefined)?.row ?? "missing";
@@ -189,7 +192,7 @@ function toReason(error: unknown): string {
   return /^(CONNECTION_\w+|ECONNRESET|EPIPE)$/.test(code) ? LOST : code;
 }
 
-/** How a statement may end that reaches the end of its script. */
+/** The expected errors of a statement at the end of its script. */
 const ENDS = {
   complete: [],
   error: ["22012"],
@@ -207,27 +210,28 @@ function findWrong(
   outcomes: readonly Outcome[],
   { isPipelined }: Options,
 ): Comparison[] {
-  const isDiscarded = (place: number) =>
+  const isDiscarded = (index: number) =>
     isPipelined &&
-    statements[place]?.kind !== "message" &&
-    statements.slice(0, place + 1).some(forgets);
-  const cuts = statements.flatMap((sent, place) => (isCut(sent) ? [place] : []));
-  const lastServed = cuts.find((place) => !isDiscarded(place)) ?? statements.length;
+    statements[index]?.kind !== "message" &&
+    statements.slice(0, index + 1).some(forgets);
+  const cuts = statements.flatMap((sent, index) => (isCut(sent) ? [index] : []));
+  const lastServed = cuts.find((index) => !isDiscarded(index)) ?? statements.length;
   return statements
-    .map((sent, place) => {
-      const own = listExpected(sent, isDiscarded(place));
-      const reached = place > lastServed ? own.filter((one) => typeof one === "string") : own;
-      const words = cuts
-        .filter((cut) => cut < place)
+    .map((sent, index) => {
+      const own = listExpected(sent, isDiscarded(index));
+      const reached =
+        index > lastServed ? own.filter((outcome) => typeof outcome === "string") : own;
+      const errors = cuts
+        .filter((cut) => cut < index)
         .flatMap((cut) => ENDS[statements[cut]?.script.end ?? "cut"]);
-      // Bytes that were under way are lost with the connection.
-      const expected = cuts.length === 0 ? own : [...reached, ...words, LOST];
-      return { sent, got: outcomes[place] ?? "nothing", expected };
+      // A lost connection also loses bytes that were not yet delivered.
+      const expected = cuts.length === 0 ? own : [...reached, ...errors, LOST];
+      return { sent, got: outcomes[index] ?? "nothing", expected };
     })
-    .filter(({ got, expected }) => !expected.some((one) => Bun.deepEquals(one, got)));
+    .filter(({ got, expected }) => !expected.some((outcome) => Bun.deepEquals(outcome, got)));
 }
 
-/** Whether the connection is lost with this statement. */
+/** Returns whether the statement ends the connection. */
 function isCut(sent: Sent): boolean {
   const isRun = sent.kind !== "rejected" && sent.kind !== "indescribable" && !isUnsendable(sent);
   return isRun && (ENDS[sent.script.end] as readonly string[]).includes(LOST);
@@ -236,15 +240,15 @@ function isCut(sent: Sent): boolean {
 const isUnsendable = ({ kind, values }: Sent): boolean =>
   kind !== "message" && values.includes(UNSENDABLE);
 
-/** Whether the server may discard the prepared statement, for the statements that are sent behind this one too. */
+/** Returns whether the server can discard the prepared statement, which also fails the statements behind it. */
 const forgets = ({ kind, script }: Sent): boolean => script.isForgotten && kind !== "message";
 
 function listExpected(sent: Sent, isDiscarded: boolean): Outcome[] {
   const { kind, script } = sent;
   const expected: Outcome[] = [];
-  // Canceled before it reaches the server.
+  // The statement can be canceled before it reaches the server.
   if (script.end === "cancellation") expected.push("57014");
-  // Its values are read when the statement is built, or once it has been described.
+  // The driver reads the values when it builds the statement, or after the server has described it.
   if (isUnsendable(sent)) expected.push("RangeError: Invalid Date");
   if (kind === "rejected") return [...expected, "42601"];
   if (kind === "indescribable") return [...expected, "57014"];
@@ -264,7 +268,7 @@ function listRows({ id, kind, script, values }: Sent): string[] {
   return Array.from({ length: times }, () => rows).flat();
 }
 
-/** What arrives at the server for a value. */
+/** Returns the server's text for a value. */
 function toSentText(value: Parameter): string | null {
   if (value === null) return null;
   if (typeof value === "boolean") return value ? "t" : "f";

@@ -1,4 +1,4 @@
-/** The full count of the random sequences in driver_model_test.ts. */
+/** Random sequences like driver_model_test.ts, in full numbers. */
 import { expect, test } from "bun:test";
 import { checkSequences } from "./driver_model.ts";
 

@@ -1,4 +1,4 @@
-/** Random sequences on the driver as we patch it, against a server that responds by script. The full count runs in the slow tier. */
+/** Random sequences on the patched driver against a server that responds by script. The slow tier runs the full number. */
 import { expect, test } from "bun:test";
 import { checkSequences } from "./driver_model.ts";
 

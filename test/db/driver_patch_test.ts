@@ -1,4 +1,4 @@
-/** The installed driver: it carries our patch, and a failed statement leaves nothing to the next one. */
+/** The installed driver contains our patch, and a failed statement does not affect the next statement. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { isDriverPatched } from "../../src/db/mod.ts";

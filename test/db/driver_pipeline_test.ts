@@ -1,6 +1,6 @@
 /**
- * Statements that are sent before the responses to earlier statements, on the driver as we patch it: each gets its own
- * response or an error that is not another's, and all of them end, whatever becomes of the connection.
+ * Statements that the patched driver sends before earlier responses arrive. Each statement gets its own response or
+ * error, and every statement ends, even if the connection fails.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -11,9 +11,9 @@ import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 
 const NAME = "rowhouse driver test";
-/** How many statements are under way at once. */
+/** The number of concurrent statements. */
 const DEPTH = 100;
-/** Long past what any of these statements takes. */
+/** Much longer than any of these statements runs. */
 const LOST_MS = 10_000;
 const CALL = { retry: "safe", queue: SERVICE_QUEUE } as const;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   database = await makeDatabase();
   admin = openDatabase({ url: database.adminUrl, connections: 2, prepare: true, name: "observer" });
   await admin.message(`create table public.kinds as select 1::int4 as kind;
-    create function public.fail() returns text language plpgsql as $$ begin raise 'as asked'; end $$;
+    create function public.fail() returns text language plpgsql as $$ begin raise 'on purpose'; end $$;
     select 1`);
 });
 afterAll(async () => {
@@ -46,7 +46,7 @@ async function withConnection<Result>(
 
 let count = 0;
 
-/** `right`, `wrong`, `lost`, or the code of the error. */
+/** Returns `right`, `wrong`, `lost`, or the code of the error. */
 async function echo(connection: Connection, prepare = true): Promise<string> {
   const nonce = `${++count}`;
   const text = "select kind, $1 as nonce from public.kinds";
@@ -61,10 +61,10 @@ async function echo(connection: Connection, prepare = true): Promise<string> {
   }
 }
 
-/** The ends of statements that are sent in rounds, while `meanwhile` runs. */
+/** Sends rounds of statements while `run` runs, and returns their results. */
 async function echoDuring(
   connection: Connection,
-  meanwhile: () => Promise<unknown>,
+  run: () => Promise<unknown>,
 ): Promise<Set<string>> {
   const ends = new Set<string>();
   let isOver = false;
@@ -72,7 +72,7 @@ async function echoDuring(
     while (!isOver && connection.isAlive()) ends.add(await echo(connection));
     ends.add(await echo(connection));
   });
-  await meanwhile();
+  await run();
   isOver = true;
   await Promise.all(workers);
   return ends;

@@ -1,11 +1,11 @@
-/** The embedded PostgreSQL where its server is killed while it starts. */
+/** The embedded PostgreSQL after a kill during its start. */
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster } from "../../src/db/embedded/mod.ts";
 
-/** `undefined` while there is no file, or nothing in it yet: 0 would name this test's own processes. */
+/** Returns `undefined` for a missing or empty file. A 0 would address this test's own processes. */
 function readPid(file: string): number | undefined {
   const [pid = ""] = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
   return /^[1-9]\d*$/.test(pid) ? Number(pid) : undefined;
@@ -13,7 +13,7 @@ function readPid(file: string): number | undefined {
 
 test("startCluster() restarts a server that was killed during its start", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rowhouse-killed-"));
-  // So that the account that PostgreSQL runs as may enter it, where this one is root.
+  // If root runs the test, PostgreSQL's account needs access to the folder.
   chmodSync(folder, 0o755);
   const dataDir = join(folder, "data");
   const options = { dataDir, durable: false };

@@ -109,23 +109,23 @@ describe("makeFairQueue()", () => {
         const fairQueue = makeFairQueue<{ queue: string }>(LIMITS);
         const running: string[] = [];
         const waiting: { queue: string }[] = [];
-        for (const [what, name] of actions) {
-          if (what === "start" && running.length < 4 && fairQueue.mayStart(name)) {
+        for (const [step, name] of actions) {
+          if (step === "start" && running.length < 4 && fairQueue.mayStart(name)) {
             fairQueue.start(name);
             running.push(name);
           }
-          if (what === "finish" && running.includes(name)) {
+          if (step === "finish" && running.includes(name)) {
             fairQueue.finish(name);
             running.splice(running.indexOf(name), 1);
           }
           const waiter = { queue: name };
-          if (what === "join" && fairQueue.join(name, waiter) === undefined) waiting.push(waiter);
-          const leaver = waiting.find((one) => one.queue === name);
-          if (what === "leave" && leaver !== undefined) {
+          if (step === "join" && fairQueue.join(name, waiter) === undefined) waiting.push(waiter);
+          const leaver = waiting.find((waiter) => waiter.queue === name);
+          if (step === "leave" && leaver !== undefined) {
             fairQueue.leave(name, leaver);
             waiting.splice(waiting.indexOf(leaver), 1);
           }
-          const next = what === "next" && running.length < 4 ? fairQueue.next() : undefined;
+          const next = step === "next" && running.length < 4 ? fairQueue.next() : undefined;
           if (next !== undefined) {
             waiting.splice(waiting.indexOf(next), 1);
             running.push(next.queue);
@@ -134,8 +134,8 @@ describe("makeFairQueue()", () => {
             running.length,
             waiting.length,
           ]);
-          for (const one of ["a", "b", "c"])
-            expect(running.filter((name) => name === one).length).toBeLessThanOrEqual(3);
+          for (const queue of ["a", "b", "c"])
+            expect(running.filter((name) => name === queue).length).toBeLessThanOrEqual(3);
         }
       }),
     );

@@ -1,7 +1,7 @@
 /**
- * What each login may do with each thing in the database, against grants.json, where all that is allowed is written down,
- * and docs/security.md, which shows it. After a change that is meant: UPDATE_GRANTS=1 bun test test/db/grants_test.ts
- * writes both, and the difference is read before it is committed.
+ * Compares the rights of each login on each object of the database with grants.json, and with the table in
+ * docs/security.md. After an intended change, run UPDATE_GRANTS=1 bun test test/db/grants_test.ts, which writes both
+ * files, and review the difference.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -21,8 +21,11 @@ import { openTestService, type TestService } from "../support/service.ts";
 const LIST = join(ROOT, "test/db/grants.json");
 const PAGE = join(ROOT, "docs/security.md");
 const BLOCK = /(<!-- grants -->\n)[\s\S]*?(\n<!-- \/grants -->)/;
-const NO_EMAIL = "rowhouse_test_nobody";
-/** The page's columns: logins as migrate makes them, the role that functions run as, and a login that may nothing. */
+const NO_RIGHTS = "rowhouse_test_nobody";
+/**
+ * The columns of the table: logins as migrate creates them, the role of the generated functions, and a login without
+ * rights.
+ */
 const LOGINS = {
   all: SERVING_LOGIN,
   gateway: toLogin("gateway"),
@@ -32,7 +35,7 @@ const LOGINS = {
   console: CONSOLE_LOGIN,
   rows: ROWS_LOGIN,
   functions: "rowhouse_tenant",
-  nobody: NO_EMAIL,
+  nobody: NO_RIGHTS,
 } as const;
 
 let service: TestService;
@@ -47,7 +50,7 @@ beforeAll(async () => {
   );
   const { admin } = service.service;
   await admin.message(`do $$ begin
-    if pg_catalog.to_regrole('${NO_EMAIL}') is null then create role ${NO_EMAIL} login; end if;
+    if pg_catalog.to_regrole('${NO_RIGHTS}') is null then create role ${NO_RIGHTS} login; end if;
   exception when duplicate_object or unique_violation then null; end $$; select 1`);
   grants = await readGrants(admin, LOGINS);
   if (process.env["UPDATE_GRANTS"] !== "1") return;
@@ -56,10 +59,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-function withTable(page: string, shown: Grants): string {
+function withTable(page: string, grants: Grants): string {
   return page.replace(
     BLOCK,
-    (_, start, end) => start + renderGrants(shown, Object.keys(LOGINS)) + end,
+    (_, start, end) => start + renderGrants(grants, Object.keys(LOGINS)) + end,
   );
 }
 

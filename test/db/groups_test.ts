@@ -1,4 +1,4 @@
-/** How the pool groups calls, by any statement that returns its rows' ids. */
+/** How the pool groups calls. Any statement that returns the ids of its rows can be grouped. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   type Database,
@@ -20,16 +20,15 @@ const TEXT = "select pg_catalog.array_to_string($1::pg_catalog.text[], ',')";
 type Sent = {
   count: number;
   bytes?: number;
-  /** The statement of a group. */
   text?: string;
-  /** Of the second call. */
+  /** The caller of the second call. */
   caller?: AbortController;
   /** Called when a group is sent. */
   onSend?: () => void;
   readLines?: Grouping["readLines"];
 };
 
-/** Sends calls in one turn: the sizes of their groups, and each one's result or error code. */
+/** Sends calls in one turn. Returns the sizes of their groups, and the result or error code of each call. */
 async function send(
   pool: Database,
   { count, bytes = 1, text = TEXT, caller, onSend, readLines }: Sent,
@@ -145,7 +144,7 @@ test("calls of a group that reached the time limit are not sent again", async ()
       const { sizes, results } = await send(pool, { count: 3, text });
       expect([sizes, results]).toEqual([[3], ["timeout", "timeout", "timeout"]]);
     },
-    // The server has the same limit, and checks it more often.
+    // The server has the same limit, and enforces it more precisely.
     { limitMs: 300, url: `${database.adminUrl}?statement_timeout=300` },
   );
 });

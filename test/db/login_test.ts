@@ -1,4 +1,4 @@
-/** What the serving login cannot do, tried over a connection of its own; and what the roles and tables are like. @module */
+/** The limits of the serving login, tested on a separate connection, and the properties of the roles and tables. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
@@ -122,7 +122,7 @@ describe("the serving login cannot", () => {
   ])("%s", async (text) => {
     const code = await sqlstateOf(login, text);
     await login.unsafe("reset all; reset role");
-    // 42P01, 42883 and 3F000 would mean that the attack was aimed at nothing.
+    // 42P01, 42883 and 3F000 would mean that the attack has no valid target.
     expect(code).toBe(DENIED);
   });
 });
@@ -133,7 +133,7 @@ describe("hostile session state:", () => {
       `select api.${LIST}('${app.id}', ${proofOf(app.key)}, 1000, 0, 8388608, null, null) as body`,
     );
     const text: string = row?.["body"];
-    // In front of it are the tag and whose page it is.
+    // The tag and the owner of the page precede the JSON.
     const body = JSON.parse(text.slice(text.indexOf("{"))) as { rows: { title: string }[] };
     return body.rows.map(({ title }) => title);
   };
@@ -161,14 +161,14 @@ describe("hostile session state:", () => {
   ])("%s does not change what a function returns", async (text) => {
     await login.unsafe(text.replace("THEIRS", other.id)).catch(() => undefined);
     const [mineNow, theirs] = [await listOf(mine), await listOf(other)];
-    const made = await login
+    const inserted = await login
       .unsafe(
         `select api.${CREATE}('${mine.id}', ${proofOf(mine.key)}, gen_random_uuid(), '{"title":"made","kind":"b"}', 8388608, null) as body`,
       )
       .catch((error: { code: string }) => error.code);
     await login.unsafe("reset all");
     expect([mineNow, theirs]).toEqual([["mine"], ["theirs"]]);
-    expect(JSON.stringify(made)).toContain("made");
+    expect(JSON.stringify(inserted)).toContain("made");
     await service.service.admin.message("delete from data.todos where title = 'made' returning id");
   });
 

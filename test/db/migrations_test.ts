@@ -1,4 +1,7 @@
-/** The service's own SQL: facts that it shares with the code, the form of its files, and functions that prove first. */
+/**
+ * The service's SQL: constants that it shares with the code, the format of its files, and functions that verify a proof
+ * first.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { TABLE_LENGTH } from "../../src/catalog/functions.ts";
 import { APP_SETTING } from "../../src/db/isolation.ts";
@@ -25,7 +28,7 @@ const files = await readAll("*.sql", FOLDER);
 const statements = await readAll("**/*.sql", "src");
 const code = await readAll("**/*.ts", "src");
 const textOf = (name: string) => files.find((file) => file.name === `${name}.sql`)?.text ?? "";
-/** Text without line breaks, which SQL does not care about. */
+/** Replaces line breaks, which have no meaning in SQL. */
 const flatten = (text: string) => text.replaceAll(/\s+/g, " ").replaceAll(/(?<=\() | (?=\))/g, "");
 
 async function readAll(pattern: string, cwd: string): Promise<{ name: string; text: string }[]> {
@@ -41,7 +44,7 @@ describe("SQLSTATEs", () => {
   const raised = new Set(
     files.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, code = ""]) => code)),
   );
-  // SQL that is generated or of one statement raises by name.
+  // Generated SQL and single statements use the signal's name.
   const raisedByCode = new Set(
     code.flatMap(({ text }) =>
       [...text.matchAll(/errcode = '\$\{SIGNALS\.(\w+)\}'/g)].map(([, name]) => name),
@@ -67,7 +70,7 @@ describe("SQLSTATEs", () => {
 
 const quoted = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(", ");
 const bits = Object.entries(SCOPE_BITS);
-const buckets = Array.from({ length: LATENCY_BUCKETS }, (_, place) => place + 1);
+const buckets = Array.from({ length: LATENCY_BUCKETS }, (_, index) => index + 1);
 
 test.each([
   {
@@ -131,12 +134,12 @@ test.each([
   {
     fact: "latencies that are added",
     file: "statistics",
-    sql: `array[${buckets.map((place) => `known.latencies[${place}] + excluded.latencies[${place}]`).join(", ")}]`,
+    sql: `array[${buckets.map((index) => `known.latencies[${index}] + excluded.latencies[${index}]`).join(", ")}]`,
   },
   {
     fact: "latencies that are summed",
     file: "console_home",
-    sql: `jsonb_build_array(${buckets.map((place) => `coalesce(sum(latencies[${place}]), 0)`).join(", ")})`,
+    sql: `jsonb_build_array(${buckets.map((index) => `coalesce(sum(latencies[${index}]), 0)`).join(", ")})`,
   },
   { fact: "roles", file: "roles", sql: `array[${quoted(ROLE_NAMES)}]` },
 ])("$fact in $file are the same in SQL and in code", ({ file, sql }) => {

@@ -1,4 +1,7 @@
-/** Calls that go straight to a node of a distributed database. Here the node is the coordinator itself, or no server. */
+/**
+ * Calls that are sent directly to a node of a distributed database. Here, the node is the coordinator itself or a closed
+ * port.
+ */
 import { afterEach, expect, test } from "bun:test";
 import { makeNodeMap } from "../../src/db/citus/nodes.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -37,7 +40,7 @@ function open(entry: { host?: string; port?: number; system?: string } = {}) {
   return nodes;
 }
 
-/** The process of the server that runs a call: another for each connection. */
+/** Returns the server process that runs a call. Each connection has a different process. */
 async function findProcess(call: { queue: string; isOfApp?: boolean }): Promise<number> {
   const [row] = await db.query<{ pid: number }>("select pg_backend_pid() as pid", [], {
     retry: "safe",
@@ -81,7 +84,7 @@ test("no call waits for an unreachable node, and calls return to a recovered nod
   open({ host: node.hostname, port: Number(node.port) });
   const coordinator = await findProcess({ queue: SERVICE_QUEUE });
   const first = [1, 2, 3].map(() => findProcess({ queue: APP, isOfApp: true }));
-  // The limits of the wait and of the attempt pass together.
+  // The limits of the wait and of the connection attempt expire together.
   await Bun.sleep(2900);
   Bun.sleepSync(300);
   expect(await Promise.all(first)).toEqual([coordinator, coordinator, coordinator]);
@@ -91,7 +94,7 @@ test("no call waits for an unreachable node, and calls return to a recovered nod
     expect(await findProcess({ queue: APP, isOfApp: true })).toBe(coordinator);
     return proxy.connections() > attempts;
   });
-  // The attempt has not ended.
+  // The connection attempt continues.
   expect(db.stats()).toMatchObject({ open: 1, connecting: 1 });
 
   await proxy.heal();

@@ -50,7 +50,7 @@ test("a node is silent until it responds to a later request", () => {
 const ON_NODE =
   "connection to the remote node login@10.0.0.2:5432 failed with the following error: ";
 
-/** What Citus passes on of a write that did not end. */
+/** Errors that Citus forwards for an unfinished write. */
 test.each([
   { message: `${ON_NODE}Connection refused\n\tIs the server running`, expected: "unavailable" },
   { message: `${ON_NODE}FATAL:  the database system is starting up`, expected: "unavailable" },

@@ -1,4 +1,8 @@
-/** A database that goes away, comes back, hangs or is busy: what callers are told, and that the pool recovers. @module */
+/**
+ * Outages of the database: unavailable, silent or overloaded. Callers get the right errors, and the pool recovers.
+ *
+ * @module
+ */
 
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TransactionSql } from "postgres";
@@ -18,7 +22,7 @@ import {
 } from "../support/service.ts";
 
 const LIST = "/v1/data/db/todos";
-/** What a statement may take where a test waits for that: the look at the isolation takes its time on a busy machine. */
+/** The time limit of statements in tests that wait for the limit. The isolation check needs this long on a busy machine. */
 const LIMIT_MS = 2000;
 
 let proxy: PostgresProxy;
@@ -44,7 +48,7 @@ async function open(more: TestServiceOptions = {}): Promise<void> {
   row = (await create({ title: "first" })).headers.get("location") ?? "";
 }
 
-/** The same with a limit that ends a statement soon. */
+/** Reopens the service with a short time limit of statements. */
 async function reopenWithLimit(): Promise<void> {
   await service.close();
   await open({ limitMs: LIMIT_MS });
@@ -53,12 +57,12 @@ async function reopenWithLimit(): Promise<void> {
 const create = (json: object) => service.call(app, LIST, { method: "POST", json });
 const idOf = (location: string) => location.slice(location.lastIndexOf("/") + 1);
 
-/** Sends requests until one succeeds: the pool must find the database again. */
+/** Sends requests until one succeeds, which shows that the pool has reconnected. */
 async function untilServed(): Promise<void> {
   await eventually(async () => (await service.call(app, LIST)).status === 200);
 }
 
-/** The next create is run; then the database and the response are lost. */
+/** Runs the next create, then loses the database and the response. */
 function loseResponseOfCreate(): void {
   let creating = 0;
   proxy.onMessage(({ connection, from, statement = "" }) => {
@@ -68,7 +72,7 @@ function loseResponseOfCreate(): void {
   });
 }
 
-/** The next statement is canceled after it has sent its row. */
+/** Cancels the next statement after it has sent its row. */
 function cancelAfterRow(): void {
   let canceled: number | undefined;
   let isOver = false;
@@ -80,7 +84,7 @@ function cancelAfterRow(): void {
   });
 }
 
-/** The sessions of the service that are in this state. */
+/** Counts the service's sessions in this state. */
 async function countSessions(state: string): Promise<number> {
   const [row] = await service.service.admin.query<{ count: number }>(
     `select count(*)::int4 as count from pg_stat_activity
@@ -95,7 +99,7 @@ async function untilWaiting(): Promise<void> {
   await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) > 0);
 }
 
-/** Cancels the statement that waits for a lock and began after this moment, as an administrator can; when it began. */
+/** Cancels a statement that began after this time and waits for a lock, like an administrator. Returns its start time. */
 async function cancelWaiting(after: string): Promise<string> {
   let began = after;
   await eventually(async () => {
@@ -198,12 +202,12 @@ describe("an outage in the log", () => {
   test("is logged once when it begins and once when it ends, and each request once, without a stack", async () => {
     const start = service.log.length;
     proxy.refuse();
-    // Which request finds it out is of no matter: before, its outcome may be another.
+    // Any request can detect the outage. Earlier requests can get other errors.
     while (named(linesSince(start), "database unavailable").length === 0)
       await service.call(app, LIST);
     const first = service.log.length;
-    const asked = 25;
-    for (let n = 0; n < asked; n++) await service.call(app, n % 2 === 0 ? LIST : row);
+    const requests = 25;
+    for (let n = 0; n < requests; n++) await service.call(app, n % 2 === 0 ? LIST : row);
     await proxy.heal();
     while (named(linesSince(start), "database available").length === 0)
       await service.call(app, LIST);
@@ -219,9 +223,9 @@ describe("an outage in the log", () => {
       .slice(lines.indexOf(away as Line), lines.indexOf(there as Line))
       .filter(({ event, code }) => event === "request" && code === "unavailable");
     expect(there?.["rejected"]).toBe(rejected.length);
-    expect(rejected.length).toBeGreaterThanOrEqual(asked);
+    expect(rejected.length).toBeGreaterThanOrEqual(requests);
     expect(rejected[0]).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
-    expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(asked);
+    expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(requests);
     const others = lines.filter(
       ({ event }) => !/^(request|database (unavailable|available))$/.test(event),
     );
@@ -252,7 +256,7 @@ describe("a request for a row that another session has locked", () => {
     await whileLocked(idOf(row), async () => {
       const response = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
       expect([response.status, codeOf(response.text)]).toEqual([504, "timeout"]);
-      // The service's own statements, such as its look at versions, come and go.
+      // Statements of the service itself, such as its version check, can run at any time.
       expect(await countSessions("state = 'active' and query like '%api.%'")).toBe(0);
     });
     expect((await service.call(app, row)).text).toContain('"first"');
@@ -280,7 +284,7 @@ describe("a request for a row that another session has locked", () => {
   test("stops waiting when the caller leaves", async () => {
     await whileLocked(idOf(row), async () => {
       const leaving = new AbortController();
-      const asked = fetch(service.url + row, {
+      const request = fetch(service.url + row, {
         method: "PATCH",
         headers: { authorization: `Bearer ${app.key}`, "content-type": "application/json" },
         body: '{"title":"left"}',
@@ -288,8 +292,8 @@ describe("a request for a row that another session has locked", () => {
       }).catch(() => "left");
       await untilWaiting();
       leaving.abort();
-      expect(await asked).toBe("left");
-      // Before its time limit ends it.
+      expect(await request).toBe("left");
+      // The statement ends before its time limit.
       await eventually(async () => (await countSessions("wait_event_type = 'Lock'")) === 0, {
         patienceMs: EXECUTION_LIMIT_MS / 2,
       });
@@ -313,7 +317,7 @@ describe("a request for a row that another session has locked", () => {
 });
 
 describe("while the database is read-only,", () => {
-  // A pooler's connection has no name yet while nobody has used it.
+  // The session of a pooler has no name before its first use.
   const setReadOnly = async (value: "on" | "off"): Promise<void> => {
     const { admin } = service.service;
     await admin.message(`set transaction read write;

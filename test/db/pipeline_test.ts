@@ -1,4 +1,7 @@
-/** Pipelined reads: which caller gets which response, and who waits for whom, whatever the server and the network do. */
+/**
+ * Pipelined reads: each caller gets its own response, and only calls with the same lock wait for each other, despite
+ * errors of the server and the network.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   type Database,
@@ -13,9 +16,9 @@ import { eventually } from "../support/eventually.ts";
 import { makeMessage, makeRow, splitRow } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 
-/** One of these is for pipelining. */
+/** One of these connections is for pipelining. */
 const CONNECTIONS = 5;
-/** Fewer than one connection takes at once, and than one queue may use of it. */
+/** Fewer calls than one connection accepts, and than one queue can use of it. */
 const CALLS = 20;
 const READ = `select $1::text as body, ${echoColumn(2)}`;
 const OBSERVE = { retry: "safe", queue: SERVICE_QUEUE } as const;
@@ -63,7 +66,7 @@ type ReadOptions = {
   length?: ReadLength;
 };
 
-/** The text that comes back for a text that is sent: its own, if all is well. */
+/** Returns the text that the database returns for a text: the same text. */
 async function read(body: string, options: ReadOptions = {}): Promise<string | null> {
   const { text = READ, queue = "app", signal, through = pool, length } = options;
   const bytes = await through.bytes(text, [body], {
@@ -79,7 +82,7 @@ async function read(body: string, options: ReadOptions = {}): Promise<string | n
 const bodies = Array.from({ length: CALLS }, (_, index) => `body ${index}`);
 const readAll = (options?: ReadOptions) => Promise.all(bodies.map((body) => read(body, options)));
 
-/** The proxy's numbers of the connections that are for pipelining, and of those that statements were sent on. */
+/** Returns the proxy's numbers of the pipelined connections, and of the connections that sent statements. */
 function watchConnections(decide: (message: Message) => Action | undefined = () => undefined) {
   const pipelines = new Set<number>();
   const used: number[] = [];
@@ -94,7 +97,7 @@ function watchConnections(decide: (message: Message) => Action | undefined = () 
 }
 type Message = Parameters<Parameters<PostgresProxy["onMessage"]>[0]>[0];
 
-/** Reads until all of it is pipelined: a read does not wait for long until its shared connection is open. */
+/** Reads until all reads are pipelined. A read waits only briefly for the shared connection to open. */
 async function untilPipelined(
   { pipelines, used }: ReturnType<typeof watchConnections>,
   readOnce: () => Promise<unknown> = () => read("nothing of the test"),
@@ -113,7 +116,7 @@ test.each([true, false])(
     const opened = watchConnections();
     await untilPipelined(opened, () => readAll({ through }));
     const sent = watchConnections(({ from }) => (from === "server" ? { hold: true } : undefined));
-    for (const one of opened.pipelines) sent.pipelines.add(one);
+    for (const connection of opened.pipelines) sent.pipelines.add(connection);
     const responses = readAll({ through });
     await eventually(() => sent.used.length >= CALLS);
     expect(new Set(sent.used.slice(0, CALLS))).toEqual(opened.pipelines);
@@ -145,7 +148,7 @@ describe("a pending response is never delivered to another caller:", () => {
       if (from !== "server" || type !== "D" || !body.includes("body")) return undefined;
       const last = before;
       before = Buffer.from(body);
-      // The first connection alone: those who are asked again may be pipelined again later.
+      // Change only the first connection: repeated calls can be pipelined again later.
       if (last === undefined || watched.pipelines.size > 1) return undefined;
       changed++;
       return change(body, last);
@@ -240,7 +243,7 @@ test("only the caller behind a lock waits, and its queue is not pipelined for a 
     waiting = Promise.all([waiting, again]);
   });
   await waiting;
-  // Pipelined before the lock and once behind it, but not again.
+  // The caller was pipelined before the lock and once behind it, then not again.
   expect(lockedOn.size).toBe(1);
 });
 

@@ -1,4 +1,4 @@
-/** The pool's time limits, where the database is silent or its connections are taken. */
+/** The pool's time limits for a silent database, and for a database without free connections. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   type Database,

@@ -18,11 +18,11 @@ beforeAll(async () => {
 create table public.notes (nonce text primary key);
 create sequence public.attempts;
 create table public.checked (id integer primary key);
--- Fails as many times as asked, with any SQLSTATE; the sequence remembers what a rollback forgets.
+-- Fails the given number of times, with any SQLSTATE; a rollback does not reset the sequence.
 create function public.fail_first(times integer, state text) returns bigint language plpgsql as $$
 begin
   if nextval('public.attempts') <= times then
-    raise exception 'as asked' using errcode = state;
+    raise exception 'on purpose' using errcode = state;
   end if;
   return currval('public.attempts');
 end $$;
@@ -140,7 +140,7 @@ test("callers that disconnect never cancel another caller's statement", async ()
       const end = await codeOf(pool.query("select pg_sleep(0.04)", [], { ...READ, caller }));
       if (!leaves) ends.push(end);
     };
-    // So few at once that each gets a connection in time, however slow the machine is.
+    // Few enough callers that each gets a connection in time, even on a slow machine.
     const callers = Array.from({ length: 2 * CONNECTIONS }, async () => {
       for (let count = 0; count < 26; count++) await ask(count % 2 === 0);
     });
@@ -172,7 +172,7 @@ test("an unprepared statement needs one round trip, regardless of its values", a
   expect(row).toEqual({
     ...{ text: "it's", number: 7, yes: true, nothing: null, at, bytes: "01ff", json: "b" },
   });
-  // Parse, Bind, Describe, Execute and Sync at once; nothing waits for a response with Flush.
+  // Parse, Bind, Describe, Execute and Sync are sent together. No Flush waits for a response.
   expect(sent).not.toContain("H");
   expect(sent.slice(-5)).toEqual(["P", "D", "B", "E", "S"]);
   await pool.close(0);

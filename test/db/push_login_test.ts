@@ -1,4 +1,8 @@
-/** What the pushing login cannot do, tried over a connection of its own; and what `rowhouse.record_push` rejects. @module */
+/**
+ * The limits of the pushing login, tested on a separate connection, and the rejections of `rowhouse.record_push`.
+ *
+ * @module
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -82,7 +86,7 @@ describe("the pushing login cannot", () => {
   ])("%s", async (text) => {
     const code = await sqlstateOf(login, text);
     await login.unsafe("reset role");
-    // 42P01, 42883 and 3F000 would mean that the attack was aimed at nothing.
+    // 42P01, 42883 and 3F000 would mean that the attack has no valid target.
     expect(code).toBe("42501");
   });
 });
@@ -216,22 +220,22 @@ describe("rowhouse.record_push rejects", () => {
 describe("a migrate by an administrator runs no recorded text of the pushing login, such as", () => {
   const grant = "reset role; alter role rowhouse_test_push createdb; select ";
   const column = { name: "title", kind: "string", required: false, unique: false, index: false };
-  const places: { place: string; toSet: (text: string) => object }[] = [
-    { place: "a table's name", toSet: (text) => ({ name: text, columns: [column] }) },
+  const positions: { position: string; toSet: (text: string) => object }[] = [
+    { position: "a table's name", toSet: (text) => ({ name: text, columns: [column] }) },
     {
-      place: "a column's name",
+      position: "a column's name",
       toSet: (text) => ({ name: "todos", columns: [{ ...column, name: text }] }),
     },
     {
-      place: "a column's kind",
+      position: "a column's kind",
       toSet: (text) => ({ name: "todos", columns: [{ ...column, kind: text }] }),
     },
     {
-      place: "a default",
+      position: "a default",
       toSet: (text) => ({ name: "todos", columns: [{ ...column, default: text }] }),
     },
     {
-      place: "a label",
+      position: "a label",
       toSet: (text) => ({
         name: "todos",
         columns: [{ ...column, kind: "enum", values: [text], default: text }],
@@ -244,9 +248,9 @@ describe("a migrate by an administrator runs no recorded text of the pushing log
     { ending: "a body", mark: "$rowhouse$" },
     { ending: "a statement", mark: "" },
   ];
-  const cases = places.flatMap((one) => endings.map((end) => ({ ...one, ...end })));
+  const cases = positions.flatMap((row) => endings.map((end) => ({ ...row, ...end })));
 
-  test.each(cases)("$place that ends $ending", async ({ toSet, mark }) => {
+  test.each(cases)("$position that ends $ending", async ({ toSet, mark }) => {
     const app = await service.makeApp();
     const migration = makeMigration();
     const definition = { name: "todos", columns: [], indexes: [], uniques: [] };
@@ -254,12 +258,12 @@ describe("a migrate by an administrator runs no recorded text of the pushing log
     await login`select rowhouse.record_push(${app.id}, ${login.json(migration)}, '[]',
       ${login.json(uses as unknown as postgres.JSONValue)}, '[]')`;
     const { admin } = service.service;
-    // What stands before and after the attack need not be a function's body: thieves take more time than this test.
+    // Disable the check of function bodies: an attacker has time to find valid SQL around the attack, this test does not.
     await admin.message(
       `do $$ begin execute format('alter database %I set check_function_bodies = off', current_database()); end $$; select 1`,
     );
     await withDatabase(service.database.adminUrl, async (administrator) => {
-      await refreshFunctions(administrator).catch(() => undefined); // it may say that it cannot make them
+      await refreshFunctions(administrator).catch(() => undefined); // it can report that it cannot create them
     });
     await admin.message(
       "delete from rowhouse.column_sets where hash = repeat('1', 16) returning 1",

@@ -1,18 +1,18 @@
 /**
- * SQL that the service sends names the schema of every function, table and type. Whatever changed a session's search path,
- * such as code that was planted among apps' tables, then finds no name to take the place of.
+ * All SQL of the service names the schema of each function, table and type. Planted code that changes a session's search
+ * path then cannot replace an object.
  */
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
 
-/** SQL that sets the search path itself, in the function or the message that it is part of. */
+/** SQL that sets the search path itself, in the same function or message. */
 const PINNED: ReadonlySet<string> = new Set([
-  // FACTS_SETTINGS is the beginning of the same message; in the database it is part of a function that sets it.
+  // FACTS_SETTINGS is at the start of the same message. In the database, the SQL is part of a function that sets the path.
   "push/snapshot.ts",
-  // Runs at development only, in an embedded database that is made for it.
+  // Runs only at development, in a new embedded database.
   "bin/cli/functions.ts",
 ]);
-/** What looks like a call and is part of the language, and PostgreSQL resolves without a search path. */
+/** Keywords of the language that look like function calls. PostgreSQL resolves them without a search path. */
 const SYNTAX = new Set(
   `all and any array as by cast coalesce conflict exists extract filter from greatest in into lateral least not nullif on
   operator or over primary returning row set then using values when where with`.split(/\s+/),
@@ -21,13 +21,13 @@ const SYNTAX = new Set(
 const LITERAL = /`((?:[^`\\]|\\.)*)`|"((?:[^"\\\n]|\\.)*)"/g;
 const STATEMENT = /^\s*(with|select|insert into|update|delete from|do \$|alter|create|grant)\b/;
 
-/** Names that statements define themselves; one can be put together from several literals of a file. */
+/** Returns the names that statements define. A statement can consist of several literals of a file. */
 function findOwn(sql: string): string[] {
   const patterns = [/([a-z_]+)(?: \([a-z_, ]+\))? as (?:materialized )?\(/g, /\bas "?([a-z_]+)/g];
   return patterns.flatMap((pattern) => [...sql.matchAll(pattern)].map(([, name = ""]) => name));
 }
 
-/** The names without a schema in a literal of code, if it is SQL. */
+/** Returns the names without a schema in a literal of SQL. */
 function findUnqualified(literal: string, file = literal): string[] {
   if (!STATEMENT.test(literal) || !/\b(select|update|insert|delete)\b/.test(literal)) return [];
   if (literal.includes("set search_path")) return [];
@@ -75,7 +75,7 @@ test("every function in the service's SQL sets its search path", async () => {
   expect(open).toEqual([]);
 });
 
-/** Functions that a visitor calls get theirs where they are written out. */
+/** The generated code of a function that visitors call sets the search path. */
 function isVisitors(text: string, name = ""): boolean {
   return new RegExp(`^-- proves: .*\\ncreate function ${name}\\(`, "m").test(text);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { isNamed, readShardNames } from "../../src/db/citus/shard_names.ts";
 
-/** What Citus passes on of another node's error. */
+/** Errors that Citus forwards from another node. */
 test.each([
   {
     kind: "unique" as const,
@@ -33,7 +33,7 @@ test.each([
   });
 });
 
-/** Hashes as PostgreSQL's `hashtext` gives them. */
+/** Hashes of PostgreSQL's `hashtext`. */
 test.each([
   ["a", "401370b1"],
   ["abcdefghijk", "a78ef3d3"],

@@ -1,4 +1,4 @@
-/** Files of rows: what they are read as, in whatever pieces they arrive, and that an export is read back as it was. */
+/** Files of rows: parsing in pieces of any size, and exports that are read back unchanged. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Json, Kind, NamedColumn, TableDefinition } from "../../src/dsl/mod.ts";
@@ -49,7 +49,7 @@ type ReadOptions = MappingOptions & {
   matches?: ReadonlyMap<string, Match>;
 };
 
-/** A file that arrives in these pieces. */
+/** Reads a file that arrives in these pieces. */
 function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsRead {
   const { table = ALL_KINDS, format = "csv", matches = new Map() } = options;
   const mapping = makeMapping(table, options);
@@ -62,7 +62,7 @@ function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsR
 }
 
 const read = (text: string, options?: ReadOptions) => readPieces([text], options);
-/** One error in a line, as a command prints it. */
+/** Returns the issues as a command prints them. */
 const listIssues = ({ issues }: RowsRead) =>
   issues.map(({ line, column, message }) => [line, column, message].filter(Boolean).join(": "));
 
@@ -116,12 +116,12 @@ describe("an export is read back unchanged", () => {
         fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 }),
         (rows, sizes) => {
           const writer = makeRowsWriter(ALL_KINDS, format);
-          const made = rows.map((values, index) => ({
+          const rowsOfFile = rows.map((values, index) => ({
             id: `id-${index}`,
             app_id: "app",
             ...values,
           }));
-          const text = writer.start + made.map(writer.toText).join("");
+          const text = writer.start + rowsOfFile.map(writer.toText).join("");
           const result = readPieces(split(text, sizes), { format });
           expect(result.issues).toEqual([]);
           expect(result.rows.map(({ values }) => values)).toEqual(rows as never);
@@ -131,7 +131,7 @@ describe("an export is read back unchanged", () => {
     );
   });
 
-  /** A text in pieces of these sizes, again and again. */
+  /** Splits a text into pieces of these sizes, repeatedly. */
   function split(text: string, sizes: readonly number[]): string[] {
     const pieces: string[] = [];
     for (let at = 0; at < text.length; ) {
