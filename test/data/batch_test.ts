@@ -1,4 +1,4 @@
-/** Batches: rows created by one request, all or none, in order; an issue names its row. @module */
+/** Batches: one request creates all rows in order, or no row. Each issue names its row. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -35,8 +35,8 @@ let project: string;
 beforeAll(async () => {
   service = await openTestService({ service: { maxResponseBytes: MAX } });
   [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
-  const made = await post({ name: "p" }, "/v1/data/db/projects");
-  project = (made.json as { id: string }).id;
+  const created = await post({ name: "p" }, "/v1/data/db/projects");
+  project = (created.json as { id: string }).id;
   await post({ title: "taken" });
   await service.call(other, LIST, { method: "POST", json: { title: "theirs" } });
 });
@@ -70,19 +70,19 @@ test("rows are created in order, with the same values and defaults as single cre
     { title: title(), note: null, price: null, done: null, due: null, extra: null },
     { title: title(), extra: [], rank: 1e21 },
   ];
-  const made = await post(values);
-  expect([made.status, made.headers.get("location"), made.headers.get("etag")]).toEqual([
+  const created = await post(values);
+  expect([created.status, created.headers.get("location"), created.headers.get("etag")]).toEqual([
     201,
     null,
     null,
   ]);
-  const rows = rowsOf(made);
+  const rows = rowsOf(created);
   for (const [index, row] of rows.entries()) {
     const single = await post({ ...values[index], title: title() });
     const { id, title: _, ...rest } = single.json as Record<string, unknown>;
     const { id: own, title: given, ...same } = row;
     expect([own === id, given]).toEqual([false, values[index]?.["title"]]);
-    if (index === 0 || index === 3) [same, rest].map((one) => delete one["due"]);
+    if (index === 0 || index === 3) [same, rest].map((row) => delete row["due"]);
     expect(same).toEqual(rest);
     expect((await service.call(app, `${LIST}/${own}`)).json).toEqual(row);
   }
@@ -96,9 +96,9 @@ test("one request creates 1,000 rows, and 1,001 rows are rejected", async () => 
   const own = await service.makeApp(schema);
   const send = (json: unknown) =>
     service.call(own, "/v1/data/db/projects", { method: "POST", json });
-  const made = await send(many(1000, (index) => ({ name: `${index}` })));
-  expect(rowsOf(made).map(({ name }) => name)).toEqual(many(1000, String));
-  expect(rowsOf(await service.call(own, "/v1/data/db/projects"))).toEqual(rowsOf(made));
+  const created = await send(many(1000, (index) => ({ name: `${index}` })));
+  expect(rowsOf(created).map(({ name }) => name)).toEqual(many(1000, String));
+  expect(rowsOf(await service.call(own, "/v1/data/db/projects"))).toEqual(rowsOf(created));
   const rejected = await send(many(1001, (index) => ({ name: `${index}` })));
   expect([rejected.status, rejected.json]).toMatchObject([
     400,
@@ -110,7 +110,7 @@ type Rejected = {
   name: string;
   body: () => unknown;
   code: ProblemCode;
-  says?: string;
+  message?: string;
   details?: Detail[];
 };
 const good = (index: number) => ({ title: `good ${index}`, project });
@@ -161,26 +161,26 @@ const REJECTED: readonly Rejected[] = [
     name: "rows larger than the limit of a response",
     body: () => many(1000, (index) => ({ title: `${index}`, rank: 1e300 })),
     code: "body_too_large",
-    says: `larger than ${MAX} bytes as JSON`,
+    message: `larger than ${MAX} bytes as JSON`,
   },
   {
     name: "more than 100 KB",
     body: () => many(2, (index) => ({ title: `${index}`, note: "x".repeat(51_200) })),
     code: "body_too_large",
-    says: "larger than 102400 bytes",
+    message: "larger than 102400 bytes",
   },
 ];
 
 describe("no row is created by", () => {
-  test.each(REJECTED)("$name", async ({ body, code, says = "", details }) => {
-    const before = await Promise.all([app, other].map((one) => service.call(one, LIST)));
+  test.each(REJECTED)("$name", async ({ body, code, message = "", details }) => {
+    const before = await Promise.all([app, other].map((user) => service.call(user, LIST)));
     const response = await post(body());
     expect([response.status, response.json]).toMatchObject([
       PROBLEMS[code].status,
-      { error: code, message: expect.stringContaining(says) },
+      { error: code, message: expect.stringContaining(message) },
     ]);
     expect((response.json as { details?: Detail[] }).details).toEqual(details as Detail[]);
-    const after = await Promise.all([app, other].map((one) => service.call(one, LIST)));
+    const after = await Promise.all([app, other].map((user) => service.call(user, LIST)));
     expect(after.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
     expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
   });
@@ -213,7 +213,7 @@ describe("no row is created by", () => {
   });
 });
 
-/** Even rows that were taken back leave their space in the table. */
+/** Returns the size of a table: rolled-back rows also use space. */
 async function readSize(table: string): Promise<number | undefined> {
   const [row] = await service.service.admin.query<{ size: number }>(
     "select pg_catalog.pg_relation_size(('data.' || $1::text)::regclass)::int4 as size",
@@ -261,11 +261,11 @@ test("a batch accepts a newly pushed column, and drops an unknown field of a row
   const path = "/v1/data/db/growing";
   await service.call(own, path, { method: "POST", json: [{ a: 1 }] });
   await service.pushSchema(own, defineSchema({ growing: { a: t.number(), b: t.number() } }));
-  const made = await service.call(own, path, {
+  const created = await service.call(own, path, {
     method: "POST",
     json: [{ a: 1 }, { b: 2, c: 3 }],
   });
-  expect(rowsOf(made)).toMatchObject([
+  expect(rowsOf(created)).toMatchObject([
     { a: 1, b: null },
     { a: null, b: 2 },
   ]);
@@ -273,6 +273,6 @@ test("a batch accepts a newly pushed column, and drops an unknown field of a row
 
 test("a batch creates rows in a table without columns", async () => {
   const own = await service.makeApp(defineSchema({ marks: {} }));
-  const made = await service.call(own, "/v1/data/db/marks", { method: "POST", json: [{}, {}] });
-  expect(rowsOf(made).map((row) => Object.keys(row))).toEqual(many(2, () => ["id", "app_id"]));
+  const created = await service.call(own, "/v1/data/db/marks", { method: "POST", json: [{}, {}] });
+  expect(rowsOf(created).map((row) => Object.keys(row))).toEqual(many(2, () => ["id", "app_id"]));
 });

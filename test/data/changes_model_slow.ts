@@ -1,6 +1,6 @@
 /**
- * No change is missed: writers whose calls fail and whose connections are killed, a transaction that holds rows up, a process
- * that stops, and readers that come and go. In the end every reader has the rows of its app, and none of the other's.
+ * No reader misses a change: writers fail, connections are killed, a transaction delays rows, a process stops, and
+ * readers reconnect. In the end, every reader has exactly the rows of its app.
  */
 import { expect, test } from "bun:test";
 import { setAppLive } from "../../src/accounts/apps/mod.ts";
@@ -46,13 +46,14 @@ test("every reader ends with the rows of its app", async () => {
             : roll < 0.8
               ? await service.call(app, `${PATH}/${id}`, { method: "PATCH", json })
               : await service.call(app, `${PATH}/${id}`, { method: "DELETE" });
-      const made = response.json as { id?: string; rows?: Row[] } | undefined;
-      if (response.status === 201) ids.push(...(made?.rows ?? [made as Row]).map((row) => row.id));
+      const created = response.json as { id?: string; rows?: Row[] } | undefined;
+      if (response.status === 201)
+        ids.push(...(created?.rows ?? [created as Row]).map((row) => row.id));
       if (response.status >= 500) failed++;
     }
   };
 
-  /** Holds the rows of an app up, so that others commit before and after what waits. */
+  /** Locks rows of the app, so that other transactions commit before and after the waiting transactions. */
   const hold = async (): Promise<void> => {
     while (!isOver()) {
       await service.service.admin.message(
@@ -144,7 +145,7 @@ test("every reader ends with the rows of its app", async () => {
   for (const app of apps) {
     const truth = sorted(await list(app));
     expect(truth.length).toBeGreaterThan(10);
-    for (const reader of readers.filter((one) => one.app === app))
+    for (const reader of readers.filter((reader) => reader.app === app))
       await eventually(() => Bun.deepEquals(sorted(reader.rows), truth));
   }
   isDone = true;

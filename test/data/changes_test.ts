@@ -1,4 +1,4 @@
-/** Event streams of changes, where the preview is on and the app is live; anywhere else the response is the same as before. */
+/** Event streams of changes if the preview is on and the app is live. Otherwise, the response is the same as before. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
@@ -53,9 +53,9 @@ async function listen(as: TestApp, since?: string, path = CHANGES): Promise<Even
 }
 
 async function create(as: TestApp, json: object, path = TODOS): Promise<{ id: string }> {
-  const made = await service.call(as, path, { method: "POST", json });
-  expect(made.status).toBe(201);
-  return made.json as { id: string };
+  const created = await service.call(as, path, { method: "POST", json });
+  expect(created.status).toBe(201);
+  return created.json as { id: string };
 }
 
 test("a stream begins with ready and sends rows in the format of a read", async () => {
@@ -74,11 +74,11 @@ test("a stream begins with ready and sends rows in the format of a read", async 
 
 test("a batch is one event with all its rows", async () => {
   const events = await listen(app);
-  const made = await service.call(app, TODOS, {
+  const created = await service.call(app, TODOS, {
     method: "POST",
     json: [{ title: "one" }, { title: "two" }],
   });
-  const { rows } = made.json as { rows: { id: string }[] };
+  const { rows } = created.json as { rows: { id: string }[] };
   const event = await until(events, names(rows[0]?.id ?? "-"));
   expect(event.data).toBeArrayOfSize(2);
 });
@@ -298,7 +298,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   });
   afterEach(() => shaped.close());
 
-  /** A live app with an open stream. */
+  /** Creates a live app and opens a stream. */
   async function openStream(): Promise<{ owner: TestApp; events: EventReader }> {
     const owner = await shaped.makeApp(schema);
     await setAppLive(shaped.service, owner.slug, true);
@@ -319,8 +319,8 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     await ended.next();
     await revokeKey(testDeps(shaped.service), ending.keyId);
     expect(await ended.next()).toBeUndefined();
-    const made = await shaped.call(owner, TODOS, { method: "POST", json: { title: "after" } });
-    expect(await events.next()).toMatchObject({ kind: "changes", data: [{ put: made.json }] });
+    const created = await shaped.call(owner, TODOS, { method: "POST", json: { title: "after" } });
+    expect(await events.next()).toMatchObject({ kind: "changes", data: [{ put: created.json }] });
     await events.close();
   });
 

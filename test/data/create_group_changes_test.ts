@@ -1,4 +1,4 @@
-/** Creates in groups while their key, app or columns change; the changes that they record; and large rows. */
+/** Grouped creates during changes of their key, app or columns, the changes that they record, and large rows. */
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -19,7 +19,7 @@ import {
 import { serveAnother } from "../support/shape.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
-/** With the default of `rest`, larger than a response. */
+/** With the default of `rest`, the row exceeds the max response size. */
 const LARGE = "x".repeat(90_000);
 const MAX_RESPONSE_BYTES = 90_700;
 const MAX_GROUP_BYTES = 262_144;
@@ -52,7 +52,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-const testGroups = testUnlessCitus("creates are not grouped on a cluster");
+const testGroups = testUnlessCitus("a cluster does not group creates");
 
 const create = (app: TestApp, json: unknown, headers: Record<string, string> = {}) =>
   service.call(app, PATH, { method: "POST", json, headers });
@@ -73,7 +73,7 @@ const readChanges = (app: TestApp) =>
     app,
   );
 
-/** The parameters of the groups that are sent from now on, which are held if `hold` is set. */
+/** Returns the parameters of the groups that are sent after this call. If `hold` is set, the proxy holds the groups. */
 function watchGroups(name: string, { hold = false } = {}): string[] {
   const sent: string[] = [];
   proxy.onMessage(({ type, statement = "", body }) => {
@@ -96,7 +96,7 @@ testGroups("a group records one change for each created row of a live app", asyn
       toTitles(30).map((title) =>
         create(app, { title: `keyed ${title}` }, { "idempotency-key": title }),
       ),
-      // The second of both: a replay.
+      // The second of two equal keys is a replay.
       toTitles(10).map((title) =>
         create(app, { title: `keyed ${title}` }, { "idempotency-key": title }),
       ),
@@ -168,7 +168,7 @@ for (const { name, end } of ENDINGS)
     expect((await create(other, { title: "other" })).status).toBe(201);
   });
 
-/** Creates rows by groups of eight until it ends: the responses, by status. */
+/** Creates rows in groups of eight until the load is stopped. Returns the responses by status. */
 function startLoad(app: TestApp, path: string, url: string) {
   const load = {
     created: [] as TestResponse[],
@@ -180,7 +180,7 @@ function startLoad(app: TestApp, path: string, url: string) {
     while (!isOver) {
       const bodies = Array.from({ length: 8 }, (_, index) => {
         const title = load.hasDuplicates && index === 0 ? "taken" : crypto.randomUUID();
-        // Of these columns, the app has those that it has declared at the moment.
+        // The app has the columns that it declares at this time.
         return { title, name: title, note: "a note" };
       });
       const responses = await Promise.all(
@@ -255,7 +255,7 @@ testGroups(
     for (const { note } of created) expect([undefined, "a note"]).toContain(note);
     const responses = created.map(({ id, title, name }) => ({ id, title: title ?? name ?? "" }));
     expect(stored.map((row) => ({ ...row }))).toEqual(
-      responses.sort((one, other) => (one.id < other.id ? -1 : 1)),
+      responses.sort((left, right) => (left.id < right.id ? -1 : 1)),
     );
     expect(stored.filter(({ title }) => title === "taken")).toHaveLength(1);
   },

@@ -1,4 +1,4 @@
-/** Creates that arrive together, as one statement: each gets the response and leaves the row that it would alone. */
+/** Concurrent creates in one statement. Each create gets the same response and writes the same row as a separate create. */
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -33,7 +33,7 @@ const GROUP = functionOf(schema, "todos", "create_group");
 const SINGLE = functionOf(schema, "todos", "create");
 
 let proxy: PostgresProxy;
-/** One process groups creates, the other does not; both use one database. */
+/** The service groups creates. The single process does not. Both use the same database. */
 let service: TestService;
 let single: { url: string; close: () => Promise<void> };
 beforeAll(async () => {
@@ -53,7 +53,7 @@ afterAll(async () => {
   await proxy.close();
 });
 
-const testGroups = testUnlessCitus("creates are not grouped on a cluster");
+const testGroups = testUnlessCitus("a cluster does not group creates");
 
 function create(
   app: TestApp,
@@ -74,7 +74,7 @@ async function createAll(app: TestApp, count: number, start?: string): Promise<T
   return await Promise.all(titles(count, start).map((row) => create(app, row)));
 }
 
-/** The statuses with their counts. */
+/** Counts the responses by status. */
 function countStatuses(responses: readonly TestResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
@@ -93,7 +93,7 @@ async function readTitles({ id }: TestApp): Promise<string[]> {
 const KEYED = { headers: { "idempotency-key": "first" } };
 const LARGE = "x".repeat(17_000);
 
-/** What a caller sends, valid and not, by its number. */
+/** Valid and invalid calls by number. */
 const SENT: readonly ((index: number) => [unknown, Call?])[] = [
   (index) => [{ title: `valid ${index}` }],
   (index) => [{ title: `keyed ${index}` }, { headers: { "idempotency-key": `${index}` } }],
@@ -117,12 +117,12 @@ const SENT: readonly ((index: number) => [unknown, Call?])[] = [
   (index) => [[{ title: `batch ${index}` }, { title: `batch ${index} too` }]],
 ];
 
-/** The responses to 300 requests, of which 60 at a time are sent together, and all rows after that, without what differs between two apps. */
+/** Sends 300 requests, 60 at a time. Returns the responses and all rows, without values that differ between two apps. */
 async function sendMany(url: string): Promise<unknown> {
   const app = await service.makeApp(schema);
   const path = "/v1/data/db/projects";
-  const made = await service.call(app, path, { method: "POST", json: { name: "p" } });
-  const project = (made.json as { id: string }).id;
+  const created = await service.call(app, path, { method: "POST", json: { name: "p" } });
+  const project = (created.json as { id: string }).id;
   await create(app, { title: "taken" });
   await create(app, { title: "first" }, KEYED);
   await create(
@@ -140,7 +140,7 @@ async function sendMany(url: string): Promise<unknown> {
     return await create(app, text === undefined ? undefined : JSON.parse(text), { ...call, url });
   };
   const responses: TestResponse[] = [];
-  // All at once, a slow machine would reject the last requests of the process that does not group as overloaded.
+  // 300 concurrent requests would overload a process without groups on a slow machine.
   while (responses.length < 300) {
     const wave = Array.from({ length: 60 }, (_, index) => send(responses.length + index));
     responses.push(...(await Promise.all(wave)));
@@ -189,7 +189,7 @@ testGroups(
     expect(unknown.length).toBeGreaterThan(1);
     for (const { status, json } of unknown)
       expect([status, json]).toMatchObject([503, { error: "unknown_outcome" }]);
-    // Both an aborted and a complete group are possible, and nothing in between.
+    // The group is aborted or complete, never partial.
     expect([64 - unknown.length, 64]).toContain(stored.length);
     expect(new Set(stored).size).toBe(stored.length);
     expect(statements).toBeLessThan(responses.length - unknown.length + 2);
@@ -262,7 +262,7 @@ testGroups(
       await service.makeApp(schema),
     ];
     await createAll(ended, 1, "before");
-    // In the database only: the gateway has the key in memory.
+    // Delete the proof only in the database: the gateway has cached the key.
     await service.service.admin.message(
       `delete from rowhouse.proofs where app_id = '${ended.id}' returning app_id`,
     );
@@ -303,7 +303,7 @@ testGroups("rows of a group have different default times", async () => {
   const rows = responses.map(({ json }) => json as { at: string; seen: string });
   for (const { at, seen } of rows) expect(seen).toBe(at);
   expect(proxy.count(functionOf(times, "visits", "create_group"))).toBeGreaterThan(0);
-  // Two groups can begin in the same moment, but the rows of each have different times.
+  // Two groups can begin in the same moment, but the times of their rows differ.
   expect(new Set(rows.map(({ at }) => at)).size).toBeGreaterThan(20);
 });
 

@@ -1,4 +1,4 @@
-/** Every rejection of the data endpoints, its whole body and its headers; and the order of the checks. @module */
+/** Every rejection of the data endpoints with its complete body and headers, and the order of the checks. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,15 +23,15 @@ let app: TestApp;
 let reader: TestApp;
 let project: string;
 beforeAll(async () => {
-  // The codes of the default: without previews.
+  // Without previews, as by default.
   service = await openTestService({ service: { previews: [] } });
   app = await service.makeApp(schema);
   reader = await service.makeApp(schema, { scopes: ["data:read"] });
-  const made = await service.call(app, "/v1/data/db/projects", {
+  const created = await service.call(app, "/v1/data/db/projects", {
     method: "POST",
     json: { name: "p" },
   });
-  project = (made.json as { id: string }).id;
+  project = (created.json as { id: string }).id;
   await service.call(app, LIST, { method: "POST", json: { title: "t", project, tag: "x" } });
 });
 afterAll(() => service.close());
@@ -254,7 +254,7 @@ describe("an error", () => {
   });
 });
 
-/** Codes that no row above raises, and the test that does. */
+/** Codes without a row above, and the test that covers each code. */
 const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   unauthenticated: "gateway/bad_keys_test.ts",
   invalid_json: "http/bodies_test.ts",
@@ -320,7 +320,7 @@ test("a bug gets a 500 response with its request id and no PostgreSQL text, and 
   const logged = service.log.filter((line) => line.includes(String(requestId)));
   expect(logged.filter((line) => line.includes('"event":"bug"'))).toHaveLength(1);
   expect(logged.join()).not.toContain("a private value");
-  // Only the endpoint whose function is broken fails.
+  // Only the endpoint with the broken function fails.
   expect((await service.call(own, path)).status).toBe(200);
 });
 
@@ -332,7 +332,7 @@ type Broken = {
   body?: string;
 };
 
-/** The checks in their order, each with what breaks it alone; every later one may be broken at once. */
+/** The checks in their order, each with a call that fails only this check. A call can fail several checks. */
 const CHECKS: readonly { code: ProblemCode; broken: () => Broken }[] = [
   { code: "unauthenticated", broken: () => ({ key: "rh_wrong" }) },
   { code: "forbidden", broken: () => ({ key: reader.key }) },
@@ -357,7 +357,7 @@ describe("the order of the checks", () => {
       name: `${first.code} before ${second.code}`,
     })),
   ).filter(({ first, second }) => {
-    // One header, one body or one id cannot be broken in two ways at once.
+    // One header, body or id cannot fail two checks together.
     if (first.code === "not_implemented" && second.code === "not_acceptable") return false;
     if (first.code === "invalid_id" && second.code === "not_found") return false;
     return !(BODIES.has(first.code) && BODIES.has(second.code));

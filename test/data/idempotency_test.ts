@@ -1,4 +1,4 @@
-/** `Idempotency-Key`: a write that is sent again happens once, and gets the first response again. @module */
+/** `Idempotency-Key`: a repeated write happens once, and gets the first response again. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -68,7 +68,7 @@ async function countRows(as = app, path = TODOS): Promise<number> {
   return ((await service.call(as, path)).json as { rows: unknown[] }).rows.length;
 }
 
-/** The content of a response, without what belongs to the request. */
+/** Returns the content of a response, without the values of the request. */
 function toComparable({ status, text, headers }: TestResponse) {
   return { status, text, etag: headers.get("etag"), location: headers.get("location") };
 }
@@ -93,7 +93,7 @@ describe("a key", () => {
         headers: [
           ["authorization", `Bearer ${app.key}`],
           ["content-type", "application/json"],
-          ...key.split(", ").map((one): [string, string] => ["idempotency-key", one]),
+          ...key.split(", ").map((value): [string, string] => ["idempotency-key", value]),
         ],
         body: "{}",
       });
@@ -109,8 +109,8 @@ describe("a key", () => {
   });
 
   test("is ignored on a read and a delete", async () => {
-    const made = await post(freshKey(), {});
-    const path = made.headers.get("location") ?? "";
+    const created = await post(freshKey(), {});
+    const path = created.headers.get("location") ?? "";
     const headers = { "idempotency-key": "ä" };
     expect((await service.call(app, path, { headers })).status).toBe(200);
     expect((await service.call(app, path, { method: "DELETE", headers })).status).toBe(204);
@@ -220,10 +220,10 @@ describe("a create", () => {
         { title: "a" },
       ];
       const responses = await Promise.all(bodies.map((json) => post(key, json)));
-      const made = responses.filter(({ status }) => status === 201);
-      expect(new Set(made.map(({ text }) => text)).size).toBe(1);
-      expect(made.filter((response) => isReplayed(response) === null).length).toBe(1);
-      const { title } = (made[0]?.json ?? {}) as { title?: string };
+      const created = responses.filter(({ status }) => status === 201);
+      expect(new Set(created.map(({ text }) => text)).size).toBe(1);
+      expect(created.filter((response) => isReplayed(response) === null).length).toBe(1);
+      const { title } = (created[0]?.json ?? {}) as { title?: string };
       expect(responses.map(({ status }) => status)).toEqual(
         bodies.map((json) => (json.title === title ? 201 : 422)),
       );
@@ -245,16 +245,16 @@ describe("a create", () => {
 
 describe("an update", () => {
   test("happens once despite later changes, and is replayed before If-Match is checked", async () => {
-    const made = await post(freshKey(), { title: "one" });
-    const path = made.headers.get("location") ?? "";
-    const asked = {
+    const created = await post(freshKey(), { title: "one" });
+    const path = created.headers.get("location") ?? "";
+    const update = {
       key: freshKey(),
       json: { title: "two" },
-      headers: { "if-match": made.headers.get("etag") ?? "" },
+      headers: { "if-match": created.headers.get("etag") ?? "" },
     };
-    const first = await send("PATCH", path, asked);
+    const first = await send("PATCH", path, update);
     await service.call(app, path, { method: "PATCH", json: { title: "three" } });
-    const second = await send("PATCH", path, asked);
+    const second = await send("PATCH", path, update);
     expect([first.status, toComparable(second), isReplayed(second)]).toEqual([
       200,
       toComparable(first),
@@ -264,8 +264,8 @@ describe("an update", () => {
   });
 
   test("that was rejected stores nothing", async () => {
-    const made = await post(freshKey(), { title: "one" });
-    const path = made.headers.get("location") ?? "";
+    const created = await post(freshKey(), { title: "one" });
+    const path = created.headers.get("location") ?? "";
     const key = freshKey();
     expect(
       (await send("PATCH", path, { key, json: { title: "two" }, headers: { "if-match": '"x"' } }))
@@ -286,8 +286,8 @@ describe("an update", () => {
   });
 
   test("that is sent several times in parallel happens once", async () => {
-    const made = await post(freshKey(), { title: "one", rank: 0 });
-    const path = made.headers.get("location") ?? "";
+    const created = await post(freshKey(), { title: "one", rank: 0 });
+    const path = created.headers.get("location") ?? "";
     const key = freshKey();
     const responses = await Promise.all(
       Array.from({ length: 8 }, () => send("PATCH", path, { key, json: { rank: 1 } })),
@@ -313,7 +313,7 @@ describe("stored keys", () => {
   });
 
   test("expire after a day, and are then swept", async () => {
-    // The service's own first sweep would take keys, too; it is over when those that are left are counted.
+    // Wait for the service's first sweep, which would also delete keys.
     await eventually(() => proxy.count("idempotency_sizes") > 0);
     const old = await service.makeApp(schema);
     const [used, unused] = [freshKey(), freshKey()];
@@ -332,7 +332,7 @@ describe("stored keys", () => {
     expect(left).toEqual([{ n: 1 }]);
   });
 
-  const testOne = testUnlessCitus("the coordinator does not know what a statement reads on nodes");
+  const testOne = testUnlessCitus("the coordinator cannot see the reads of nodes");
 
   testOne("are swept without a read of the remaining keys", async () => {
     const old = await service.makeApp(schema);
@@ -353,7 +353,7 @@ describe("stored keys", () => {
       ask<{ app_id: string }>(`select app_id from rowhouse.idempotency_sizes('${after}')`);
     const all = await counted("00000000-0000-0000-0000-000000000000");
     const ids = await ask<{ id: string }>("select id from rowhouse.apps order by id");
-    expect(all.map((one) => one.app_id)).toEqual(ids.map(({ id }) => id));
+    expect(all.map((entry) => entry.app_id)).toEqual(ids.map(({ id }) => id));
     const rest = await counted(all[1]?.app_id ?? "");
     expect(rest).toEqual(all.slice(2));
     expect(await counted(all.at(-1)?.app_id ?? "")).toEqual([]);
@@ -371,8 +371,8 @@ describe("stored keys", () => {
 
   test("are limited: an app over the limit has no write in progress", async () => {
     const full = await service.makeApp(schema);
-    const made = await post(freshKey(), { title: "one" }, TODOS, full);
-    const { id } = made.json as { id: string };
+    const created = await post(freshKey(), { title: "one" }, TODOS, full);
+    const { id } = created.json as { id: string };
     const key = freshKey();
     const update = () => send("PATCH", `${TODOS}/${id}`, { key, json: { title: "two" }, as: full });
     const waiting = async (count: number) =>
@@ -385,7 +385,7 @@ describe("stored keys", () => {
         ({ status } = await post(freshKey(), { title: "x".repeat(14_000) }, TODOS, full));
       const second = update().finally(() => (isOver = true));
       await eventually(async () => isOver || (await waiting(2)), {
-        describe: () => "the second one's",
+        describe: () => "the second reply",
       });
       return { first, second };
     });
@@ -423,12 +423,12 @@ test.each([
   "a connection that ends after any message loses no $name and creates none twice",
   async (sent) => {
     const own = await service.makeApp(schema);
-    let made = 0;
+    let created = 0;
     let cut = 0;
     for (let at = 1; at <= 12; at++) {
       for (const from of ["client", "server"] as const) {
         let number = 0;
-        // Of the connection that writes alone: one that cannot be opened has nothing to lose.
+        // Cut only the connection of the write: a failed connection attempt would lose nothing.
         let writing: number | undefined;
         proxy.onMessage((message) => {
           if (/_create/.test(message.statement ?? "")) writing ??= message.connection;
@@ -443,10 +443,10 @@ test.each([
         const response = await post(freshKey(), json, TODOS, own);
         await proxy.heal();
         expect(response.status).toBe(201);
-        made += sent.count;
+        created += sent.count;
       }
     }
     expect(cut).toBeGreaterThan(5);
-    expect(await countRows(own)).toBe(made);
+    expect(await countRows(own)).toBe(created);
   },
 );

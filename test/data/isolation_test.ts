@@ -1,4 +1,4 @@
-/** The matrix of isolation over services of this run, with the least rights and with all. */
+/** Runs the isolation matrix over services with minimal rights and with all rights. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PREVIEWS } from "../../src/preview.ts";
 import {
@@ -23,15 +23,15 @@ for (const { login, previews } of [
     let services: TestService[];
     let worlds: Worlds;
     beforeAll(async () => {
-      const [one, two] = await Promise.all([
+      const [first, second] = await Promise.all([
         openTestService({ login, service: { previews } }),
         openTestService({ login, service: { previews } }),
       ]);
-      services = [one, two];
+      services = [first, second];
       const live = previews.some((preview) => preview === "live");
       worlds = {
-        single: await makeWorld(one, { crowded: false, live }),
-        crowded: await makeWorld(two, { crowded: true, live }),
+        single: await makeWorld(first, { crowded: false, live }),
+        crowded: await makeWorld(second, { crowded: true, live }),
       };
     });
     afterAll(async () => void (await Promise.all(services.map((service) => service.close()))));

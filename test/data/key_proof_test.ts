@@ -1,4 +1,4 @@
-/** What the serving login alone gets out of the generated functions: nothing without a live proof of the app's own key. */
+/** The serving login gets no data from the generated functions without a valid proof of the app's key. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { issueKey, revokeKey, rollKey } from "../../src/accounts/apps/mod.ts";
@@ -42,7 +42,7 @@ async function issue(scopes: readonly Scope[], expiresAt?: Date) {
   return key;
 }
 
-/** Each way of calling without a good proof: an SQL literal, of which the database must not think anything. */
+/** SQL literals of invalid proofs. The database must not conclude anything from them. */
 const UNPROVED: { name: string; makeProof: (scope: Scope) => Promise<string> }[] = [
   { name: "null", makeProof: async () => "null" },
   { name: "an empty proof", makeProof: async () => "''" },
@@ -124,7 +124,7 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   });
 });
 
-const testOne = testUnlessCitus("a call in a transaction is rejected: test/citus/ tries that");
+const testOne = testUnlessCitus("a cluster rejects calls in a transaction: see test/citus/");
 
 testOne("a proof that expires during a transaction is rejected from that moment", async () => {
   const [login] = logins;
@@ -134,7 +134,7 @@ testOne("a proof that expires during a transaction is rejected from that moment"
   const call = `select api.${functionOf(schema, "notes", "list")}('${mine.id}', ${proof}, 10, 0, 8388608, null, null)`;
   await login.unsafe("begin");
   expect(await login.unsafe(call)).toHaveLength(1);
-  // After the transaction's own time, and before the next call.
+  // The proof expires after the start of the transaction and before the next call.
   await service.service.admin.message(
     `update rowhouse.proofs set expires_at = clock_timestamp() where digest = sha256(${proof}) returning 1`,
   );
@@ -175,7 +175,7 @@ test("rejected requests change nothing", async () => {
   const titles = (isMine: boolean) =>
     rows.filter((row) => row.is_mine === isMine).map(({ title }) => title);
   expect(titles(false)).toEqual(["kept"]);
-  // One of each login and each way of making it, with a proof.
+  // Each login created one row with each endpoint, with a proof.
   const creating = ENDPOINTS.filter((endpoint) => endpoint.startsWith("create"));
   expect(titles(true)).toEqual(["kept", ...logins.flatMap(() => creating.map(() => "made"))]);
 });

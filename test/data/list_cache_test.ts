@@ -1,4 +1,9 @@
-/** Pages that are kept: never returned unless the database confirms them, within their memory, and fair to every app. @module */
+/**
+ * Cached pages are returned only after confirmation by the database. The cache has a memory limit and is fair to every
+ * app.
+ *
+ * @module
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { makeListCache } from "../../src/data/mod.ts";
@@ -17,7 +22,7 @@ const page = (tag: string, length: number) => ({
 describe("the cache", () => {
   test("stores the last page of each request, and evicts the least recently used page", () => {
     const cache = makeListCache(40_000);
-    for (const words of ["a", "b", "c"]) cache.keep("app", words, page(words, 4_000));
+    for (const key of ["a", "b", "c"]) cache.keep("app", key, page(key, 4_000));
     expect(cache.find("app", "a")?.tag).toBe("a");
     for (let n = 0; n < 6; n++) cache.keep("app", `more ${n}`, page("more", 4_000));
     expect(cache.find("app", "b")).toBeUndefined();
@@ -61,7 +66,7 @@ const TODOS = "/v1/data/db/todos";
 let proxy: PostgresProxy;
 let service: TestService;
 let app: TestApp;
-/** Bytes of rows that the database has sent since the last look. */
+/** The bytes of rows that the database has sent since the last list. */
 let sent = 0;
 beforeAll(async () => {
   proxy = await openPostgresProxy();
@@ -79,12 +84,12 @@ afterAll(async () => {
 });
 
 async function make(as: TestApp, title: string): Promise<string> {
-  const made = await service.call(as, TODOS, { method: "POST", json: { title } });
-  expect(made.status).toBe(201);
-  return (made.json as { id: string }).id;
+  const created = await service.call(as, TODOS, { method: "POST", json: { title } });
+  expect(created.status).toBe(201);
+  return (created.json as { id: string }).id;
 }
 
-/** A page as it is, and how much the database sent for it. */
+/** Returns a page, and the number of bytes that the database sent for it. */
 async function list(as = app, query = "", headers: Record<string, string> = {}) {
   sent = 0;
   const response = await fetch(`${service.url}${TODOS}${query}`, {
@@ -95,7 +100,7 @@ async function list(as = app, query = "", headers: Record<string, string> = {}) 
   return { response, bytes, text: new TextDecoder().decode(bytes), sent };
 }
 
-/** Far less than the page, and more than what a process looks up beside it. */
+/** Far fewer bytes than the page, and more than the other lookups of a request. */
 const UNCHANGED = 2_500;
 
 describe("a cached page", () => {
@@ -142,12 +147,12 @@ describe("a cached page", () => {
     const before = (await list()).response.headers.get("etag") ?? "";
     const id = await make(app, "new");
     await list();
-    const asked = await list(app, "", { "if-none-match": before });
-    expect([asked.response.status, asked.sent < UNCHANGED, asked.text.includes(id)]).toEqual([
-      200,
-      true,
-      true,
-    ]);
+    const unchanged = await list(app, "", { "if-none-match": before });
+    expect([
+      unchanged.response.status,
+      unchanged.sent < UNCHANGED,
+      unchanged.text.includes(id),
+    ]).toEqual([200, true, true]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** Lists that are pipelined: which calls are, and that no caller gets another caller's page, whatever happens to the responses. */
+/** Pipelined lists: the calls that are pipelined, and no caller gets another caller's page despite modified responses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -15,9 +15,9 @@ let service: TestService;
 let app: TestApp;
 let other: TestApp;
 const pipelines = new Set<number>();
-/** How each call that lists was sent. */
-const sent: ("pipelined" | "alone")[] = [];
-/** What becomes of the rows that pipelined calls return. */
+/** How each list was sent. */
+const sent: ("pipelined" | "separate")[] = [];
+/** Changes the rows that pipelined calls return. */
 let change: (row: Buffer) => Action | undefined = () => undefined;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
       pipelines.add(connection);
     const isPipelined = pipelines.has(connection);
     if (type === "B" && statement?.includes("_list") === true)
-      sent.push(isPipelined ? "pipelined" : "alone");
+      sent.push(isPipelined ? "pipelined" : "separate");
     return from === "server" && type === "D" && isPipelined ? change(body) : undefined;
   });
   service = await openTestService({ connections: 10, toServingUrl: proxy.toUrl });
@@ -44,14 +44,14 @@ beforeEach(async () => {
 });
 
 async function makeApp(title: string): Promise<TestApp> {
-  const made = await service.makeApp(schema);
-  for (let n = 0; n < 3; n++) await add(made, `${title} ${n}`);
-  return made;
+  const app = await service.makeApp(schema);
+  for (let n = 0; n < 3; n++) await add(app, `${title} ${n}`);
+  return app;
 }
 
 async function add(to: TestApp, title: string): Promise<void> {
-  const made = await service.call(to, TODOS, { method: "POST", json: { title } });
-  expect(made.status).toBe(201);
+  const created = await service.call(to, TODOS, { method: "POST", json: { title } });
+  expect(created.status).toBe(201);
 }
 
 async function list(query = "", of = app, path = TODOS) {
@@ -66,7 +66,7 @@ async function list(query = "", of = app, path = TODOS) {
   };
 }
 
-/** A list does not wait for long until its shared connection is open, which takes its time on a busy machine. */
+/** A list waits only briefly for its shared connection, which opens slowly on a busy machine. */
 async function untilOpen(): Promise<void> {
   await eventually(async () => (await list("?limit=1")).sent.join() === "pipelined");
 }
@@ -74,21 +74,21 @@ async function untilOpen(): Promise<void> {
 describe("a list is read", () => {
   test("in one pipelined call if its page is short or was sent before", async () => {
     expect((await list("?limit=100")).sent).toEqual(["pipelined"]);
-    expect((await list()).sent).toEqual(["alone"]);
+    expect((await list()).sent).toEqual(["separate"]);
     expect((await list()).sent).toEqual(["pipelined"]);
     await add(app, "mine, new");
     expect(await list()).toMatchObject({ sent: ["pipelined"], titles: { length: 4 } });
-    expect((await list("?limit=10&offset=5000")).sent).toEqual(["alone"]);
+    expect((await list("?limit=10&offset=5000")).sent).toEqual(["separate"]);
   });
 
   test("again on a separate connection if its page is large and has changed", async () => {
     const large = await service.makeApp(schema);
     for (let n = 0; n < 70; n++) await add(large, `${n} ${LARGE}`);
-    expect((await list("", large)).sent).toEqual(["alone"]);
+    expect((await list("", large)).sent).toEqual(["separate"]);
     expect((await list("", large)).sent).toEqual(["pipelined"]);
     await add(large, LARGE);
     expect(await list("", large)).toMatchObject({
-      sent: ["pipelined", "alone"],
+      sent: ["pipelined", "separate"],
       titles: { length: 71 },
     });
     const { sent, titles } = await list("", large);
@@ -96,7 +96,7 @@ describe("a list is read", () => {
   });
 });
 
-/** The content of one response with the echo of another. */
+/** Returns the content of one response with the echo of another response. */
 const mix = (content: Buffer, row: Buffer): Action => ({
   send: [makeRow([...splitRow(content).slice(0, 1), ...splitRow(row).slice(1)])],
 });
@@ -122,7 +122,7 @@ describe("a list repeats its query if the pipelined response is", () => {
       return undefined;
     };
     await list(query, of(), path);
-    // Both the page and, as it is known by now, its tag alone.
+    // The page, and the tag of a cached page.
     for (const _ of ["page", "tag"]) {
       const content: Buffer | undefined = theirs;
       if (content === undefined) throw new Error("Their page was not pipelined");
@@ -132,7 +132,7 @@ describe("a list repeats its query if the pipelined response is", () => {
       expect([found.titles, found.tag, found.sent]).toEqual([
         right.titles,
         right.tag,
-        ["pipelined", "alone"],
+        ["pipelined", "separate"],
       ]);
       expect(service.log.filter((line) => line.includes("response mismatch")).length).toBe(
         before + 1,
@@ -153,7 +153,7 @@ describe("a list repeats its query if the pipelined response is", () => {
     expect(await list("?limit=7")).toMatchObject({
       titles: right.titles,
       tag: right.tag,
-      sent: ["pipelined", "alone"],
+      sent: ["pipelined", "separate"],
     });
   });
 });

@@ -27,7 +27,7 @@ const schema = defineSchema({
   counters: { value: t.number().required() },
 });
 
-/** Rows made in the database, because this is about reading them. */
+/** Creates rows directly in the database, because the tests are about reads. */
 async function makeRows(app: TestApp, count: number, text: string): Promise<void> {
   await service.service.admin.message(`
     insert into data.notes (app_id, id, text)
@@ -88,8 +88,8 @@ test("a table without variable-length columns is listed completely", async () =>
 });
 
 test("the limit is a setting, and a list within the limit is complete", async () => {
-  const most = 65_536;
-  const bounded = await openTestService({ service: { maxResponseBytes: most } });
+  const maxBytes = 65_536;
+  const bounded = await openTestService({ service: { maxResponseBytes: maxBytes } });
   try {
     const app = await bounded.makeApp(schema);
     const rows = 40;
@@ -101,11 +101,11 @@ test("the limit is a setting, and a list within the limit is complete", async ()
       const { json, text } = await bounded.call(app, `/v1/data/db/notes${query}`);
       return { page: json as Page, bytes: Buffer.byteLength(text) };
     };
-    const [cut, whole] = [await read(""), await read("?limit=10")];
-    expect(cut.bytes).toBeGreaterThan(most);
-    expect(cut.bytes).toBeLessThan(most + 5000);
+    const [cut, uncut] = [await read(""), await read("?limit=10")];
+    expect(cut.bytes).toBeGreaterThan(maxBytes);
+    expect(cut.bytes).toBeLessThan(maxBytes + 5000);
     expect([cut.page.hasMore, cut.page.rows.length < rows]).toEqual([true, true]);
-    expect([whole.page.rows.length, whole.page.hasMore]).toEqual([10, true]);
+    expect([uncut.page.rows.length, uncut.page.hasMore]).toEqual([10, true]);
     const rest = await read(`?offset=${cut.page.rows.length}&limit=10`);
     expect(rest.page.rows[0]?.text).toStartWith(`${cut.page.rows.length}x`);
   } finally {
@@ -113,9 +113,9 @@ test("the limit is a setting, and a list within the limit is complete", async ()
   }
 });
 
-const ASKERS = 4;
-/** The memory of a process that holds every row of its responses, in one copy. */
-const UNBOUNDED_MB = (ASKERS * 1000 * 90_000) / 2 ** 20;
+const CALLERS = 4;
+/** The memory of a process that holds all rows of its responses, in one copy. */
+const UNBOUNDED_MB = (CALLERS * 1000 * 90_000) / 2 ** 20;
 
 test.skipIf(residentMb(process.pid) === undefined)(
   "parallel lists of a thousand rows of 90 KB do not fill the memory",
@@ -124,7 +124,7 @@ test.skipIf(residentMb(process.pid) === undefined)(
     await makeRows(app, 1000, "repeat('a', 90000)");
     const { servingUrl, adminUrl, prepare } = service.database;
     const project = makeProject({});
-    // A process that does nothing else: what a long run of tests has left behind is not in its memory.
+    // A new process: earlier tests do not count in its memory.
     const serving = startCommand(["serve"], {
       ...project,
       env: {
@@ -147,11 +147,11 @@ test.skipIf(residentMb(process.pid) === undefined)(
     await ask("?limit=1");
     const before = residentMb(serving.pid)?.peak ?? 0;
     for (let n = 0; n < 5; n++)
-      await Promise.all(Array.from({ length: ASKERS }, () => ask("?limit=1000")));
-    const most = residentMb(serving.pid)?.peak ?? Number.POSITIVE_INFINITY;
+      await Promise.all(Array.from({ length: CALLERS }, () => ask("?limit=1000")));
+    const peak = residentMb(serving.pid)?.peak ?? Number.POSITIVE_INFINITY;
     await serving.kill("SIGTERM");
     project.remove();
-    expect(most - before).toBeLessThan(UNBOUNDED_MB);
+    expect(peak - before).toBeLessThan(UNBOUNDED_MB);
   },
   60_000,
 );

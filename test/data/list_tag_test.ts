@@ -1,4 +1,4 @@
-/** The tag of a page: another for whatever changes the page, the same for whatever does not. @module */
+/** The tag of a page changes if and only if the page changes. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { citusUrl } from "../support/citus.ts";
@@ -33,8 +33,8 @@ const call = (path: string, headers: Record<string, string> = {}, as = app) =>
   service.call(as, path, { headers });
 
 async function make(as: TestApp, json: object, path = TODOS): Promise<string> {
-  const made = await service.call(as, path, { method: "POST", json });
-  return (made.json as { id: string }).id;
+  const created = await service.call(as, path, { method: "POST", json });
+  return (created.json as { id: string }).id;
 }
 
 const rowPath = (index: number) => `${TODOS}/${ids[index]}`;
@@ -48,16 +48,18 @@ async function tagOf(query = "", as = app): Promise<string> {
   return tag;
 }
 
-/** The tag of the page itself: a page that is compressed has another name for each encoding. */
+/** Returns the page's tag without the suffix of its encoding. */
 const readTag = ({ headers }: TestResponse) => headers.get("etag")?.replace("-zstd", "") ?? "";
 
-/** Whether a reader who has the page is told that it is the same, which is true. */
+/** Returns whether a conditional request gets 304. Checks that the tag and the text match an unconditional request. */
 async function isSame(tag: string, query = ""): Promise<boolean> {
-  const asked = await call(TODOS + query, { "if-none-match": tag });
-  const whole = await call(TODOS + query);
-  expect(readTag(asked)).toBe(readTag(whole));
-  expect([asked.status, asked.text]).toEqual(asked.status === 304 ? [304, ""] : [200, whole.text]);
-  return asked.status === 304;
+  const conditional = await call(TODOS + query, { "if-none-match": tag });
+  const full = await call(TODOS + query);
+  expect(readTag(conditional)).toBe(readTag(full));
+  expect([conditional.status, conditional.text]).toEqual(
+    conditional.status === 304 ? [304, ""] : [200, full.text],
+  );
+  return conditional.status === 304;
 }
 
 const CHANGES: readonly { name: string; change: () => Promise<unknown>; query?: string }[] = [
@@ -104,12 +106,15 @@ describe("a list's tag changes with", () => {
     const before = await call("/v1/data/db/things", {}, own);
     const grown = defineSchema({ things: { name: t.string(), size: t.number().default(5) } });
     expect((await postDefinition(service, own, definitionOf(grown))).status).toBe(200);
-    const asked = await call(
+    const response = await call(
       "/v1/data/db/things",
       { "if-none-match": before.headers.get("etag") ?? "" },
       own,
     );
-    expect([asked.status, asked.json]).toMatchObject([200, { rows: [{ name: "one", size: 5 }] }]);
+    expect([response.status, response.json]).toMatchObject([
+      200,
+      { rows: [{ name: "one", size: 5 }] },
+    ]);
   });
 
   test("the database, so another database's tag is invalid", async () => {
@@ -121,20 +126,20 @@ describe("a list's tag changes with", () => {
 });
 
 describe("a list's tag does not change with", () => {
-  const SAME: readonly { name: string; act: () => Promise<unknown> }[] = [
-    { name: "a repeated read", act: () => Promise.resolve() },
-    { name: "a rejected write", act: () => patch(0, { project: ids[0] }) },
-    { name: "a PATCH without columns", act: () => patch(0, {}) },
+  const SAME: readonly { name: string; change: () => Promise<unknown> }[] = [
+    { name: "a repeated read", change: () => Promise.resolve() },
+    { name: "a rejected write", change: () => patch(0, { project: ids[0] }) },
+    { name: "a PATCH without columns", change: () => patch(0, {}) },
     {
       name: "another app's writes",
-      act: async () => {
+      change: async () => {
         const other = await service.makeApp(schema);
         await make(other, { title: "theirs" });
       },
     },
     {
       name: "a later column of another app",
-      act: () =>
+      change: () =>
         service.makeApp(
           defineSchema({
             todos: {
@@ -146,24 +151,24 @@ describe("a list's tag does not change with", () => {
           }),
         ),
     },
-    { name: "VACUUM", act: () => service.service.admin.message("vacuum freeze data.todos") },
+    { name: "VACUUM", change: () => service.service.admin.message("vacuum freeze data.todos") },
   ];
 
-  test.each(SAME)("$name", async ({ act }) => {
+  test.each(SAME)("$name", async ({ change }) => {
     const tag = await tagOf();
-    await act();
+    await change();
     expect(await isSame(tag)).toBe(true);
   });
 });
 
 test("two apps with equal rows have different tags", async () => {
-  const [one, other] = [await service.makeApp(schema), await service.makeApp(schema)];
-  const [tag, theirs] = [await tagOf("", one), await tagOf("", other)];
-  // Two empty pages; on a cluster each may come from a node of its own, which has started at a time of its own.
+  const [mine, other] = [await service.makeApp(schema), await service.makeApp(schema)];
+  const [tag, theirs] = [await tagOf("", mine), await tagOf("", other)];
+  // Two empty pages. On a cluster, their nodes can have different start times.
   if (citusUrl() === undefined) expect(theirs).toBe(tag);
-  await make(one, { title: "x" });
+  await make(mine, { title: "x" });
   await make(other, { title: "x" });
-  expect(await tagOf("", one)).not.toBe(await tagOf("", other));
+  expect(await tagOf("", mine)).not.toBe(await tagOf("", other));
 });
 
 test("HEAD and every format of the tag get the same response", async () => {
@@ -186,7 +191,7 @@ test("a page read during changes of its rows has the tag of its content", async 
   let isOver = false;
   const byTag = new Map<string, string>();
   const writing = (async () => {
-    // Reads may be slower than writes: there are enough once the reads have seen enough.
+    // Reads can be slower than writes: continue until the reads have seen enough tags.
     for (let n = 0; n < 150 || byTag.size <= 10; n++) {
       if (n % 3 === 0) await make(own, { title: `row ${n}` });
       await service.call(own, `${TODOS}/${id}`, { method: "PATCH", json: { title: `${n}` } });

@@ -1,4 +1,4 @@
-/** Lists: pages and their limits, order, negotiation; that what other processes push is seen at once; and how many queries it all costs. @module */
+/** Lists: pages and limits, order, content negotiation, pushes by other processes, and the number of queries. @module */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -130,13 +130,13 @@ describe("a page", () => {
   });
 
   test("has rows in order of creation", async () => {
-    const made: string[] = [];
+    const created: string[] = [];
     for (let index = 0; index < 20; index++) {
       const response = await service.call(app, "/v1/data/db/empty", { method: "POST", json: {} });
-      made.push((response.json as { id: string }).id);
+      created.push((response.json as { id: string }).id);
     }
     const listed = (await service.call(app, "/v1/data/db/empty")).json as List;
-    expect(listed.rows.map(({ id }) => id)).toEqual(made);
+    expect(listed.rows.map(({ id }) => id)).toEqual(created);
   });
 
   test.each([
@@ -170,15 +170,15 @@ describe("an update", () => {
 
   test("of only unknown columns requires only the write scope", async () => {
     const writer = await service.makeApp(defineSchema(first), { scopes: ["data:write"] });
-    const made = await service.call(writer, LIST, { method: "POST", json: { title: "x" } });
-    const path = made.headers.get("location") ?? "";
+    const created = await service.call(writer, LIST, { method: "POST", json: { title: "x" } });
+    const path = created.headers.get("location") ?? "";
     const response = await service.call(writer, path, { method: "PATCH", json: {} });
-    expect([response.status, response.text]).toEqual([200, made.text]);
+    expect([response.status, response.text]).toEqual([200, created.text]);
   });
 });
 
 describe("another process", () => {
-  /** A second service on the same database, with pools and memory of its own. */
+  /** Opens a second service on the same database, with separate pools and caches. */
   async function withSecond(use: (second: TestService["service"]) => Promise<void>): Promise<void> {
     const second = openService({
       databaseUrl: service.database.servingUrl,
@@ -218,16 +218,19 @@ describe("another process", () => {
           fresh: { title: t.string().unique() },
         }),
       );
-      const kept = await ask(second, LIST, { method: "POST", body: '{"title":"t","body":"kept"}' });
-      expect([kept.status, await kept.json()]).toEqual([
+      const written = await ask(second, LIST, {
+        method: "POST",
+        body: '{"title":"t","body":"kept"}',
+      });
+      expect([written.status, await written.json()]).toEqual([
         201,
         expect.objectContaining({ body: "kept" }),
       ]);
-      const made = await ask(second, "/v1/data/db/fresh", {
+      const created = await ask(second, "/v1/data/db/fresh", {
         method: "POST",
         body: '{"title":"t"}',
       });
-      expect(made.status).toBe(201);
+      expect(created.status).toBe(201);
       const path = `${LIST}/${ids[0]}`;
       await service.pushSchema(
         app,
@@ -254,15 +257,15 @@ describe("another process", () => {
 });
 
 describe("the database gets few queries:", () => {
-  const LOOK = "select name, version";
+  const LOOKUP = "select name, version";
   const LEASE = "rowhouse.lease_tokens";
 
-  /** Two hundred requests at one moment, as the server hands them to the service. */
-  const storm = (toPath: (index: number) => string) =>
+  /** Sends 200 concurrent requests directly to the service, without a server. */
+  const sendMany = (toPath: (index: number) => string) =>
     Promise.all(
       Array.from({ length: 200 }, (_, index) =>
         service.service.fetch(
-          new Request(`http://storm.example${toPath(index)}`, {
+          new Request(`http://flood.example${toPath(index)}`, {
             headers: { authorization: `Bearer ${app.key}` },
           }),
           { requestIP: () => null },
@@ -273,16 +276,16 @@ describe("the database gets few queries:", () => {
   test("requests for many unknown tables share their lookups", async () => {
     await list("?limit=1");
     await service.service.warm();
-    const before = proxy.count(LOOK);
+    const before = proxy.count(LOOKUP);
     const startedAt = performance.now();
-    const responses = await storm((index) => `/v1/data/db/unknown_${index}`);
+    const responses = await sendMany((index) => `/v1/data/db/unknown_${index}`);
     expect(new Set(responses.map((response) => response.status))).toEqual(new Set([404]));
-    const looks = proxy.count(LOOK) - before;
-    expect(looks).toBeGreaterThan(0);
-    // One under way, one for those who came later; the watch looks once a second by itself. To a service of its own
-    // the two hundred come one after the other, over several look-ups.
-    const most = shapeOfRun() === "split" ? 20 : 3;
-    expect(looks).toBeLessThanOrEqual(most + (performance.now() - startedAt) / 900);
+    const lookups = proxy.count(LOOKUP) - before;
+    expect(lookups).toBeGreaterThan(0);
+    // One lookup runs and one follows for the later requests; the watch adds one lookup a second. In the split shape,
+    // the 200 requests arrive sequentially, over several lookups.
+    const max = shapeOfRun() === "split" ? 20 : 3;
+    expect(lookups).toBeLessThanOrEqual(max + (performance.now() - startedAt) / 900);
   });
 
   test("many requests with a stale cached key read it once", async () => {
@@ -291,7 +294,7 @@ describe("the database gets few queries:", () => {
     );
     await service.service.warm();
     const before = proxy.count("use_key");
-    const responses = await storm(() => `${LIST}?limit=1`);
+    const responses = await sendMany(() => `${LIST}?limit=1`);
     expect(new Set(responses.map((response) => response.status))).toEqual(new Set([200]));
     expect(proxy.count("use_key") - before).toBe(1);
   });
@@ -307,7 +310,7 @@ describe("the database gets few queries:", () => {
       expect((await service.call(app, `/v1/data/db/Un%20known${index}`)).status).toBe(404);
     }
     expect(count() - before).toBe(0);
-    // A share of the limit lasts for many of the two hundred failures.
+    // A lease of the limit covers many of the 200 failures.
     expect(proxy.count(LEASE) - leases).toBeLessThanOrEqual(30);
   });
 

@@ -1,4 +1,4 @@
-/** Random work of three apps on shared tables, over HTTP, against a model that is three maps which know nothing of each other. @module */
+/** Random calls of three apps on shared tables over HTTP, compared with a model of three independent maps. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -22,7 +22,7 @@ const schema = defineSchema({
 const APPS = 3;
 type Table = "folders" | "sheets";
 type Row = Record<string, string | null>;
-/** One app's rows, in the order of their creation. */
+/** The rows of an app, in the order of their creation. */
 type Model = Record<Table, Map<string, Row>>;
 
 let service: TestService;
@@ -43,24 +43,24 @@ const UNIQUES: Readonly<Record<Table, readonly string[]>> = {
   sheets: ["folder", "name"],
 };
 
-/** A write's status by the model. Nothing is written unless it is 200. */
-function judge(model: Model, table: Table, row: Row, id: string): number {
+/** Returns the status of a write in the model. A write with another status than 200 changes nothing. */
+function predictStatus(model: Model, table: Table, row: Row, id: string): number {
   const dangles = REFERENCES[table].some(({ column }) => {
     const to = row[column];
     return to != null && to !== id && !model.folders.has(to);
   });
   const columns = UNIQUES[table];
-  const clashes = [...model[table]].some(
+  const isDuplicate = [...model[table]].some(
     ([other, there]) =>
       other !== id &&
       columns.every((column) => row[column] != null && there[column] === row[column]),
   );
-  // Uniques are checked as the row is written, references when the statement ends.
-  if (clashes) return 409;
+  // PostgreSQL checks uniques when it writes the row, and references at the end of the statement.
+  if (isDuplicate) return 409;
   return dangles ? 422 : 200;
 }
 
-/** The rows that a delete takes along, or `undefined` where a row that stays points to one of them. */
+/** Returns the rows that a delete cascades to, or `undefined` if a remaining row references one of them. */
 function findDoomed(model: Model, table: Table, id: string): Set<string> | undefined {
   const doomed = new Set([id]);
   if (table === "sheets") return doomed;
@@ -76,7 +76,7 @@ function findDoomed(model: Model, table: Table, id: string): Set<string> | undef
   const isHeld = [...model.sheets].some(
     ([other, row]) => !doomed.has(other) && doomed.has(row["pinned"] ?? ""),
   );
-  // Whether a doomed row that pins another doomed one goes first is PostgreSQL's order of triggers.
+  // The order of PostgreSQL's triggers decides if two deleted rows reference each other.
   const isTied = [...model.sheets].some(
     ([other, row]) => doomed.has(other) && doomed.has(row["pinned"] ?? ""),
   );
@@ -92,11 +92,11 @@ type Step = {
   to: number;
   pin: number;
   name: string;
-  /** Names of more rows of a batch, which are otherwise alike. */
+  /** The names of the other rows of a batch. All other columns are equal. */
   more: string[];
 };
 const name = fc.constantFrom("a", "b", "c", "d", "e", "f");
-const step: fc.Arbitrary<Step> = fc.record({
+const stepArbitrary: fc.Arbitrary<Step> = fc.record({
   app: fc.nat(APPS - 1),
   kind: fc.constantFrom(
     "create",
@@ -120,7 +120,7 @@ const step: fc.Arbitrary<Step> = fc.record({
 
 type World = { apps: TestApp[]; models: Model[] };
 
-/** An id of any app's folders: most of the time of the app's own, sometimes of another's, sometimes none. */
+/** Returns the id of a folder: usually of the app, sometimes of another app, sometimes null. */
 function pickFolder(world: World, app: number, pick: number): string | null {
   if (pick % 5 === 0) return null;
   const from = pick % 7 === 0 ? (app + 1) % APPS : app;
@@ -134,28 +134,28 @@ function pickRow(world: World, { app, table, pick }: Step): string {
   return ids[pick % Math.max(ids.length, 1)] ?? "00000000-0000-7000-8000-000000000000";
 }
 
-async function runStep(world: World, one: Step): Promise<void> {
-  const app = world.apps[one.app];
-  const model = world.models[one.app];
+async function runStep(world: World, step: Step): Promise<void> {
+  const app = world.apps[step.app];
+  const model = world.models[step.app];
   if (app === undefined || model === undefined) throw new Error("No such app");
-  const path = `/v1/data/db/${one.table}`;
+  const path = `/v1/data/db/${step.table}`;
   const fields: Row =
-    one.table === "folders"
-      ? { name: one.name, parent: pickFolder(world, one.app, one.to) }
+    step.table === "folders"
+      ? { name: step.name, parent: pickFolder(world, step.app, step.to) }
       : {
-          name: one.name,
-          folder: pickFolder(world, one.app, one.to),
-          pinned: pickFolder(world, one.app, one.pin * 5 * (one.pin % 4 === 0 ? 0 : 1)),
+          name: step.name,
+          folder: pickFolder(world, step.app, step.to),
+          pinned: pickFolder(world, step.app, step.pin * 5 * (step.pin % 4 === 0 ? 0 : 1)),
         };
-  const rows = model[one.table];
-  if (one.kind === "list") {
+  const rows = model[step.table];
+  if (step.kind === "list") {
     const response = (await service.call(app, path)).json as { rows: Row[] };
     expect(response.rows).toEqual([...rows].map(([id, row]) => ({ id, app_id: app.id, ...row })));
     return;
   }
-  if (one.kind === "create") {
+  if (step.kind === "create") {
     const response = await service.call(app, path, { method: "POST", json: fields });
-    const wanted = judge(model, one.table, fields, "");
+    const wanted = predictStatus(model, step.table, fields, "");
     expect(response.status).toBe(wanted === 200 ? 201 : wanted);
     if (wanted !== 200) return;
     const { id, app_id, ...row } = response.json as Row & { id: string };
@@ -163,39 +163,41 @@ async function runStep(world: World, one: Step): Promise<void> {
     rows.set(id, row);
     return;
   }
-  if (one.kind === "batch") {
-    const batch = [one.name, ...one.more].map((name) => ({ ...fields, name }));
+  if (step.kind === "batch") {
+    const batch = [step.name, ...step.more].map((name) => ({ ...fields, name }));
     const response = await service.call(app, path, { method: "POST", json: batch });
-    // One row after the other, of which the first that is rejected rejects all.
-    const tried: Model = { ...model, [one.table]: new Map(rows) };
-    const verdicts = batch.map((row, index) => {
-      const verdict = judge(tried, one.table, row, "");
-      tried[one.table].set(`${index}`, row);
-      return verdict;
+    // The rows are checked in order. The first rejected row rejects the batch.
+    const tried: Model = { ...model, [step.table]: new Map(rows) };
+    const statuses = batch.map((row, index) => {
+      const status = predictStatus(tried, step.table, row, "");
+      tried[step.table].set(`${index}`, row);
+      return status;
     });
-    const wanted = verdicts.find((verdict) => verdict !== 200) ?? 201;
+    const wanted = statuses.find((status) => status !== 200) ?? 201;
     expect(response.status).toBe(wanted);
-    const made = wanted === 201 ? (response.json as { rows: (Row & { id: string })[] }).rows : [];
-    for (const { id, app_id: _, ...row } of made) rows.set(id, row);
+    const created =
+      wanted === 201 ? (response.json as { rows: (Row & { id: string })[] }).rows : [];
+    for (const { id, app_id: _, ...row } of created) rows.set(id, row);
     if (wanted === 201) expect([...rows.values()].slice(-batch.length)).toEqual(batch);
     return;
   }
-  const id = pickRow(world, one);
+  const id = pickRow(world, step);
   const found = rows.get(id);
-  if (one.kind === "get") {
+  if (step.kind === "get") {
     const response = await service.call(app, `${path}/${id}`);
     expect(response.status).toBe(found === undefined ? 404 : 200);
     if (found !== undefined) expect(response.json).toEqual({ id, app_id: app.id, ...found });
     return;
   }
-  if (one.kind === "update") {
+  if (step.kind === "update") {
     const response = await service.call(app, `${path}/${id}`, { method: "PATCH", json: fields });
-    const wanted = found === undefined ? 404 : judge(model, one.table, { ...found, ...fields }, id);
+    const wanted =
+      found === undefined ? 404 : predictStatus(model, step.table, { ...found, ...fields }, id);
     expect(response.status).toBe(wanted);
     if (wanted === 200) rows.set(id, { ...found, ...fields });
     return;
   }
-  const doomed = found === undefined ? undefined : findDoomed(model, one.table, id);
+  const doomed = found === undefined ? undefined : findDoomed(model, step.table, id);
   if (doomed?.size === 0) return;
   const response = await service.call(app, `${path}/${id}`, { method: "DELETE" });
   expect(response.status).toBe(found === undefined ? 404 : doomed === undefined ? 409 : 204);
@@ -207,13 +209,13 @@ async function runStep(world: World, one: Step): Promise<void> {
 
 test("each app behaves as if it had its own database", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80 }), async (steps) => {
+    fc.asyncProperty(fc.array(stepArbitrary, { minLength: 20, maxLength: 80 }), async (steps) => {
       const world: World = { apps: [], models: [] };
       for (let index = 0; index < APPS; index++) {
         world.apps.push(await service.makeApp(schema));
         world.models.push({ folders: new Map(), sheets: new Map() });
       }
-      for (const one of steps) await runStep(world, one);
+      for (const step of steps) await runStep(world, step);
       for (let index = 0; index < APPS; index++)
         for (const table of ["folders", "sheets"] as const)
           await runStep(world, {

@@ -1,4 +1,4 @@
-/** Entity tags: a reader who has a state gets no body, and a writer who has not seen a row's state changes nothing. @module */
+/** Entity tags: a reader with the current state gets no body, and a writer with a stale state changes nothing. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
@@ -39,10 +39,10 @@ const VALUES = {
 };
 
 async function makeNote(json: object = VALUES): Promise<{ path: string; tag: string; row: Row }> {
-  const made = await service.call(app, NOTES, { method: "POST", json });
-  expect(made.status).toBe(201);
-  const row = made.json as Row;
-  return { path: `${NOTES}/${row.id}`, tag: tagOf(made), row };
+  const created = await service.call(app, NOTES, { method: "POST", json });
+  expect(created.status).toBe(201);
+  const row = created.json as Row;
+  return { path: `${NOTES}/${row.id}`, tag: tagOf(created), row };
 }
 
 function tagOf({ headers }: TestResponse): string {
@@ -82,7 +82,7 @@ describe("If-None-Match", () => {
   test("does not send a state again that the reader has, for every format of its tag", async () => {
     const { path, tag } = await makeNote();
     const compressed = tag.replace(/"$/, '-gzip"');
-    const forms: [asked: string, responded: string][] = [
+    const formats: [sent: string, responded: string][] = [
       [tag, tag],
       [`W/${tag}`, tag],
       [`"x", ${tag}`, tag],
@@ -91,9 +91,9 @@ describe("If-None-Match", () => {
       ["*", tag],
       [`"a,b",${tag},`, tag],
     ];
-    for (const [asked, responded] of forms) {
-      const { status, text, headers } = await read(path, { "if-none-match": asked });
-      expect([asked, status, text, headers.get("etag")]).toEqual([asked, 304, "", responded]);
+    for (const [sent, responded] of formats) {
+      const { status, text, headers } = await read(path, { "if-none-match": sent });
+      expect([sent, status, text, headers.get("etag")]).toEqual([sent, 304, "", responded]);
     }
   });
 

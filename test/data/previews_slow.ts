@@ -1,4 +1,4 @@
-/** The whole suite of the data endpoints where every preview is on: what is not about previews holds there, too. */
+/** The tests of the data endpoints with every preview on. Behavior outside the previews must be the same. */
 import { expect, test } from "bun:test";
 import { PREVIEWS } from "../../src/preview.ts";
 import { ROOT } from "../support/command.ts";

@@ -1,4 +1,4 @@
-/** Random queries against an oracle: what a list with conditions finds, in which order, page by page. */
+/** Compares the rows and the order of random queries with an oracle, page by page. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fuzzQueries } from "../support/query_fuzz.ts";
 import { openTestService, type TestService } from "../support/service.ts";

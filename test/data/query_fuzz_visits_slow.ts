@@ -1,4 +1,7 @@
-/** Random queries with a limit of 150 visits: many are rejected, and others reach the limit. A file of its own runs in parallel. */
+/**
+ * Random queries with a limit of 150 visits: the server rejects many of them, and others reach the limit. A separate
+ * file runs in parallel.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { FUZZ_SEED, fuzzQueries } from "../support/query_fuzz.ts";
 import { openTestService, type TestService } from "../support/service.ts";

@@ -1,4 +1,4 @@
-/** Lists with conditions, an order, a selection and cursors, where the preview is on; and that it is off by default. */
+/** Lists with conditions, an order, a selection and cursors with the preview on, and their rejection by default. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -37,7 +37,7 @@ beforeAll(async () => {
   service = await openTestService({ service: { previews: ["filters"], maxVisits: 40 } });
   app = await service.makeApp(schema);
   other = await service.makeApp(schema);
-  for (const one of [app, other]) await create(one, ROWS);
+  for (const user of [app, other]) await create(user, ROWS);
 });
 afterAll(() => service.close());
 
@@ -52,9 +52,9 @@ const ROWS = Array.from({ length: 30 }, (_, index) => ({
 }));
 
 async function create(as: TestApp, json: object): Promise<string> {
-  const made = await service.call(as, TODOS, { method: "POST", json });
-  expect(made.status).toBe(201);
-  return (made.json as { id: string }).id;
+  const created = await service.call(as, TODOS, { method: "POST", json });
+  expect(created.status).toBe(201);
+  return (created.json as { id: string }).id;
 }
 
 type Found = {
@@ -212,7 +212,7 @@ describe("a rejected query", () => {
   });
 
   test("names max 10 issues", async () => {
-    const query = `or=(${Array.from({ length: 12 }, (_, place) => `no${place}.eq.1`).join()})`;
+    const query = `or=(${Array.from({ length: 12 }, (_, index) => `no${index}.eq.1`).join()})`;
     const { text } = await service.call(app, `${TODOS}?${query}`);
     expect(text.match(/no such column/g)).toHaveLength(10);
   });
@@ -250,10 +250,10 @@ describe("pages by cursor", () => {
 
   test("continue after a deleted row", async () => {
     const late = await service.makeApp(schema);
-    const made: string[] = [];
-    for (const position of [1, 2, 3]) made.push(await create(late, { title: "late", position }));
+    const created: string[] = [];
+    for (const position of [1, 2, 3]) created.push(await create(late, { title: "late", position }));
     const first = (await service.call(late, `${TODOS}?order=position&limit=1`)).json as Found;
-    await service.call(late, `${TODOS}/${made[1]}`, { method: "DELETE" });
+    await service.call(late, `${TODOS}/${created[1]}`, { method: "DELETE" });
     const second = (await service.call(late, `${TODOS}?order=position&limit=1&after=${first.next}`))
       .json as Found;
     expect(second.rows.map(({ position }) => position)).toEqual([3]);
@@ -392,7 +392,7 @@ test("a query accepts a column that another process has just pushed", async () =
   expect((json as Found).rows).toHaveLength(1);
 });
 
-testUnlessCitus("there it is so")("on a Citus cluster queries get a 501 response", async () => {
+testUnlessCitus("the test simulates a cluster")("queries get 501 on a Citus cluster", async () => {
   const distributed = await openTestService({ service: { previews: ["filters"] } });
   const mine = await distributed.makeApp(schema);
   await distributed.service.admin.query("create table rowhouse.shards ()", [], {
@@ -402,7 +402,7 @@ testUnlessCitus("there it is so")("on a Citus cluster queries get a 501 response
   await distributed.service.admin.message(
     "update rowhouse.versions set version = version + 1 where name = 'catalog'; select 1",
   );
-  // An unknown table has the catalog looked at.
+  // A request for an unknown table refreshes the catalog.
   await distributed.call(mine, "/v1/data/db/nothing");
   const { status, text } = await distributed.call(mine, `${TODOS}?order=id`);
   expect([status, codeOf(text)]).toEqual([501, "not_implemented"]);
@@ -420,12 +420,12 @@ describe("without the preview", () => {
   test("no query function is generated, and every parameter is rejected", async () => {
     const mine = await plain.makeApp();
     expect((await postDefinition(plain, mine, definitionOf(schema))).status).toBe(200);
-    const made = await plain.service.admin.query(
+    const created = await plain.service.admin.query(
       "select from pg_catalog.pg_proc where pronamespace = 'api'::regnamespace and proname like '%query'",
       [],
       { retry: "safe", queue: SERVICE_QUEUE },
     );
-    expect(made).toHaveLength(0);
+    expect(created).toHaveLength(0);
     for (const query of ["order=id", "select=id", "title=eq.a", "or=(title.eq.a)", "after=x"]) {
       const { status, text } = await plain.call(mine, `${TODOS}?${query}`);
       expect([query, status, codeOf(text)]).toEqual([query, 400, "unsupported_query"]);

@@ -1,4 +1,7 @@
-/** How soon the streams of a revoked key end, in both shapes. The fastest of several, because the machine may be busy. */
+/**
+ * The time until the streams of a revoked key end, in both shapes. The test uses the fastest of several runs, because
+ * the machine can be busy.
+ */
 import { expect, test } from "bun:test";
 import { issueKey, revokeKey, setAppLive } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

@@ -1,4 +1,4 @@
-/** Rows at the bound of a response: what a write may make, and how what an operator wrote is passed. */
+/** Rows at the max response size: writes at the limit, and reads of larger rows that an operator inserted. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
@@ -34,15 +34,15 @@ describe("a write", () => {
   test("creates a row of the max response size, and rejects a row one byte larger", async () => {
     const empty = await send("POST", LIST, { title: "" });
     const room = MAX - Buffer.byteLength(empty.text);
-    const most = await send("POST", LIST, { title: "x".repeat(room) });
-    expect([most.status, Buffer.byteLength(most.text)]).toEqual([201, MAX]);
-    const path = most.headers.get("location") ?? "";
-    expect((await send("GET", path)).text).toBe(most.text);
+    const created = await send("POST", LIST, { title: "x".repeat(room) });
+    expect([created.status, Buffer.byteLength(created.text)]).toEqual([201, MAX]);
+    const path = created.headers.get("location") ?? "";
+    expect((await send("GET", path)).text).toBe(created.text);
     const before = (await send("GET", LIST)).text;
 
     for (const rejected of [
       await send("POST", LIST, { title: "x".repeat(room + 1) }),
-      // Six bytes as JSON, one as it is sent and stored.
+      // The character has six bytes as JSON, and one byte in the request and in storage.
       await send("POST", LIST, { title: "\u0001".repeat(room / 5) }),
       await send("PATCH", path, { title: "x".repeat(room + 1) }),
       await send("PATCH", path, { body: "longer than null" }),
@@ -56,9 +56,9 @@ describe("a write", () => {
     expect((await send("PATCH", path, { title: "small", body: "x" })).status).toBe(200);
   });
 
-  test("that fills one column after another is limited, too", async () => {
-    const made = await send("POST", LIST, { title: "x".repeat(30_000) });
-    const path = made.headers.get("location") ?? "";
+  test("that fills several columns separately is also limited", async () => {
+    const created = await send("POST", LIST, { title: "x".repeat(30_000) });
+    const path = created.headers.get("location") ?? "";
     expect((await send("PATCH", path, { body: "x".repeat(30_000) })).status).toBe(200);
 
     const rejected = await send("PATCH", path, { meta: ["x".repeat(30_000)] });
@@ -68,7 +68,7 @@ describe("a write", () => {
   });
 });
 
-/** The nth row of an app, in the order of lists. */
+/** Returns the id of the nth row of an app, in the order of lists. */
 const idOf = (n: number) => `00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 
 describe.each([

@@ -11,8 +11,8 @@ const pattern = new RegExp(
 );
 
 test("the pattern of a timestamp matches the values that its reader accepts", () => {
-  const days = Array.from({ length: 12 * 33 }, (_, place) => {
-    const [month, day] = [Math.floor(place / 33) + 1, place % 33];
+  const days = Array.from({ length: 12 * 33 }, (_, index) => {
+    const [month, day] = [Math.floor(index / 33) + 1, index % 33];
     return `${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`;
   });
   const years = ["0000", "0004", "1900", "2000", "2023", "2024", "2100", "2400", "9999"];

@@ -1,4 +1,8 @@
-/** Every builder's accepted and rejected values, on create and on update, byte for byte there and back. @module */
+/**
+ * Accepted and rejected values of every builder on create and update. Accepted values are returned byte for byte.
+ *
+ * @module
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -69,7 +73,7 @@ async function send(method: string, path: string, body: string | Uint8Array): Pr
 const create = (table: string, body: string) => send("POST", `/v1/data/db/${table}`, body);
 const update = (body: string) => send("PATCH", `/v1/data/db/things/${row}`, body);
 
-/** The text of one field in a response's text, unchanged. */
+/** Returns the unchanged text of a field in a response's text. */
 function readField(text: string, name: string): string {
   const start = text.indexOf(`"${name}":`) + name.length + 3;
   const names = Object.keys(schema.tables.things);
@@ -237,7 +241,7 @@ const SIZE =
 const ENUM = 'Must be one of "open", "it\'s", "naïve 🙂", "say \\"hi\\"", "back\\\\slash", " "';
 
 function bad(column: string, issue: string, sent: readonly string[]): Bad[] {
-  return sent.map((one) => ({ name: one.slice(0, 40), column, sent: one, issue }));
+  return sent.map((value) => ({ name: value.slice(0, 40), column, sent: value, issue }));
 }
 
 const BAD: readonly Bad[] = [
@@ -395,9 +399,9 @@ describe("a rejected value", () => {
   });
 
   test("a required column cannot be cleared, and an optional column can", async () => {
-    const made = await create("strict", '{"title":"a","count":1,"note":"n"}');
-    expect(made.json["rank"] as unknown).toBe(7);
-    const path = `/v1/data/db/strict/${made.json["id"]}`;
+    const created = await create("strict", '{"title":"a","count":1,"note":"n"}');
+    expect(created.json["rank"] as unknown).toBe(7);
+    const path = `/v1/data/db/strict/${created.json["id"]}`;
     const rejected = await send("PATCH", path, '{"title":null,"note":null}');
     expect(rejected.json.details).toEqual([
       { path: "/title", message: expect.stringContaining("null") },
@@ -413,9 +417,9 @@ describe("a rejected value", () => {
 
 test("the last of two equal keys counts", async () => {
   const text = '{"title":"first","count":1,"title":"last"}';
-  const made = await create("strict", text);
-  expect([made.status, made.json["title"]]).toEqual([201, "last"]);
-  const path = `/v1/data/db/strict/${made.json["id"]}`;
+  const created = await create("strict", text);
+  expect([created.status, created.json["title"]]).toEqual([201, "last"]);
+  const path = `/v1/data/db/strict/${created.json["id"]}`;
   const changed = await send("PATCH", path, '{"title":1,"title":"later"}');
   expect([changed.status, changed.json["title"]]).toEqual([200, "later"]);
 });
@@ -423,8 +427,8 @@ test("the last of two equal keys counts", async () => {
 describe("defaults", () => {
   test("fill in absent values, byte for byte", async () => {
     const before = Date.now();
-    const made = await create("initial", "{}");
-    const { id: _id, app_id: _app, made: moment, ...values } = made.json;
+    const created = await create("initial", "{}");
+    const { id: _id, app_id: _app, made: moment, ...values } = created.json;
     expect(values as unknown).toEqual({
       string: 'it\'s \\ "quoted" \u2028',
       number: -1.5e-7,
@@ -442,11 +446,15 @@ describe("defaults", () => {
   test("are overridden by null, and an update does not restore them", async () => {
     const nulls =
       '{"string":null,"number":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"json":null,"enum":null,"word":null}';
-    const made = await create("initial", nulls);
+    const created = await create("initial", nulls);
     const values = (reply: Reply) =>
       Object.keys(JSON.parse(nulls)).map((name) => reply.json[name] as unknown);
-    expect(values(made)).toEqual(Array(9).fill(null));
-    const changed = await send("PATCH", `/v1/data/db/initial/${made.json["id"]}`, '{"word":"x"}');
+    expect(values(created)).toEqual(Array(9).fill(null));
+    const changed = await send(
+      "PATCH",
+      `/v1/data/db/initial/${created.json["id"]}`,
+      '{"word":"x"}',
+    );
     expect(values(changed)).toEqual([...Array(8).fill(null), "x"]);
   });
 });
@@ -471,9 +479,9 @@ describe("a long value does not fail in", () => {
       body: { unique: `\\${noise(1200)}\\x😀` },
     },
   ])("$name", async ({ body }) => {
-    const made = await create("long", JSON.stringify(body));
-    expect(made.status).toBe(201);
-    expect(made.json).toMatchObject(body);
+    const created = await create("long", JSON.stringify(body));
+    expect(created.status).toBe(201);
+    expect(created.json).toMatchObject(body);
   });
 
   test("a unique constraint, which rejects only equal values", async () => {
@@ -533,7 +541,7 @@ describe("a round trip", () => {
 
   test("returns an accepted number, text or decimal unchanged", async () => {
     const values = fc.record({
-      number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => one + 0),
+      number: fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
       string: fc.string({ unit: "binary" }),
       decimal: fc.stringMatching(/^-?[1-9][0-9]{0,40}\.[0-9]{1,40}$/),
     });
@@ -551,7 +559,7 @@ describe("a round trip", () => {
     );
   });
 
-  /** Keys in one order: jsonb keeps an order of its own. Own keys only, "__proto__" among them. */
+  /** Sorts keys: jsonb has a different order. Includes own keys such as "__proto__". */
   function sort(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(sort);
     if (typeof value !== "object" || value === null) return value;

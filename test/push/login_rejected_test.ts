@@ -16,7 +16,7 @@ test.each([
   { name: "a login of a database without Rowhouse", part: { pathname: "/postgres" } },
 ])("$name is rejected with 503, and not reported as a bug", ({ part }) => expectRejected(part));
 
-testUnlessCitus("the nodes trust each other, and so every login")(
+testUnlessCitus("the nodes of the cluster require no password")(
   "a login with a wrong password is rejected with 503, and not reported as a bug",
   () => expectRejected({ password: "wrong" }),
 );
