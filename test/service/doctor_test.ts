@@ -72,7 +72,7 @@ const PUSHING: Login = {
   statementTimeoutMs: 0,
 };
 const CONSOLE: Login = { ...SERVING, memberOf: ["rowhouse_console"] };
-const made = (secretId: string) => ({
+const makeSecretUse = (secretId: string) => ({
   secretId,
   passwords: 2,
   sessions: 1,
@@ -199,22 +199,25 @@ describe("the checks report the expected level for", () => {
     { name: "a synchronized clock", findings: [evaluateClock(WELL, 1_000_500)], want: ["ok"] },
     {
       name: "an older identity secret that passwords need",
-      findings: evaluateIdentitySecrets(["new", "old"], [made("new"), made("old")]),
+      findings: evaluateIdentitySecrets(
+        ["new", "old"],
+        [makeSecretUse("new"), makeSecretUse("old")],
+      ),
       want: ["warn"],
     },
     {
       name: "an unused older identity secret",
-      findings: evaluateIdentitySecrets(["new", "old"], [made("new")]),
+      findings: evaluateIdentitySecrets(["new", "old"], [makeSecretUse("new")]),
       want: ["ok"],
     },
     {
       name: "an identity secret that was removed too early",
-      findings: evaluateIdentitySecrets(["new"], [made("new"), made("old")]),
+      findings: evaluateIdentitySecrets(["new"], [makeSecretUse("new"), makeSecretUse("old")]),
       want: ["warn"],
     },
     {
       name: "a single identity secret",
-      findings: evaluateIdentitySecrets(["new"], [made("new")]),
+      findings: evaluateIdentitySecrets(["new"], [makeSecretUse("new")]),
       want: ["ok"],
     },
     { name: "no mail server", findings: evaluateMails(MAILS), want: [] },
@@ -320,19 +323,21 @@ describe("rowhouse doctor", () => {
     {
       name: "a login without the right to act",
       to: { username: toLogin("gateway") },
-      told: `${toLogin("gateway")} lacks the rights of the Console\n     run rowhouse migrate with this CONSOLE_DATABASE_URL\n`,
+      expected: `${toLogin("gateway")} lacks the rights of the Console\n     run rowhouse migrate with this CONSOLE_DATABASE_URL\n`,
     },
     {
       name: "a wrong password",
       to: { password: "secret-word" },
-      told: "cannot connect: the database rejects the login's password (28P01)\n     correct the password in CONSOLE_DATABASE_URL\n",
+      expected:
+        "cannot connect: the database rejects the login's password (28P01)\n     correct the password in CONSOLE_DATABASE_URL\n",
     },
     {
       name: "another database",
       to: () => ({ pathname: `/${other.name}` }),
-      told: "CONSOLE_DATABASE_URL and the service use different databases\n     correct it: otherwise ",
+      expected:
+        "CONSOLE_DATABASE_URL and the service use different databases\n     correct it: otherwise ",
     },
-  ])("reports a Console with $name", async ({ to, told }) => {
+  ])("reports a Console with $name", async ({ to, expected }) => {
     const part = typeof to === "function" ? to() : to;
     const { code, out } = await runHere(["doctor"], {
       ...project,
@@ -345,7 +350,7 @@ describe("rowhouse doctor", () => {
       },
     });
     expect(code).toBe(1);
-    expect(out).toContain(`FAIL console login: ${told}`);
+    expect(out).toContain(`FAIL console login: ${expected}`);
     expect(out).not.toContain("secret-word");
   });
 
@@ -357,34 +362,37 @@ describe("rowhouse doctor", () => {
     {
       name: "an administrator",
       url: () => database.superuserUrl,
-      told: /^warn pushing login: .* is a superuser: more than pushing needs$/m,
+      expected: /^warn pushing login: .* is a superuser: more than pushing needs$/m,
     },
     {
       name: "no separate login",
       url: () => "",
-      told: `FAIL pushing login: ADMIN_DATABASE_URL is not set, and ${LOGIN} of DATABASE_URL lacks the rights to push\n     ${RIGHTS_REMEDY}\n`,
+      expected: `FAIL pushing login: ADMIN_DATABASE_URL is not set, and ${LOGIN} of DATABASE_URL lacks the rights to push\n     ${RIGHTS_REMEDY}\n`,
     },
     {
       name: "a login without rights",
       url: () => withPart({ username: LOGIN }),
-      told: `FAIL pushing login: ${LOGIN} of ADMIN_DATABASE_URL lacks the rights to push\n     ${RIGHTS_REMEDY}\n`,
+      expected: `FAIL pushing login: ${LOGIN} of ADMIN_DATABASE_URL lacks the rights to push\n     ${RIGHTS_REMEDY}\n`,
     },
     {
       name: "a wrong password",
       url: () => withPart({ password: "secret-word" }),
-      told: "FAIL admin database: rejects the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL\n",
+      expected:
+        "FAIL admin database: rejects the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL\n",
     },
     {
       name: "an unreachable server",
       url: () => withPart({ port: "1" }),
-      told: "FAIL admin database: does not respond (ECONNREFUSED)\n     start it, or correct ADMIN_DATABASE_URL\n",
+      expected:
+        "FAIL admin database: does not respond (ECONNREFUSED)\n     start it, or correct ADMIN_DATABASE_URL\n",
     },
     {
       name: "another database",
       url: () => withPart({ pathname: `/${other.name}` }),
-      told: "FAIL pushing login: ADMIN_DATABASE_URL and DATABASE_URL are different databases\n     correct one of the variables: otherwise pushed tables are never served\n",
+      expected:
+        "FAIL pushing login: ADMIN_DATABASE_URL and DATABASE_URL are different databases\n     correct one of the variables: otherwise pushed tables are never served\n",
     },
-  ])("reports $name for pushes, and serve warns", async ({ url, told }) => {
+  ])("reports $name for pushes, and serve warns", async ({ url, expected }) => {
     const env = {
       DATABASE_URL: database.servingUrl,
       ADMIN_DATABASE_URL: url(),
@@ -394,13 +402,13 @@ describe("rowhouse doctor", () => {
       PORT: "0",
     };
     const { code, out } = await runHere(["doctor"], { ...project, env });
-    expect(code).toBe(typeof told === "string" ? 1 : 0);
-    if (typeof told === "string") expect(out).toContain(told);
-    else expect(out).toMatch(told);
+    expect(code).toBe(typeof expected === "string" ? 1 : 0);
+    if (typeof expected === "string") expect(out).toContain(expected);
+    else expect(out).toMatch(expected);
     const serving = startCommand(["serve"], { ...project, env });
     await serving.until(/"event":"listening"/);
     await serving.kill("SIGTERM");
-    const event = typeof told === "string" ? "login cannot push" : "login with too many rights";
+    const event = typeof expected === "string" ? "login cannot push" : "login with too many rights";
     expect(serving.output()).toMatch(
       new RegExp(`"level":"warn","event":"${event}","message":"The pushing login`),
     );
@@ -408,10 +416,10 @@ describe("rowhouse doctor", () => {
   });
 
   test.each([
-    { role: "gateway", more: GATEWAY, asks: false },
-    { role: "identity", more: { IDENTITY_SECRET: TEST_IDENTITY_SECRET }, asks: false },
-    { role: "data", more: {}, asks: true },
-  ] as const)("checks a $role with only its login", async ({ role, more, asks }) => {
+    { role: "gateway", more: GATEWAY, hasPushLogin: false },
+    { role: "identity", more: { IDENTITY_SECRET: TEST_IDENTITY_SECRET }, hasPushLogin: false },
+    { role: "data", more: {}, hasPushLogin: true },
+  ] as const)("checks a $role with only its login", async ({ role, more, hasPushLogin }) => {
     const { code, out, err } = await runHere(["doctor"], {
       ...project,
       env: {
@@ -419,14 +427,14 @@ describe("rowhouse doctor", () => {
         DATABASE_PREPARE: database.prepare ? "on" : "off",
         ROLE: role,
         INTERNAL_HMAC_SECRET: "s".repeat(32),
-        ...(asks ? { ADMIN_DATABASE_URL: database.pushUrl } : {}),
+        ...(hasPushLogin ? { ADMIN_DATABASE_URL: database.pushUrl } : {}),
         ...more,
       },
     });
     expect([code, err]).toEqual([0, ""]);
     expect(out).toContain("ok   isolation: ");
     for (const about of ["pushing login", "functions"])
-      expect(out.includes(` ${about}: `)).toBe(asks);
+      expect(out.includes(` ${about}: `)).toBe(hasPushLogin);
   });
 
   test("checks the data that the pushing login can read if DATABASE_URL is unusable", async () => {
@@ -507,17 +515,17 @@ describe("rowhouse doctor", () => {
     });
 
     test("fails without COOKIE_DOMAIN, and serve does not start", async () => {
-      const says =
+      const message =
         "COOKIE_DOMAIN is not set, and 1 person has an account: sign-ins would not reach any app";
       const remedy = "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org";
       const doctor = await runHere(["doctor"], { ...project, env: env() });
       expect(doctor.code).toBe(1);
-      expect(doctor.out).toContain(`FAIL cookies: ${says}\n     ${remedy}\n`);
+      expect(doctor.out).toContain(`FAIL cookies: ${message}\n     ${remedy}\n`);
       const serve = await runHere(["serve"], { ...project, env: { ...env(), PORT: "0" } });
       expect(serve).toEqual({
         code: 1,
         out: "",
-        err: `Cannot serve this database\n  cookies: ${says}; ${remedy}\n`,
+        err: `Cannot serve this database\n  cookies: ${message}; ${remedy}\n`,
       });
     });
   });
@@ -607,7 +615,7 @@ describe("rowhouse doctor", () => {
 
   test("warns of a server that logs the values of parameters", async () => {
     const login = new URL(database.servingUrl).username;
-    // A pooler's connections keep the settings that they were opened with.
+    // A pooler's connections keep their initial settings.
     const set = (value: string) =>
       withDatabase(database.superuserUrl, (admin) =>
         admin.message(
@@ -623,52 +631,60 @@ describe("rowhouse doctor", () => {
   });
 
   test.each([
-    { name: "a shared secret", more: {}, says: "warn secrets: are the same" },
+    { name: "a shared secret", more: {}, expected: "warn secrets: are the same" },
     {
       name: "a separate secret for each service",
       more: { INTERNAL_HMAC_SECRET_IDENTITY: "i".repeat(32) },
-      says: "ok   secrets: of data and identity differ",
+      expected: "ok   secrets: of data and identity differ",
     },
-  ])("reports a gateway with $name, and never prints the secret", async ({ more, says }) => {
+  ])("reports a gateway with $name, and never prints the secret", async ({ more, expected }) => {
     const env = { ...GATEWAY, ...more };
     const { out } = await runHere(["doctor"], { ...project, env });
-    expect(out).toContain(says);
+    expect(out).toContain(expected);
     expect(out).not.toMatch(/s{32}|i{32}/);
   });
 
-  type Told = { about: string; level: string; says: string };
+  type Finding = { about: string; level: string; says: string };
   test.each([
     {
       name: "a setting that the doctor does not need",
-      hurt: { PORT: "secret-word", WORKERS: "-1" },
+      settings: { PORT: "secret-word", WORKERS: "-1" },
       issues: ["PORT must be", "WORKERS must be"],
-      still: ["driver", "database", "login", "clock", "admin database", "migrations", "isolation"],
+      otherChecks: [
+        "driver",
+        "database",
+        "login",
+        "clock",
+        "admin database",
+        "migrations",
+        "isolation",
+      ],
     },
     {
       name: "a role without its required settings",
-      hurt: { ROLE: "data", IDENTITY_SECRET: "" },
+      settings: { ROLE: "data", IDENTITY_SECRET: "" },
       issues: ["INTERNAL_HMAC_SECRET must be set when ROLE is data"],
-      still: ["driver", "database", "admin database", "isolation"],
+      otherChecks: ["driver", "database", "admin database", "isolation"],
     },
     {
       name: "no identity secret for a role with sign-ins",
-      hurt: { IDENTITY_SECRET: "" },
+      settings: { IDENTITY_SECRET: "" },
       issues: ["IDENTITY_SECRET is not set"],
-      still: ["driver", "database", "admin database", "isolation"],
+      otherChecks: ["driver", "database", "admin database", "isolation"],
     },
     {
       name: "the serving connection string",
-      hurt: { DATABASE_URL: "secret-word" },
+      settings: { DATABASE_URL: "secret-word" },
       issues: ["DATABASE_URL must be postgres://"],
-      still: ["driver", "admin database", "migrations", "isolation"],
+      otherChecks: ["driver", "admin database", "migrations", "isolation"],
     },
     {
       name: "both connection strings",
-      hurt: { DATABASE_URL: "", ADMIN_DATABASE_URL: "secret-word" },
+      settings: { DATABASE_URL: "", ADMIN_DATABASE_URL: "secret-word" },
       issues: ["ADMIN_DATABASE_URL must be", "DATABASE_URL is not set"],
-      still: ["driver"],
+      otherChecks: ["driver"],
     },
-  ])("lists invalid settings and continues: $name", async ({ hurt, issues, still }) => {
+  ])("lists invalid settings and continues: $name", async ({ settings, issues, otherChecks }) => {
     const { code, out, err } = await runHere(["doctor", "--json"], {
       ...project,
       env: {
@@ -676,15 +692,15 @@ describe("rowhouse doctor", () => {
         ADMIN_DATABASE_URL: database.adminUrl,
         DATABASE_PREPARE: database.prepare ? "on" : "off",
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
-        ...hurt,
+        ...settings,
       },
     });
-    const { findings } = JSON.parse(out) as { findings: Told[] };
+    const { findings } = JSON.parse(out) as { findings: Finding[] };
     expect([code, err]).toEqual([1, ""]);
     const failed = findings.filter(({ level }) => level === "fail");
     expect(failed.map(({ about }) => about)).toEqual(issues.map(() => "settings"));
     for (const [index, issue] of issues.entries()) expect(failed[index]?.says).toStartWith(issue);
-    expect(findings.map(({ about }) => about)).toEqual(expect.arrayContaining(still));
+    expect(findings.map(({ about }) => about)).toEqual(expect.arrayContaining(otherChecks));
     expect(out).not.toContain("secret-word");
   });
 
@@ -707,7 +723,7 @@ describe("rowhouse doctor", () => {
       env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
     });
     there.remove();
-    const { findings } = JSON.parse(bare.out) as { findings: Told[] };
+    const { findings } = JSON.parse(bare.out) as { findings: Finding[] };
     expect([bare.code, bare.err]).toEqual([
       0,
       expect.stringMatching(/^Notice: using .* because neither .*\n$/),
@@ -732,7 +748,7 @@ describe("rowhouse doctor", () => {
       withDatabase(adopted.adminUrl, (admin) => admin.message(`${text}; select 1`));
     const ask = async (env: Record<string, string>) => {
       const { out } = await runHere(["doctor", "--json"], { ...project, env });
-      const { findings } = JSON.parse(out) as { findings: Told[] };
+      const { findings } = JSON.parse(out) as { findings: Finding[] };
       return findings
         .filter(({ about }) => about === "rowhouse dev")
         .map(({ level, says }) => `${level} ${says}`);
@@ -786,14 +802,14 @@ describe("rowhouse doctor", () => {
     const env = { DATABASE_URL: empty.url };
     const bare = await runHere(["doctor"], { ...project, env });
     await empty.drop();
-    const away = await runHere(["doctor"], {
+    const unavailable = await runHere(["doctor"], {
       ...project,
       env: { DATABASE_URL: "postgres://nobody:secret-word@127.0.0.1:1/nothing" },
     });
-    expect([bare.code, away.code]).toEqual([1, 1]);
+    expect([bare.code, unavailable.code]).toEqual([1, 1]);
     expect(bare.out).toContain("run rowhouse migrate");
-    expect(away.out).toContain("does not respond (ECONNREFUSED)");
-    expect(away.out + away.err).not.toContain("secret-word");
+    expect(unavailable.out).toContain("does not respond (ECONNREFUSED)");
+    expect(unavailable.out + unavailable.err).not.toContain("secret-word");
   });
 
   test("distinguishes a rejected login or database from an unavailable server", async () => {

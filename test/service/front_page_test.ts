@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { openTestService, type TestService } from "../support/service.ts";
 
-/** As browsers send it when an address is opened. */
+/** The header of a browser that opens an address. */
 const BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 const IDENTITY_URL = "https://id.example.org";
 

@@ -1,4 +1,7 @@
-/** docs/operating.md on metrics: each family is documented with its labels, and the alerts are valid PromQL over them. */
+/**
+ * Compares the metrics in docs/operating.md with the code: every family with its type and labels, and alerts in valid
+ * PromQL.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +16,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 const PAGE = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
 const ROW = /^\| (`(?:rowhouse|process|nodejs)_[^|]+) \| (\w+) \| ([^|]*)\|/gm;
 const quoted = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
-/** By name: the type and the labels that the page shows. */
+/** The documented type and labels by name. */
 const DOCUMENTED = new Map(
   [...PAGE.matchAll(ROW)].flatMap(([, names = "", type = "", labels = ""]) =>
     quoted(names).map((name) => [name, { type, labels: quoted(labels).toSorted() }] as const),
@@ -30,7 +33,7 @@ const RULES = v
 
 type Family = { type: string; labels: string[]; values: Map<string, Set<string>> };
 
-/** The families in Prometheus's text format. */
+/** Parses the families in Prometheus's text format. */
 function readFamilies(text: string): Map<string, Family> {
   const families = new Map<string, Family>();
   for (const [, name = "", type = ""] of text.matchAll(/^# TYPE (\S+) (\w+)$/gm))
@@ -50,7 +53,7 @@ function readFamilies(text: string): Map<string, Family> {
 
 let service: TestService;
 let served: Map<string, Family>;
-/** With a sample of each family that has labels. */
+/** The families with a sample for each label. */
 let sampled: Map<string, Family>;
 beforeAll(async () => {
   service = await openTestService();
@@ -79,7 +82,7 @@ test("docs/operating.md states the type and the labels of each family", () => {
   expect(Object.fromEntries(DOCUMENTED)).toEqual(Object.fromEntries(found));
 });
 
-/** The parts of an expression: `valid` is false where the parser had to recover. */
+/** Returns the parts of an expression. `valid` is false if the parser had to recover from an error. */
 function readExpression(text: string) {
   const found = { valid: true, names: [] as string[], labels: [] as string[] };
   const matchers: { label: string; operator: string; value: string }[] = [];

@@ -1,4 +1,4 @@
-/** What /metrics says at the very moment: requests in flight, connections in use, requests that wait, are shed or rejected. @module */
+/** The current state in /metrics: requests in flight, busy connections, and waiting, shed and rejected requests. @module */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -11,7 +11,7 @@ const LIST = "/v1/data/db/todos";
 const SCHEMA = defineSchema({ todos: { title: t.string() } });
 const CONNECTIONS = 2;
 const LIMIT_MS = 20_000;
-/** Callers that may wait: of one app, and in all. */
+/** The limits of waiting calls: of one app, and of all apps. */
 const LANE_QUEUE = 256;
 const QUEUE = 1024;
 
@@ -29,32 +29,32 @@ beforeEach(async () => {
     service: UNGUARDED,
   });
   app = await service.makeApp(SCHEMA);
-  const made = await service.call(app, LIST, { method: "POST", json: { title: "first" } });
-  row = made.headers.get("location") ?? "";
-  await untilAlone();
+  const created = await service.call(app, LIST, { method: "POST", json: { title: "first" } });
+  row = created.headers.get("location") ?? "";
+  await untilQuiet();
 });
 afterEach(async () => {
   await service.close();
   await proxy.close();
 });
 
-/** What a service sweeps, and says of itself, a second after its start: it would wait among the callers. */
+/** The statements of a service in the second after its start, which would wait with the calls of the test. */
 const FIRST_WORK = [
   ...["throttle", "audit", "idempotency_keys", "leases", "statistics"].map(
-    (what) => `sweep_${what}`,
+    (table) => `sweep_${table}`,
   ),
   "add_statistics",
 ];
 
-/** Until only callers wait, and the look at versions. */
-async function untilAlone(): Promise<void> {
+/** Waits until the service has no other work than its version check. */
+async function untilQuiet(): Promise<void> {
   await eventually(() => FIRST_WORK.every((text) => proxy.count(text) > 0), {
     describe: () => FIRST_WORK.filter((text) => proxy.count(text) === 0).join(),
   });
   await untilMetrics(QUIET);
 }
 
-/** Every sample, by its name and labels as they are printed. */
+/** Returns every sample by its printed name and labels. */
 async function readMetrics(): Promise<Map<string, number>> {
   const response = await service.service.adminFetch(new Request("http://localhost/metrics"));
   const samples = (await response.text()).split("\n").filter((line) => /^[a-z]/.test(line));
@@ -73,19 +73,19 @@ async function readSamples(names: readonly string[]): Promise<Samples> {
   return Object.fromEntries(names.map((name) => [name, metrics.get(name) ?? 0]));
 }
 
-/** A value, or the least and the most: the service's own look at its versions may wait beside the callers. */
-type Wanted = Readonly<Record<string, number | readonly [least: number, most: number]>>;
+/** A value, or its minimum and maximum: the service's version check can wait with the calls. */
+type Wanted = Readonly<Record<string, number | readonly [min: number, max: number]>>;
 
-/** Until these samples have these values, all in one reading. */
+/** Waits until one response contains all these values. */
 async function untilMetrics(wanted: Wanted): Promise<void> {
   let found: Samples = {};
   await eventually(
     async () => {
       found = await readSamples(Object.keys(wanted));
       return Object.entries(wanted).every(([name, want]) => {
-        const [least, most] = typeof want === "number" ? [want, want] : want;
+        const [min, max] = typeof want === "number" ? [want, want] : want;
         const value = found[name] ?? 0;
-        return value >= least && value <= most;
+        return value >= min && value <= max;
       });
     },
     { describe: () => JSON.stringify({ wanted, found }) },
@@ -98,13 +98,13 @@ const shed = (reason: string) => `rowhouse_shed_total{pool="serving",reason="${r
 const errors = (code: string) => `rowhouse_errors_total{code="${code}"}`;
 const QUIET = { [IN_FLIGHT]: 0, [pool("busy")]: 0, [pool("waiting")]: 0 };
 
-/** Runs `use` while another session has locked the row; waits for what it gives when the row is free again. */
+/** Runs `use` while another session has locked the row. Returns the results after the lock is released. */
 async function whileHeld<Result>(use: () => Promise<Promise<Result>[]>): Promise<Result[]> {
   const id = row.slice(row.lastIndexOf("/") + 1);
   return await Promise.all(await whileRowLocked(service.database.adminUrl, id, use));
 }
 
-/** A change of the row, without a socket: so many at once as no client opens. */
+/** Changes the row without a socket: a client cannot open as many connections. */
 async function send(by = app, path = row): Promise<Response> {
   const request = new Request(`http://localhost${path}`, {
     method: "PATCH",
@@ -121,14 +121,14 @@ const changes = (count: number, by = app) => Array.from({ length: count }, () =>
 test("a locked row's requests are counted in flight, connected or waiting, and not afterward", async () => {
   await untilMetrics(QUIET);
   const statuses = await whileHeld(async () => {
-    const asked = changes(6);
+    const requests = changes(6);
     await untilMetrics({
       [IN_FLIGHT]: 6,
       [pool("open")]: CONNECTIONS,
       [pool("busy")]: CONNECTIONS,
       [pool("waiting")]: [6 - CONNECTIONS, 6 - CONNECTIONS + 1],
     });
-    return asked;
+    return requests;
   });
   expect(statuses).toEqual(statuses.map(() => 200));
   await untilMetrics(QUIET);
@@ -136,18 +136,18 @@ test("a locked row's requests are counted in flight, connected or waiting, and n
 
 test("a request that waits too long is counted as shed for that reason, and under its error code", async () => {
   const statuses = await whileHeld(async () => {
-    const asked = changes(5);
+    const requests = changes(5);
     await untilMetrics({ [shed("waited")]: [3, 4], [errors("overloaded")]: 3, [IN_FLIGHT]: 2 });
-    return asked;
+    return requests;
   });
   expect(statuses.sort()).toEqual([200, 200, 503, 503, 503]);
 });
 
 test("requests of an app with a full queue are counted as shed, with the limits of their key", async () => {
   const responses = await whileHeld(async () => {
-    const asked = Array.from({ length: CONNECTIONS + LANE_QUEUE + 7 }, () => send());
+    const requests = Array.from({ length: CONNECTIONS + LANE_QUEUE + 7 }, () => send());
     await untilMetrics({ [shed("queue_full")]: 7, [errors("rate_limited")]: 7, [shed("full")]: 0 });
-    return asked;
+    return requests;
   });
   const rejected = responses.filter(({ status }) => status === 429);
   expect(rejected).toHaveLength(7);
@@ -162,13 +162,13 @@ test("requests of an app with a full queue are counted as shed, with the limits 
 test("requests above the total limit of all queues are counted as shed for that reason", async () => {
   const others: TestApp[] = [];
   for (let n = 0; n < 5; n++) others.push(await service.makeApp(SCHEMA));
-  // Their keys are known before nobody gets a connection.
+  // Cache the keys while connections are free.
   for (const other of others) await service.call(other, LIST);
   const statuses = await whileHeld(async () => {
-    const asked = changes(CONNECTIONS);
+    const requests = changes(CONNECTIONS);
     await untilMetrics({ [pool("busy")]: CONNECTIONS });
     const each = Math.floor(QUEUE / others.length) + 10;
-    asked.push(...others.flatMap((other) => changes(each, other)));
+    requests.push(...others.flatMap((other) => changes(each, other)));
     const over = each * others.length - QUEUE;
     await untilMetrics({
       [shed("full")]: [over, over + 2],
@@ -176,9 +176,9 @@ test("requests above the total limit of all queues are counted as shed for that 
       [pool("waiting")]: QUEUE,
       [IN_FLIGHT]: [CONNECTIONS + QUEUE - 1, CONNECTIONS + QUEUE],
     });
-    return asked;
+    return requests;
   });
-  // A 404 for another app's row was let in; a slow machine may let the rest wait for too long.
+  // A 404 for another app's row means that the request was admitted. On a slow machine, the other requests can time out.
   const count = (wanted: number) => statuses.filter((status) => status === wanted).length;
   expect(count(200)).toBe(CONNECTIONS);
   expect(count(404)).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Which requests are pipelined, with prepared statements and without: whoever is, is asked once and never again. */
+/** Pipelined requests, with and without prepared statements: a pipelined request sends exactly one statement. */
 import { expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -19,35 +19,35 @@ test.each([true, false])(
       identity: () => ({ cookieDomain: "example.org" }),
     });
     const app = await service.makeApp(schema);
-    const made = await service.call(app, "/v1/data/db/todos", {
+    const created = await service.call(app, "/v1/data/db/todos", {
       method: "POST",
       json: { title: "one" },
     });
     const cookie = sharedCookie(await signInAs(service, await makePerson(service)));
     const pipelines = new Set<number>();
-    const asked = { pipelined: 0, alone: 0 };
+    const statements = { pipelined: 0, separate: 0 };
     proxy.onMessage(({ connection, from, type, body, statement }) => {
       if (from === "client" && type === "" && body.includes("rowhouse pipeline"))
         pipelines.add(connection);
       if (type === "B" && statement?.includes(" as echo") === true)
-        asked[pipelines.has(connection) ? "pipelined" : "alone"]++;
+        statements[pipelines.has(connection) ? "pipelined" : "separate"]++;
       return undefined;
     });
-    // Whoever finds the pipeline not connected yet waits for it for a moment only.
+    // A request waits only briefly for a closed pipeline.
     await eventually(async () => {
-      await service.call(app, made.headers.get("location") ?? "");
-      return asked.pipelined > 0;
+      await service.call(app, created.headers.get("location") ?? "");
+      return statements.pipelined > 0;
     });
-    Object.assign(asked, { pipelined: 0, alone: 0 });
+    Object.assign(statements, { pipelined: 0, separate: 0 });
     for (let time = 0; time < TIMES; time++) {
-      const { status } = await service.call(app, made.headers.get("location") ?? "");
+      const { status } = await service.call(app, created.headers.get("location") ?? "");
       const me = await service.call(undefined, `/v1/auth/me?app=${app.slug}`, {
         headers: { cookie },
       });
       const anyApp = await service.call(undefined, "/v1/auth/me", { headers: { cookie } });
       expect([status, me.status, anyApp.status]).toEqual([200, 403, 200]);
     }
-    expect(asked).toEqual({ pipelined: 3 * TIMES, alone: 0 });
+    expect(statements).toEqual({ pipelined: 3 * TIMES, separate: 0 });
     await service.close();
     await proxy.close();
   },

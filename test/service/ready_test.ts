@@ -1,4 +1,4 @@
-/** What `/ready` costs whoever serves it: strangers may ask it as often as they like. */
+/** The cost of `/ready`, which anyone can request without a limit. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";

@@ -1,4 +1,4 @@
-/** A client that sends 100,000 different errors: all are counted, few are kept, and none with a value. */
+/** A client that sends 100,000 different errors: all are counted, few are stored, and no stored error contains a value. */
 import { expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -7,13 +7,13 @@ import { openTestService } from "../support/service.ts";
 
 const ERRORS = 100_000;
 const CLIENTS = 32;
-/** Of an app: see `rowhouse.add_statistics`. */
+/** Limits of an app: see `rowhouse.add_statistics`. */
 const MAX_KINDS = 200;
 const MAX_SAMPLES = 1000;
 
 type Sent = { path: string; method: string; body?: string };
 
-/** Each with a value, a name or an id that no other request has. */
+/** Each error contains a unique value, name or id. */
 function toError(number: number): Sent {
   const value = `secret_${number}`;
   const send = (json: object) => ({
@@ -68,10 +68,10 @@ test("100,000 different errors of a client are counted, and few rows without val
   expect(counted).toBe(ERRORS);
   const [stored] = await read<{ kinds: number; samples: number; text: string }>(
     `select (select count(distinct (table_name, code))::int4 from rowhouse.rejections) as kinds,
-      count(*)::int4 as samples, string_agg(kept::text, ' ') as text
-    from rowhouse.stored_requests as kept`,
+      count(*)::int4 as samples, string_agg(stored::text, ' ') as text
+    from rowhouse.stored_requests as stored`,
   );
-  console.log(`${ERRORS} errors: ${stored?.kinds} counts, ${stored?.samples} requests kept`);
+  console.log(`${ERRORS} errors: ${stored?.kinds} counts, ${stored?.samples} requests stored`);
   expect(stored?.kinds).toBeLessThanOrEqual(MAX_KINDS + 1);
   expect(stored?.samples).toBeLessThanOrEqual(MAX_SAMPLES);
   expect(stored?.samples).toBeGreaterThan(0);

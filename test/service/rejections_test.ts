@@ -1,4 +1,4 @@
-/** What is counted and kept of rejected requests: exact, without values, and bounded whatever a client sends. */
+/** Counts and samples of rejected requests are exact, contain no values, and have a limit. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -31,7 +31,7 @@ async function read<Row>(text: string): Promise<Row[]> {
 
 const post = (json: unknown) => service.call(app, LIST, { method: "POST", json });
 
-/** By table and code, of minutes and hours. */
+/** Returns the counts by span, table and code. */
 const readCounts = (appId = app.id) =>
   read<{ span: string; table: string; code: string; requests: number }>(
     `select span, table_name as "table", code, sum(requests)::int4 as requests
@@ -90,7 +90,7 @@ test("rejected requests are counted by table and code, and stored with key and f
   ] as never);
   expect(samples[0]?.id).toBe(first.headers.get("x-request-id") ?? "");
   const [stored] = await read<{ text: string }>(
-    `select string_agg(kept::text, ' ') as text from rowhouse.stored_requests as kept`,
+    `select string_agg(stored::text, ' ') as text from rowhouse.stored_requests as stored`,
   );
   expect(stored?.text).not.toContain("secret");
 });
@@ -99,8 +99,8 @@ test("a request with a revoked key counts for the key's app, and a request with 
   await service.call(app, LIST);
   await revokeKey(testDeps(service.service), app.key.slice(3, 19));
   await eventually(async () => (await service.call(app, LIST)).status === 401);
-  const stranger = `${app.key.slice(0, 3)}${"x".repeat(16)}${app.key.slice(19)}`;
-  await service.call(undefined, LIST, { headers: { authorization: `Bearer ${stranger}` } });
+  const unknownKey = `${app.key.slice(0, 3)}${"x".repeat(16)}${app.key.slice(19)}`;
+  await service.call(undefined, LIST, { headers: { authorization: `Bearer ${unknownKey}` } });
   await untilCounted(1);
   expect((await readCounts())[0]).toMatchObject({ span: "hour", code: "unauthenticated" });
   expect((await readSamples())[0]).toMatchObject({ key: app.key.slice(3, 19), paths: [] });
@@ -111,40 +111,40 @@ test("a request with a revoked key counts for the key's app, and a request with 
 
 type SentCount = { app: string; table?: string; code: string; requests: number };
 
-const add = (rejected: readonly SentCount[], kept: readonly unknown[] = []) =>
+const add = (rejected: readonly SentCount[], samples: readonly unknown[] = []) =>
   service.service.db.query(
     `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), now(), false, null, '[]', '[]',
       $1::text::jsonb, $2::text::jsonb)`,
-    [JSON.stringify(rejected), JSON.stringify(kept)],
+    [JSON.stringify(rejected), JSON.stringify(samples)],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );
 
 test("an app has max 200 counted tables and codes across all processes, and the sum stays exact", async () => {
-  const made = (from: number, to: number) =>
-    Array.from({ length: to - from }, (_, place) => ({
+  const makeCounts = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, index) => ({
       ...{ app: app.id, code: "validation_failed", requests: 1 },
-      table: `t${from + place}`,
+      table: `t${from + index}`,
     }));
-  await Promise.all([add(made(0, 150)), add(made(100, 260))]);
-  await add(made(255, 300));
+  await Promise.all([add(makeCounts(0, 150)), add(makeCounts(100, 260))]);
+  await add(makeCounts(255, 300));
   const [found] = await read<Record<string, number>>(
     `select count(distinct (table_name, code)) filter (where code <> 'other')::int4 as kinds,
       sum(requests)::int4 as requests from rowhouse.rejections where span = 'hour'`,
   );
   expect(found).toEqual({ kinds: 200, requests: 150 + 160 + 45 });
-  // An app that was deleted since then has none.
+  // A deleted app gets no counts.
   await add([{ app: crypto.randomUUID(), code: "not_found", requests: 1 }]);
   expect(await read("select distinct app_id from rowhouse.rejections")).toHaveLength(1);
 });
 
 test("an app stores max 1,000 rejected requests, and a key with many errors does not evict errors of another code", async () => {
-  const kept = (code: string, count: number) =>
+  const makeSamples = (code: string, count: number) =>
     Array.from({ length: count }, () => ({
       ...{ id: crypto.randomUUID(), app: app.id, at_ms: Date.now(), method: "POST" },
       ...{ route: "/", status: 422, code, ms: 1, key: app.key.slice(3, 19), requests: 1 },
     }));
-  await add([], kept("forbidden", 10));
-  for (let minute = 0; minute < 3; minute++) await add([], kept("validation_failed", 1000));
+  await add([], makeSamples("forbidden", 10));
+  for (let minute = 0; minute < 3; minute++) await add([], makeSamples("validation_failed", 1000));
   const counts = await read(
     "select code, count(*)::int4 as rows from rowhouse.stored_requests group by 1 order by 1",
   );
@@ -157,9 +157,9 @@ test("an app stores max 1,000 rejected requests, and a key with many errors does
 test("many different errors in a minute need little memory and are all counted", () => {
   const errors = countRuns(100_000);
   const rejections = makeRejections();
-  const columns = Array.from({ length: 100 }, (_, place) => ({ name: `c${place}` }));
+  const columns = Array.from({ length: 100 }, (_, index) => ({ name: `c${index}` }));
   const findTable = () => ({ definition: { columns } as never });
-  for (let place = 0; place < errors; place++) {
+  for (let index = 0; index < errors; index++) {
     const response = {
       ...{
         requestId: crypto.randomUUID(),
@@ -168,16 +168,16 @@ test("many different errors in a minute need little memory and are all counted",
         status: 422,
         ms: 1,
       },
-      ...{ code: `code_${place % 700}`, appId: `app ${place % 60}`, keyId: `key ${place % 77}` },
+      ...{ code: `code_${index % 700}`, appId: `app ${index % 60}`, keyId: `key ${index % 77}` },
     } as ResponseRecord;
-    const path = `/${place % 1000}/c${place % 100}`;
+    const path = `/${index % 1000}/c${index % 100}`;
     const details = Array.from({ length: 1000 }, () => ({ path, message: "" }));
-    const rejection = { table: `t${place % 900}`, presentedKey: undefined, details };
+    const rejection = { table: `t${index % 900}`, presentedKey: undefined, details };
     addRejection(rejections, toStored(response, rejection, { findTable, now: 0 }));
   }
   const counts = [...rejections.counts.values()];
   expect(counts.reduce((sum, { requests }) => sum + requests, 0)).toBe(errors);
-  // Those of 60 apps that are no longer distinguished come on top.
+  // The 60 apps over the limit have one total each.
   expect(counts.length).toBeLessThanOrEqual(5000 + 60);
   expect(rejections.samples.length).toBe(1000);
   expect(JSON.stringify([counts, rejections.samples]).length).toBeLessThan(2_000_000);

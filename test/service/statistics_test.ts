@@ -1,4 +1,4 @@
-/** What processes count of requests and keep of failed ones: once a minute, once each, through outages and to the end. */
+/** Processes add their counts and failed requests once a minute and exactly once, despite outages and at their end. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -40,12 +40,12 @@ async function read<Row>(text: string): Promise<Row[]> {
 
 type Sum = { requests: number; errors: number; rejections: number; latencies: number };
 
-/** What is counted of the app, by minutes and by hours. */
+/** Returns the app's totals by minute and by hour. */
 async function readSums(): Promise<[minutes: Sum, hours: Sum]> {
   const sumOf = async (span: string) => {
     const [sum] = await read<Sum>(`select coalesce(sum(requests), 0)::int4 as requests,
       coalesce(sum(errors), 0)::int4 as errors, coalesce(sum(rejections), 0)::int4 as rejections,
-      coalesce(sum((select sum(one) from unnest(latencies) as one)), 0)::int4 as latencies
+      coalesce(sum((select sum(latency) from unnest(latencies) as latency)), 0)::int4 as latencies
       from rowhouse.statistics where app_id = '${app.id}' and span = '${span}'`);
     if (sum === undefined) throw new Error("No sum");
     return sum;
@@ -87,7 +87,7 @@ test("a lost response leads to another request, and its minute is added once", a
   proxy.onMessage(({ connection, from, type, statement = "" }) => {
     if (adding === 0 && statement.includes("add_statistics")) adding = connection;
     if (from !== "server" || connection !== adding || lost > 0) return undefined;
-    // The last message of the response comes after the commit.
+    // The last message of the response follows the commit.
     if (type !== "Z") return { send: [] };
     lost++;
     return { send: [], failure: "reset" };
@@ -96,7 +96,7 @@ test("a lost response leads to another request, and its minute is added once", a
   nextMinute();
   await untilCounted(1);
   expect(lost).toBe(1);
-  // The next minute is added only after this one was acknowledged.
+  // A process adds the next minute only after the previous minute is acknowledged.
   await service.call(app, LIST);
   nextMinute();
   await untilCounted(2);
@@ -122,29 +122,29 @@ test("minutes that cannot be added wait, and are added later separately", async 
 });
 
 test("failed and slow requests are stored by id, with the route and without the target", async () => {
-  const made = await service.call(app, LIST, { method: "POST", json: { title: "secret" } });
-  const row = made.headers.get("location") ?? "";
+  const created = await service.call(app, LIST, { method: "POST", json: { title: "secret" } });
+  const row = created.headers.get("location") ?? "";
   const id = row.slice(row.lastIndexOf("/") + 1);
-  const late = await whileRowLocked(service.database.adminUrl, id, () =>
+  const timedOut = await whileRowLocked(service.database.adminUrl, id, () =>
     service.call(app, row, { method: "PATCH", json: { title: "secret" } }),
   );
-  expect(late.status).toBeGreaterThanOrEqual(500);
+  expect(timedOut.status).toBeGreaterThanOrEqual(500);
   nextMinute();
   const find = () =>
     read<Record<string, unknown>>(
-      `select * from rowhouse.stored_requests where id = '${late.headers.get("x-request-id")}'`,
+      `select * from rowhouse.stored_requests where id = '${timedOut.headers.get("x-request-id")}'`,
     );
   await eventually(async () => (await find()).length === 1);
-  const [kept] = await find();
-  expect(kept).toMatchObject({
+  const [stored] = await find();
+  expect(stored).toMatchObject({
     app_id: app.id,
     method: "PATCH",
     route: "/v1/data/db/:table/:id",
-    status: late.status,
-    code: (late.json as { error: string }).error,
+    status: timedOut.status,
+    code: (timedOut.json as { error: string }).error,
   });
-  expect(JSON.stringify(kept)).not.toContain("secret");
-  // Slower ones are kept, too, and a busy machine may have made one of any.
+  expect(JSON.stringify(stored)).not.toContain("secret");
+  // Slow requests are also stored, and any request can be slow on a busy machine.
   expect(
     await read("select from rowhouse.stored_requests where status < 400 and ms < 1000"),
   ).toEqual([]);
@@ -164,7 +164,7 @@ test("a stopping process adds its last minute and records its end, and a new pro
 });
 
 test("minutes are deleted after a day, hours after 15 days, and failed requests after a day", async () => {
-  // The service's own first sweep would take rows at the same time, or hold them for a moment.
+  // Wait for the service's first sweep, which would delete or lock rows.
   const { processes } = service;
   await eventually(
     () =>
