@@ -1,4 +1,4 @@
-/** Requests without a good API key, however it is missing or wrong: all get the same response, in one process as behind a gateway. @module */
+/** Requests without a valid API key: all get the same response, in one process and behind a gateway. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -11,7 +11,7 @@ import { SHAPES } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos";
 
-/** A key that is in force, and two of the same app that are not any more. */
+/** A live key, and two expired or revoked keys of the same app. */
 type Keys = { good: string; expired: string; revoked: string };
 
 type BadKey = { name: string; path?: string; lines: (keys: Keys) => string[] };

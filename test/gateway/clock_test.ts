@@ -1,4 +1,4 @@
-/** A clock that is set an hour ahead or back under a service that serves: keys and sessions stay what they are. */
+/** A clock that jumps an hour ahead or back in a running service: keys and sessions keep their validity. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
 import { revokeKey } from "../../src/accounts/apps/mod.ts";
@@ -51,12 +51,12 @@ describe("a clock change", () => {
 
   test("of an hour back does not keep a revoked key valid in the cache", async () => {
     shiftMs = 0;
-    const one = await service.makeApp(schema);
-    expect(await statusOf(one)).toBe(200);
+    const app = await service.makeApp(schema);
+    expect(await statusOf(app)).toBe(200);
     shiftMs = -HOUR_MS;
-    expect(await statusOf(one)).toBe(200);
-    await revokeKey({ admin: service.service.admin }, one.key.split(/[_.]/)[1] ?? "");
-    await eventually(async () => (await statusOf(one)) === 401);
+    expect(await statusOf(app)).toBe(200);
+    await revokeKey({ admin: service.service.admin }, app.key.split(/[_.]/)[1] ?? "");
+    await eventually(async () => (await statusOf(app)) === 401);
   });
 
   test("of an hour ahead and back does not lock out a client by a limit", async () => {

@@ -1,11 +1,11 @@
-/** Who is counted as one client where guesses are counted: failed keys at the gateway, sign-ins in the database. */
+/** The identity of a client in limits for guesses: failed keys at the gateway, and sign-ins in the database. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SIGN_IN_LIMITS } from "../../src/accounts/sessions/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { submitSignIn, type VisitedService } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
-/** The same client in every form that an address has, and clients that only look alike. */
+/** All notations of a client's address, and a similar address of another client. */
 const CLIENTS = [
   {
     name: "an IPv4 address",
@@ -63,7 +63,7 @@ describe.each(CLIENTS)(
   },
 );
 
-/** The service as a client of that address reaches it, through the proxy that the service trusts. */
+/** Returns the service as a client with this address reaches it through a trusted proxy. */
 function comingFrom({ url, call }: TestService, address: string): VisitedService {
   return {
     url,

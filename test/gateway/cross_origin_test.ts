@@ -1,4 +1,9 @@
-/** What scripts of other origins may read: responses to a key, from the origins of that key's app; the same in one process as behind a gateway. @module */
+/**
+ * Scripts of the app's origins can read responses to its keys. Scripts of other origins cannot, in one process and
+ * behind a gateway.
+ *
+ * @module
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type RawResponse, sendRaw, writeRequest } from "../support/raw_http.ts";
@@ -47,8 +52,8 @@ describe.each(SHAPES)('for a service of the shape "%s",', (shape) => {
     { name: "a rejection", path: `${LIST}?x=1`, status: 400 },
     { name: "a wrong key", key: "rh_x.y", status: 401 },
     { name: "an unknown route", path: "/v1/nothing", status: 404 },
-  ])("the app's own origin can read $name", async ({ status, ...asked }) => {
-    const response = await get(REGISTERED, asked);
+  ])("the app's own origin can read $name", async ({ status, ...call }) => {
+    const response = await get(REGISTERED, call);
     expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([
       status,
       REGISTERED,
@@ -67,9 +72,9 @@ describe.each(SHAPES)('for a service of the shape "%s",', (shape) => {
     "null",
     "*",
   ])("the origin %s gets no access", async (origin) => {
-    const [actual, asked] = [await get(origin), await preflight(origin)];
-    expect([actual.status, asked.status]).toEqual([200, 204]);
-    for (const response of [actual, asked]) {
+    const [actual, preflighted] = [await get(origin), await preflight(origin)];
+    expect([actual.status, preflighted.status]).toEqual([200, 204]);
+    for (const response of [actual, preflighted]) {
       expect(namesOf(response)).toEqual([]);
       expect(response.headers.get("vary")).toEndWith("Origin");
     }

@@ -1,4 +1,9 @@
-/** Keys where several processes serve one database: accepted at once, rejected in time, and cheap to reject. @module */
+/**
+ * Keys in several processes with one database: new keys work immediately, revoked keys stop in time, and rejections are
+ * cheap.
+ *
+ * @module
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
@@ -16,9 +21,9 @@ import {
 import { type Opened, openShape, SHAPES } from "../support/shape.ts";
 
 const LIST = "/v1/data/db/todos?limit=1";
-const STORM = 200;
+const FLOOD = 200;
 
-/** A key of the right form and checksum that nobody was ever given. */
+/** Returns a key with a valid format and checksum that was never issued. */
 function makeUnknownKey(index: number): string {
   const id = `unknown${String(index).padStart(9, "0")}`;
   const start = `rh_${id}.${toBase62(Bun.hash.crc32(id), 6).padStart(43, "x")}`;
@@ -49,7 +54,7 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
       scopes: ["data:read"],
       expiresAt: undefined,
     });
-  /** Each service's response to a key. */
+  /** Returns each service's response to a key. */
   const ask = async (key: string) => {
     const responses = await Promise.all(
       [service.url, second.url].map((url) =>
@@ -93,18 +98,18 @@ describe.each(SHAPES)('two services of the shape "%s" over one database', (shape
   test("simultaneous unknown keys share their lookups, and a single key costs one lookup", async () => {
     const guess = (index: number) =>
       service.service.fetch(
-        new Request(`http://storm.example${LIST}`, {
+        new Request(`http://flood.example${LIST}`, {
           headers: { authorization: `Bearer ${makeUnknownKey(index)}` },
         }),
         { requestIP: () => null },
       );
     await service.service.warm();
     const before = proxy.count("use_key");
-    const storm = await Promise.all(Array.from({ length: STORM }, (_, index) => guess(index)));
-    expect(new Set(storm.map(({ status }) => status))).toEqual(new Set([401]));
-    // One under way, one for all that came meanwhile; the same again for those that waited to be counted with other processes.
+    const responses = await Promise.all(Array.from({ length: FLOOD }, (_, index) => guess(index)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401]));
+    // One lookup runs and one follows for all later requests. The requests that wait for a shared count add the same number.
     expect(proxy.count("use_key") - before).toBeLessThanOrEqual(4);
-    for (let index = 0; index < 10; index++) await guess(STORM + index);
+    for (let index = 0; index < 10; index++) await guess(FLOOD + index);
     expect(proxy.count("use_key") - before).toBeLessThanOrEqual(14);
   });
 });

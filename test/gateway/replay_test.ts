@@ -1,4 +1,4 @@
-/** A signed write that was captured is accepted once, by whichever process of a service it reaches first. */
+/** A captured signed write is accepted once, by the first process of a service that it reaches. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -27,7 +27,7 @@ beforeAll(async () => {
   opened = await Promise.all([open("data"), open("data"), open("identity"), open("identity")]);
 });
 afterAll(async () => {
-  await Promise.all(opened.map((one) => one.close()));
+  await Promise.all(opened.map((service) => service.close()));
   await service.close();
   await proxy.close();
 });
@@ -49,7 +49,7 @@ function open(role: Audience): Promise<Opened> {
 
 const urlOf = (at: number): string => opened[at]?.url ?? "";
 
-/** A row that is captured on its way to a table. */
+/** Captures a create on its way to a service. */
 function signWrite(table: "todos" | "labels", title: string): ReturnType<typeof signCall> {
   const target = `/v1/data/db/${table}`;
   return signCall({ audience: "data", target, context: contextOf(app), body: { title } });

@@ -1,4 +1,4 @@
-/** The reporter's patience with the database, through a proxy that can hold a response back. */
+/** The reporter's time limit for the database, with a proxy that delays responses. */
 import { afterAll, afterEach, beforeAll, expect, test } from "bun:test";
 import { makeLease, makeReporter, type SharedBucket } from "../../src/gateway/leases.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";

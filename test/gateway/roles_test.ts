@@ -1,4 +1,4 @@
-/** A service in three processes: the command as it is deployed, each with the login of its role. */
+/** A service in three processes: the deployed command, each with the login of its role. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readConfig } from "../../src/config/mod.ts";
 import { makeDatabase, type SplitRole, type TestDatabase } from "../support/cluster.ts";
@@ -28,7 +28,7 @@ beforeAll(async () => {
   database = await makeDatabase();
 });
 afterAll(async () => {
-  await Promise.all(running.map((one) => one.kill("SIGTERM")));
+  await Promise.all(running.map((child) => child.kill("SIGTERM")));
   project.remove();
   await database.drop();
 });
@@ -50,8 +50,8 @@ async function start(role: SplitRole, settings: Settings = {}): Promise<string> 
 
 test("gateway, data and identity serve together, change their secret without an outage, and stop", async () => {
   const env = { ADMIN_DATABASE_URL: database.adminUrl };
-  const run = async (...words: string[]) => {
-    const { code, out, err } = await runHere(words, { ...project, env });
+  const run = async (...args: string[]) => {
+    const { code, out, err } = await runHere(args, { ...project, env });
     expect([code, err]).toEqual([0, ""]);
     return out.trim();
   };
@@ -78,7 +78,7 @@ test("gateway, data and identity serve together, change their secret without an 
     UPSTREAM_DATA_URL: data,
     UPSTREAM_IDENTITY_URL: identity,
   });
-  // The push goes through the gateway, as any request does.
+  // The push goes through the gateway, like any request.
   const pushed = await runHere(["db", "push", "--url", gateway], {
     ...project,
     env: { ROWHOUSE_API_KEY: key },
@@ -96,10 +96,10 @@ test("gateway, data and identity serve together, change their secret without an 
     expect((await fetch(upstream + LIST, { headers })).status).toBe(401);
     expect((await fetch(`${upstream}/live`)).status).toBe(200);
   }
-  const codes = await Promise.all(running.map((one) => one.kill("SIGTERM")));
+  const codes = await Promise.all(running.map((child) => child.kill("SIGTERM")));
   expect(codes).toEqual([0, 0, 0]);
   for (const secret of [SECRET, IDENTITY_SECRET, TEST_IDENTITY_SECRET])
-    expect(running.map((one) => one.output()).join()).not.toContain(secret);
+    expect(running.map((child) => child.output()).join()).not.toContain(secret);
 }, 60_000);
 
 describe("a role does not start", () => {

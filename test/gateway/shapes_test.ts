@@ -1,4 +1,4 @@
-/** Callers see the same whether one process does everything or a gateway stands in front of services. @module */
+/** Callers get the same responses from a single process and from a gateway with separate services. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
 import {
@@ -107,7 +107,7 @@ for (const shape of SHAPES) {
     test("a cached key still expires", async () => {
       const { text, keyId } = await issue(["data:read"], new Date(Date.now() + 3_600_000));
       expect((await list(text)).status).toBe(200);
-      // As if the hour were over: the service does not read the key again.
+      // Simulate the end of the hour: the service does not read the key again.
       await service.service.admin.message(`update rowhouse.proofs
         set expires_at = now() - interval '1 second'
         where digest = (select digest from rowhouse.api_keys where key_id = '${keyId}'); select 1`);
@@ -228,7 +228,7 @@ for (const shape of SHAPES) {
       });
     });
 
-    /** One request on a connection of its own. */
+    /** Sends one request on a separate connection. */
     const send = (path: string, headers: readonly string[], host?: string) =>
       sendRaw(
         service.url,
@@ -267,7 +267,7 @@ for (const shape of SHAPES) {
     });
   });
 
-  // Last and apart: it uses up what this address may get wrong.
+  // A separate service, because the test exhausts the limit of this address.
   describe(`guessing keys of a service of the shape "${shape}"`, () => {
     test("ends in 429 for every key that is not known to be valid", async () => {
       const service = await openTestService({ shape });
@@ -277,7 +277,7 @@ for (const shape of SHAPES) {
       const guesses = await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
       const statuses = new Set(guesses.map(({ status }) => status));
       expect([...statuses].sort()).toEqual([401, 429]);
-      // No limit of a key applies before a key is accepted.
+      // Limits of a key apply only after the key is accepted.
       for (const { status, headers } of guesses)
         expect(limitHeaders(headers)).toEqual(
           status === 429 ? { "retry-after": expect.stringMatching(/^[1-9]\d*$/) } : {},
@@ -292,11 +292,11 @@ for (const shape of SHAPES) {
       const service = await openTestService({ shape });
       const app = await service.makeApp(SCHEMA);
       const other = await service.makeApp(SCHEMA);
-      for (const one of [app, other]) expect((await service.call(one, LIST)).status).toBe(200);
+      for (const user of [app, other]) expect((await service.call(user, LIST)).status).toBe(200);
       const guess = () => service.call(app, LIST, { key: "rh_guess" });
       await Promise.all(Array.from({ length: FAILURES_PER_MINUTE + 50 }, guess));
 
-      // Every key is looked up again once one of them has changed.
+      // A change of any key causes a new lookup of every key.
       await revokeKey({ admin: service.service.admin }, other.key.slice(3, 19));
       const known: number[] = [];
       let revoked: number;

@@ -1,4 +1,4 @@
-/** Limits that hold for all processes together: two workers and two gateways are asked for more than they may allow. */
+/** Limits that all processes share: two workers and two gateways get more requests than the limit. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setLimit } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -31,7 +31,7 @@ beforeAll(async () => {
   opened = await Promise.all([open("all"), open("all"), ...gateways, data]);
 });
 afterAll(async () => {
-  await Promise.all(opened.map((one) => one.close()));
+  await Promise.all(opened.map((service) => service.close()));
   await service.close();
   await proxy.close();
 });
@@ -58,7 +58,7 @@ const PROCESSES = [0, 1, 2, 3];
 const urlOf = (at: number): string => opened[at]?.url ?? "";
 const list = (app: TestApp, at: number) => callService({ url: urlOf(at) }, app, LIST);
 
-/** An app with a limit that every process knows. */
+/** Creates an app with a limit, and waits until every process knows the limit. */
 async function makeLimited(perMinute: number): Promise<TestApp> {
   const app = await service.makeApp(SCHEMA);
   const { admin } = service.service;
@@ -71,7 +71,7 @@ async function makeLimited(perMinute: number): Promise<TestApp> {
   return app;
 }
 
-/** What PostgreSQL's clock says, in seconds. */
+/** Returns the time of PostgreSQL's clock in seconds. */
 async function readClock(): Promise<number> {
   const [row] = await service.service.admin.query<{ at: number }>(
     "select extract(epoch from clock_timestamp())::float8 as at",
@@ -98,7 +98,7 @@ test("the processes together accept requests up to the limit, from the first bur
     }
   };
   const startedAt = await readClock();
-  // One is asked for more than the others together.
+  // One process gets more requests than all others together.
   const floods = [0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2, 3].map(flood);
   let allowed = 0;
   const readAllowed = async () => {
@@ -136,26 +136,26 @@ test("a limit of a few requests is shared, in any distribution", async () => {
   const statuses: number[] = [];
   for (let count = 0; count < 24; count++) statuses.push((await list(app, count % 4)).status);
   const accepted = statuses.filter((status) => status === 200).length;
-  // Each process has used one to learn of the limit, and may take another before it asks.
+  // Each process accepts one request to learn the limit, and can accept one more before it requests a lease.
   expect([accepted > 0, accepted <= 6]).toEqual([true, true]);
 });
 
 test("requests far below a limit use no queries, and requests near it use few", async () => {
   const far = await makeLimited(600_000);
   const near = await makeLimited(600);
-  // By the apps that they ask for: of others, what was taken before may still be reported.
-  const asked = { far: 0, near: 0 };
+  // Count only the lease requests for these apps: other apps' earlier requests can still be reported.
+  const leases = { far: 0, near: 0 };
   proxy.onMessage(({ type, statement, body }) => {
     if (type !== "B" || statement?.includes("lease_tokens") !== true) return undefined;
-    if (body.includes(`app ${far.id}`)) asked.far++;
-    if (body.includes(`app ${near.id}`)) asked.near++;
+    if (body.includes(`app ${far.id}`)) leases.far++;
+    if (body.includes(`app ${near.id}`)) leases.near++;
     return undefined;
   });
   for (let count = 0; count < 100; count++) await list(far, 0);
   for (let count = 0; count < 100; count++) await list(near, 0);
   await proxy.heal();
-  expect(asked.far).toBe(0);
-  expect([asked.near > 0, asked.near < 30]).toEqual([true, true]);
+  expect(leases.far).toBe(0);
+  expect([leases.near > 0, leases.near < 30]).toEqual([true, true]);
 });
 
 test("failures of one address count together", async () => {

@@ -7,7 +7,7 @@ import { makePrincipal } from "../../src/principal.ts";
 
 const OLD = "an old secret, 32 bytes or more: oooooo";
 const NEW = "a new secret, 32 bytes or more: nnnnnnn";
-const FOREIGN = "a secret of somebody else, 32 bytes: ff";
+const FOREIGN = "a secret of another service, 32 bytes: f";
 const NOW = 1_767_225_600_000;
 const utf8 = new TextEncoder();
 
@@ -55,20 +55,20 @@ const GOOD: Signed = {
   context: contextOf(APP),
 };
 
-/** A claim as it would arrive, signed with `secret`, after which `change` was made to it. */
+/** Returns a received claim: signed with `secret`, then modified by `change`. */
 function claimOf(
   signed: Partial<Signed> = {},
   options: { secret?: string; change?: Partial<Signed>; signature?: string | null } = {},
 ): Claim {
-  const whole = { ...GOOD, ...signed };
-  const sent = { ...whole, ...options.change };
+  const claimed = { ...GOOD, ...signed };
+  const sent = { ...claimed, ...options.change };
   const headers = new Headers({
     [SIGNED_HEADERS.timestamp]: sent.timestamp,
     [SIGNED_HEADERS.nonce]: sent.nonce,
     [SIGNED_HEADERS.context]: sent.context,
   });
   const signature =
-    options.signature === undefined ? sign(options.secret ?? NEW, whole) : options.signature;
+    options.signature === undefined ? sign(options.secret ?? NEW, claimed) : options.signature;
   if (signature !== null) headers.set(SIGNED_HEADERS.signature, signature);
   return { method: sent.method, target: sent.target, headers, body: sent.body };
 }
@@ -80,7 +80,7 @@ function open(options: Partial<VerifyOptions> = {}) {
 describe("verify() accepts", () => {
   test.each([
     { name: "a signature with the first secret", claim: claimOf() },
-    { name: "a signature with a further secret", claim: claimOf({}, { secret: OLD }) },
+    { name: "a signature with the second secret", claim: claimOf({}, { secret: OLD }) },
     {
       name: "a read without a nonce",
       claim: claimOf({ method: "GET", nonce: "", body: utf8.encode("") }),
@@ -94,14 +94,14 @@ describe("verify() accepts", () => {
       claim: claimOf({ timestamp: String(NOW + WINDOW_MS) }),
     },
   ])("$name", ({ claim }) => {
-    const verdict = open()(claim);
-    expect("context" in verdict ? verdict.context.principal?.appId : verdict.reason).toBe(APP);
+    const result = open()(claim);
+    expect("context" in result ? result.context.principal?.appId : result.reason).toBe(APP);
   });
 
   test("a repeated read, because a read changes nothing", () => {
     const verify = open();
     const claim = claimOf({ method: "GET", nonce: "", body: utf8.encode("") });
-    expect([verify(claim), verify(claim)].map((verdict) => "context" in verdict)).toEqual([
+    expect([verify(claim), verify(claim)].map((result) => "context" in result)).toEqual([
       true,
       true,
     ]);

@@ -1,4 +1,7 @@
-/** docs/signing.md: its test vector recomputed from its own text, by hand and by the gateway; its numbers are the code's. */
+/**
+ * Recomputes the test vector of docs/signing.md from its text, manually and with the gateway, and compares its numbers
+ * with the code.
+ */
 import { expect, test } from "bun:test";
 import { createHash, createHmac } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -33,7 +36,7 @@ test("the page's steps produce the vector's text", () => {
 
 test("the gateway computes the vector's signature, and the service accepts it", () => {
   const context = signedText.split("\n").at(-1) ?? "";
-  const audience = AUDIENCES.find((one) => one === read("audience")) ?? "identity";
+  const audience = AUDIENCES.find((name) => name === read("audience")) ?? "identity";
   const [method, target, timestamp, nonce] = ["method", "target", "timestamp", "nonce"].map(read);
   const body = new TextEncoder().encode(read("body"));
   const signed = { audience, method: method ?? "", target: target ?? "", body };
@@ -51,8 +54,8 @@ test("the gateway computes the vector's signature, and the service accepts it", 
   const headers = new Headers(Object.fromEntries(entries));
   expect(verify({ ...signed, headers })).toMatchObject({ context: { address: "192.0.2.7" } });
   const { proof = new Uint8Array(), ...principal } = readSignedContext(context)?.principal ?? {};
-  const told = { ...principal, proof: Buffer.from(proof).toString("base64url") };
-  expect(told).toMatchObject(JSON.parse(contextJson).key);
+  const key = { ...principal, proof: Buffer.from(proof).toString("base64url") };
+  expect(key).toMatchObject(JSON.parse(contextJson).key);
 });
 
 test.skipIf(Bun.which("openssl") === null)("the shell's lines produce the same signature", () => {

@@ -1,4 +1,7 @@
-/** A gateway in front of services that are down, slow, cut their responses or are other programs; and services alone. */
+/**
+ * A gateway with services that are down, slow, cut their responses or are other programs; and services without a
+ * gateway.
+ */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createServer, type Server, type Socket } from "node:net";
@@ -16,7 +19,7 @@ const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
 
 type Stub = { url: string; requests: string[]; close: () => Promise<void> };
 
-/** A service that accepts connections and sends what `respond` writes. */
+/** Opens a service that accepts connections and sends the output of `respond`. */
 async function openStub(respond: (socket: Socket, request: string) => void): Promise<Stub> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -38,7 +41,7 @@ async function openStub(respond: (socket: Socket, request: string) => void): Pro
   return { url: `http://127.0.0.1:${port}`, requests, close };
 }
 
-/** The request id that the gateway signed into its context. */
+/** Returns the request id that the gateway signed into the context. */
 function idOf(request: string): string {
   const context = /^rowhouse-context: (\S+)/im.exec(request)?.[1] ?? "";
   return JSON.parse(Buffer.from(context, "base64url").toString()).requestId;
@@ -113,16 +116,16 @@ const CASES: {
   },
 ];
 
-/** Each with the query that asks a stub for it: one service has all of these issues, because each takes its time to open. */
-const ASKED = CASES.map((one, index) => ({ ...one, query: `?case=${index};` }));
+/** Each issue with a query that selects it. All issues share one stub, because each stub opens slowly. */
+const ISSUES = CASES.map((row, index) => ({ ...row, query: `?case=${index};` }));
 
 function openBrokenStub(): Promise<Stub> {
   return openStub((socket, request) =>
-    ASKED.find(({ query }) => request.includes(query))?.respond(socket, request),
+    ISSUES.find(({ query }) => request.includes(query))?.respond(socket, request),
   );
 }
 
-/** The writes among a stub's requests that ask for this issue. */
+/** Counts the writes with a query. */
 const countWrites = ({ requests }: Stub, query: string) =>
   requests.filter((request) => request.startsWith("POST") && request.includes(query)).length;
 
@@ -144,8 +147,8 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
-  test.concurrent.each(ASKED)("$name returns $want", async ({ query, want }) => {
-    const ask = async (method: string) => {
+  test.concurrent.each(ISSUES)("$name returns $want", async ({ query, want }) => {
+    const call = async (method: string) => {
       const json = method === "POST" ? { json: { title: "Milk" } } : {};
       const got = await broken.call(caller, LIST + query, { method, ...json });
       const requestId = got.headers.get("x-request-id");
@@ -155,8 +158,8 @@ describe("a gateway whose data service", () => {
       const logged = broken.log.filter((line) => line.includes(String(requestId)));
       expect(logged.join("\n")).toContain(`"code":"${want[1]}"`);
     };
-    await Promise.all(["GET", "POST"].map(ask));
-    // Nothing is sent twice, and a secret goes nowhere.
+    await Promise.all(["GET", "POST"].map(call));
+    // The gateway never repeats a write, and never forwards the caller's key.
     expect(countWrites(stub, query)).toBe(1);
     expect(stub.requests.join()).not.toContain(caller.key);
   });
@@ -195,8 +198,8 @@ describe("a gateway whose data service", () => {
   });
 
   test("is running cancels its call when the caller disconnects", async () => {
-    const gone = Promise.withResolvers<void>();
-    const stub = await openStub((socket) => void socket.on("close", () => gone.resolve()));
+    const disconnected = Promise.withResolvers<void>();
+    const stub = await openStub((socket) => void socket.on("close", () => disconnected.resolve()));
     const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();
     const abort = new AbortController();
@@ -205,7 +208,7 @@ describe("a gateway whose data service", () => {
     while (stub.requests.length === 0) await Bun.sleep(5);
     abort.abort();
     await expect(call).rejects.toThrow();
-    await gone.promise;
+    await disconnected.promise;
     await service.close();
     await stub.close();
   });
@@ -241,13 +244,13 @@ describe("a gateway whose identity service", () => {
     await stub.close();
   });
 
-  test.concurrent.each(ASKED)("$name returns $want.0 request_failed", async ({ query, want }) => {
-    const ask = async ([method, path]: readonly [string, string]) => {
+  test.concurrent.each(ISSUES)("$name returns $want.0 request_failed", async ({ query, want }) => {
+    const call = async ([method, path]: readonly [string, string]) => {
       const got = await broken.call(undefined, path + query, { method });
       expect([got.status, got.text]).toEqual([want[0], '{"error":"request_failed"}']);
       expect(got.headers.getSetCookie()).toEqual([]);
     };
-    await Promise.all([ask(["GET", "/v1/auth/me"]), ask(["POST", "/v1/auth/logout"])]);
+    await Promise.all([call(["GET", "/v1/auth/me"]), call(["POST", "/v1/auth/logout"])]);
     expect(countWrites(stub, query)).toBe(1);
   });
 
@@ -296,9 +299,9 @@ describe("a service behind a gateway", () => {
 
   type Change = {
     signed?: Partial<Signed>;
-    /** Another service than the one of data. */
+    /** The address of another service than the data service. */
     at?: string;
-    /** Another secret than the one that the gateway shares with the audience. */
+    /** Another secret than the secret that the gateway shares with the audience. */
     secret?: string;
     sent?: { method?: string; target?: string; body?: string; headers?: Record<string, string> };
   };
@@ -309,7 +312,7 @@ describe("a service behind a gateway", () => {
     at = url,
     secret,
   }: Change = {}): Promise<{ status: number; text: string }> {
-    const whole: Signed = {
+    const complete: Signed = {
       audience: "data",
       method: "GET",
       target: LIST,
@@ -320,14 +323,14 @@ describe("a service behind a gateway", () => {
       ...signed,
     };
     const headers = {
-      [SIGNED_HEADERS.timestamp]: whole.timestamp,
-      [SIGNED_HEADERS.nonce]: whole.nonce,
-      [SIGNED_HEADERS.context]: whole.context,
-      [SIGNED_HEADERS.signature]: sign(secret ?? TEST_SECRETS[whole.audience], whole),
+      [SIGNED_HEADERS.timestamp]: complete.timestamp,
+      [SIGNED_HEADERS.nonce]: complete.nonce,
+      [SIGNED_HEADERS.context]: complete.context,
+      [SIGNED_HEADERS.signature]: sign(secret ?? TEST_SECRETS[complete.audience], complete),
       ...sent.headers,
     };
-    const response = await fetch(at + (sent.target ?? whole.target), {
-      method: sent.method ?? whole.method,
+    const response = await fetch(at + (sent.target ?? complete.target), {
+      method: sent.method ?? complete.method,
       headers,
       ...(sent.body === undefined ? {} : { body: sent.body }),
     });
@@ -515,6 +518,6 @@ describe("a service behind a gateway", () => {
       "nonce used",
     ])
       expect(reasons).toContain(`"reason":"${reason}"`);
-    for (const one of Object.values(TEST_SECRETS)) expect(reasons).not.toContain(one);
+    for (const secret of Object.values(TEST_SECRETS)) expect(reasons).not.toContain(secret);
   });
 });

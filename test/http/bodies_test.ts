@@ -1,4 +1,8 @@
-/** Bodies, byte for byte: which are accepted, which are rejected and how; a rejected one costs little and changes nothing. @module */
+/**
+ * Bodies of requests, byte for byte: accepted formats and rejections. A rejected body is cheap and changes nothing.
+ *
+ * @module
+ */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -14,7 +18,7 @@ const CHUNKED = "Transfer-Encoding: chunked";
 
 let service: TestService;
 let app: TestApp;
-/** Nothing of this one is ever taken. */
+/** The app of rejected bodies, which must stay empty. */
 let rejectedApp: TestApp;
 beforeAll(async () => {
   service = await openTestService();
@@ -25,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** One request with the app's key. */
+/** Sends a request with the app's key. */
 async function send(
   start: string,
   headers: readonly string[],
@@ -40,7 +44,7 @@ async function send(
   );
 }
 
-/** Creates a row with a body of this length. */
+/** Creates a row, with the body's length as Content-Length. */
 const create = (headers: readonly string[], body: string | Uint8Array, key = app.key) =>
   send(`POST ${LIST}`, [...headers, `Content-Length: ${Buffer.byteLength(body)}`], body, {
     untilResponse: true,
@@ -53,7 +57,7 @@ const utf8 = (...bytes: number[]) =>
   Buffer.concat([Buffer.from('{"title":"'), Buffer.from(bytes), Buffer.from('"}')]);
 const nested = (depth: number) => `{"x":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 
-/** Every body that is rejected before its values are looked at, by what is said of it. */
+/** Bodies that are rejected before their values are checked, by their error. */
 const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
   {
     code: "unsupported_media_type",
@@ -73,7 +77,7 @@ const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
         name: "in another charset",
         headers: ["Content-Type: application/json; charset=utf-16"],
       },
-    ].map((one) => ({ ...one, body: "{}" })),
+    ].map((row) => ({ ...row, body: "{}" })),
   },
   {
     code: "body_too_large",
@@ -215,8 +219,8 @@ describe("an endless chunked body", () => {
     },
   );
 
-  // What is rejected without reading it ends early; a list first reads its rows, and until then what arrives is thrown away:
-  // how much that is depends on the machine.
+  // A request that is rejected without its body ends early. A list first reads its rows and discards the body until
+  // then; the amount depends on the machine.
   test.each([
     { name: "a list", start: `GET ${LIST}`, status: 200, maxMiB: 2048 },
     { name: "an unknown route", start: "POST /v1/nothing", status: 404, code: "unknown_route" },
@@ -251,15 +255,15 @@ describe("an endless chunked body", () => {
       },
     });
     expect(response.closed).toBe(true);
-    // Counts what both kernels hold too.
+    // The limit includes the buffers of both kernels.
     expect(written).toBeLessThan(maxMiB * 1024 * 1024);
-    // A reset may overtake the response, or its body, on its way to a client that still writes.
+    // A reset can arrive before the response, or before its body, while the client still writes.
     if (response.text !== "") expect(response.status).toBe(status);
     if (response.body.endsWith("}")) expect(codeOf(response.body)).toBe(code);
   });
 });
 
-/** Writes chunks for as long as the server takes them. */
+/** Writes chunks until the server stops reading. */
 function floodChunks(socket: Socket): void {
   const chunk = `4000\r\n${" ".repeat(0x4000)}\r\n`;
   const write = () => {

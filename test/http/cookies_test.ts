@@ -1,4 +1,4 @@
-/** Cookies that browsers keep: attributes, and what the prefix of a name asks for. @module */
+/** Attributes of persistent cookies, and the requirements of their name prefixes. @module */
 import { expect, test } from "bun:test";
 import { toSetCookie } from "../../src/http/mod.ts";
 

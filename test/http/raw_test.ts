@@ -1,4 +1,4 @@
-/** What arrives on a socket, byte for byte: framing, methods, paths and queries that no well-behaved client sends. @module */
+/** Bytes on a socket: framing, methods, paths and queries that no well-behaved client sends. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
@@ -12,7 +12,7 @@ let app: TestApp;
 let proxy: PostgresProxy;
 beforeAll(async () => {
   proxy = await openPostgresProxy();
-  // Its clock stands still: what is known of a key is looked up again once a minute, not while a test counts.
+  // Stop the service's clock: otherwise it looks up a key again once a minute, during a count.
   const openedAt = Date.now();
   service = await openTestService({
     toServingUrl: proxy.toUrl,
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const LIST = "/v1/data/db/todos";
 
-/** A request with the app's key. */
+/** Returns the bytes of a request with the app's key. */
 const request = (start: string, headers: readonly string[] = [], body = "") =>
   writeRequest(start, [`Authorization: Bearer ${app.key}`, ...headers], { body });
 const JSON_TYPE = "Content-Type: application/json";
@@ -144,8 +144,8 @@ describe("methods", () => {
   });
 
   test("a method override is ignored", async () => {
-    const made = await service.call(app, LIST, { method: "POST", json: { title: "kept" } });
-    const path = made.headers.get("location") ?? "";
+    const created = await service.call(app, LIST, { method: "POST", json: { title: "kept" } });
+    const path = created.headers.get("location") ?? "";
     const response = await send(request(`GET ${path}`, ["X-HTTP-Method-Override: DELETE"]));
     expect(response.status).toBe(200);
     const again = await send(
@@ -158,7 +158,7 @@ describe("methods", () => {
   test("HEAD responds like GET without the body", async () => {
     for (const path of [LIST, `${LIST}/${crypto.randomUUID()}`, "/v1/data/db/nothing", "/live"]) {
       const got = await service.call(app, path);
-      // Whatever comes until the server closes: there is nothing behind the head.
+      // Read until the server closes the connection: no body must follow the head.
       const head = await send(request(`HEAD ${path}`, ["Connection: close"]), {});
       expect([head.status, head.body, head.headers.get("content-type"), head.closed]).toEqual([
         got.status,
@@ -231,12 +231,12 @@ describe("paths", () => {
     "/live/..;/v1/data/db/todos",
   ])("%s does not bypass the checks of a route", async (path) => {
     const response = await send(writeRequest(`GET ${path}`));
-    // What the server takes the path for decides; without a key no route that needs one may respond.
+    // The server normalizes the path. Without a key, no route that requires a key can respond.
     expect([200, 401, 404]).toContain(response.status);
     if (response.status === 200) expect(JSON.parse(response.body)).toEqual({ status: "live" });
   });
 
-  /** Statements that the serving login has run so far, the watch's own aside. */
+  /** Counts the statements of the serving login, without the service's own checks. */
   function countQueries(): number {
     return proxy.count("api.") + proxy.count("use_key");
   }

@@ -1,4 +1,4 @@
-/** Responses' bodies: the same bytes whatever their size, a large one in a form that the server sends in few packets. */
+/** Bodies of responses have the same bytes for any size. A large body uses a format that the server sends in few packets. */
 import { expect, test } from "bun:test";
 import { toBody } from "../../src/http/mod.ts";
 
@@ -8,9 +8,9 @@ test.each([
   { bytes: 15_361, isStream: true },
   { bytes: 3_000_000, isStream: true },
 ])("toBody() of $bytes bytes is a stream: $isStream", async ({ bytes, isStream }) => {
-  const sent = crypto.getRandomValues(new Uint8Array(Math.min(bytes, 65_536)));
-  const whole = new Uint8Array(bytes).map((_, index) => sent[index % sent.length] ?? 0);
-  const body = toBody(whole);
+  const pattern = crypto.getRandomValues(new Uint8Array(Math.min(bytes, 65_536)));
+  const expected = new Uint8Array(bytes).map((_, index) => pattern[index % pattern.length] ?? 0);
+  const body = toBody(expected);
   expect(body instanceof ReadableStream).toBe(isStream);
-  expect(Buffer.compare(await new Response(body).bytes(), whole)).toBe(0);
+  expect(Buffer.compare(await new Response(body).bytes(), expected)).toBe(0);
 });

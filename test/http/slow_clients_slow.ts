@@ -1,4 +1,4 @@
-/** Slow callers and callers who leave: neither keeps a connection to the database. @module */
+/** Slow clients and clients that disconnect: neither holds a connection to the database. @module */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { once } from "node:events";
@@ -11,7 +11,7 @@ import { codeOf } from "../support/problem.ts";
 import { sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-const DAWDLERS = 200;
+const STALLED = 200;
 const CLOSED_WITHIN_MS = 15_000;
 
 let service: TestService;
@@ -31,7 +31,7 @@ async function openSocket(start: string): Promise<Socket> {
 }
 
 test("sockets that send three bytes and stop are closed in time, and delay no other request", async () => {
-  const sockets = await Promise.all(Array.from({ length: DAWDLERS }, () => openSocket("GET")));
+  const sockets = await Promise.all(Array.from({ length: STALLED }, () => openSocket("GET")));
   const openedAt = performance.now();
   const closed = Promise.all(sockets.map((socket) => once(socket, "close")));
   const responses = await Promise.all(
@@ -61,12 +61,12 @@ test("a body that stalls is rejected", async () => {
   expect(response.ms).toBeLessThan(CLOSED_WITHIN_MS);
 }, 20_000);
 
-const TRICKLERS = 100;
+const SLOW = 100;
 const MAX_HEAD = 16_384;
 
 test("slow headers hold no database connection, and are cut off at 16 KB", async () => {
   const sockets = await Promise.all(
-    Array.from({ length: TRICKLERS }, () => openSocket("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")),
+    Array.from({ length: SLOW }, () => openSocket("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")),
   );
   const heads = sockets.map(() => "");
   for (const [index, socket] of sockets.entries())
@@ -85,37 +85,37 @@ test("slow headers hold no database connection, and are cut off at 16 KB", async
   while (sockets.some((socket) => !socket.destroyed) && sent < 2 * MAX_HEAD) {
     for (const socket of sockets) if (!socket.destroyed) socket.write("a".repeat(1024));
     sent += 1024;
-    await Bun.sleep(1); // one write at a time, as on a slow line
+    await Bun.sleep(1); // one write at a time, as on a slow connection
   }
   await closed;
   expect(sent).toBeLessThanOrEqual(2 * MAX_HEAD);
-  // A socket that still wrote may be reset before it has read the response.
-  const told = heads.filter((head) => head !== "").map((head) => head.split("\r\n")[0]);
-  expect(new Set(told)).toEqual(new Set(["HTTP/1.1 431 Request Header Fields Too Large"]));
+  // A socket that was still writing can be reset before it reads the response.
+  const statusLines = heads.filter((head) => head !== "").map((head) => head.split("\r\n")[0]);
+  expect(new Set(statusLines)).toEqual(new Set(["HTTP/1.1 431 Request Header Fields Too Large"]));
 }, 30_000);
 
 const ROUNDS = 4;
 const HALF_OPEN = 500;
 const CALLS = 150;
-/** A ratio of times below this is one of the machine's noise. */
+/** Below this time, a ratio of times is noise. */
 const FLOOR_MS = 10;
 
 test("500 sockets with unfinished headers do not slow down other requests", async () => {
   const quiet: number[] = [];
-  const besieged: number[] = [];
+  const loaded: number[] = [];
   await timeCalls(CALLS);
   for (let round = 0; round < ROUNDS; round++) {
     quiet.push(p90(await timeCalls(CALLS)));
     const sockets = await Promise.all(
       Array.from({ length: HALF_OPEN }, () => openSocket("GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")),
     );
-    besieged.push(p90(await timeCalls(CALLS)));
+    loaded.push(p90(await timeCalls(CALLS)));
     expect(sockets.filter((socket) => socket.destroyed).length).toBe(0);
     for (const socket of sockets) socket.destroy();
     await Promise.all(sockets.map((socket) => socket.closed || once(socket, "close")));
   }
-  // What the sockets cost is there in every round; what else the machine does at times, not in the best one.
-  expect(Math.min(...besieged)).toBeLessThan(2 * Math.max(Math.min(...quiet), FLOOR_MS));
+  // Each round includes the cost of the sockets. Only the best round is free of other load.
+  expect(Math.min(...loaded)).toBeLessThan(2 * Math.max(Math.min(...quiet), FLOOR_MS));
 }, 60_000);
 
 async function timeCalls(count: number): Promise<number[]> {
@@ -133,7 +133,7 @@ function p90(times: readonly number[]): number {
   return [...times].sort((a, b) => a - b)[Math.floor(times.length * 0.9)] ?? 0;
 }
 
-/** Less than the time limit of a statement, which would end it too. */
+/** Less than the time limit of a statement, which would also end it. */
 const SOON_MS = EXECUTION_LIMIT_MS / 2;
 
 test("a client that disconnects cancels its statement in the database", async () => {
@@ -147,7 +147,7 @@ test("a client that disconnects cancels its statement in the database", async ()
     return rows.length;
   };
   const head = `GET /v1/data/db/todos HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${app.key}\r\n\r\n`;
-  // He leaves the queue while the table is locked: its end would let him through.
+  // The client leaves the queue while the table is locked. A released lock would also end the wait.
   await whileLocked(service.database.adminUrl, "todos", async () => {
     const socket = await openSocket(head);
     await eventually(async () => (await countWaiting()) > 0);
