@@ -115,6 +115,7 @@ const FILES = ["src/**/*.{ts,sql}", "docs/*.md", "examples/*/src/**/*.ts", "depl
 const TESTS = [
   "test/*.ts",
   "test/{bench,ci,citus,container,contract,docs,openapi,stacks,storm,support,types,walk}/**/*.ts",
+  "test/{data,db,gateway,http,push,rows,service,system}/**/*.ts",
 ];
 const UNCHECKED = /^src\/db\/functions\.ts$|^test\/words_test\.ts$|node_modules\//;
 
