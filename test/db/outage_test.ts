@@ -214,15 +214,15 @@ describe("an outage in the log", () => {
     await untilServed();
 
     const lines = linesSince(start);
-    const [away, ...moreAway] = named(lines, "database unavailable");
-    const [there, ...moreThere] = named(lines, "database available");
-    expect([moreAway, moreThere]).toEqual([[], []]);
-    expect(away).toMatchObject({ level: "warn", cause: "ECONNREFUSED" });
-    expect(there).toMatchObject({ level: "warn", ms: expect.any(Number) });
+    const [outage, ...otherOutages] = named(lines, "database unavailable");
+    const [recovery, ...otherRecoveries] = named(lines, "database available");
+    expect([otherOutages, otherRecoveries]).toEqual([[], []]);
+    expect(outage).toMatchObject({ level: "warn", cause: "ECONNREFUSED" });
+    expect(recovery).toMatchObject({ level: "warn", ms: expect.any(Number) });
     const rejected = lines
-      .slice(lines.indexOf(away as Line), lines.indexOf(there as Line))
+      .slice(lines.indexOf(outage as Line), lines.indexOf(recovery as Line))
       .filter(({ event, code }) => event === "request" && code === "unavailable");
-    expect(there?.["rejected"]).toBe(rejected.length);
+    expect(recovery?.["rejected"]).toBe(rejected.length);
     expect(rejected.length).toBeGreaterThanOrEqual(requests);
     expect(rejected[0]).toMatchObject({ level: "warn", status: 503, cause: "ECONNREFUSED" });
     expect(named(linesSince(first), "request").length).toBeGreaterThanOrEqual(requests);

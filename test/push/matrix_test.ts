@@ -210,7 +210,7 @@ const OTHER_APP: Case[] = [
   },
 ];
 
-const OWNER_ALONE: Case[] = [
+const OWNER_UNSHARED: Case[] = [
   { name: "a nullable column", changes: { extra: t.string() }, ddl: true },
   {
     name: "a required column with a default",
@@ -407,7 +407,7 @@ const USER = OTHER_APP.filter(({ blames }) => blames !== undefined);
 for (const [pusherName, cases] of [
   ["another app", STRANGER],
   ["an app that uses it", USER],
-  ["the owner of an unshared table", OWNER_ALONE],
+  ["the owner of an unshared table", OWNER_UNSHARED],
   ["the owner of a shared table", OWNER_SHARED],
 ] as const) {
   describeOpen(`a push by ${pusherName} has the expected result for`, () => {

@@ -203,22 +203,22 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   });
 
   describe("isolates apps as before the backup:", () => {
-    let alone: TestService;
-    let aloneWorld: World;
+    let single: TestService;
+    let singleWorld: World;
     let served: Opened;
     beforeAll(async () => {
-      alone = await openTestService(onFirst);
-      aloneWorld = await makeWorld(alone, { crowded: false });
+      single = await openTestService(onFirst);
+      singleWorld = await makeWorld(single, { crowded: false });
       served = await serve(copyOf(crowded));
     }, 60_000);
-    afterAll(async () => void (await Promise.all([alone?.close(), served?.close()])));
+    afterAll(async () => void (await Promise.all([single?.close(), served?.close()])));
 
     test.each([...endpoints])("%s gives the same response as without other apps", (endpoint) => {
       const { service, url } = served;
       const call: TestService["call"] = (app, path, options) =>
         callService({ url }, app, path, options);
       const restored = { ...crowdedWorld, service: { url, admin: service.admin, call } };
-      return checkEndpoint({ single: aloneWorld, crowded: restored }, endpoint);
+      return checkEndpoint({ single: singleWorld, crowded: restored }, endpoint);
     });
   });
 

@@ -44,7 +44,7 @@ import {
 } from "./world.ts";
 
 /** A value as long as a proof, which matches no key. */
-const MADE_UP = "pg_catalog.decode(repeat('07', 32), 'hex')";
+const UNKNOWN_PROOF = "pg_catalog.decode(repeat('07', 32), 'hex')";
 
 export const SERVING_LOGINS: Page = {
   "Any login of the database": {
@@ -196,7 +196,7 @@ export const SERVING_LOGINS: Page = {
         await world.rejects(
           "all",
           [
-            listCall(world.mine, MADE_UP),
+            listCall(world.mine, UNKNOWN_PROOF),
             listCall(world.other, proofOf(world.mine.key)),
             listCall(world.mine, "null"),
           ],
@@ -209,7 +209,7 @@ export const SERVING_LOGINS: Page = {
         ).toContain("theirs");
       },
       "read, create, rotate or revoke a key.": (world) => world.rejects("all", KEYS),
-      "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "all"),
+      "sign in as a person, or replace a password.": (world) => rejectsSignIns(world, "all"),
       "lower a count of sign-in attempts.": (world) => lowersNoCount(world),
       "accept another person's invitation, even with the Console's login.": (world) =>
         acceptsNoInvitation(world, "all"),
@@ -384,7 +384,7 @@ export const SERVING_LOGINS: Page = {
         world.rejects("identity", [listCall(world.mine, proofOf(world.mine.key)), ...ROWS]),
       "read a key, or the definitions of tables.": (world) =>
         world.rejects("identity", [...KEYS, ...DEFINITIONS]),
-      "sign in as a person, or replace a password.": (world) => signsInAsNobody(world, "identity"),
+      "sign in as a person, or replace a password.": (world) => rejectsSignIns(world, "identity"),
     },
   },
 };
@@ -432,7 +432,7 @@ async function acceptsNoInvitation(world: World, login: Login): Promise<void> {
     for (const proof of [
       "null",
       "''",
-      MADE_UP,
+      UNKNOWN_PROOF,
       `(select email_digest from rowhouse.users where id = '${id}')`,
     ]) {
       const link = `'https://x', '${id}', sha256('x' || uuid_send('${id}')), 'x', 'x'`;
@@ -569,7 +569,7 @@ async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
 }
 
 /** Expects that a login that serves people cannot sign in as a person with the values that it can read and write. */
-async function signsInAsNobody(world: World, login: Login): Promise<void> {
+async function rejectsSignIns(world: World, login: Login): Promise<void> {
   const { hash, secretId } = await hashOf(world, login, world.victim);
   expect(hash).toStartWith("$argon2id$");
   for (const proof of [digestOf("x"), digestOf(hash), Buffer.from(hash).toString("hex"), ""])
