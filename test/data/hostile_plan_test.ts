@@ -60,7 +60,7 @@ const PLANS: readonly (readonly [name: string, plan: object | string])[] = [
   ["without an end", { ...PLAN, stop: undefined }],
   ["whose end has no value", { ...PLAN, stop: { op: "lte", values: [] } }],
   ["whose end has value 99", { ...PLAN, stop: { op: "lte", values: [99] } }],
-  ["whose end is an operator of its own", { ...PLAN, stop: { op: "<> all", values: [1] } }],
+  ["whose end has an unknown operator", { ...PLAN, stop: { op: "<> all", values: [1] } }],
   ["with more ends than columns", { ...PLAN, stop: { op: "lte", values: [1, 1, 1] } }],
   ["whose filter is true", { ...PLAN, filter: true }],
   ["whose filter is empty", { ...PLAN, filter: [] }],

@@ -103,7 +103,7 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
   });
 });
 
-test("a result that is decoded twice is unchanged", () => {
+test("a second decoding of a result returns the same value", () => {
   const shape = {
     retry: "safe",
     parameters: {},

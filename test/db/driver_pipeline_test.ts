@@ -140,7 +140,7 @@ test("no caller gets the error of the previous statement after a lost connection
   await proxy.close();
 });
 
-test("statements end with their session, and none gets another statement's response", async () => {
+test("statements end with their session, and no statement gets the response of another", async () => {
   const ends = new Set<string>();
   for (let round = 0; round < 20; round++) {
     const some = await withConnection({}, (connection) =>

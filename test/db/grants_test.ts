@@ -86,27 +86,30 @@ test("grants.json has every table and function of the service, and an example of
 });
 
 test.each([
-  { hurt: "grant select on rowhouse.users to public", thing: "table rowhouse.users" },
+  { statement: "grant select on rowhouse.users to public", thing: "table rowhouse.users" },
   {
-    hurt: "grant update (sql) on rowhouse.migrations to rowhouse_data",
+    statement: "grant update (sql) on rowhouse.migrations to rowhouse_data",
     thing: "table rowhouse.migrations",
   },
-  { hurt: "create table rowhouse.mine (id int)", thing: "table rowhouse.mine" },
-  { hurt: "grant select on data.todos to rowhouse_service", thing: "each table of data" },
-  { hurt: "grant execute on all functions in schema api to public", thing: "each function of api" },
+  { statement: "create table rowhouse.mine (id int)", thing: "table rowhouse.mine" },
+  { statement: "grant select on data.todos to rowhouse_service", thing: "each table of data" },
   {
-    hurt: "create function rowhouse.mine() returns int language sql as 'select 1'",
+    statement: "grant execute on all functions in schema api to public",
+    thing: "each function of api",
+  },
+  {
+    statement: "create function rowhouse.mine() returns int language sql as 'select 1'",
     thing: "function rowhouse.mine()",
   },
   {
-    hurt: "alter table rowhouse.sessions owner to rowhouse_tables",
+    statement: "alter table rowhouse.sessions owner to rowhouse_tables",
     thing: "table rowhouse.sessions",
   },
-  { hurt: "grant create on schema rowhouse to rowhouse_identity", thing: "schema rowhouse" },
-])("the check detects: $hurt", async ({ hurt, thing }) => {
+  { statement: "grant create on schema rowhouse to rowhouse_identity", thing: "schema rowhouse" },
+])("the check detects: $statement", async ({ statement, thing }) => {
   const { admin } = service.service;
   const before = await readGrants(admin, LOGINS);
-  await admin.message(`${hurt}; select 1`);
+  await admin.message(`${statement}; select 1`);
   const after = await readGrants(admin, LOGINS);
   const changed = Object.keys(after).filter(
     (name) => JSON.stringify(after[name]) !== JSON.stringify(before[name]),

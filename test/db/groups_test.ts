@@ -88,13 +88,16 @@ const ids = (count: number) =>
 test.each([
   { name: "32 calls", count: 100, bytes: 1, max: 32 },
   { name: "256 KB", count: 20, bytes: 100_000, max: 2 },
-])("a group has max $name, and each call gets its own line", async ({ count, bytes, max }) => {
-  await withPool(async (pool) => {
-    const { sizes, results } = await send(pool, { count, bytes });
-    expect(results).toEqual(ids(count));
-    expect(Math.max(...sizes)).toBe(max);
-  });
-});
+])(
+  "a group has max $name, and each call gets the line of its row",
+  async ({ count, bytes, max }) => {
+    await withPool(async (pool) => {
+      const { sizes, results } = await send(pool, { count, bytes });
+      expect(results).toEqual(ids(count));
+      expect(Math.max(...sizes)).toBe(max);
+    });
+  },
+);
 
 test("a call that is larger than a group is sent separately", async () => {
   await withPool(async (pool) => {
@@ -158,7 +161,7 @@ test("a waiting call with a canceled caller is not sent", async () => {
   });
 });
 
-test("calls of a group without an effect are sent separately, and later calls too for a while", async () => {
+test("after a group without an effect, its calls and later calls are sent separately for a while", async () => {
   await withPool(async (pool) => {
     const failing = `select (1 / (cardinality($1::pg_catalog.text[]) - 3))::text`;
     expect(await send(pool, { count: 3, text: failing })).toEqual({ sizes: [3], results: ids(3) });

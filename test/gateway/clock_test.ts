@@ -40,7 +40,7 @@ describe("a clock change", () => {
     { name: "of an hour ahead", shifts: [HOUR_MS] },
     { name: "of an hour back", shifts: [-HOUR_MS] },
     { name: "ahead, back and to the correct time", shifts: [HOUR_MS, -HOUR_MS, 0] },
-  ])("$name keeps live keys and sessions valid, and expired ones invalid", async ({ shifts }) => {
+  ])("$name keeps live keys and sessions valid, and expired keys invalid", async ({ shifts }) => {
     for (const shift of [0, ...shifts]) {
       shiftMs = shift;
       expect([await statusOf(app), await statusOf(expired), await statusOfPerson()]).toEqual([

@@ -102,7 +102,7 @@ test("gateway, data and identity serve together, change their secret without an 
     expect(running.map((child) => child.output()).join()).not.toContain(secret);
 }, 60_000);
 
-describe("a role does not start", () => {
+describe("the configuration of a role", () => {
   const complete = {
     ROLE: "gateway",
     INTERNAL_HMAC_SECRET: SECRET,
@@ -182,7 +182,7 @@ describe("a role does not start", () => {
       env: { TRUSTED_PROXIES: "10.0.0.0/8,proxy" },
       issues: ["TRUSTED_PROXIES"],
     },
-  ])("with $name", ({ env, issues }) => {
+  ])("is rejected with $name", ({ env, issues }) => {
     const read = readConfig(env);
     const found = "issues" in read ? read.issues : [];
     expect(found.map((issue) => issue.split(" ")[0])).toEqual([...issues]);
@@ -190,7 +190,7 @@ describe("a role does not start", () => {
       expect(found.join()).not.toContain(value);
   });
 
-  test("and reports the variable without its value before it listens", async () => {
+  test("is checked before serve listens, and an error names the variable without its value", async () => {
     const env = { ...complete, INTERNAL_HMAC_SECRET: SHORT, DATABASE_URL: database.servingUrl };
     const { code, out, err } = await runCommand(["serve"], { ...project, env });
     expect([code, out]).toEqual([1, ""]);
@@ -198,7 +198,7 @@ describe("a role does not start", () => {
     expect(err).not.toContain(SHORT);
   });
 
-  test("but the role all needs none of these settings, and an empty value counts as unset", () => {
+  test("needs no setting for the role all, and an empty value counts as unset", () => {
     const read = readConfig({ INTERNAL_HMAC_SECRET: "", UPSTREAM_DATA_URL: "" });
     expect("config" in read ? read.config.ROLE : read.issues).toBe("all");
   });

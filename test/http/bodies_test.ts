@@ -188,10 +188,13 @@ describe("a body", () => {
       headers: ["Content-Length: 204800", "Expect: 100-continue"],
       body: "",
     },
-  ])("announced as too large$name is rejected before it arrives", async ({ headers, body }) => {
-    const response = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
-    expect([response.status, codeOf(response.body)]).toEqual([413, "body_too_large"]);
-  });
+  ])(
+    "with a Content-Length over the limit$name is rejected before it arrives",
+    async ({ headers, body }) => {
+      const response = await send(`POST ${LIST}`, [JSON_TYPE, ...headers], body);
+      expect([response.status, codeOf(response.body)]).toEqual([413, "body_too_large"]);
+    },
+  );
 
   test("whose client disconnects halfway is not logged as a bug", async () => {
     const seen = service.log.length;

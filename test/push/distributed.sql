@@ -1,4 +1,4 @@
--- set-up
+-- setup
 
 -- The service's roles and their memberships. Idempotent.
 --

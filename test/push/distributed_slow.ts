@@ -88,7 +88,7 @@ test("the SQL of setup, of a first push, a change and a conversion matches the r
   const first = push(EMPTY, FIRST);
   const second = push(first.state, SECOND);
   const text = [
-    ["set-up", renderSetUp(8).join("\n\n")],
+    ["setup", renderSetUp(8).join("\n\n")],
     ["the first push", first.message],
     ["a change", second.message],
     ["a conversion", renderConversion(CONVERSION)],

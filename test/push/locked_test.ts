@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-test("a push to a locked table soon ends as busy, and several of them do not delay other apps' pushes", async () => {
+test("pushes to a locked table soon end as busy, and do not delay other apps' pushes", async () => {
   const [held, free] = [freshName("held"), freshName("free")];
   const app = await service.makeApp(defineSchema({ [held]: { title: t.string() } }));
   const schema = defineSchema({ [free]: { title: t.string() } });

@@ -138,7 +138,7 @@ test("an app retains its declared columns and enum values, in the table's order"
   expect([rejected.status, rejected.text]).toEqual([422, expect.not.stringContaining("three")]);
 });
 
-test("a duplicate in a unique constraint with other apps' columns names only the app's own", async () => {
+test("the error for a duplicate in a unique constraint with other apps' columns names only the app's columns", async () => {
   const name = freshName();
   const columns = { a: t.string(), hidden: t.string().default("x") };
   await service.makeApp(defineSchema({ [name]: t.model(columns).unique("a", "hidden") }));

@@ -43,11 +43,11 @@ describe("a browser on the API's host", () => {
 
 describe("the response is JSON", () => {
   test.each([
-    { what: "below /v1", path: "/v1/nothing", init: {} },
-    { what: "to a program", path: "/", init: { accept: "*/*" } },
-    { what: "to a client that rejects HTML", path: "/", init: { accept: "text/html;q=0, */*" } },
-    { what: "to other methods", path: "/", init: { method: "POST" } },
-  ])("$what", async ({ path, init }) => {
+    { name: "below /v1", path: "/v1/nothing", init: {} },
+    { name: "to a program", path: "/", init: { accept: "*/*" } },
+    { name: "to a client that rejects HTML", path: "/", init: { accept: "text/html;q=0, */*" } },
+    { name: "to a POST", path: "/", init: { method: "POST" } },
+  ])("$name", async ({ path, init }) => {
     const response = await open(path, init);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ error: "unknown_route" });

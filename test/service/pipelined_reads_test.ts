@@ -9,7 +9,7 @@ import { openTestService } from "../support/service.ts";
 const TIMES = 3;
 
 test.each([true, false])(
-  "a get and /v1/auth/me are one pipelined statement each (prepare: %p)",
+  "a get and /v1/auth/me each send one pipelined statement (prepare: %p)",
   async (prepare) => {
     const proxy = await openPostgresProxy();
     const service = await openTestService({

@@ -96,7 +96,7 @@ export async function keepsCodes(world: World, dumpAll: () => Promise<string>): 
   for (const secret of [key, ...codes, ...codes.map((code) => code.replaceAll("-", ""))])
     expect([secret.length > 11, dump.includes(secret)]).toEqual([true, false]);
   const stored = await readSealed(world, person.id);
-  const thief = makeIdentitySecrets(["another secret, of whoever has only the dump"]);
+  const thief = makeIdentitySecrets(["the secret of an attacker with only the dump"]);
   const guessed = { ...stored, secretId: thief.current.id };
   expect(openTotp({ identitySecrets: thief }, person.id, guessed)).toBeUndefined();
   // The stored value cannot be opened for another person.
