@@ -175,7 +175,7 @@ const CURSOR_TEXTS: Readonly<Record<Kind, Render>> = {
   ref: asText,
 };
 
-/** A row as JSON: all columns or the selected columns, in the table's order. */
+/** A row as JSON: all columns or the selected columns, in the table's order. An array, because a function has max 100 arguments. */
 function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
   const order = [{ name: "id" }, ...table.columns].map(({ name }) => name);
   const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
@@ -187,5 +187,5 @@ function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
   });
   return `case when pg_catalog.cardinality("$picked") ${EQUALS} 0
       then (select pg_catalog.row_to_json("$o")::${TEXT} from (select ${outputs(table)}) as "$o")
-      else pg_catalog.concat('{', pg_catalog.concat_ws(',', ${picked.join(",\n        ")}), '}') end`;
+      else pg_catalog.concat('{', pg_catalog.array_to_string(array[${picked.join(",\n        ")}], ','), '}') end`;
 }

@@ -368,6 +368,16 @@ describe("a tag", () => {
   });
 });
 
+test("a table with the max number of columns can be queried", async () => {
+  const names = Array.from({ length: 200 }, (_, index) => `c${index}`);
+  const columns = Object.fromEntries(names.map((name) => [name, t.number()]));
+  const wide = await service.makeApp(defineSchema({ wide: columns }));
+  const path = "/v1/data/db/wide";
+  await service.call(wide, path, { method: "POST", json: { c0: 1, c199: 2 } });
+  const { json } = await service.call(wide, `${path}?c0=eq.1&order=c1&select=c0,c199`);
+  expect(json).toMatchObject({ rows: [{ c0: 1, c199: 2 }] });
+});
+
 test("a query does not use an unfinished index", async () => {
   const late = await service.makeApp(schema);
   await create(late, ROWS);
