@@ -131,6 +131,34 @@ test(
   LIMIT_MS,
 );
 
+test(
+  "an edit that may be a rename is pushed only after a decision",
+  async () => {
+    const renaming = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    const edit = (tables: string) => renaming.write("schema/mod.ts", schemaText(tables));
+    try {
+      const dev = await startDev(renaming.folder);
+      edit(TODOS.replace("todos", "tasks"));
+      await dev.until(/Not pushed: tasks may be the new name of todos.*db rename todos tasks;/);
+      const renamed = await runCommand(["db", "rename", "todos", "tasks", "--yes"], renaming);
+      expect(renamed).toMatchObject({ code: 0 });
+      edit("{ tasks: { title: t.string().required(), done: t.boolean() } }");
+      await dev.until(/add column tasks\.done/);
+
+      edit("{ tasks: { title: t.string().required(), ready: t.boolean() } }");
+      await dev.until(/Not pushed: tasks\.ready .*db rename tasks\.done ready;/);
+      const pushed = await runCommand(["db", "push"], renaming);
+      expect(pushed.out).toContain("add column tasks.ready");
+      edit("{ tasks: { title: t.string().required(), ready: t.boolean(), due: t.timestamp() } }");
+      await dev.until(/add column tasks\.due/);
+      expect(await dev.kill("SIGINT")).toBe(0);
+    } finally {
+      renaming.remove();
+    }
+  },
+  LIMIT_MS,
+);
+
 const IDENTITY_PAGE = readBlocks(readFileSync(join(ROOT, "docs/identity.md"), "utf8"));
 const [CREATE_SECOND_APP = "", PUSH_SECOND_APP = ""] = IDENTITY_PAGE.flatMap(({ mark, code }) =>
   mark?.text === "test/bin/dev_slow.ts" ? [code] : [],

@@ -37,6 +37,8 @@ export type PushTask = {
   /** The tables of other apps that the app may start to use; default: every table. */
   share: readonly string[] | undefined;
   confirm?: Confirm | undefined;
+  /** Throws to stop the push. `plan` is a dry run. */
+  check?: (definition: Definition, plan: () => Promise<PushResponse>) => Promise<void>;
 };
 export type Pushed = {
   definition: Definition;
@@ -76,6 +78,7 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
       const lacked = stale.length === 0 ? listJournalFiles({ ...project, journal }, missing) : [];
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
+    await task.check?.(definition, () => planHistory(history));
     const dropped = listDropped(ahead);
     const isAsked =
       confirm !== undefined &&

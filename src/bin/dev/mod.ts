@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import type { Config } from "../../config/mod.ts";
+import type { Definition } from "../../dsl/mod.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
 import { explainFailure } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
@@ -29,6 +30,7 @@ import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts
 import { findLaunchers } from "./launchers.ts";
 import { acquireLock, type Lock } from "./lock.ts";
 import { openDevLog } from "./log.ts";
+import { findRenames } from "./renames.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
 import { openSecrets } from "./secrets.ts";
 import { describeTour } from "./tour.ts";
@@ -170,7 +172,8 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     // Load the app's origins before its address is printed: the first page may be opened immediately.
     await service.warm();
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
-    const push = () => pushOnce(setting, { config, target });
+    let pushedLast: Definition | undefined;
+    const push = () => pushOnce(setting, { config, target, pushedLast });
     const schema = findSchemaFile(folder, setting.args.text("schema"));
     const showTour = (pushed: Pushed | undefined) => {
       const tour = {
@@ -185,6 +188,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     let hasPushed = false;
     const pushAndShow = async (isStart: boolean) => {
       const pushed = await push();
+      pushedLast = pushed?.definition ?? pushedLast;
       if (isStart || (!hasPushed && pushed !== undefined)) showTour(pushed);
       hasPushed ||= pushed !== undefined;
     };
@@ -214,12 +218,17 @@ async function rejectDeath({ died }: DevDatabase): Promise<never> {
   throw new RejectedError("The embedded PostgreSQL has stopped: start rowhouse dev again");
 }
 
-type Destination = { config: Config; target: { url: string; key: string; isDev: boolean } };
+type Destination = {
+  config: Config;
+  target: { url: string; key: string; isDev: boolean };
+  /** `undefined` before the first push of this process. */
+  pushedLast: Definition | undefined;
+};
 
-/** A failed push is only shown: the service keeps serving the previous schema. */
+/** A failed push is only reported: the service keeps serving the previous schema. */
 async function pushOnce(
   { args, env, folder, terminal }: Setting,
-  { config, target }: Destination,
+  { config, target, pushedLast }: Destination,
 ): Promise<Pushed | undefined> {
   const project = { folder, schema: args.text("schema"), env, terminal };
   try {
@@ -229,6 +238,14 @@ async function pushOnce(
       dryRun: false,
       waitS: 10,
       share: readShare({ args, folder }),
+      check: async (definition, plan) => {
+        const renames = findRenames(pushedLast ?? definition, definition);
+        if (renames.length === 0) return;
+        const { steps } = await plan();
+        const pending = renames.filter(({ to }) => steps.some((step) => step.endsWith(` ${to}`)));
+        if (pending.length === 0) return;
+        throw new RejectedError(pending.map(({ message }) => message).join("\n"));
+      },
     });
     for (const line of describePush(pushed)) terminal.print(toPrintable(line));
     return pushed;
