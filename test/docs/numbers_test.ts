@@ -41,7 +41,7 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
     `in the same order, up to ${show(MAX_BATCH)}:`,
     `| \`timeoutMs\` | ${show(constant("TIMEOUT_MS"))} |`,
     `| \`retries\` | ${constant("RETRIES")} |`,
-    `(not if that is more than ${RETRY_WAIT_MAX_MS / 1000} s)`,
+    `If that is more than ${RETRY_WAIT_MAX_MS / 1000} s, it does not retry`,
   ],
   "docs/identity.md": [`expires after ${LINK_LIFE_S / 86_400} days`],
 };

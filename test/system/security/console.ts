@@ -65,7 +65,7 @@ export const CONSOLE: Page = {
             SIGNALS.superAdminNeeded,
           );
         },
-      "perform a sensitive action for a person whose second factor was presented more than ten minutes ago, or any action in a session that has not presented it, or for a person who has postponed one for more than a week.":
+      "perform a sensitive action if the person presented the second factor more than ten minutes ago, or any action if the session has not presented it, or if the person has postponed a second factor for more than a week.":
         (world) =>
           asksForFactor(world, {
             lasting: (jar) => LASTING.slice(0, 4).map((call) => callOf(world, jar, call)),

@@ -66,7 +66,7 @@ export const CREDENTIALS: Page = {
         expect(response.json).toMatchObject({ status: "applied", steps: [`create table ${name}`] });
         expect((await service.call(world.mine, LIST)).status).toBe(200);
       },
-      "be used once it is revoked, even in a process that has cached it.": async (world) => {
+      "be used after it is revoked, even in a process that has cached it.": async (world) => {
         const key = await makeKey(world, world.mine);
         expect((await world.service.call(world.mine, LIST, { key })).status).toBe(200);
         await revokeKey({ admin: world.service.service.admin }, key.split(/[_.]/)[1] ?? "");

@@ -157,7 +157,7 @@ export const SERVING_LOGINS: Page = {
             "select origin from rowhouse.targets",
             ...DEFINITIONS,
           ]),
-      "read the digests of sessions and links, the IP address and browser of each session, and a password's hash by its owner's address.":
+      "read the digests of sessions and links, the IP address and browser of each session, and the hash of a person's password, given the person's address.":
         (world) => reachesPeople(world, "all"),
       "add any number of invented rejected sign-ins and wrong codes to the audit log.": (world) =>
         reachesPeople(world, "all"),
@@ -374,7 +374,7 @@ export const SERVING_LOGINS: Page = {
   },
   "The identity service's serving login": {
     Can: {
-      "do with people and sessions what the serving login of one process can.": (world) =>
+      "read and change people and sessions like the serving login of one process.": (world) =>
         reachesPeople(world, "identity"),
       "mark a nonce that it has seen as used, so that the signed write is rejected. It cannot list nonces.":
         (world) => usesNonces(world, "identity"),

@@ -72,7 +72,7 @@ export const OWNING_LOGINS: Page = {
         async () => expect(await swapReadsPeople("one")).toBe(true),
     },
     Cannot: {
-      "run code in a session of identity that has its own login, as with `IDENTITY_DATABASE_URL`.":
+      "run code in the sessions of a separate identity login, such as the login of `IDENTITY_DATABASE_URL`.":
         async () => {
           expect(await swapReadsPeople("logins")).toBe(false);
           expect(await swapReadsPeople("split")).toBe(false);
@@ -133,15 +133,14 @@ export const OWNING_LOGINS: Page = {
   },
   "The rows login": {
     Can: {
-      "count, read, restore and delete every app's rows, and do what the pushing login can.": (
-        world,
-      ) =>
-        world.allows("rows", [
-          `select rowhouse.count_rows('todos', '${world.other.id}')`,
-          `select rowhouse.read_rows('todos', '{}', '${world.other.id}', gen_random_uuid(), 1, 1)`,
-          `select rowhouse.delete_rows(array['todos'], '${world.other.id}')`,
-          ...DEFINITIONS,
-        ]),
+      "count, read, restore and delete every app's rows, and use all rights of the pushing login.":
+        (world) =>
+          world.allows("rows", [
+            `select rowhouse.count_rows('todos', '${world.other.id}')`,
+            `select rowhouse.read_rows('todos', '{}', '${world.other.id}', gen_random_uuid(), 1, 1)`,
+            `select rowhouse.delete_rows(array['todos'], '${world.other.id}')`,
+            ...DEFINITIONS,
+          ]),
     },
     Cannot: {
       "read a person, a password's hash, a session, a link or the audit log.": (world) =>
@@ -196,7 +195,7 @@ export const OWNING_LOGINS: Page = {
           }),
       "create a passkey that the service accepts, or change the owner of one, without `IDENTITY_SECRET`.":
         plantsNoPasskey,
-      "have a link mailed to an address that it has changed, or a person linked by that address, without `IDENTITY_SECRET`.":
+      "have a link mailed to a changed address, or have a person linked at a provider by a changed address, without `IDENTITY_SECRET`.":
         () =>
           inSpareDatabase(async (spare) => {
             const { admin, db } = spare.service;

@@ -97,7 +97,7 @@ export const SECRETS: Page = {
     Can: {
       "with a dump, guess passwords.": async (world) =>
         expect(await guesses(world, PASSWORD)).toEqual({ withSecret: true, without: false }),
-      "with a dump, use the links in it that set passwords.": async (world) => {
+      "with a dump, use the password links in the dump.": async (world) => {
         const { linkText } = await makePasswordLink(
           testDeps(world.service.service),
           world.victim.email,
