@@ -108,9 +108,12 @@ function toAfter(
 }
 
 /** Advice for a query that visits fewer rows. */
-export function explainNeededIndex({ where, order }: ListQuery, { name }: RecordedTable): string {
+export function explainNeededIndex(query: ListQuery, { name }: RecordedTable): string {
+  const { where, order, offset } = query;
   const few = `more than ${MAX_VISITS} rows of ${name} would be read`;
   const keys = order.slice(0, -1);
+  if (offset > 0 && keys.length === 0)
+    return `Cannot skip rows by offset, because ${few}: continue with after, or narrow the list`;
   const unsearchable = keys.find(({ column }) => !isSearchable(column));
   const fixed = where.flatMap((condition) =>
     condition.op === "eq" && isSearchable(condition.column) ? [condition.column.name] : [],

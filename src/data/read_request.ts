@@ -14,7 +14,7 @@ import { isUuid } from "../std/is_uuid.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 import { checkProof } from "./call.ts";
 import { type DataDeps, MAX_BODY } from "./deps.ts";
-import { ONLY_PAGES } from "./query.ts";
+import { ONLY_LISTS } from "./query.ts";
 import { readJson } from "./read_json.ts";
 import { toInvalid } from "./violation.ts";
 
@@ -62,7 +62,7 @@ export function checkAccept(request: Request): void {
 /** The id of a request for one row, after the checks that come first. */
 export function readRowRequest({ request, query, params }: KeyRequestContext): string {
   checkAccept(request);
-  rejectQuery(query, ONLY_PAGES);
+  rejectQuery(query, ONLY_LISTS);
   const id = params["id"] ?? "";
   if (!isUuid(id))
     throw new Problem("invalid_id", { message: "The id in the path must be a uuid" });

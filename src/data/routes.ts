@@ -27,7 +27,7 @@ import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts
 import { claimFor, findReplay, readId } from "./keyed.ts";
 import { CHANGES, openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
-import { ONLY_PAGES } from "./query.ts";
+import { ONLY_LISTS } from "./query.ts";
 import { checkBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
 import { readRow } from "./read_row.ts";
@@ -108,7 +108,7 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const found = await requireTable(deps, context);
   checkAccept(context.request);
-  rejectQuery(context.query, ONLY_PAGES);
+  rejectQuery(context.query, ONLY_LISTS);
   const key = readIdempotencyKey(context.request);
   const { text, value } = await readBody(context.request);
   if (Array.isArray(value)) return await createMany(deps, context, { found, key, text, value });

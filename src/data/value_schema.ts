@@ -3,9 +3,8 @@
  *
  * @module
  */
-import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
+import { JSON_NUMBERS, type Json, type Kind, type NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
-import { JSON_NUMBERS } from "../rows/mod.ts";
 import { DECIMAL_MAX_CHARS } from "../std/is_decimal.ts";
 
 /** PostgreSQL cannot store U+0000 or lone surrogates. */

@@ -85,5 +85,15 @@ export const QUOTAS = {
   tableDefaultBytes: 8192,
   /** Stored bytes of defaults of columns added while other apps use the table: every row of these apps contains them. */
   deferredDefaultBytes: 256,
-  defaultDepth: 64,
+  /** A request has max 64 levels, and six of them surround the default. */
+  defaultDepth: 58,
 } as const;
+
+/** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
+export const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
+
+/** Returns whether a number inside JSON is 0 or within the bounds. */
+export function isJsonNumber(value: number): boolean {
+  const size = Math.abs(value);
+  return size === 0 || (size >= JSON_NUMBERS.least && size < JSON_NUMBERS.below);
+}

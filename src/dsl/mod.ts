@@ -33,7 +33,7 @@ export type {
   Reading,
   TableDefinition,
 } from "./definition.ts";
-export { KINDS, QUOTAS } from "./definition.ts";
+export { isJsonNumber, JSON_NUMBERS, KINDS, QUOTAS } from "./definition.ts";
 export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
 export type { AnyColumn, Columns, DeclaredColumn } from "./known.ts";
 export type { AnyModel, Model } from "./model.ts";

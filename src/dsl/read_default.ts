@@ -5,7 +5,7 @@ import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 import { utf8Length } from "../std/utf8_length.ts";
-import { type Json, type Kind, QUOTAS } from "./definition.ts";
+import { isJsonNumber, JSON_NUMBERS, type Json, type Kind, QUOTAS } from "./definition.ts";
 import { describe } from "./read_parts.ts";
 
 /** The properties of a column that affect its default. */
@@ -43,8 +43,7 @@ const RULES: { readonly [kind in Kind]: Rule } = {
     read: (value) => (typeof value === "string" ? readMoment(value) : undefined),
   },
   json: {
-    wanted:
-      "must be a JSON value without U+0000 or lone surrogates, nested at most 64 deep, of at most 1024 bytes",
+    wanted: `must be a JSON value without U+0000 or lone surrogates, with numbers from ${JSON_NUMBERS.least} to below ${JSON_NUMBERS.below.toExponential()} in size, nested at most ${QUOTAS.defaultDepth} deep, of at most ${QUOTAS.defaultBytes} bytes`,
     read: (value) => (isJson(value) ? value : undefined),
   },
   enum: {
@@ -92,7 +91,7 @@ function isJson(value: unknown): value is Json {
   for (let seen = 0; seen < left.length; seen++) {
     const { part, depth } = left[seen] ?? { part: null, depth: 0 };
     if (isScalar(part)) continue;
-    const inner = depth < QUOTAS.defaultDepth ? readInner(part) : undefined;
+    const inner = depth <= QUOTAS.defaultDepth ? readInner(part) : undefined;
     if (inner === undefined || left.length + inner.length > QUOTAS.defaultBytes) return false;
     left.push(...inner.map((item) => ({ part: item, depth: depth + 1 })));
   }
@@ -101,7 +100,8 @@ function isJson(value: unknown): value is Json {
 
 function isScalar(value: unknown): boolean {
   if (typeof value === "string") return isStorableText(value);
-  return value === null || typeof value === "boolean" || Number.isFinite(value);
+  if (typeof value === "number") return isJsonNumber(value);
+  return value === null || typeof value === "boolean";
 }
 
 /** The parts of an array or a plain object, or `undefined` for anything else. */

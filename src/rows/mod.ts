@@ -20,5 +20,5 @@ export {
   type Source,
 } from "./source.ts";
 export { toMoment } from "./text_values.ts";
-export { JSON_NUMBERS, REQUIRED, type Read, readValue } from "./values.ts";
+export { REQUIRED, type Read, readValue } from "./values.ts";
 export { makeRowsWriter, type RowsWriter, toCsvNames, toCsvValues } from "./write_rows.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Json, Kind, NamedColumn } from "../dsl/mod.ts";
+import { isJsonNumber, JSON_NUMBERS, type Json, type Kind, type NamedColumn } from "../dsl/mod.ts";
 import { INEXACT } from "../std/exact_json.ts";
 import { isDecimal } from "../std/is_decimal.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
@@ -17,8 +17,6 @@ export const REQUIRED = "Must not be null: the column is required";
 /** A value for the database, or an error. */
 export type Read = { value: Json } | { issue: string };
 
-/** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
-export const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
 const INEXACT_ISSUE = "A JavaScript number cannot hold this value exactly: use t.decimal()";
 const INEXACT_JSON_ISSUE =
   "A JavaScript number cannot hold this value exactly: send it as a string";
@@ -74,7 +72,7 @@ function readTime(value: unknown): Read {
   if (text !== undefined) return { value: text };
   return {
     issue:
-      'Must be an ISO 8601 date and time with Z or an offset, such as "2026-01-02T03:04:05.123456Z"',
+      'Must be an existing date and time with seconds, max 6 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"',
   };
 }
 
@@ -97,7 +95,5 @@ function findJsonIssue(value: unknown): string | undefined {
 }
 
 function findNumberIssue(value: number): string | undefined {
-  const size = Math.abs(value);
-  const { least, below } = JSON_NUMBERS;
-  return size === 0 || (size >= least && size < below) ? undefined : SIZE_ISSUE;
+  return isJsonNumber(value) ? undefined : SIZE_ISSUE;
 }

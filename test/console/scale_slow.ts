@@ -42,7 +42,8 @@ const FILL = [
   `insert into rowhouse.statistics select id, span, date_bin(step, now(), 'epoch') - step * n, 600, 1, 9,
       array[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0]
     from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps, ${SPANS} as spans (span, step, steps),
-      generate_series(0, case span when 'minute' then 120 else steps end) as n on conflict do nothing`,
+      generate_series(0, case span when 'minute' then 120 else steps end) as n
+    order by 1, 2, 3 on conflict do nothing`,
   `insert into rowhouse.rejections select id, span, date_bin(step, now(), 'epoch') - step * n, 'orders', code, 3
     from rowhouse.apps, ${SPANS} as spans (span, step, steps), unnest(array['validation_failed', 'not_found']) as code,
       generate_series(0, case span when 'minute' then 120 else steps end) as n`,

@@ -42,8 +42,7 @@ type Row = Rejection & {
 };
 
 const post = (json: unknown, path = LIST) => ({ path, method: "POST", json });
-const NO_LIMIT_HERE =
-  'Cannot use the query parameter "limit": filters, sorting and joins are not supported, only limit and offset on a list';
+const NO_LIMIT_HERE = 'Cannot use the query parameter "limit": only lists have query parameters';
 const ROWS: readonly Row[] = [
   {
     name: "a limit that is not a number",

@@ -235,7 +235,7 @@ const INEXACT_JSON = "A JavaScript number cannot hold this value exactly: send i
 const INEXACT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
 const DECIMAL = 'Must be a decimal number as a string, such as "12.50", of at most 400 characters';
 const TIME =
-  'Must be an ISO 8601 date and time with Z or an offset, such as "2026-01-02T03:04:05.123456Z"';
+  'Must be an existing date and time with seconds, max 6 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"';
 const SIZE =
   "Must be 0, or at least 1e-39 and less than 1e+40, with either sign: send it as a string";
 const ENUM = 'Must be one of "open", "it\'s", "naïve 🙂", "say \\"hi\\"", "back\\\\slash", " "';

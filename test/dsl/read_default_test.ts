@@ -3,6 +3,10 @@ import { readDefinition } from "../../src/dsl/mod.ts";
 import { quote } from "../../src/std/quote.ts";
 import { messagesOf, UUID, withColumn } from "./definitions.ts";
 
+function nest(depth: number): unknown {
+  return JSON.parse("[".repeat(depth) + "]".repeat(depth));
+}
+
 describe("readDefinition() records the default", () => {
   test.each([
     { kind: "string", value: "", want: "" },
@@ -19,6 +23,8 @@ describe("readDefinition() records the default", () => {
       want: "2026-01-02T00:00:00.5+00:00",
     },
     { kind: "json", value: { toJSON: 1, a: [null, "x"] }, want: { toJSON: 1, a: [null, "x"] } },
+    { kind: "json", value: [9.9e39, -1e-39, 0], want: [9.9e39, -1e-39, 0] },
+    { kind: "json", value: nest(58), want: nest(58) },
     { kind: "enum", values: ["a", "b"], value: "b", want: "b" },
   ])("$value of a $kind column", ({ value, want, ...column }) => {
     const read = readDefinition(withColumn({ ...column, default: value }));
@@ -54,11 +60,9 @@ const DEFAULTS = [
   { kind: "json", value: ["\u0000"], wanted: "must be a JSON value without U+0000" },
   { kind: "json", value: { "\ud83d": 1 }, wanted: "must be a JSON value without U+0000" },
   { kind: "json", value: "x".repeat(1100), wanted: "must be at most 1024 bytes" },
-  {
-    kind: "json",
-    value: JSON.parse("[".repeat(65) + "]".repeat(65)),
-    wanted: "must be a JSON value",
-  },
+  { kind: "json", value: [1e40], wanted: "must be a JSON value" },
+  { kind: "json", value: { small: -1e-40 }, wanted: "must be a JSON value" },
+  { kind: "json", value: nest(59), wanted: "must be a JSON value" },
   { kind: "enum", values: ["a"], value: "b", wanted: "must be one of the column's values" },
   { kind: "ref", table: "todos", value: UUID, wanted: "a reference cannot have one" },
   ...["string", "number", "json", "timestamp"].map((kind) => ({

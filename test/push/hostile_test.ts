@@ -202,6 +202,19 @@ test.each(REJECTED)(
   },
 );
 
+test("the most deeply nested default is pushed, and rows have it", async () => {
+  const name = freshName();
+  const value = JSON.parse("[".repeat(58) + "]".repeat(58)) as unknown;
+  const column = { name: "deep", kind: "json", ...FLAGS, default: value };
+  const pushed = await postDefinition(service, app, define({ ...table([column]), name }));
+  expect(pushed.status).toBe(200);
+  const path = `/v1/data/db/${name}`;
+  const created = await service.call(app, path, { method: "POST", json: {} });
+  expect(created.json).toMatchObject({ deep: value });
+  const sent = await service.call(app, path, { method: "POST", json: { deep: value } });
+  expect(sent.status).toBe(201);
+});
+
 test("all issues are reported together, each with its table and column", async () => {
   const response = await postDefinition(
     service,
