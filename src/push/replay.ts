@@ -21,6 +21,8 @@ export type ReplayRequest = {
   app: { id: string; slug: string };
   /** The project's current definition. */
   definition: Definition;
+  /** The definition by which the last migration uses other apps' tables; default: the current definition. */
+  declared?: Definition;
   options: { journalBytes?: number; share?: readonly string[] | undefined };
 };
 /** The plan of one of the project's migrations. */
@@ -36,9 +38,9 @@ export type HistoryPlan = Omit<PushResult, "deferred"> & { replays: PlannedMigra
 export async function replay(
   deps: PushDeps,
   migration: CheckedMigration,
-  { app, definition, options }: ReplayRequest,
+  { app, options, ...definitions }: ReplayRequest,
 ): Promise<PushResult> {
-  const request = { app, ...toRequest(migration, definition) };
+  const request = { app, ...toRequest(migration, definitions) };
   try {
     return await push(deps, { ...request, options: { ...options, dryRun: false } });
   } catch (error) {
@@ -54,8 +56,9 @@ export async function replay(
 export async function planReplay(
   { admin }: Pick<PushDeps, "admin">,
   migrations: readonly CheckedMigration[],
-  { app, definition, options }: ReplayRequest,
+  request: ReplayRequest,
 ): Promise<HistoryPlan> {
+  const { app, definition, options } = request;
   const names = new Set([
     ...[definition, ...migrations.map((migration) => migration.definition)].flatMap(toNames),
     ...migrations.flatMap(({ change }) => toTableNames(change)),
@@ -64,7 +67,7 @@ export async function planReplay(
   const replays: PlannedMigration[] = [];
   for (const named of migrations) {
     await readTurn(app.id);
-    const { plan, migration } = prepareNamed(state, named, { app, definition, options });
+    const { plan, migration } = prepareNamed(state, named, request);
     if (migration === null) continue;
     replays.push({ migration: toRecord(migration), ...summarizePlan(plan) });
     state = record(advanceState(state, app, plan), migration);
@@ -82,21 +85,24 @@ export async function planReplay(
 function prepareNamed(
   state: PushState,
   migration: CheckedMigration,
-  { app, definition, options }: ReplayRequest,
+  { app, options, ...definitions }: ReplayRequest,
 ) {
   try {
-    return preparePush(state, { app, options, ...toRequest(migration, definition) });
+    return preparePush(state, { app, options, ...toRequest(migration, definitions) });
   } catch (error) {
     throw nameMigration(error, migration);
   }
 }
 
 /** The project's current definition decides the use of other apps' tables: its earlier definitions may never have fitted. */
-function toRequest({ change, ...migration }: CheckedMigration, now: Definition) {
+function toRequest(
+  { change, ...migration }: CheckedMigration,
+  { definition: now, declared = now }: Pick<ReplayRequest, "definition" | "declared">,
+) {
   const definition = canonicalJson(migration.definition);
   const isFollowed = definition !== canonicalJson(now);
   return {
-    definition: migration.definition,
+    definition: isFollowed ? migration.definition : declared,
     migration: { ...migration, definition, isFollowed },
     change,
   };

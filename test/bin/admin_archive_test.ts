@@ -174,6 +174,30 @@ test("an app is copied within its service", async () => {
   expect(await readAll(here, copy, names)).toEqual(await readAll(here, app, names));
 });
 
+test("an app whose files no longer declare a column and a table is copied within its service", async () => {
+  const [first, second] = [freshName(), freshName()];
+  const app = await here.service.makeApp(
+    defineSchema({ [first]: { x: t.string(), y: t.string() }, [second]: { z: t.string() } }),
+  );
+  await create(here, app, first, { x: "1", y: "2" });
+  await create(here, app, second, { z: "3" });
+  await postSchema(here.service, app, defineSchema({ [first]: { x: t.string(), q: t.number() } }));
+  const { json: status } = await here.service.call(app, "/v1/data/schema");
+  const { migrations: history } = status as { migrations: object[] };
+  const file = makeFile();
+  await here.run("disable-app", app.slug);
+  await here.run("export-app", app.slug, file);
+  const imported = await here.run("import-app", file, "--as", `${app.slug}-copy`);
+  expect([imported.code, imported.err]).toEqual([0, expect.not.stringContaining("differ")]);
+  const copy = await openApp(here, `${app.slug}-copy`);
+  const { json } = await here.service.call(copy, `/v1/data/db/${first}`);
+  expect(json).toMatchObject({ rows: [{ x: "1", y: "2", q: null }] });
+  const rest = await here.service.call(copy, `/v1/data/db/${second}`);
+  expect(rest.json).toMatchObject({ rows: [{ z: "3" }] });
+  const copied = await here.service.call(copy, "/v1/data/schema");
+  expect(copied.json).toMatchObject({ migrations: history });
+});
+
 describe("settings of an app", () => {
   let live: Admin;
   beforeAll(async () => {

@@ -81,7 +81,7 @@ async function makeApp(deps: AdminDeps, { app, isThere, targets }: ImportPlan): 
 
 async function replayAll(
   deps: AdminDeps,
-  { app, migrations, definition }: ImportPlan,
+  { app, migrations, definition, declared }: ImportPlan,
 ): Promise<void> {
   if (migrations.length === 0) return;
   const log = openLog(deps.config, deps.report);
@@ -90,6 +90,7 @@ async function replayAll(
       const { deferred } = await replay({ admin, log }, migration, {
         app,
         definition,
+        declared,
         options: {},
       });
       await deferred;

@@ -9,6 +9,7 @@ import {
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
 import { planReplay, readReplayBody } from "../../push/mod.ts";
+import { mergeDeclared } from "../../push/pure.ts";
 import { RejectedError } from "../cli/command.ts";
 import type { Archive } from "./archive_file.ts";
 import { planSettings, type SettingsPlan } from "./import_settings.ts";
@@ -25,6 +26,8 @@ export type ImportPlan = {
   steps: RestoreStep[];
   migrations: Migrations;
   definition: Definition;
+  /** Includes parts that the files no longer declare: the archive has their rows. */
+  declared: Definition;
   targets: Target[];
   skipped: { url: string; reason: string }[];
   settings: SettingsPlan;
@@ -50,12 +53,13 @@ export async function planImport(
       `Cannot import tables that require each other's rows through ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
     );
   const app = { id: found?.id ?? deps.makeId(), slug };
-  const { migrations, definition } = await readMigrations(header.migrations, app.id);
+  const history = await readHistory(header, app.id);
+  const { migrations, definition, declared } = history;
   const plan =
     migrations.length === 0
       ? undefined
       : await deps.withPush((admin) =>
-          planReplay({ admin }, migrations, { app, definition, options: {} }),
+          planReplay({ admin }, migrations, { app, definition, declared, options: {} }),
         );
   const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
   return {
@@ -63,8 +67,7 @@ export async function planImport(
     isThere: found !== undefined,
     isDisabled: found?.isDisabled === true,
     steps,
-    migrations,
-    definition,
+    ...history,
     notes: listNotices(plan),
     settings: await planSettings(deps, header.settings, { slug, found: found?.settings }),
     ...sorted,
@@ -76,10 +79,10 @@ function listNotices(plan: Awaited<ReturnType<typeof planReplay>> | undefined): 
   return [...new Set([...notes, ...(plan?.notes ?? [])])];
 }
 
-async function readMigrations(
-  texts: readonly string[],
+async function readHistory(
+  { migrations: texts, tables }: Archive["header"],
   appId: string,
-): Promise<Pick<ImportPlan, "migrations" | "definition">> {
+): Promise<Pick<ImportPlan, "migrations" | "definition" | "declared">> {
   let definition: Definition = { version: 1, tables: [] };
   const migrations: Migrations[number][] = [];
   for (const text of texts) {
@@ -88,7 +91,10 @@ async function readMigrations(
     migrations.push(body.next);
     definition = body.next.definition;
   }
-  return { migrations, definition };
+  const merged = mergeDeclared(migrations);
+  const isArchived = (table: { name: string }) => tables.some(({ name }) => name === table.name);
+  const declared = { ...merged, tables: merged.tables.filter(isArchived) };
+  return { migrations, definition, declared };
 }
 
 /** Skips origins outside the cookie domain: they would not work. */
