@@ -34,7 +34,7 @@ export function readFilter(query: string, app: string | undefined): ReadFilter {
 const MAX_CHARS = 254;
 const DAY_MS = 86_400_000;
 
-/** The start of a day, or of a later day, in UTC. */
+/** The start of the day that is `later` days after a day, in UTC. */
 function readDay(text: string, later: number): string | undefined {
   if (!/^[12]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);
@@ -43,7 +43,7 @@ function readDay(text: string, later: number): string | undefined {
   return new Date(ms + later * DAY_MS).toISOString();
 }
 
-/** The filter as a query; without the app on an app's page. */
+/** The filter as a query, without empty values. */
 export function toQuery(typed: Typed, more: Record<string, string> = {}): string {
   const all = Object.entries({ ...typed, ...more }).filter(([, value]) => value !== "");
   return new URLSearchParams(all).toString();
@@ -68,7 +68,7 @@ ${renderDay("to", "To", typed.to)}
 function renderActions(chosen: string): Html {
   const known = Object.entries(ACTION_LABELS)
     .map(([value, label]) => ({ value, label }))
-    .toSorted((action, two) => action.label.localeCompare(two.label, "en"));
+    .toSorted((a, b) => a.label.localeCompare(b.label, "en"));
   const other = chosen === "" || chosen in ACTION_LABELS ? [] : [{ value: chosen, label: chosen }];
   const choices = [{ value: "", label: "any action" }, ...other, ...known];
   return renderSelect({ name: "action", label: "Action", choices, value: chosen });

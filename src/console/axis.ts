@@ -1,6 +1,6 @@
 /**
  * Requests, errors, rejections and p99 on one time axis, with marks at changes. Each step links to its changes. The server draws
- * it; labels are HTML, because the drawing stretches.
+ * the axis. Labels are HTML, because the drawing stretches.
  *
  * @module
  */
@@ -8,14 +8,14 @@ import type { Axis, Span } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { HOUR_S } from "../std/duration.ts";
 import { LANE, LAST_BOUND_MS, type Lane, round, toLanes } from "./axis_lanes.ts";
-import { renderChange } from "./change.ts";
+import { renderChange, toPushNumber } from "./change.ts";
 import { toCount, toMs } from "./numbers.ts";
 import { CHANGES, toChangesPath } from "./paths.ts";
 import { MIN_REQUESTS, type Step, toSteps } from "./steps.ts";
 
 type Drawn = { axis: Axis; span: Span; slug: string; now: number };
 
-/** The axis of an app, or without a slug of all apps. */
+/** The axis of an app; if `slug` is empty, of all apps. */
 export function renderAxis({ axis, span, slug, now }: Drawn): Html {
   const steps = toSteps(axis);
   const lanes = toLanes(steps);
@@ -40,14 +40,14 @@ function toMarks({ since, stepS, steps, changes }: Axis): Map<number, string[]> 
   for (const change of changes) {
     const index = Math.floor((new Date(change.at).getTime() - sinceMs) / (stepS * 1000));
     if (index < 0 || index >= steps + 1) continue;
-    const page = Math.min(index, steps - 1);
-    marks.set(page, [...(marks.get(page) ?? []), toMarkText(change)]);
+    const step = Math.min(index, steps - 1);
+    marks.set(step, [...(marks.get(step) ?? []), toMarkText(change)]);
   }
   return marks;
 }
 
 function toMarkText({ action, app, seq }: Axis["changes"][number]): string {
-  const what = seq === null ? action.replaceAll("_", " ") : `push ${String(seq).padStart(4, "0")}`;
+  const what = seq === null ? action.replaceAll("_", " ") : `push ${toPushNumber(seq)}`;
   return app === null ? what : `${what} of ${app}`;
 }
 
@@ -139,7 +139,7 @@ function toShortTime(at: Date, span: Span): string {
   return span === "week" ? text.slice(5, 10) : text.slice(11, 16);
 }
 
-/** For browsers without scripts, and for the keyboard. */
+/** Selects a period without scripts, or with the keyboard. */
 function renderSelect(axis: Axis, slug: string): Html {
   const { from } = toBounds(axis, 0);
   const { to } = toBounds(axis, axis.steps - 1);

@@ -18,15 +18,14 @@ export function renderChange(
 function renderWhat(change: Change): Part {
   const { action, app, seq, keyId, details } = change;
   if (action === "push" && app !== null && seq !== null)
-    return html`<a href="${toPushPath(app, seq)}">push ${toNumber(seq)}</a> ${renderText(details.replaceAll("_", " "))}, by ${keyId === null ? "an operator" : html`key <code>${keyId}</code>`}`;
+    return html`<a href="${toPushPath(app, seq)}">push ${toPushNumber(seq)}</a> ${renderText(details.replaceAll("_", " "))}, by ${keyId === null ? "an operator" : html`key <code>${keyId}</code>`}`;
   if (action === "expire_key")
     return html`key <code>${keyId ?? ""}</code> ${details !== "" && renderText(details)} expired`;
   const query = new URLSearchParams({ ...(app === null ? {} : { app }), action });
   return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${ACTION_LABELS[action] ?? action}</a>${renderObject(change)}`;
 }
 
-/** The number of a push as text. */
-export function toNumber(seq: number): string {
+export function toPushNumber(seq: number): string {
   return String(seq).padStart(4, "0");
 }
 

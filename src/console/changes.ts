@@ -5,7 +5,7 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { PROBLEMS, type ProblemCode } from "../problem.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 import { renderMoment, toMinuteText } from "./axis.ts";
-import { renderChange, toNumber } from "./change.ts";
+import { renderChange, toPushNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
 import { findColumnChange } from "./field_change.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -133,7 +133,7 @@ function renderCause({ app, table }: RisenCode, field: string, { pushes }: Chang
           { table, field },
         );
   if (found === undefined || app === null) return undefined;
-  return html` since push ${toNumber(found.seq)} ${found.text}; <a href="${toPushPath(app, found.seq)}">see the diff</a>`;
+  return html` since push ${toPushNumber(found.seq)} ${found.text}; <a href="${toPushPath(app, found.seq)}">see the diff</a>`;
 }
 
 function renderChangeList(

@@ -1,5 +1,6 @@
 /** Small charts without an axis, drawn by the server, next to the same numbers as text. @module */
 import { type Html, html } from "../pages/mod.ts";
+import { round } from "./axis_lanes.ts";
 
 const WIDTH = 100;
 const HEIGHT = 28;
@@ -15,9 +16,7 @@ export function renderLine(counts: readonly number[], marks: readonly number[] =
   const bad = marks
     .flatMap((count, index) => (count > 0 ? [`M${toX(index)} ${HEIGHT}v-6`] : []))
     .join("");
-  return renderSvg(
-    html`<path class="chart-area" d="M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT}Z"/><polyline class="chart-line" points="${line}"/>${bad !== "" && html`<path class="chart-bad" d="${bad}"/>`}`,
-  );
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true" focusable="false"><path class="chart-area" d="M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT}Z"/><polyline class="chart-line" points="${line}"/>${bad !== "" && html`<path class="chart-bad" d="${bad}"/>`}</svg>`;
 }
 
 /** Sums of adjacent counts, max `maxCount` values. */
@@ -27,12 +26,4 @@ export function toFewer(counts: readonly number[], maxCount: number): number[] {
     counts.slice(index * size, (index + 1) * size),
   );
   return groups.map((group) => group.reduce((sum, count) => sum + count, 0));
-}
-
-function renderSvg(shapes: Html): Html {
-  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true" focusable="false">${shapes}</svg>`;
-}
-
-function round(number: number): number {
-  return Math.round(number * 10) / 10;
 }

@@ -7,7 +7,6 @@
 import { type ConsoleMatches, readConsole } from "../accounts/console/mod.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderEmpty, renderText } from "./parts.ts";
@@ -26,6 +25,7 @@ import {
   toPersonPath,
   toTablePath,
 } from "./paths.ts";
+import { isReference } from "./requests_filter.ts";
 import { readListQuery, renderSearch, type Searched } from "./search.ts";
 
 const SEARCHED: Searched = {
@@ -35,8 +35,6 @@ const SEARCHED: Searched = {
 };
 /** Max results of each kind. */
 const MAX_HITS = 8;
-/** A request's id, or its last characters from an error page. */
-const REFERENCE = /^[0-9a-f]{12}$/;
 
 type Hit = { name: string; path: string; detail?: Part; email?: string };
 type Group = { name: string; hits: readonly Hit[] };
@@ -116,7 +114,7 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
 
 /** A link to the list of requests, which finds the request. */
 function toRequests(search: string): Hit[] {
-  if (!isUuid(search) && !REFERENCE.test(search)) return [];
+  if (!isReference(search)) return [];
   return [{ name: search, path: `${REQUESTS}?${new URLSearchParams({ id: search })}` }];
 }
 

@@ -1,6 +1,6 @@
 /**
- * A page with one form, which is sent to the same page and shown again with the errors. A message replaces the form if the
- * action is not possible.
+ * A page with one form. The form is sent to the same address. A rejected form is shown again with the errors. A message replaces
+ * the form if the action is not possible.
  *
  * @module
  */
@@ -16,12 +16,13 @@ import {
 } from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { redirectToSignIn, type Visit } from "./enter.ts";
 import {
   renderActionForm,
   renderError,
+  renderMarked,
   renderSelect,
   renderTextField,
   type TextField,
@@ -36,7 +37,7 @@ export type FormBody = { title: string; body: Part; status: number };
 export type FormPage<Content extends { me: ConsoleVisitor }> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
-  /** Handles the sent values in `fields` of the visit. */
+  /** The form, with the sent values in `fields` of the visit. */
   form: (content: Content, visit: Visit) => Promise<FormView | NoForm> | FormView | NoForm;
   /** Returns the page that follows. */
   run: (visit: Visit, content: Content) => Promise<Response>;
@@ -118,7 +119,7 @@ export function renderInput(
   value: string,
   more: Partial<TextField> = {},
 ): Html {
-  const visibleHint = more.hint === undefined ? renderHint(hint) : more.hint || undefined;
+  const visibleHint = more.hint === undefined ? hint && renderMarked(hint) : more.hint || undefined;
   if (choices !== undefined)
     return renderSelect({
       ...{ name, label, value, hint: visibleHint },
@@ -132,14 +133,6 @@ export function renderInput(
     ...more,
     hint: visibleHint,
   });
-}
-
-/** Text with code between backticks. */
-function renderHint(hint = ""): Part {
-  if (hint === "") return undefined;
-  return hint
-    .split("`")
-    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 export function readText(fields: Fields, name: string): string {

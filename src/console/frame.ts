@@ -28,7 +28,6 @@ const KEYS: Readonly<Record<string, string>> = {
   Apps: "a",
   People: "p",
   Tables: "t",
-  Pushes: "u",
   Requests: "r",
   Activity: "l",
 };
@@ -84,7 +83,7 @@ export function respondWithConsoleProblem(problem: Problem, rejected: RejectedRe
   );
 }
 
-/** Without a visitor it shows no personal data. */
+/** The frame of an error page has no visitor, and so no personal data. */
 type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 
 function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {

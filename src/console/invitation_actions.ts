@@ -1,4 +1,4 @@
-/** Resends and withdraws pending invitations. Neither changes a person who can sign in. @module */
+/** Resends and withdraws pending invitations. Never changes a person who can sign in. @module */
 
 import type { PersonView } from "../accounts/console/mod.ts";
 import { LINK_LIFE_S, resendInvitation, withdrawInvitation } from "../accounts/people/mod.ts";
@@ -14,6 +14,7 @@ import {
   findBlocker,
   findLastBlocker,
   makePersonAction,
+  renderName,
   respondWithPersonPage,
 } from "./person_page.ts";
 
@@ -22,7 +23,7 @@ export const resendInvitationAction = makePersonAction({
   title: () => "Resend the invitation",
   blocker: (page) => findAccepted(page) ?? findDisabled(page) ?? findBlocker(page),
   form: ({ person }, { deps }) => ({
-    fields: html`<p>${deps.hasMail && person.isConfirmed ? "This mails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
+    fields: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
     button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
   }),
   run: async (visit, page) => {
@@ -65,8 +66,4 @@ function findDisabled({ person }: PersonView): Html | undefined {
 function toOrigin({ context }: Visit): string {
   const from = new Map(readParameters(context.query)).get("from");
   return from === "list" ? INVITATIONS : toPersonPath(context.params["person"] ?? "");
-}
-
-function renderName(email: string): Html {
-  return html`<b>${renderText(email)}</b>`;
 }

@@ -87,9 +87,9 @@ export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): H
 
 /** The state of the email with the link. */
 export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
-  if (mail === "sent") return html`mailed ${renderTime(mailedAt, now)}`;
-  if (mail === "failed") return renderPill("mail failed", "bad");
-  return html`${mail === "waiting" ? "mail queued" : "not mailed"}`;
+  if (mail === "sent") return html`emailed ${renderTime(mailedAt, now)}`;
+  if (mail === "failed") return renderPill("email failed", "bad");
+  return html`${mail === "waiting" ? "email queued" : "not emailed"}`;
 }
 
 function renderInvitationActions({ id, email, disabledAt }: ListedInvitation): Html {

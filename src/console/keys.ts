@@ -12,7 +12,6 @@ import { makeFormPage } from "./form_page.ts";
 import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
 
-/** Labels of scopes. */
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   "data:read": "read",
   "data:write": "write",

@@ -83,7 +83,7 @@ export const newPersonPage = makeFormPage({
 
 type InviteAll = { id: string; emails: readonly string[]; typed: Typed };
 
-/** A row for each person: the result, and the link if no mail is sent. */
+/** A row for each person: the result, and the link if no email is sent. */
 async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promise<Part> {
   const { name, consoleRole, app, role } = typed;
   const issues = [
@@ -111,7 +111,7 @@ async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promis
 }
 
 const RESULTS: Readonly<Record<InvitedPerson["outcome"], string>> = {
-  mailed: "Invited by mail",
+  mailed: "Invited by email",
   made: "Invited: send the link",
   added: "Role added to the pending invitation",
   granted: "Has an account: role granted",
@@ -154,7 +154,7 @@ function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
     renderInput("email", EMAIL, email, {
       label: "Addresses, one per line",
       hint: deps.hasMail
-        ? `Max ${MAX_PEOPLE}. People sign in with these addresses. Each gets a mail with a link to set a password.`
+        ? `Max ${MAX_PEOPLE}. People sign in with these addresses. Each gets an email with a link to set a password.`
         : `Max ${MAX_PEOPLE}. People sign in with these addresses. You get a link for each person to set a password.`,
       rows: 3,
       maxLength: MAX_PEOPLE * EMAIL.maxChars,

@@ -21,7 +21,7 @@ const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
 };
 const POINTS_IN_LIST = 30;
 
-/** Requests, errors, durations and rejections of a span and of the span before. Each number links to its requests. */
+/** Requests, errors, durations and rejections of a span and of the previous span. Each number links to its requests. */
 export function renderStats(
   axis: Axis,
   { span, slug, now }: { span: Span; slug: string; now: number },
@@ -69,8 +69,8 @@ export function readSpan(query: string): Span {
 }
 
 /** Links to the page for each span. */
-export function renderSpans(page: Span, path: string): Html {
-  return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === page && html` aria-current="true"`}>${SPAN_LABELS[span]}</a>`)}</nav>`;
+export function renderSpans(current: Span, path: string): Html {
+  return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === current && html` aria-current="true"`}>${SPAN_LABELS[span]}</a>`)}</nav>`;
 }
 
 function renderStat(

@@ -1,4 +1,4 @@
-/** Parts of the Console's pages: tables, times, fields. Input is isolated and truncated, so that it cannot break the layout. @module */
+/** Parts of the Console's pages. Input is isolated and truncated, so that it cannot break the layout. @module */
 import { TOKEN_FIELD } from "../identity/mod.ts";
 import {
   type Field,
@@ -12,7 +12,7 @@ import {
 
 export { renderTime } from "../pages/mod.ts";
 
-/** The max length of a displayed name. */
+/** Max displayed characters. */
 const NAME_CHARS = 120;
 
 /** A text from users: it cannot change the direction of the text around it, or fill the page. */
@@ -30,9 +30,16 @@ function cut(text: string): string {
   return text.length > NAME_CHARS ? `${text.slice(0, NAME_CHARS)}…` : text;
 }
 
+/** Text with code between backticks. */
+export function renderMarked(text: string): Part {
+  return text
+    .split("`")
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
 export type Column = { name: string; isNumber?: boolean; isHidden?: boolean };
 
-/** A table that scrolls horizontally in its own frame, which can have the focus for the keyboard. */
+/** A table that scrolls horizontally in its own frame. The frame can have the focus, so that keys can scroll it. */
 export function renderTable(
   label: string,
   columns: readonly Column[],

@@ -31,11 +31,11 @@ function renderWay({ deps }: Visit, { link, person }: LinkView): Html {
     return html`This link is being emailed to ${to}. You can also send the link yourself.`;
   const why = link.isMailed
     ? UNCONFIRMED
-    : "No mail is sent: the limit is five mails per person and hour. ";
+    : "No email is sent: the limit is five emails per person and hour. ";
   return html`${deps.hasMail && why}Send the link to ${to}.`;
 }
 
-const UNCONFIRMED = html`No mail is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see <code>rowhouse admin confirm-addresses</code>. `;
+const UNCONFIRMED = html`No email is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see <code>rowhouse admin confirm-addresses</code>. `;
 
 /** The address that sets the password. */
 export function toPasswordLink(visit: Visit, linkText: string): string {

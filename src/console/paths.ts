@@ -61,7 +61,7 @@ export function toRequestPath(id: string): string {
   return `${REQUESTS}/${encodeURIComponent(id)}`;
 }
 
-/** The changes before a time, and its increased error codes; without a slug for all apps. */
+/** The page of the changes in a period, and its increased error codes; if `app` is empty, of all apps. */
 export function toChangesPath({ app, from, to }: Record<"app" | "from" | "to", string>): string {
   // A query can contain colons; without escapes, the many links stay short.
   return `${CHANGES}?${app === "" ? "" : `app=${encodeURIComponent(app)}&`}from=${from}&to=${to}`;

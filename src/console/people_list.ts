@@ -70,12 +70,12 @@ export function respondWithPeopleList<Row extends { email: string }>(
 }
 
 /** Tabs for all people and for pending invitations. */
-function renderTabs(page: string, invited: number): Html {
+function renderTabs(current: string, invited: number): Html {
   const tabs = [
     { path: PEOPLE, name: "All people" },
     { path: INVITATIONS, name: html`Invitations <span class="tab-count">${invited}</span>` },
   ];
-  return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === page && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+  return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }
 
 /** The name with the address below it; without a name only the address. */

@@ -13,7 +13,7 @@ import {
   resetSecondFactor,
   setDisabled,
 } from "../accounts/people/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import { html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { redirectWithNotice } from "./done.ts";
 import { renderInput } from "./form_page.ts";
@@ -25,6 +25,7 @@ import {
   findLastBlocker,
   hasFactor,
   makePersonAction,
+  renderName,
   respondWithPersonPage,
 } from "./person_page.ts";
 
@@ -92,7 +93,7 @@ export const changeEmailAction = makePersonAction({
   blocker: findBlocker,
   form: ({ person }, { deps, fields }) => ({
     fields: [
-      html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by mail."}</p>`,
+      html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by email."}</p>`,
       renderInput("new_email", NEW_EMAIL, fields.get("new_email") ?? "", { isFirst: true }),
     ],
     button: "Change the address",
@@ -132,7 +133,7 @@ export const resetFactorAction = makePersonAction({
     hasFactor(page.person) ? findBlocker(page) : "There is no second factor to reset.",
   form: ({ me, person }) => ({
     fields: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
-<p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if mail is configured.</p>
+<p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if email is configured.</p>
 ${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
     button: "Reset the second factor",
     tone: "danger",
@@ -207,8 +208,4 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
 /** The audit log filtered by action and person. */
 function toActionsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
-}
-
-function renderName(email: string): Html {
-  return html`<b>${renderText(email)}</b>`;
 }

@@ -1,6 +1,6 @@
 /**
- * Common parts of a person's pages: breadcrumbs, and actions, each a page with one form. A message replaces the form if the
- * action is not possible.
+ * Common parts of the pages below a person's page. Each action is a page with one form. A message replaces the form if the action
+ * is not possible.
  *
  * @module
  */
@@ -17,6 +17,10 @@ import { type FormPage, makeFormPage } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { PEOPLE, toPersonPath } from "./paths.ts";
+
+export function renderName(email: string): Html {
+  return html`<b>${renderText(email)}</b>`;
+}
 
 /** A person's name on the pages. */
 export function toPersonName({

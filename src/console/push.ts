@@ -3,6 +3,7 @@ import { type PushView, showConsolePush } from "../accounts/console/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { toPushNumber } from "./change.ts";
 import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -18,7 +19,7 @@ export async function handlePush({ deps, cookies, context }: Visit): Promise<Res
   return respondWithConsolePage({
     me,
     entry: "Apps",
-    title: `${String(push.seq).padStart(4, "0")} ${push.name.replaceAll("_", " ")}`,
+    title: `${toPushNumber(push.seq)} ${push.name.replaceAll("_", " ")}`,
     crumbs: [
       { name: "Apps", path: APPS },
       { name: slug, path: toAppPath(slug) },

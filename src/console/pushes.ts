@@ -3,6 +3,7 @@ import { type ConsolePush, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { respondWithAppPage } from "./app_page.ts";
+import { toPushNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
 import { toPushesPath, toPushPath } from "./paths.ts";
@@ -53,7 +54,7 @@ function renderList(slug: string, pushes: readonly ConsolePush[], now: number): 
       { name: "Checksum" },
     ],
     pushes.map((push): Part[] => [
-      html`<a class="row-name" href="${toPushPath(slug, push.seq)}">${String(push.seq).padStart(4, "0")}</a>`,
+      html`<a class="row-name" href="${toPushPath(slug, push.seq)}">${toPushNumber(push.seq)}</a>`,
       renderSteps(push),
       push.statements,
       renderTime(push.appliedAt, now),

@@ -19,7 +19,7 @@ export function readPersonId(text = ""): string {
   });
 }
 
-/** A hidden field, which is sent on in a header. @throws {Problem} invalid_request — the form was not sent by its page */
+/** A hidden field whose value is sent in a header. @throws {Problem} invalid_request — the form was not sent by its page */
 export function readHeaderValue(text = ""): string {
   if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
   throw new Problem("invalid_request", {

@@ -4,11 +4,11 @@ import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { toMinuteText } from "./axis.ts";
-import { toNumber } from "./change.ts";
+import { toPushNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
-import { renderLink, renderSnippet, renderText, renderTime } from "./parts.ts";
+import { renderLink, renderMarked, renderSnippet, renderText, renderTime } from "./parts.ts";
 import { REQUESTS, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
 import { renderOutcome, toVisiblePath } from "./requests.ts";
 import { toRequestsPath } from "./requests_filter.ts";
@@ -70,13 +70,6 @@ function toPlainCause(status: number, ms: number): string {
   return `The server responded with status ${status} and no error code.`;
 }
 
-/** Text with `code` in backticks. */
-function renderMarked(text: string): Part {
-  return text
-    .split("`")
-    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
-}
-
 /** A pointer with a position names the row of a batch, from 0. */
 function renderPath(path: string): Html {
   const [, position, column = path] = /^\/(?:(\d+)\/)?([^/]+)$/.exec(path) ?? [];
@@ -107,7 +100,7 @@ function renderBefore({ at, app, code, table, lastPush }: RequestView, now: numb
   const ms = new Date(at).getTime();
   const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + HALF_HOUR_MS) };
   return html`<section class="sheet why"><h2>Around this time</h2>
-${lastPush !== null && app !== null && html`<p>The last push before it: <a href="${toPushPath(app, lastPush.seq)}">${toNumber(lastPush.seq)}</a>, ${renderTime(lastPush.at, now)}.</p>`}
+${lastPush !== null && app !== null && html`<p>The last push before it: <a href="${toPushPath(app, lastPush.seq)}">${toPushNumber(lastPush.seq)}</a>, ${renderTime(lastPush.at, now)}.</p>`}
 <p>${renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))} ${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
 }
 

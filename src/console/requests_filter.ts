@@ -22,7 +22,7 @@ export function readRequestsQuery(query: string): TypedRequests {
   return { ...typed, id: typed.id.toLowerCase() };
 }
 
-/** Whether the text can be an id or the reference that a page shows. */
+/** Whether the text can be a request's id, or its last characters from an error page. */
 export function isReference(text: string): boolean {
   return isUuid(text) || REFERENCE.test(text);
 }

@@ -1,4 +1,4 @@
-/** Rotates a key: shows a copy once, and the old key expires after a grace period. @module */
+/** Rotates a key: shows the new key once. The old key expires after a grace period. @module */
 import { readInput } from "../accounts/actions/mod.ts";
 import { GRACE, rollKey } from "../accounts/apps/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
@@ -17,7 +17,7 @@ export const rollKeyPage = makeFormPage({
   title: () => "Rotate a key",
   form: ({ keyId, key }, { deps }) => ({
     fields: [
-      html`<p>A copy of <b>${renderText(key.name === "" ? keyId : key.name)}</b> with the same name, scopes and lifetime is created and shown once. Replace the old key everywhere before it expires.</p>`,
+      html`<p>This creates a key with the name, scopes and lifetime of <b>${renderText(key.name === "" ? keyId : key.name)}</b>, and shows it once. Replace the old key everywhere before it expires.</p>`,
       html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
       renderInput("grace", GRACE, "24h"),
     ],

@@ -1,4 +1,4 @@
-/** The Console's pages as a table. A page with a form is read and sent at one path, so that a sign-in can return to it. @module */
+/** The Console's pages as a table. A page and its form have the same path, so that a sign-in can return to it. @module */
 import { compressResponse, type RequestContext, type Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
@@ -41,7 +41,15 @@ import { handlePushes } from "./pushes.ts";
 import { handleRequest } from "./request.ts";
 import { handleRequests } from "./requests.ts";
 import { rollKeyPage } from "./roll_key.ts";
-import { ROWS_PAGES } from "./rows_pages.ts";
+import { handleChange, handleChangeForm } from "./rows_change.ts";
+import { streamRowsChanges } from "./rows_changes.ts";
+import { handleRowDeletion, handleRowDeletionForm } from "./rows_delete.ts";
+import { handleRow, handleRowForm } from "./rows_edit.ts";
+import { handleCsv, handleJsonFile } from "./rows_export.ts";
+import { handleImport, handleImportForm } from "./rows_import.ts";
+import { handleRowsJson } from "./rows_json.ts";
+import { handleNewRow, handleNewRowForm } from "./rows_new.ts";
+import { handleRows } from "./rows_page.ts";
 import { limitsPage, settingsPage, statePage } from "./settings.ts";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
@@ -94,7 +102,16 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/delete`, deletePersonAction),
   ...page(`${CONSOLE_PATH}/requests`, { show: handleRequests }),
   ...page(`${CONSOLE_PATH}/requests/:request`, { show: handleRequest }),
-  ...ROWS_PAGES.flatMap(({ path, ...handles }) => page(TABLE + path, handles)),
+  ...page(TABLE, { show: handleRows }),
+  ...page(`${TABLE}/new`, { show: handleNewRow, submit: handleNewRowForm }),
+  ...page(`${TABLE}/rows/:row`, { show: handleRow, submit: handleRowForm }),
+  ...page(`${TABLE}/rows/:row/delete`, { show: handleRowDeletion, submit: handleRowDeletionForm }),
+  ...page(`${TABLE}/import`, { show: handleImport, submit: handleImportForm }),
+  ...page(`${TABLE}/change`, { show: handleChange, submit: handleChangeForm }),
+  ...page(`${TABLE}/list`, { show: handleRowsJson }),
+  ...page(`${TABLE}/changes`, { show: streamRowsChanges }),
+  ...page(`${TABLE}/export/csv`, { show: handleCsv }),
+  ...page(`${TABLE}/export/json`, { show: handleJsonFile }),
   ...page(`${APP}/tables`, { show: handleAppTables }),
   ...page(`${TABLE}/end`, endUsePage),
   ...page(`${APP}/pushes`, { show: handlePushes }),

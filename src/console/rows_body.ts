@@ -8,7 +8,7 @@ import type { State } from "./rows_state.ts";
 export type TypedValue = { column: NamedColumn; state: State };
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
-/** No column accepts it: so the endpoint reports the issues of the other fields too, and stores nothing. */
+/** No column accepts this value. The endpoint stores nothing, and also reports the issues of the other fields. */
 const NEVER_ACCEPTED = '"\\ud800"';
 const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
 

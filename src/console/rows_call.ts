@@ -106,7 +106,6 @@ export function toRejection(error: unknown): Problem {
 /** A row as the endpoints send it. */
 export type Row = Readonly<Record<string, unknown>> & { readonly id: string };
 
-/** A row from its text. */
 export function readRow(text: string): Row {
   const row: unknown = parseJson(text);
   if (isObject(row) && typeof row["id"] === "string") return { ...row, id: row["id"] };

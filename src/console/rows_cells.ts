@@ -5,7 +5,7 @@ import { renderPill } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
 import { toRowPath } from "./rows_table.ts";
 
-/** The longest text of a cell. */
+/** Max displayed characters of a cell. */
 const CELL_CHARS = 80;
 
 type CellOptions = {
@@ -16,9 +16,9 @@ type CellOptions = {
 
 /** A cell; `data-cut` marks a truncated text. */
 export function renderCell(column: NamedColumn, value: unknown, options: CellOptions): Html {
-  const { text, page } = toCell({ column, value, ...options });
+  const { text, content } = toCell({ column, value, ...options });
   const isCut = text !== undefined && text.length > CELL_CHARS;
-  return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${page}</td>`;
+  return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${content}</td>`;
 }
 
 /** Whether values are compared by their digits. */
@@ -38,13 +38,13 @@ const NUMERIC: Readonly<Record<Kind, boolean>> = {
   ref: false,
 };
 
-type Cell = { text?: string; page: Part };
+type Cell = { text?: string; content: Part };
 type CellInput = CellOptions & { column: NamedColumn; value: unknown };
 
 function toCell(input: CellInput): Cell {
   const { column, value } = input;
   return value === null || value === undefined
-    ? { page: renderNothing("null") }
+    ? { content: renderNothing("null") }
     : CELLS[column.kind](toText(value), input);
 }
 
@@ -53,25 +53,25 @@ function toText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const toPlainCell = (text: string): Cell => ({ text, page: text });
+const toPlainCell = (text: string): Cell => ({ text, content: text });
 const toMonoCell = (text: string): Cell => ({
   text,
-  page: html`<span class="mono">${cut(text)}</span>`,
+  content: html`<span class="mono">${cut(text)}</span>`,
 });
 
 const CELLS = {
-  string: (text) => ({ text, page: renderString(text) }),
+  string: (text) => ({ text, content: renderString(text) }),
   number: toPlainCell,
   decimal: toMonoCell,
   boolean: toPlainCell,
   uuid: toMonoCell,
-  timestamp: (text) => ({ page: renderMoment(text) }),
+  timestamp: (text) => ({ content: renderMoment(text) }),
   json: (_, { value }) => ({
     text: JSON.stringify(value),
-    page: renderCode(JSON.stringify(value)),
+    content: renderCode(JSON.stringify(value)),
   }),
-  enum: (text) => ({ text, page: renderPill(text) }),
-  ref: (text, input) => ({ page: renderReference(text, input) }),
+  enum: (text) => ({ text, content: renderPill(text) }),
+  ref: (text, input) => ({ content: renderReference(text, input) }),
 } satisfies Record<Kind, (text: string, input: CellInput) => Cell>;
 
 /** A missing value, styled differently from any text. */
@@ -96,16 +96,16 @@ function renderReference(id: string, { column: { table = "" }, slug, labels }: C
     label === undefined
       ? html`<span class="mono" title="${id}">${shortenId(id)}</span>`
       : html`<bdi title="${id}">${label}</bdi>`;
-  // Not around the label: a press on the label edits the value.
+  // The link is next to the label, because a press on the label edits the value.
   return html`${name}<a class="cell-link" href="${path}" aria-label="Open row ${shortenId(id)} of ${table}">↗</a>`;
 }
 
-/** A moment as PostgreSQL prints it, without the zeros at its end. */
+/** A moment as PostgreSQL prints it, without trailing zeros. */
 function renderMoment(value: string): Html {
   return html`<time datetime="${value}" data-exact>${toMomentText(value)}</time>`;
 }
 
-/** A moment as text, always in UTC and labeled so. */
+/** A moment as text, in UTC and labeled as UTC. */
 export function toMomentText(value: string): string {
   return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
 }

@@ -117,7 +117,6 @@ type Asked = {
   problem?: Problem;
 };
 
-/** The change, and its value. */
 async function respondWithForm(
   visit: Visit,
   table: RowsTable,
@@ -149,7 +148,7 @@ async function respondWithForm(
   });
 }
 
-/** The empty choice of a value. */
+/** The state of a field before any input. */
 function toOpenState(column: NamedColumn): State {
   return column.required ? { text: "" } : "null";
 }
@@ -228,7 +227,7 @@ async function respondWithResults(
   });
 }
 
-/** Stores the values before a change again, in rows that have not changed since. */
+/** Restores the values from before a change, in rows that have not changed since. */
 async function handleUndo(visit: Visit, table: RowsTable, column: NamedColumn): Promise<Response> {
   const values = readUndo(visit.fields.get("undo") ?? "");
   const results = await mapBounded(values, MAX_CALLS, async ([id, tag, value]) => {

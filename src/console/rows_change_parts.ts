@@ -70,7 +70,7 @@ type ChoiceParts = {
   field: RowField | undefined;
 };
 
-/** The form for the change, and then for its value. */
+/** The form that selects a column, or enters its new value. */
 export function renderChoice({ visit, table, change, ids, field }: ChoiceParts): Html {
   const { columns } = table.definition;
   const choice =
@@ -178,7 +178,7 @@ type ResultParts = {
   state: State | undefined;
 };
 
-/** A form has 100 KB, in which quotes and braces are three bytes each. */
+/** A form has at most 100 KB, and encodes quotes and braces as three bytes each. */
 const MAX_UNDO_CHARS = 40_000;
 
 export function renderResults({ visit, table, change, results, state }: ResultParts): Html {

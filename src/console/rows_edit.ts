@@ -62,7 +62,7 @@ export async function handleRowForm(visit: Visit): Promise<Response> {
   const typed = readTyped(visit, table);
   const etag = visit.fields.get("etag") ?? "";
   if (etag !== found.etag)
-    return await respondWithForm(visit, table, { found, typed, isOverdue: true });
+    return await respondWithForm(visit, table, { found, typed, isOutdated: true });
   try {
     if (typed.length > 0)
       await callRows(visit, {
@@ -77,11 +77,11 @@ export async function handleRowForm(visit: Visit): Promise<Response> {
     const problem = toRejection(error);
     const now = await findRow(visit, table);
     if (now === undefined) return respondWithNoRow(table);
-    const isOverdue = problem.code === "precondition_failed";
+    const isOutdated = problem.code === "precondition_failed";
     return await respondWithForm(visit, table, {
       found: now,
       typed,
-      ...(isOverdue ? { isOverdue } : { problem }),
+      ...(isOutdated ? { isOutdated } : { problem }),
     });
   }
 }
@@ -106,14 +106,14 @@ type FormState = {
   found: FoundRow;
   typed: readonly TypedValue[];
   /** Whether another user has changed the row since. */
-  isOverdue?: boolean;
+  isOutdated?: boolean;
   problem?: Problem;
 };
 
 async function respondWithForm(
   visit: Visit,
   table: RowsTable,
-  { found: { row, etag }, typed, isOverdue = false, problem }: FormState,
+  { found: { row, etag }, typed, isOutdated = false, problem }: FormState,
 ): Promise<Response> {
   const position = readPosition(visit);
   const { columns } = table.definition;
@@ -122,7 +122,7 @@ async function respondWithForm(
     ...stored,
     ...typed.map(({ column, state }) => [column.name, state] as const),
   ]);
-  const changed = isOverdue ? findChanged(visit, stored) : new Map<string, State>();
+  const changed = isOutdated ? findChanged(visit, stored) : new Map<string, State>();
   const issues = problem && sortIssues(problem, table.definition, findTypingIssues(typed));
   const path = toRowPath(table.path, row.id);
   const marks = [...stored].map(([name, state]) => `${name}:${toMark(state)}`);
@@ -131,7 +131,7 @@ async function respondWithForm(
     hidden: { etag, opened: marks.join(" ") },
     fields: await makeFields(visit, table, { states, issues, now: toNow(changed) }),
     created: html`<div class="field created"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
-    button: isOverdue ? "Overwrite" : "Save",
+    button: isOutdated ? "Overwrite" : "Save",
     cancel: withPosition(table.path, position),
     deletion: withPosition(`${path}/delete`, position),
     duplicate: withPosition(`${table.path}/new`, position, { like: row.id }),
@@ -140,16 +140,16 @@ async function respondWithForm(
     title: `Row ${shortenId(row.id)}`,
     isAction: true,
     body: [
-      isOverdue && renderDeferred([...changed.keys()]),
+      isOutdated && renderConflict([...changed.keys()]),
       issues && renderIssues("Nothing was stored.", issues),
       html`<div class="row-page">${form}${renderCopies(visit, table, row)}</div>`,
     ],
-    status: isOverdue ? 412 : (problem?.status ?? 200),
+    status: isOutdated ? 412 : (problem?.status ?? 200),
     hasGrid: true,
   });
 }
 
-/** Links to the rows that reference this row; a script lists the first ones here. */
+/** Links to the rows that reference this row. A script lists the first of these rows here. */
 function renderReferrers(table: RowsTable, id: string) {
   const referrers = listReferrers(table);
   if (referrers.length === 0) return undefined;
@@ -179,7 +179,7 @@ function toNow(changed: ReadonlyMap<string, State>): ReadonlyMap<string, string>
   );
 }
 
-function renderDeferred(names: readonly string[]) {
+function renderConflict(names: readonly string[]) {
   const what = names.length === 0 ? "" : `: ${names.join(", ")}`;
   return renderError("Another user changed this row while you had it open. Nothing was stored.", [
     `Changed${what}. Each changed field shows its stored value; your input is retained`,

@@ -14,9 +14,9 @@ import { readPosition } from "./rows_position.ts";
 import { type RowsTable, readRowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
-/** Max time for one page. */
+/** Max waits for one page. */
 const MAX_WAITS = 5;
-/** Max silence of a socket before it is closed. */
+/** Sockets are closed after a longer silence. */
 const MAX_WAIT_S = 20;
 
 type Format = {

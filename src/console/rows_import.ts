@@ -1,6 +1,7 @@
 /**
- * Rows from a file. A script reads and checks the file in the browser and sends its rows in batches; without a script the text of a
- * small file is pasted, and checked here by the same rules. Each batch has a key, so that nothing is stored twice.
+ * Imports rows from a file. A script checks the file in the browser and sends its rows in batches. Without a script, the user
+ * pastes the text of a small file, and the server checks it by the same rules. Each batch has a key, so that nothing is stored
+ * twice.
  *
  * @module
  */
@@ -150,14 +151,14 @@ function respondWithImportPage(visit: Visit, table: RowsTable, rejected?: Reject
 
 function renderRejected({ issues, message }: Rejected): Html {
   const title = message ?? `Nothing was stored. ${countErrors(issues.length)}.`;
-  const page = issues
+  const visible = issues
     .slice(0, MAX_VISIBLE)
     .map(
       ({ line, column, message: text }) =>
         html`Line ${line}${column !== undefined && html`, <bdi>${column}</bdi>`}: ${text}`,
     );
-  const rest = issues.length - page.length;
-  return renderError(title, [...page, ...(rest > 0 ? [`and ${rest} more`] : [])]);
+  const rest = issues.length - visible.length;
+  return renderError(title, [...visible, ...(rest > 0 ? [`and ${rest} more`] : [])]);
 }
 
 function countErrors(count: number): string {

@@ -5,7 +5,7 @@ import type { Visit } from "./enter.ts";
 
 const MAX_KEYS = 1000;
 
-/** A store of keys: when full, the oldest is evicted. */
+/** A store of keys. When the store is full, the oldest key is evicted. */
 export function makeRowsKeys(): Map<string, RowsKey> {
   return new BoundedMap(MAX_KEYS);
 }
@@ -16,7 +16,7 @@ const MARGIN_MS = 10_000;
 export type RowsUse = {
   appId: string;
   isWrite: boolean;
-  /** The client for the audit log. */
+  /** `rows` or `export`, for the audit log. */
   usedFor: string;
 };
 

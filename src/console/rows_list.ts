@@ -51,7 +51,7 @@ const SEARCH_ROWS = 1000;
 /** Max rows to search for references. */
 export const MAX_SEARCHED = 10_000;
 
-/** The first rows whose column references a row; `hasMore` also means that rows were not searched. */
+/** The first rows whose column references a row. `hasMore` is also true if not all rows were searched. */
 export async function findReferring(
   visit: Visit,
   { appId, table, limit }: Pick<ListOptions, "appId" | "table" | "limit">,
@@ -71,8 +71,8 @@ export async function findReferring(
 type CountOptions = { appId: string; table: string; min: number; max: number };
 
 /**
- * The number of rows of a table, if at most `max`; the table has at least `min`. If the list endpoint does not count, reads single
- * rows at doubled offsets, and then bisects.
+ * The number of rows of a table that has at least `min`; `undefined` if it has more than `max`. If the list endpoint does not
+ * count, reads single rows at doubled offsets, and then bisects.
  */
 export async function countRows(visit: Visit, options: CountOptions): Promise<number | undefined> {
   const { appId, table, min, max } = options;

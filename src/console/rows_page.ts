@@ -89,7 +89,7 @@ async function renderRows(visit: Visit, table: RowsTable, position: Position): P
     isPage && hasMore ? countRows(visit, options) : min,
   ]);
   const { columns } = table.definition;
-  const some = columns.filter(({ name }) => position.page.includes(name));
+  const some = columns.filter(({ name }) => position.columns.includes(name));
   const definition = { ...table.definition, columns: some.length === 0 ? columns : some };
   const hasPager = isPage && min > 0;
   return [
@@ -118,7 +118,7 @@ function renderReference(
   return html`<p>${rows} <span class="mono">${shortenId(id)}</span> in <bdi>${column}</bdi>${hasMore && `, ${limit}. There may be more`}. <a href="${path}">All rows</a></p>`;
 }
 
-/** Max total that is displayed. */
+/** Max displayed total. */
 const MAX_COUNTED = 50_000;
 
 async function findLastPosition(
@@ -184,8 +184,9 @@ function renderGrid(table: RowsTable, page: GridState): Html {
 }
 
 /** The menu to hide columns of wide tables. */
-function renderColumns({ path, definition }: RowsTable, { limit, offset, page }: Position): Html {
-  const isVisible = (name: string) => page.length === 0 || page.includes(name);
+function renderColumns({ path, definition }: RowsTable, position: Position): Html {
+  const { limit, offset, columns } = position;
+  const isVisible = (name: string) => columns.length === 0 || columns.includes(name);
   const boxes = definition.columns.map(
     ({ name }) =>
       html`<div class="column"><label class="check"><input type="checkbox" name="${SHOW}${name}"${isVisible(name) && html` checked`}><span><bdi>${name}</bdi></span></label></div>`,
@@ -243,13 +244,13 @@ function renderPager(
   position: Position,
   { count, hasMore, total }: { count: number; hasMore: boolean; total: number | undefined },
 ): Html {
-  const { limit, offset, page } = position;
+  const { limit, offset, columns } = position;
   const to = (from: number | "last") =>
     withPosition(path, { ...position, offset: 0 }, { from: `${from}`, limit: `${limit}` });
   const before = Math.max(offset - limit, 0) + 1;
   return html`<nav class="pager" aria-label="Pages">
 <p class="quiet" data-range${total !== undefined && html` data-total="${total}"`}>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${count > 0 && ` of ${total ?? `more than ${MAX_COUNTED}`}`}</p>
-<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${page.map((name) => html`<input type="hidden" name="${SHOW}${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
+<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${columns.map((name) => html`<input type="hidden" name="${SHOW}${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
 <div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a><a class="button button-quiet button-small" data-last href="${to("last")}">Last</a>`}</div>
 </nav>`;
 }

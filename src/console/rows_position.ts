@@ -1,4 +1,4 @@
-/** The rows of a page according to its address. Forms that were opened from the page return to it. @module */
+/** The rows and columns of a page, from its address. Forms that were opened from the page return to it. @module */
 import { readParameters } from "../http/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
@@ -10,17 +10,17 @@ export const MAX_OFFSET = 2_147_483_647;
 export type Position = {
   limit: number;
   offset: number;
-  /** The columns to show; empty: all. */
-  page: readonly string[];
-  /** Rows to show instead of a page. */
+  /** The visible columns; if empty, all columns. */
+  columns: readonly string[];
+  /** If not empty, only these rows are displayed. */
   ids: readonly string[];
-  /** Shows the rows whose column references a row instead of a page. */
+  /** If set, only rows with this reference are displayed. */
   reference: Reference | undefined;
 };
 
 export type Reference = { column: string; id: string };
 
-/** The prefix of the name of a displayed column. */
+/** The prefix of parameters that name a visible column. */
 export const SHOW = "show.";
 const MAX_VISIBLE = 200;
 const MAX_IDS = 100;
@@ -32,14 +32,14 @@ export function readPosition({ context }: Visit): Position {
   // Displayed numbers start at 1, offsets at 0.
   const from = query.get("from") ?? "1";
   const offset = /^\d{1,10}$/.test(from) ? Math.min(Math.max(Number(from) - 1, 0), MAX_OFFSET) : 0;
-  const page = [...query.keys()]
+  const columns = [...query.keys()]
     .filter((name) => name.startsWith(SHOW))
     .map((name) => name.slice(SHOW.length));
   const ids = parameters
     .filter(([name, value]) => name === "row" && isUuid(value))
     .map(([, id]) => id);
   return {
-    ...{ limit, offset, page: page.slice(0, MAX_VISIBLE) },
+    ...{ limit, offset, columns: columns.slice(0, MAX_VISIBLE) },
     ids: [...new Set(ids)].slice(0, MAX_IDS),
     reference: readReference(query.get(REFERENCES)),
   };
@@ -66,7 +66,7 @@ export function withPosition(
   const query = new URLSearchParams({
     ...(position.offset === 0 ? {} : { from: String(position.offset + 1) }),
     ...(position.limit === DEFAULT_LIMIT ? {} : { limit: String(position.limit) }),
-    ...Object.fromEntries(position.page.map((name) => [SHOW + name, "on"])),
+    ...Object.fromEntries(position.columns.map((name) => [SHOW + name, "on"])),
     ...more,
   }).toString();
   return query === "" ? path : `${path}?${query}`;

@@ -28,7 +28,7 @@ type RowsPage = {
   isImport?: boolean;
 };
 
-/** A page of the table's rows, or with `isAction` of one of them. */
+/** The page of the table's rows; with `isAction`, a page below it. */
 export function respondWithRowsPage(
   { me, slug, table, path }: RowsTable,
   page: RowsPage & { isAction?: boolean },

@@ -103,7 +103,7 @@ export function renderTargetFields(
     renderTextField({
       name: "origins",
       label: "Origins",
-      hint: html`Where its pages are served, one per line, such as <code>https://wiki.${example}</code>. Leave empty for an app without pages.`,
+      hint: html`The origins that serve the app's pages, one per line, such as <code>https://wiki.${example}</code>. Leave empty for an app without pages.`,
       value: fields.get("origins") ?? stored.origins.join("\n"),
       rows: 3,
       maxLength: MAX_CHARS,

@@ -1,4 +1,4 @@
-/** The steps of a time axis, each with its counts and the counts of the same step in the span before. Pure. @module */
+/** The steps of a time axis, each with its counts and the counts of the same step in the previous span. Pure. @module */
 import type { Axis } from "../accounts/console/mod.ts";
 import { estimateLatency, LATENCY_BUCKETS } from "../std/latency.ts";
 
@@ -30,12 +30,12 @@ export function toSteps({ counted, steps }: Axis): Step[] {
   return Array.from({ length: steps }, (_, position) => read(position));
 }
 
-/** The totals of the span and of the span before. */
+/** The totals of the span and of the previous span. */
 export function toTotals({ counted }: Axis): { now: Totals; before: Totals } {
-  const sum = (isVisible: (position: number) => boolean): Totals => {
-    const page = counted.filter(([position]) => isVisible(position));
-    const add = (read: 1 | 2 | 3) => page.reduce((total, step) => total + step[read], 0);
-    const latencies = addUp(page.flatMap((step) => step[4]));
+  const sum = (isInSpan: (position: number) => boolean): Totals => {
+    const inSpan = counted.filter(([position]) => isInSpan(position));
+    const add = (read: 1 | 2 | 3) => inSpan.reduce((total, step) => total + step[read], 0);
+    const latencies = addUp(inSpan.flatMap((step) => step[4]));
     return { requests: add(1), errors: add(2), rejections: add(3), latencies };
   };
   return { now: sum((position) => position >= 0), before: sum((position) => position < 0) };

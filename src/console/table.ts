@@ -64,7 +64,7 @@ function renderSummary({ owner, users, size, definition, referredToBy }: TableVi
   return html`<dl class="figures">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** The differences for the reader; nothing is repaired. */
+/** Lists the differences. Repairs nothing. */
 function renderDifferences(differences: readonly Difference[]): Part {
   if (differences.length === 0) return undefined;
   return html`<section class="attention" aria-label="Differences"><ul>
@@ -111,9 +111,9 @@ function renderColumns({ definition, uses, users }: TableView): Html {
 function renderKind({ kind, table, values = [] }: NamedColumn): Part {
   if (table !== undefined) return html`<span>→ <a href="${toTablePath(table)}">${table}</a></span>`;
   if (kind !== "enum") return kind;
-  const page = values.slice(0, MAX_VALUES);
-  const more = values.length - page.length;
-  return html`<span>enum <span class="quiet">${page.map((value, position) => html`${position > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span></span>`;
+  const visible = values.slice(0, MAX_VALUES);
+  const more = values.length - visible.length;
+  return html`<span>enum <span class="quiet">${visible.map((value, position) => html`${position > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span></span>`;
 }
 
 const MAX_VALUES = 12;

@@ -44,7 +44,7 @@ function renderEffect({ name, owner }: TableView): Part {
   return html`<p><a href="${toAppPath(owner)}">${owner}</a> owns <b>${name}</b>: its pushes define the table. After the transfer, the new owner's pushes do. Rows do not move, and each app still sees only its own rows.</p>`;
 }
 
-/** Only an app that uses the table can own it: a list of these apps, or a text field for many apps. */
+/** Only an app that uses the table can own it: lists these apps, or accepts a name if there are many. */
 function renderNewOwner({ owner, uses, users }: TableView, typed: string): Part {
   if (users.count > MAX_CHOICES)
     return renderTextField({

@@ -59,7 +59,9 @@ test("the list shows role, inviter, expiry and a missing email, and another app 
   const typed = { email, app: app.slug, role: "editor" };
   const link = readLink(await submit(adminJar, "/console/new-person", typed));
   expect(await rowOf(email)).toMatch(
-    new RegExp(`${app.slug}: editor.*by ${admin.email}.*pending .*link ends in 3 days.*not mailed`),
+    new RegExp(
+      `${app.slug}: editor.*by ${admin.email}.*pending .*link ends in 3 days.*not emailed`,
+    ),
   );
   const other = await service.makeApp();
   const again = await submit(adminJar, "/console/new-person", {
