@@ -7,8 +7,9 @@
 import type { Axis, Span } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { HOUR_S } from "../std/duration.ts";
-import { LANE, LAST_BOUND_MS, type Lane, round, toLanes } from "./axis_lanes.ts";
+import { LANE, LAST_BOUND_MS, type Lane, toLanes } from "./axis_lanes.ts";
 import { renderChange, toPushNumber } from "./change.ts";
+import { round } from "./chart.ts";
 import { toCount, toMs } from "./numbers.ts";
 import { CHANGES, toChangesPath } from "./paths.ts";
 import { MIN_REQUESTS, type Step, toSteps } from "./steps.ts";

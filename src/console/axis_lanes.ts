@@ -1,5 +1,6 @@
 /** The lanes of a time axis as shapes: a line of requests, bars of errors and rejections, a line of p99. @module */
 import { type Html, html } from "../pages/mod.ts";
+import { round } from "./chart.ts";
 import { toMs } from "./numbers.ts";
 import type { Step } from "./steps.ts";
 
@@ -83,8 +84,4 @@ function toBars(counts: readonly number[], max: number, width: number): string {
 
 function toY(value: number, max: number): number {
   return round(LANE - (value / max) * (LANE - TOP));
-}
-
-export function round(number: number): number {
-  return Math.round(number * 10) / 10;
 }

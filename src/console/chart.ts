@@ -1,6 +1,5 @@
 /** Small charts without an axis, drawn by the server, next to the same numbers as text. @module */
 import { type Html, html } from "../pages/mod.ts";
-import { round } from "./axis_lanes.ts";
 
 const WIDTH = 100;
 const HEIGHT = 28;
@@ -26,4 +25,8 @@ export function toFewer(counts: readonly number[], maxCount: number): number[] {
     counts.slice(index * size, (index + 1) * size),
   );
   return groups.map((group) => group.reduce((sum, count) => sum + count, 0));
+}
+
+export function round(number: number): number {
+  return Math.round(number * 10) / 10;
 }
