@@ -9,6 +9,7 @@ import { readParameters } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
+import { MAX_ROWS } from "./deps.ts";
 import {
   type Attempt,
   type Condition,
@@ -20,7 +21,7 @@ import {
   toComparable,
   unsupported,
 } from "./filter.ts";
-import { MAX_OFFSET, MAX_ROWS, type Page, readWhole } from "./query.ts";
+import { MAX_OFFSET, type Page, readWhole } from "./query.ts";
 
 export type SortKey = { readonly column: QueryColumn; readonly isDescending: boolean };
 

@@ -7,6 +7,7 @@ export {
   LIST_CACHE_BYTES,
   MAX_BATCH,
   MAX_BODY,
+  MAX_ROWS,
   MAX_VISITS,
 } from "./deps.ts";
 export { toFilterParameters } from "./filter_parameters.ts";
@@ -16,7 +17,6 @@ export {
 } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
-export { MAX_ROWS } from "./query.ts";
 export { dataRoutes } from "./routes.ts";
 export { MAX_STREAMS, type MaxStreams } from "./stream_counts.ts";
 export { FORMATS, JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";

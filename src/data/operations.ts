@@ -7,7 +7,8 @@ import {
   TAGS_SCHEMA,
 } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
-import { MAX_OFFSET, MAX_ROWS } from "./query.ts";
+import { MAX_ROWS } from "./deps.ts";
+import { MAX_OFFSET } from "./query.ts";
 
 const ID: OperationParameter = {
   in: "path",

@@ -6,4 +6,5 @@ export {
   LIST_CACHE_BYTES,
   MAX_BATCH,
   MAX_BODY,
+  MAX_ROWS,
 } from "./deps.ts";

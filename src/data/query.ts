@@ -2,9 +2,8 @@
 import { readParameters, unsupportedParameter } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
+import { MAX_ROWS } from "./deps.ts";
 
-/** Max rows per request, the documented limit of the service. */
-export const MAX_ROWS = 1000;
 export const MAX_OFFSET = 2_147_483_647;
 /** The reason for rejecting other parameters. */
 export const ONLY_PAGES =

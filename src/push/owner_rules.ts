@@ -69,8 +69,9 @@ function findUnfillable(table: string, column: NamedColumn): Conflict[] {
 function findOtherType(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
   const at = { table, column: column.name };
   if (showType(column) !== showType(before)) {
-    const remedy =
-      "keep it as it is, and add a column under another name; or convert it with rowhouse db retype";
+    const keep = "keep it as it is, and add a column under another name";
+    const isReference = column.kind === "ref" || before.kind === "ref";
+    const remedy = isReference ? keep : `${keep}; or convert it with rowhouse db retype`;
     return [{ ...at, wanted: showType(column), found: showType(before), remedy }];
   }
   if (isSubsequence(before.values ?? [], column.values ?? [])) return [];

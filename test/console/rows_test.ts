@@ -326,7 +326,7 @@ describe("the form of a new row", () => {
     });
     expect(response.status).toBe(422);
     expect(issuesOf(response, "hours")).toContain("Must be a decimal number");
-    expect(issuesOf(response, "due_at")).toContain("with Z or an offset");
+    expect(issuesOf(response, "due_at")).toContain("Z or an offset");
     expect(issuesOf(response, "meta")).toContain("Must be JSON");
     expect(issuesOf(response, "project")).toBe("Must be a uuid");
     expect(response.text).toContain("&lt;b&gt;kept&lt;/b&gt;");

@@ -215,6 +215,18 @@ test("the most deeply nested default is pushed, and rows have it", async () => {
   expect(sent.status).toBe(201);
 });
 
+test("a changed type suggests a retype, unless the column is a reference", async () => {
+  const [parent, child] = [freshName(), freshName()];
+  const before = { [parent]: { size: t.json() }, [child]: { parent: t.ref(parent) } };
+  expect((await postSchema(service, app, defineSchema(before))).status).toBe(200);
+  const options = { onDelete: "cascade" } as const;
+  const after = { [parent]: { size: t.number() }, [child]: { parent: t.ref(parent, options) } };
+  const { json } = await postSchema(service, app, defineSchema(after));
+  const { details } = json as { details: { path: string; message: string }[] };
+  const suggesting = details.filter(({ message }) => message.includes("rowhouse db retype"));
+  expect([details.length, suggesting.map(({ path }) => path)]).toEqual([2, [`/${parent}/size`]]);
+});
+
 test("all issues are reported together, each with its table and column", async () => {
   const response = await postDefinition(
     service,

@@ -1,5 +1,5 @@
 /** The app of the command's key: its tables, and calls to its data endpoints. @module */
-import { DATA_PATH, MAX_BATCH } from "../../data/pure.ts";
+import { DATA_PATH, MAX_ROWS } from "../../data/pure.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/pure.ts";
 import { readPages } from "../../rows/mod.ts";
@@ -82,6 +82,6 @@ export function listAll(app: App, table: string): AsyncGenerator<readonly Row[],
         throw new RejectedError(`${app.url} did not return a list of rows: check the URL`);
       return { rows, hasMore: hasMore === true };
     },
-    { limit: MAX_BATCH, idOf: (row: Row) => String(row["id"]) },
+    { limit: MAX_ROWS, idOf: (row: Row) => String(row["id"]) },
   );
 }
