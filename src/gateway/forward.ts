@@ -6,7 +6,9 @@
  * @module
  */
 import {
+  type OptionalKeyContext,
   type RequestContext,
+  type Route,
   splitTarget,
   toBody,
   toTarget,
@@ -58,6 +60,16 @@ export function makeForward(upstream: Upstream): Forward {
     if (oversize) response.headers.set("connection", "close");
     return response;
   };
+}
+
+/** The routes of a service with the same access checks and a handler that forwards. */
+export function toForwarded<Deps>(
+  routes: readonly Route<Deps>[],
+  { forward, ...options }: Omit<ForwardOptions, "principal"> & { forward: Forward },
+): Route<unknown>[] {
+  const handle = (_: unknown, context: OptionalKeyContext) =>
+    forward(context, { ...options, principal: context.principal });
+  return routes.map((route): Route<unknown> => ({ ...route, handle }));
 }
 
 /** The body of a request. An oversized body is not sent: the service rejects the request in its own order of checks. */

@@ -1,8 +1,7 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
 export { type Authenticate, makeAuthenticate, readPresentedKeyId } from "./authenticate.ts";
 export { makeReadAddress, trustsAllAddresses } from "./client_address.ts";
-export { type Forward, makeForward } from "./forward.ts";
-export { toForwarded } from "./forwarded_routes.ts";
+export { type Forward, makeForward, toForwarded } from "./forward.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
 export { makeSpendQuota, type Quota, type SpendQuota } from "./quota.ts";
 export {

@@ -24,7 +24,7 @@ export function isNonce(text: string): boolean {
 const SLICE_MS = 10_000;
 const MAX_NONCES = 1_000_000;
 
-/** A store that deletes a nonce after `windowMs`, when its timestamp is reason enough to reject it. */
+/** A store that deletes a nonce after `windowMs`: an older timestamp is rejected in any case. */
 export function makeNonces(options: {
   now: () => number;
   windowMs: number;

@@ -52,7 +52,7 @@ const MAX_BUCKETS = 20_000;
 /** The share of the limit that a process uses before it reports. */
 const UNREPORTED_SHARE = 0.01;
 /** Min requests per report, unless a request waits for it or a second has passed. */
-const LEAST_REPORTED = 10;
+const MIN_REPORTED = 10;
 /** Delay before a process that got less than it requested asks again. */
 const SHORT_MS = 250;
 const MAX_ROUNDS = 3;
@@ -150,7 +150,7 @@ function evaluate(
 
 /** Whether requests will soon wait for a lease; false for fewer than 10 unreported requests. */
 function isUrgent(bucket: SharedBucket, time: number): boolean {
-  if (bucket.unreported < LEAST_REPORTED) return false;
+  if (bucket.unreported < MIN_REPORTED) return false;
   const { tokens, granted, isShort, endsAt } = bucket.lease;
   if (time < endsAt && tokens < granted / 2) return !isShort;
   return bucket.unreported >= maxUnreported(bucket) / 2;

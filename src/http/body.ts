@@ -1,6 +1,6 @@
 /**
- * Request bodies: read once, size-limited, strict UTF-8, strict JSON. Nothing beyond the limits is parsed, and a rejected body
- * is not held in memory.
+ * Request bodies: read once, size-limited, strict UTF-8, strict JSON or a form. Nothing beyond the limits is parsed, and a
+ * rejected body is not held in memory.
  *
  * @module
  */
@@ -12,6 +12,9 @@ export const MAX_DEPTH = 64;
 
 /** Time limit for receiving a body of any size. */
 const ARRIVAL_LIMIT_MS = 10_000;
+
+/** Default limit for forms. */
+const MAX_FORM_BYTES = 16_384;
 
 /** Max size of an unread body that is drained to reuse the connection. */
 const DRAINED_BYTES = 65_536;
@@ -147,6 +150,30 @@ async function readChunks(
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * The fields of a URL-encoded form.
+ *
+ * @throws {Problem} unsupported_media_type; body_too_large; invalid_request — a field is sent twice
+ */
+export async function readForm(
+  request: Request,
+  maxBytes = MAX_FORM_BYTES,
+): Promise<ReadonlyMap<string, string>> {
+  const type = request.headers.get("content-type") ?? "";
+  if (!/^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
+    throw new Problem("unsupported_media_type", {
+      message: "Send the form as application/x-www-form-urlencoded",
+    });
+  }
+  const fields = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(await readText(request, maxBytes))) {
+    if (fields.has(name))
+      throw new Problem("invalid_request", { message: "The form has a repeated field" });
+    fields.set(name, value);
+  }
+  return fields;
 }
 
 /** Whether an unread body is still arriving, of unknown length or too large to wait for. */

@@ -1,4 +1,4 @@
-/** Compressed responses, with an entity tag, as 304 without a body, or without a tag. @module */
+/** Responses with an entity tag, 304 responses, and compression of other responses. @module */
 import { type EncodedBody, encodeBody, readEncoding } from "./encoding.ts";
 import { type NamedTags, tagHeader } from "./preconditions.ts";
 import { respondEmpty, respondWithBytes, toBody } from "./respond.ts";

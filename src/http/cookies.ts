@@ -9,7 +9,7 @@ export type CookieOptions = {
   path: string;
   /** The cookie is sent to every host under this domain; without a domain, only to this host. */
   domain?: string | undefined;
-  /** Without it the cookie ends with the browser's session; 0 clears the cookie. */
+  /** Without a max age, the cookie ends with the browser's session; 0 clears the cookie. */
   maxAgeS?: number;
   /** `Lax` (default): links from other sites send the cookie. `Strict`: no request from other sites sends it. */
   sameSite?: "Lax" | "Strict";

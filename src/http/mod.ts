@@ -6,6 +6,7 @@ export {
   hasUnreadBody,
   parseJson,
   readBody,
+  readForm,
   readText,
 } from "./body.ts";
 export {
@@ -23,7 +24,6 @@ export {
   encodeBody,
   readEncoding,
 } from "./encoding.ts";
-export { readForm } from "./form_body.ts";
 export { keyRejected, scopeMissing } from "./key_rejected.ts";
 export {
   type Deprecation,

@@ -24,7 +24,7 @@ export type OperationParameter = {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonSchema;
-  /** A parameter of the path always is. */
+  /** Parameters of the path are always required. */
   readonly isRequired?: boolean;
   readonly deprecated?: Deprecation;
 };

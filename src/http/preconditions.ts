@@ -16,7 +16,7 @@ type Tag = Named & { readonly isWeak: boolean };
 
 const TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
 /** The suffix of a compressed response's tag. All variants of a tag identify the same state. */
-const FORM = new RegExp(`-(?:${ENCODINGS.join("|")})$`);
+const ENCODING_SUFFIX = new RegExp(`-(?:${ENCODINGS.join("|")})$`);
 
 /**
  * The tags in `If-Match`; `undefined` without the header. Weak tags never match, because they do not distinguish states.
@@ -80,5 +80,9 @@ function readTag(text: string): Tag | undefined {
   const found = TAG.exec(text);
   if (found === null) return undefined;
   const [, weak, named = ""] = found;
-  return { text: named.replace(FORM, ""), header: `"${named}"`, isWeak: weak !== undefined };
+  return {
+    text: named.replace(ENCODING_SUFFIX, ""),
+    header: `"${named}"`,
+    isWeak: weak !== undefined,
+  };
 }

@@ -37,7 +37,7 @@ import { readAttestation, verifyAttestation } from "./passkey_response.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { respondWithRecoveryCodes } from "./recovery_codes_page.ts";
 import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
-import { findWayOn, readReturnTo, toReturnQuery } from "./return_to.ts";
+import { findDestination, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
 const MAX_PASSKEYS = 10;
@@ -99,7 +99,7 @@ export async function handlePasskeysForm(visit: OwnVisit): Promise<Response> {
 async function handleAdd(visit: OwnVisit): Promise<Response> {
   const { deps, context, account } = visit;
   const home = `${ACCOUNT_PASSKEYS_PATH}?done=add`;
-  const next = (await findWayOn(deps, context)) ?? home;
+  const next = (await findDestination(deps, context)) ?? home;
   const codes = makeRecoveryCodes(deps, account.id);
   const outcome = await add(visit, codes);
   if (typeof outcome === "object") return await respondWithPasskeys(visit, outcome);

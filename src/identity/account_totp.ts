@@ -28,7 +28,7 @@ import {
   REPLACED_FIELD,
   respondWithRecoveryCodes,
 } from "./recovery_codes_page.ts";
-import { findWayOn } from "./return_to.ts";
+import { findDestination } from "./return_to.ts";
 
 const SEALED_FIELD = "sealed";
 /** Time limit for adding the secret to an app: about as long as a sign-in counts as recent. */
@@ -52,7 +52,7 @@ export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
   const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
   const step = findStep(totp.key, code, deps.now());
   if (step === undefined) return respondWithForm(visit, { totp, replaced, issue: WRONG });
-  const next = (await findWayOn(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
+  const next = (await findDestination(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
   const codes = makeRecoveryCodes(deps, account.id);
   const record = makeTotpRecord(deps, account.id, totp.key);
   const options = { userId: account.id, totp: record, step, codes, replaced };

@@ -77,7 +77,7 @@ async function handlePeople(deps: AuthDeps, { request, query }: RequestContext):
 /** Reads a session. @throws {Problem} unauthenticated — without a session */
 function toReading(deps: AuthDeps, request: Request) {
   const presented = readSessionCookie(request, deps.identitySecrets);
-  // A request without a session costs no query.
+  // Without a session, no query is needed.
   if (presented === "") throw new Problem("unauthenticated");
   const { sessionIdleS, requireSecondFactor } = deps.identity;
   const hasProvider = (name: string) => deps.providers.find(name) !== undefined;
@@ -88,7 +88,7 @@ function toReading(deps: AuthDeps, request: Request) {
   };
 }
 
-/** Several live sessions count as none. */
+/** Several live sessions count as no session. */
 function respondWithConflict({ identity }: AuthDeps): Response {
   return withCookies(
     respondWithAuthProblem(new Problem("unauthenticated")),

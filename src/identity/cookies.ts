@@ -1,6 +1,6 @@
 /**
  * The cookies of a session: one for every host under the cookie's domain, and one for the pages only. A sibling host can
- * plant the first on any path. It can neither read nor plant the second, which `__Host-` binds to this host.
+ * plant the first cookie on any path. It can neither read nor plant the second cookie, which `__Host-` binds to this host.
  *
  * @module
  */

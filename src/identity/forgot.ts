@@ -1,5 +1,5 @@
 /**
- * `/forgot`: mails a link that sets a new password and continues to the app that the person was signing in to. Response and
+ * `/forgot`: emails a link that sets a new password and continues to the app that the person was signing in to. Response and
  * timing do not depend on whether the address has an account.
  *
  * @module

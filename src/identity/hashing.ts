@@ -8,7 +8,7 @@
 import { Problem } from "../problem.ts";
 
 export type HashingCost = { memoryKib: number; passes: number };
-/** The cost in production, without a setting. Only tests pass a lower cost. */
+/** The cost in production. Only tests pass a lower cost. */
 export const HASHING_COST: HashingCost = { memoryKib: 19_456, passes: 2 };
 /** Each hash uses 19 MB and a core: more concurrency would only slow down requests. */
 const MAX_CONCURRENT = 2;
@@ -18,7 +18,7 @@ const MAX_WAITING = 100;
 export type Hashing = {
   /** Hashes with priority: the caller has a link or has just entered the correct password. */
   readonly make: (password: string) => Promise<string>;
-  /** Whether a password is correct. Without a hash it lasts as long and returns false. */
+  /** Whether a password is correct. Without a hash, the call lasts as long and returns false. */
   readonly verify: (password: string, hash: string | undefined, turn?: Turn) => Promise<boolean>;
   readonly isCurrent: (hash: string) => boolean;
 };

@@ -12,7 +12,7 @@ import { foldText } from "../std/fold_text.ts";
 export const KNOWN_PASSWORDS_FILE = join(import.meta.dirname, "known_passwords.bin");
 /** Min length of a password, in code points. */
 export const MIN_CODE_POINTS = 15;
-/** Min length of a password without punctuation to be compared too. */
+/** Min length of a folded password that is also compared. */
 const MIN_FOLDED = 12;
 
 let known: DigestSet | undefined;

@@ -22,7 +22,7 @@ export type PageDeps = {
   identity: IdentitySettings;
   /** Whether the Console is enabled. */
   hasConsole: boolean;
-  /** Whether mail is set up. */
+  /** Whether emails can be sent. */
   hasMail: boolean;
   identitySecrets: IdentitySecrets;
   hashing: Hashing;
@@ -35,7 +35,7 @@ export type PageDeps = {
   now: () => number;
 };
 
-/** The visitor, by both cookies, and the requested apps. One statement. */
+/** The visitor, by both cookies, and the requested apps, in one statement. */
 export function readSessionOfPage(
   { db, identity, identitySecrets, providers }: PageDeps,
   { request }: RequestContext,

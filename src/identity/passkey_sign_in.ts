@@ -9,12 +9,7 @@ import { makeSession } from "../accounts/secrets/mod.ts";
 import { beginPasskey, finishPasskeySignIn, toDeviceName } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
-import {
-  markFactorDevice,
-  readDeviceCookie,
-  readPageCookies,
-  toSessionCookies,
-} from "./cookies.ts";
+import { markFactorDevice, readDeviceCookie, readPresented, toSessionCookies } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
 import { renderPasskeyForm } from "./passkey_form.ts";
@@ -89,10 +84,9 @@ async function startSession(
   const { userId } = verified.stored;
   const session = makeSession(deps, userId);
   const device = readDeviceCookie(request, deps.identitySecrets);
-  const presented = readPageCookies(request, deps.identitySecrets);
   const outcome = await finishPasskeySignIn(deps, {
     ...verified,
-    presented: [presented.session, presented.identity].filter((text) => text !== "").join(","),
+    presented: readPresented(request, deps.identitySecrets),
     session,
     sessionMaxS: deps.identity.sessionMaxS,
     address,

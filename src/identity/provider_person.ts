@@ -5,7 +5,7 @@
  * @module
  */
 
-import { readEmail } from "../accounts/people/mod.ts";
+import { NAME_MAX_CHARS, readEmail } from "../accounts/people/mod.ts";
 import {
   createLinked,
   findProviderPerson,
@@ -77,10 +77,8 @@ function toEmail(text: string): string | undefined {
   }
 }
 
-const MAX_NAME_CHARS = 200;
-
 function toDisplayName({ name = "" }: Profile): string | undefined {
   const trimmed = name.trim();
-  const isUsable = trimmed !== "" && trimmed.length <= MAX_NAME_CHARS && isStorableText(trimmed);
+  const isUsable = trimmed !== "" && trimmed.length <= NAME_MAX_CHARS && isStorableText(trimmed);
   return isUsable ? trimmed : undefined;
 }

@@ -28,7 +28,7 @@ const KEEP_MS = HOUR_S * 1000;
 /** Cache lifetime of a provider's keys. A token with an unknown key fetches them immediately. */
 const KEEP_KEYS_S = 240;
 /** The library refetches keys for an unknown key only if the cached keys are older than this. */
-const LEAST_KEY_AGE_S = 60;
+const MIN_KEY_AGE_S = 60;
 /** Delay before an unavailable provider is tried again. */
 const PAUSE_MS = 5000;
 /** Max difference between a provider's clock and ours. */
@@ -74,12 +74,12 @@ function makeProvider(settings: ProviderSettings, deps: ProviderDeps): Provider 
     configure: async () => {
       const configuration = toConfiguration(settings, await readMetadata(), deps);
       if (keys !== undefined && toSeconds() - keys.atS < KEEP_KEYS_S)
-        setJwksCache(configuration, { jwks: keys.jwks, uat: nowOfLibrary() - LEAST_KEY_AGE_S });
+        setJwksCache(configuration, { jwks: keys.jwks, uat: nowOfLibrary() - MIN_KEY_AGE_S });
       return configuration;
     },
     keepKeys: (configuration) => {
       const fetched = getJwksCache(configuration);
-      const isNew = fetched !== undefined && nowOfLibrary() - fetched.uat < LEAST_KEY_AGE_S;
+      const isNew = fetched !== undefined && nowOfLibrary() - fetched.uat < MIN_KEY_AGE_S;
       if (isNew) keys = { jwks: fetched.jwks, atS: toSeconds() };
     },
   };
@@ -98,7 +98,7 @@ function makeMetadata(
   const { now, log } = deps;
   let stored: { metadata: ServerMetadata; at: number } | undefined;
   let failedAt = Number.NEGATIVE_INFINITY;
-  let under: Promise<ServerMetadata> | undefined;
+  let pending: Promise<ServerMetadata> | undefined;
   const refetch = async () => {
     try {
       stored = { metadata: await discover(settings, deps), at: now() };
@@ -111,15 +111,15 @@ function makeMetadata(
       if (stored !== undefined) return stored.metadata;
       throw new ProviderUnavailable(settings.name, { cause: error });
     } finally {
-      under = undefined;
+      pending = undefined;
     }
   };
   return async () => {
     const isPaused = now() - failedAt < PAUSE_MS;
     if (stored !== undefined && (isPaused || now() - stored.at < KEEP_MS)) return stored.metadata;
     if (isPaused) throw new ProviderUnavailable(settings.name);
-    under ??= refetch();
-    return await under;
+    pending ??= refetch();
+    return await pending;
   };
 }
 

@@ -33,7 +33,10 @@ function isHostAsWritten(url: URL, authority: string): boolean {
   );
 }
 
-/** Whether no segment is empty (except after a final slash) or leads to a parent path, in plain or escaped form or with parameters. */
+/**
+ * Whether every segment has a name (except after a final slash) and none leads to a parent path, in plain or escaped form or
+ * with parameters.
+ */
 function isPlainPath(path: string): boolean {
   if (HIDDEN.test(path)) return false;
   const segments = path.split("/").slice(1);

@@ -82,8 +82,12 @@ export async function checkReturnTo(
   return { location: href, back, formTargets: toFormTargets(deps.identity, href) };
 }
 
-/** The destination after a second factor was added; `undefined` if the query has none. @throws {Problem} as above */
-export async function findWayOn(
+/**
+ * The destination after a second factor was added; `undefined` if the query has none.
+ *
+ * @throws {Problem} as {@linkcode checkReturnTo}
+ */
+export async function findDestination(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<string | undefined> {

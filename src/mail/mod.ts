@@ -1,4 +1,4 @@
-/** Mails to people: their texts and their delivery. The queue in the database decides what is sent. @module */
+/** Emails to people: their texts and their delivery. The queue in the database decides what is sent. @module */
 
 export { type MailResult, makeMailSender } from "./sender.ts";
 export type { MailSettings } from "./settings.ts";

@@ -1,4 +1,4 @@
-/** Sends queued mails: claims a mail, derives its link, delivers and settles it. Never logs an address or a link. @module */
+/** Sends queued emails: claims an email, derives its link, delivers and settles it. Never logs an address or a link. @module */
 import {
   type ClaimedMail,
   claimMails,
@@ -12,7 +12,7 @@ import type { MailSettings } from "./settings.ts";
 import { type MailText, writeMail } from "./templates.ts";
 import { type Delivery, type Letter, makeDeliver } from "./transport.ts";
 
-/** The outcome of one mail, for the log and the metrics. */
+/** The outcome of one email, for the log and the metrics. */
 export type MailResult = {
   mailId: number;
   template: string;
@@ -24,20 +24,20 @@ export type MailResult = {
 export type MailSenderDeps = MailLinkDeps & {
   mail: MailSettings;
   record: (record: MailResult) => void;
-  /** How long no other process claims the same mail. */
+  /** How long no other process claims the same email. */
   leaseS: number;
   /** Delay before the first retry. */
   retryS: number;
 };
 
-/** Sends the oldest queued mail. Returns whether more mails may be queued. */
+/** Sends the oldest queued email. Returns whether more emails may be queued. */
 export type MailSender = () => Promise<boolean>;
 
 export function makeMailSender(deps: MailSenderDeps): MailSender {
   const deliver = makeDeliver(deps.mail);
   return async () => {
     const { leaseS, retryS } = deps;
-    // Claim one mail at a time: if this process dies, at most one mail is sent twice.
+    // Claim one email at a time: if this process dies, at most one email is sent twice.
     const [mail] = await claimMails(deps, { maxRows: 1, leaseS, retryS });
     if (mail === undefined) return false;
     const record = await send(deps, mail, deliver);
@@ -72,7 +72,7 @@ async function send(
   return { outcome: delivery, ...(reason === undefined ? {} : { reason }) };
 }
 
-/** The logo is attached: mails load nothing from the network. */
+/** The logo is attached: emails load nothing from the network. */
 const LOGO_CID = "organization-logo";
 
 function toAttachments({ logo }: Brand): Letter["attachments"] {
@@ -83,7 +83,7 @@ function toAttachments({ logo }: Brand): Letter["attachments"] {
 
 function toFoot({ name }: Brand): string {
   const of = name === undefined ? "" : ` of ${name}`;
-  return `Sent by the sign-in service${of}. Replies to this mail are not read.`;
+  return `Sent by the sign-in service${of}. Replies to this email are not read.`;
 }
 
 export function toPlainMail({ before, link, after }: MailText, brand: Brand = {}): string {

@@ -1,4 +1,4 @@
-/** The mail server and the sender of mails. @module */
+/** The mail server and the sender of emails. @module */
 
 export type MailFrom = { name: string; address: string };
 export type MailSettings = {

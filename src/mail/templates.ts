@@ -1,6 +1,6 @@
 /**
- * Texts of mails. Subjects are constants. Text that people typed appears only in bodies, without invisible characters.
- * Each mail has one link and loads nothing.
+ * Texts of emails. Subjects are constants. Text that people typed appears only in bodies, without invisible characters.
+ * Each email has one link and loads nothing.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { LINK_LIFE_S } from "../accounts/people/mod.ts";
 import { isDeviceName } from "../accounts/sessions/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 
-/** The content of a mail, rendered as plain text and as HTML. */
+/** The content of an email, rendered as plain text and as HTML. */
 export type MailText = {
   subject: string;
   /** Before the link. */
@@ -23,7 +23,7 @@ export type MailText = {
 export type MailLinks = {
   /** The origin of the pages. */
   pagesUrl: string;
-  /** The secret part of the link, if the mail has a password link. */
+  /** The secret part of the link, if the email has a password link. */
   linkText: string | undefined;
 };
 
@@ -167,7 +167,7 @@ export const TEMPLATES: Readonly<Record<string, Write>> = {
   }),
 };
 
-/** The content of a mail; `undefined` if its link is no longer valid. */
+/** The content of an email; `undefined` if its link is no longer valid. */
 export function writeMail(mail: ClaimedMail, links: MailLinks): MailText | undefined {
   const needsLink = mail.hasLink || mail.template === "forgotten_password";
   if (mail.isDisabled || (needsLink && links.linkText === undefined)) return undefined;

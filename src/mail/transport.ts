@@ -17,7 +17,7 @@ export type Letter = {
 };
 export type Delivery = "sent" | "rejected" | "failed";
 
-/** Sends one mail; never throws. */
+/** Sends one email; never throws. */
 export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?: string }>;
 
 const TIMEOUT_MS = 10_000;
@@ -37,7 +37,7 @@ export function makeDeliver({ url, from }: MailSettings): Deliver {
   };
 }
 
-/** Connects and authenticates without sending a mail. Returns an error code, never the server's message. */
+/** Connects and authenticates without sending an email. Returns an error code, never the server's message. */
 export async function tryServer(url: string): Promise<{ reason: string } | undefined> {
   const transport = await openTransport(url);
   try {

@@ -2,7 +2,6 @@
 import type { Method, Operation, Route } from "../http/mod.ts";
 import type { Scope } from "../principal.ts";
 
-/** The parts of an endpoint that a description needs. */
 export type DescribedRoute = {
   readonly method: Method;
   readonly path: string;

@@ -72,8 +72,8 @@ ${renderMenuGroup("For tools", [
 
 /** The previous and the next page. */
 function renderNeighbors({ page }: Guide): Html {
-  const anchor = ALL.findIndex((guide) => guide.page === page);
-  const [before, after] = [ALL[anchor - 1], ALL[anchor + 1]];
+  const position = ALL.findIndex((guide) => guide.page === page);
+  const [before, after] = [ALL[position - 1], ALL[position + 1]];
   return html`<nav class="neighbors" aria-label="Other guides">${before !== undefined && html`<a rel="prev" href="${toGuidePath(before.page)}"><span class="quiet">Previous</span> ${before.title}</a>`}
 ${after !== undefined && html`<a rel="next" href="${toGuidePath(after.page)}"><span class="quiet">Next</span> ${after.title}</a>`}</nav>`;
 }

@@ -82,20 +82,20 @@ type Verdict = { foundAt: number; error: unknown };
 export function makeCheckReady(deps: ReadyDeps): CheckReady {
   const { now, checkIntervalMs = CHECK_INTERVAL_MS } = deps;
   let verdict: Verdict | undefined;
-  let looking: Promise<Verdict> | undefined;
-  const findOut = async (): Promise<Verdict> => {
+  let pending: Promise<Verdict> | undefined;
+  const evaluate = async (): Promise<Verdict> => {
     const foundAt = now();
     const error = await checkDatabase(deps).then(
       () => undefined,
       (caught: unknown) => caught,
     );
     verdict = { foundAt, error };
-    looking = undefined;
+    pending = undefined;
     return verdict;
   };
   const check = (): Promise<Verdict> => {
-    looking ??= findOut();
-    return looking;
+    pending ??= evaluate();
+    return pending;
   };
   const findVerdict = (): Verdict | Promise<Verdict> => {
     if (verdict === undefined) return check();

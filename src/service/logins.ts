@@ -59,8 +59,8 @@ export function evaluateServingLogin(found: Login): CheckResult[] {
     level: "ok",
     says: `${login} has exactly the rights that serving needs`,
   };
-  const mayServe = memberOf.some((role) => SERVING.includes(role));
-  const result = findServingExcess(found) ?? (mayServe ? enough : rejected);
+  const canServe = memberOf.some((role) => SERVING.includes(role));
+  const result = findServingExcess(found) ?? (canServe ? enough : rejected);
   return statementTimeoutMs > 0 ? [result] : [result, limit];
 }
 

@@ -1,4 +1,4 @@
-/** Checks the mail queue: how many mails wait, and whether a process sends them. @module */
+/** Checks the mail queue: how many emails wait, and whether a process sends them. @module */
 import { type MailState, readMailState } from "../accounts/mails/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { CheckResult } from "./check_result.ts";

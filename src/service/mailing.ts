@@ -1,9 +1,9 @@
-/** Sends queued mails, in a process that serves identity and has a mail server. @module */
+/** Sends queued emails, in a process that serves identity and has a mail server. @module */
 import type { MailLinkDeps } from "../accounts/mails/mod.ts";
 import { type MailResult, type MailSettings, makeMailSender } from "../mail/mod.ts";
 import { type Log, logError } from "../observe.ts";
 
-/** Interval of the queue check, lease of a mail, and delay before a retry; in seconds. */
+/** Interval of the queue check, lease of an email, and delay before a retry; in seconds. */
 export type MailPace = { intervalS: number; leaseS: number; retryS: number };
 
 const PACE: MailPace = { intervalS: 2, leaseS: 60, retryS: 60 };
@@ -19,7 +19,7 @@ export type MailingDeps = MailLinkDeps & {
 
 export type MailOptions = Omit<MailingDeps["mail"], "pagesUrl">;
 
-/** Starts to send; the returned function stops after the current mail. */
+/** Starts to send; the returned function stops after the current email. */
 export function startMailing({ log, record, ...deps }: MailingDeps): () => Promise<void> {
   const pace = { ...PACE, ...deps.mail.pace };
   const send = makeMailSender({
@@ -31,15 +31,15 @@ export function startMailing({ log, record, ...deps }: MailingDeps): () => Promi
     },
   });
   let isEnded = false;
-  let underWay: Promise<void> | undefined;
+  let running: Promise<void> | undefined;
   const drain = async (): Promise<void> => {
     while (!isEnded && (await send()));
   };
   const check = (): void => {
-    underWay ??= drain()
+    running ??= drain()
       .catch(logError(log, "sending mails"))
       .finally(() => {
-        underWay = undefined;
+        running = undefined;
       });
   };
   const timer = setInterval(check, pace.intervalS * 1000);
@@ -47,6 +47,6 @@ export function startMailing({ log, record, ...deps }: MailingDeps): () => Promi
   return async () => {
     isEnded = true;
     clearInterval(timer);
-    await Promise.race([underWay, Bun.sleep(END_MS)]);
+    await Promise.race([running, Bun.sleep(END_MS)]);
   };
 }

@@ -15,7 +15,7 @@ export type Metrics = {
   readonly print: () => Promise<string>;
   /** Counts a response. */
   readonly record: (response: ResponseRecord) => void;
-  /** Counts the outcome of a mail. */
+  /** Counts the outcome of an email. */
   readonly recordMail: (mail: MailResult) => void;
 };
 

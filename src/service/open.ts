@@ -169,7 +169,7 @@ function toRejection(
   return { table: params["table"], presentedKey, details };
 }
 
-/** Sends mails in a process that serves identity, if a mail server is configured. */
+/** Sends emails in a process that serves identity, if a mail server is configured. */
 function openMailing(
   { mail, identity, identitySecrets = [], role = "all", log, now = Date.now }: ServiceOptions,
   { db, record }: Pick<MailingDeps, "db" | "record">,

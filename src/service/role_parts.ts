@@ -55,7 +55,7 @@ export type RoleOptions = UpstreamOptions & {
   keyPrefix: string;
   /** Max size of a list in bytes, exceeded by at most one row; defaults to {@linkcode LIST_BYTES}. */
   maxResponseBytes?: number;
-  /** Max bytes of stored responses to writes with an idempotency key, per app; defaults to `IDEMPOTENCY_BYTES` of `data/deps.ts`. */
+  /** Max bytes per app of stored responses to writes with an idempotency key; defaults to `IDEMPOTENCY_BYTES`. */
   idempotencyBytes?: number | undefined;
   /** Whether creates are grouped; defaults to true. */
   groupsCreates?: boolean | undefined;
@@ -73,7 +73,7 @@ export type RoleOptions = UpstreamOptions & {
   identitySecrets?: readonly string[] | undefined;
   /** Defaults to {@linkcode makeHashing} at full cost; only tests replace it. */
   hashing?: Hashing | undefined;
-  /** The mail server and the sender of mails; unset: no mail is sent. */
+  /** The mail server and the sender of emails; unset: no email is sent. */
   mail?: MailOptions | undefined;
   /** Proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies?: readonly string[];

@@ -3,8 +3,7 @@ import type { JsonSchema } from "../../http/mod.ts";
 import type { DescribedRoute } from "../described_route.ts";
 import type { Document } from "../document.ts";
 import { type Field, list, listFields, text, toField } from "./fields.ts";
-import { followReference } from "./follow.ts";
-import { makeSample } from "./sample.ts";
+import { followReference, makeSample } from "./sample.ts";
 
 export type Parameter = Field & { readonly in: string; readonly sample: unknown };
 

@@ -3,8 +3,7 @@ import { FORMATS } from "../../data/mod.ts";
 import { KINDS, type Kind } from "../../dsl/mod.ts";
 import type { JsonSchema } from "../../http/mod.ts";
 import type { Document } from "../document.ts";
-import { followReference } from "./follow.ts";
-import { printJson } from "./sample.ts";
+import { followReference, printJson } from "./sample.ts";
 
 /** A column, a field or a parameter. */
 export type Field = {

@@ -1,7 +1,6 @@
 /** Examples generated from schemas: a valid value, and the request that sends it. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
 import type { Document } from "../document.ts";
-import { followReference } from "./follow.ts";
 
 const BY_FORMAT: Readonly<Record<string, unknown>> = {
   email: "ada@example.org",
@@ -168,4 +167,12 @@ function printPythonValue(value: unknown): string {
 
 function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
+}
+
+/** The target of a reference; other values unchanged. */
+export function followReference({ components }: Document, schema: JsonSchema): JsonSchema {
+  const reference = schema["$ref"];
+  if (typeof reference !== "string") return schema;
+  const [kind = "", name = ""] = reference.split("/").slice(2);
+  return Object(Object(Object(components)[kind])[name]);
 }
