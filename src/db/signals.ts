@@ -38,7 +38,7 @@ export const SIGNALS = {
   /** Rows contain an enum value that is to be dropped. */
   valueInUse: "RH019",
   /** A row has a value that a retype cannot convert. */
-  valueUnconverted: "RH023",
+  valueUnconverted: "RH025",
   /** A query would visit more rows than allowed. */
   tooManyVisits: "RH020",
   /** The index of a query's plan is missing, or not built yet. */

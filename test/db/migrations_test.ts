@@ -61,6 +61,10 @@ describe("SQLSTATEs", () => {
     expect(silent).toEqual([]);
   });
 
+  test("of db/signals.ts are all different", () => {
+    expect(new Set(known.map(({ code }) => code)).size).toBe(known.length);
+  });
+
   test("are used by name in the code", () => {
     const literal = new RegExp(`["'\`]${SIGNAL_START}\\d{3}["'\`]`);
     const users = code.filter(({ name, text }) => name !== "db/signals.ts" && literal.test(text));
