@@ -1,4 +1,4 @@
-/** The retention of the audit log: what is old goes by itself, in steps, and nothing else can be made to go. */
+/** The retention of the audit log: old entries are deleted automatically, in steps, and no other entries can be deleted. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listAudit, sweepAudit } from "../../src/accounts/actions/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -35,7 +35,7 @@ test("a service deletes entries older than the retention in steps, and a retenti
     await addEntries(one, 3, 99);
   }
 
-  // Soon after its start, by itself: what is there by then is what there is to delete.
+  // It runs soon after the start, and deletes the entries that exist then.
   const retention = { service: { auditRetentionS: 100 * DAY_S } };
   const [sweeping, idle] = [
     await openShape(retention, fresh.database, () => undefined),

@@ -1,4 +1,4 @@
-/** Invitations as commands make them, with mail: what each state of one allows, and whom none of it touches. */
+/** Invitations by commands, with email: the actions that each state allows, and the people that they do not affect. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
@@ -114,12 +114,12 @@ test("resending an invitation replaces its link, before and after the link expir
     { state: "expired" },
     404,
   ]);
-  // As another command for a link does.
+  // Like another command that creates a link.
   const third = await makePasswordLink(deps(), email);
   for (const { linkText } of [second, third]) service.secrets.add(linkText);
   const states = [await open(link), await open(second.linkText), await open(third.linkText)];
   expect([...states, (await find(email))?.state]).toEqual([404, 404, 200, "pending"]);
-  // A mail of a link that was replaced may be dropped: only the last one is certain to arrive.
+  // An email with a replaced link can be dropped: only the last email is certain to arrive.
   const isLast = ({ text }: Received) => text.includes(third.linkText);
   await eventually(() => mails.received.some(isLast));
   const sent = await mails.waitFor(email);
@@ -156,7 +156,7 @@ test("withdrawing an invitation ends the link and deletes the person, and the au
   expect([await open(link), await find(email)]).toEqual([404, undefined]);
   await expect(showUser(deps(), email)).rejects.toThrow("No user has the address");
   expect((await actsOn(id))[0]).toBe("withdraw_invitation");
-  // The page of a link that was withdrawn is that of one that never was.
+  // A withdrawn link and an unknown link show the same page.
   const [withdrawn, unknown] = await Promise.all(
     [link, `aaaaaaaaaaaaaaaa.${"a".repeat(43)}`].map((text) =>
       visit(service, new Map(), `/set-password?token=${text}`),
@@ -190,7 +190,7 @@ describe("an invitation action is rejected:", () => {
     const { email } = await inviteTo();
     await giveConsoleRole(deps(), email, "super_admin");
     await expect(withdrawInvitation(deps(), email)).rejects.toThrow("the last super_admin");
-    // Somebody who cannot sign in is no other one.
+    // A person who cannot sign in does not count as another super_admin.
     const boss = await makePerson(service, { consoleRole: "super_admin" });
     await expect(removeConsoleRole(deps(), boss.email)).rejects.toThrow("the last super_admin");
     await withdrawInvitation(deps(), email);
@@ -203,7 +203,7 @@ test("an invitation that is accepted and withdrawn simultaneously has one outcom
     const { email, link } = await inviteTo();
     const found = await findPasswordLink(both, link);
     if (found === undefined) throw new Error("The link is not there");
-    // Hashing takes so long that whoever withdraws would always be first.
+    // Hashing is slow, so the withdrawal would always be first.
     const record = await makePasswordRecord(both, found.userId, OWN);
     const [isAccepted, isWithdrawn] = await Promise.all([
       usePasswordLink(both, found, record),

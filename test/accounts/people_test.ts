@@ -144,7 +144,7 @@ describe("the last super_admin", () => {
     await expect(setDisabled(deps(), first.email, true)).rejects.toThrow("last super_admin");
     await giveConsoleRole(deps(), second.email, "super_admin");
     await setDisabled(deps(), first.email, true);
-    // One who is disabled opens no door, and can lose the role.
+    // A disabled administrator has no access, and can lose the role.
     await removeConsoleRole(deps(), first.email);
     expect(await superAdmins()).toBe(1);
   });

@@ -1,4 +1,4 @@
-/** `rowhouse admin` on what becomes of an app: renamed, disabled and enabled again. */
+/** `rowhouse admin` renames, disables and enables an app. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const uniqueSlug = () => `app-${crypto.randomUUID().slice(-12)}`;
 
-/** The response of each of two processes to a key. */
+/** The responses of two processes to a key. */
 async function statusesOf(app: TestApp, path: string, key = app.key): Promise<number[]> {
   const responses = [admin.service, second].map(({ url }) =>
     callService({ url }, app, path, { key }),
@@ -80,7 +80,7 @@ test("a disabled app's keys and sign-in stop working on the next call, and enabl
   expect(await run("disable-app", app.slug)).toMatchObject({ code: 1, out: "" });
   expect((await run("list-apps")).out).toMatch(new RegExp(`^${app.slug} .* disabled `, "m"));
 
-  // What happens to keys meanwhile holds afterwards.
+  // Changes to keys while the app is disabled still apply afterward.
   const made = await json("issue-key", app.slug);
   const { key: rolled } = await json("roll-key", String(made["keyId"]));
   await json("revoke-key", String(revoked["keyId"]));
@@ -123,7 +123,7 @@ test("a renamed app keeps its id, rows and keys, and only the new slug exists", 
   expect(entries).toMatchObject([{ action: "rename_app", app: slug, details: { from: app.slug } }]);
 });
 
-/** Runs `second` until it waits for a transaction that has done `first`, which ends then. */
+/** Runs `first` in an open transaction until `second` waits for it, then ends the transaction. */
 async function runBehind(first: string, second: () => Promise<unknown>): Promise<void> {
   const begun = await whileDone(
     admin.service.database.adminUrl,

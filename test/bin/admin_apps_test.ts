@@ -1,4 +1,4 @@
-/** `rowhouse admin` for apps, keys and limits: what it prints, what it does, and what the audit log says of it. @module */
+/** `rowhouse admin` for apps, keys and limits: its output, its effects, and the audit log. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { APP_SCOPES } from "../../src/principal.ts";
@@ -147,7 +147,7 @@ test.each([
 
 type Entry = { actor: string; action: string; app: string; details: Record<string, unknown> };
 
-/** The audit log of an app, oldest first, as `admin audit` shows it. */
+/** The audit log of an app from `admin audit`, oldest first. */
 async function readAudit(slug: string): Promise<Entry[]> {
   const { entries } = await admin.json("audit", "--limit", "500");
   return (entries as Entry[]).filter(({ app }) => app === slug).reverse();

@@ -63,7 +63,7 @@ async function create(admin: Admin, app: TestApp, table: string, json: object): 
   return (row as { id: string }).id;
 }
 
-/** An app with a circle of rows. */
+/** An app with rows that refer to each other. */
 async function makeApp(names: Names): Promise<TestApp> {
   const app = await here.service.makeApp(schemaOf(names), {
     origins: ["https://wiki.example.org"],
@@ -99,7 +99,7 @@ async function readAll(admin: Admin, app: TestApp, names: Names): Promise<unknow
   return lists.map(({ text }) => JSON.parse(text.replaceAll(app.id, "app")).rows);
 }
 
-/** A key for an app that an import made. */
+/** A key for an imported app. */
 async function openApp(admin: Admin, slug: string): Promise<TestApp> {
   const apps = (await admin.json("list-apps"))["apps"] as { id: string; slug: string }[];
   const { key } = await admin.json(
@@ -110,7 +110,7 @@ async function openApp(admin: Admin, slug: string): Promise<TestApp> {
   );
   admin.service.secrets.add(String(key));
   const app = { id: apps.find((one) => one.slug === slug)?.id ?? "", slug, key: String(key) };
-  // A process may have looked at the tables between two migrations; this makes it look again.
+  // A process may have read the tables between two migrations. This makes it read them again.
   expect((await admin.service.call(app, "/v1/openapi.json")).status).toBe(200);
   return app;
 }
@@ -154,7 +154,7 @@ test("an app moves to another service with its ids, migrations and origins, and 
   ]);
   expect(now.json).toEqual(old.json);
   await create(there, made, names.people, { name: "New" });
-  // A second time there is an app of that name.
+  // The second import finds an app with that name.
   const again = await there.run("import-app", file);
   expect([again.code, again.err]).toEqual([
     1,
@@ -426,7 +426,7 @@ test("a failed import leaves the app disabled, and names the next step", async (
   const file = makeFile();
   await here.run("export-app", app.slug, file);
   const { service } = there;
-  // Something else than the archive's rows is in the table at the end.
+  // At the end, the table has other rows than the archive.
   await service.service.admin.message(`
     alter function rowhouse.restore_rows(text, text[], text[], uuid, text) rename to restore_rows_kept;
     create function rowhouse.restore_rows(wanted_table text, names text[], empty text[], app uuid, lines text)

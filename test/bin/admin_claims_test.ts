@@ -1,4 +1,4 @@
-/** `rowhouse admin` on roles that providers' claims gave: marked, and whether they count. @module */
+/** `rowhouse admin` marks roles from providers' claims, and shows whether they apply. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { grantRole, showUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => admin.close());
 
-/** As if claims of the provider had given a role that somebody has. */
+/** Makes a role look as if claims of the provider had granted it. */
 async function claim({ id }: Person, { slug }: TestApp, provider: string): Promise<void> {
   await admin.service.service.admin.query(
     `update rowhouse.grants set provider = $3, digest = sha256('x'), secret_id = 'x'

@@ -194,7 +194,7 @@ test("create-user prints the link as text too, and a new link replaces the first
   expect((await visit(admin.service, new Map(), second)).status).toBe(200);
 });
 
-/** Where an export says what each table with people's ids has: a new table needs its row here, and there. */
+/** The part of an export for each table with people's ids. A new table needs a row here and in the export. */
 const EXPORTED: Readonly<Record<string, string>> = {
   grants: "grants",
   invitations: "invitations",

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => admin.close());
 
-/** All that an admin command could change. */
+/** Everything that an admin command could change. */
 async function readAll(): Promise<string> {
   const tables = ["apps", "targets", "api_keys", "users", "password_links", "grants", "audit"];
   const rows = tables.map(
@@ -31,7 +31,7 @@ async function readAll(): Promise<string> {
 
 type Case = { words: readonly string[]; says: string };
 
-/** Asked for in the right way, and not to be had. */
+/** Valid command lines whose action is rejected. */
 const IMPOSSIBLE: readonly Case[] = [
   {
     words: ["move-app", "nobody", "--to", "10.0.0.3:5432"],
@@ -142,7 +142,7 @@ const IMPOSSIBLE: readonly Case[] = [
   },
 ];
 
-/** Words that no command takes. */
+/** Invalid arguments. */
 const MISUSED: readonly Case[] = [
   { words: ["set-people-list", "wiki", "1"], says: 'Cannot read "1": must be on or off' },
   { words: ["set-live", "wiki", "yes"], says: 'Cannot read "yes": must be on or off' },
@@ -207,7 +207,7 @@ test.each(CASES)("admin $line exits with $code", async ({ words, code, says }) =
   const outcome = await admin.run(...words);
   expect(outcome.err).toContain(says);
   expect([outcome.code, outcome.out]).toEqual([code, ""]);
-  // A key that was given in place of its id is not repeated.
+  // A key that is passed instead of its id is not printed.
   expect(outcome.err).not.toContain("abc.secret");
 });
 

@@ -1,4 +1,4 @@
-/** `rowhouse admin` on apps' tables: an app's use of one ended, a table that nobody uses given back. */
+/** `rowhouse admin` on apps' tables: ends an app's use of a table, and drops an unused table. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -93,7 +93,7 @@ test("ending a use deletes its rows, the owner ends the last use, and the droppe
     app: user.slug,
     tables: [{ name, rows: 2 }],
   });
-  // A name that nobody has makes the process look.
+  // An unknown name makes the process refresh.
   await service.call(owner, `/v1/data/db/${freshName()}`);
   expect((await service.call(user, path)).status).toBe(404);
   expect((await service.call(owner, path)).text).toBe(kept.text);
@@ -105,7 +105,7 @@ test("ending a use deletes its rows, the owner ends the last use, and the droppe
     details: { table: name, rows: 2 },
   });
 
-  // Who pushes it again uses it again, and none of the rows are back.
+  // An app that pushes the table again uses it again, without its earlier rows.
   await postSchema(service, user, schema);
   expect((await service.call(user, path)).json).toMatchObject({ rows: [] });
   await json("end-registration", user.slug, name, "--yes");

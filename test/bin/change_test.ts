@@ -1,4 +1,4 @@
-/** Explicit changes by command: the schema's file, what is asked, the migration's file, and other places. */
+/** Explicit changes by command: the schema file, confirmation, the migration's file, and other environments. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

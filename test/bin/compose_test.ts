@@ -1,4 +1,4 @@
-/** compose.yaml: two shapes of which one is started; known settings, no secret, commands that exist, logins of least rights. */
+/** compose.yaml: two shapes, known settings, no secrets, existing commands, and logins with the least rights. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -31,9 +31,9 @@ const ENV = {
   IDENTITY_URL: "https://id.example.org",
 };
 const OURS = SERVICES.filter(({ build }) => build !== undefined);
-/** All but the one that operators run by hand. */
+/** All services except the service that operators run by hand. */
 const CONNECTED = OURS.filter(({ name }) => name !== "admin");
-/** The process that callers reach, by the shape that it stands for. */
+/** The process that callers reach, by shape. */
 const SHAPES = [
   {
     shape: "single",
@@ -119,14 +119,14 @@ test("every variable is a setting or is listed in .env.example", () => {
 });
 
 describe("settings", () => {
-  /** Of compose.yaml: what has one value there, and why. */
+  /** Settings with a fixed value in compose.yaml, and the reason. */
   const fixed = [...COMPOSE.text.matchAll(/^# {3}([A-Z_, ]+): \S/gm)].flatMap(([, names = ""]) =>
     names.split(", "),
   );
   const isPassed = ({ environment }: ComposeService, name: string) =>
     environment[name]?.startsWith(`\${${name}:`) === true;
   const serving = OURS.filter(({ command, entrypoint }) => !command && !entrypoint);
-  /** Secrets go to whom they belong, and so does the mail server, with a password in its address. */
+  /** Only the processes that need a secret get it. The address of the mail server contains a password. */
   const shared = Object.keys(SETTINGS).filter(
     (name) => !fixed.includes(name) && !/SECRET|^MAIL_/.test(name),
   );
@@ -431,7 +431,7 @@ describe.skipIf(!hasDebianPostgres)("deploy/init_logins.sh", () => {
   });
 });
 
-/** A service and all that it depends on, near and far. */
+/** A service and all its direct and indirect dependencies. */
 function findNeeded(name: string): Set<string> {
   const service: ComposeService | undefined = SERVICES.find((one) => one.name === name);
   const below = Object.keys(service?.depends_on ?? {}).flatMap((one) => [...findNeeded(one)]);

@@ -1,4 +1,4 @@
-/** Settings that are valid one by one and cannot work together: each with its exact text, and by the commands all at once. */
+/** Settings that are valid one by one but conflict: the exact text of each, and commands that report all of them together. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { findServeIssues } from "../../src/bin/cli/settings.ts";
 import { makeProject, runHere } from "../support/command.ts";

@@ -6,7 +6,7 @@ import { makeProject, ROOT } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 
-// There is no container engine in every place where the tests run: the Dockerfile's own steps are replayed instead.
+// Not every test machine has a container engine, so the test replays the steps of the Dockerfile.
 const dockerfile = readFileSync(join(ROOT, "Dockerfile"), "utf8");
 const ignored = readFileSync(join(ROOT, ".dockerignore"), "utf8");
 const readSteps = (instruction: string): string[][] =>
@@ -90,7 +90,7 @@ test("the container runs as a non-root user, has no shell, and comes from one pi
     expect(line).toMatch(/\[".*"\]$/);
 });
 
-/** What the steps take from the checkout; files of an earlier stage are there already. */
+/** The files that the steps copy from the checkout. Files of an earlier stage already exist. */
 function copiedSources(): string[] {
   const lines = [...dockerfile.matchAll(/^COPY (?!--from)(.*)$/gm)];
   return [...new Set(lines.flatMap(([, words = ""]) => words.split(" ").slice(0, -1)))];

@@ -1,4 +1,4 @@
-/** Which database `rowhouse dev` uses: its own, or an empty one that a flag names; never the one of a service. */
+/** The database that `rowhouse dev` uses: its own, or an empty database of a flag, never the database of a service. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ const readWhole = (url: string) =>
     order by line`,
   );
 
-/** What the shell of an operator has: one process that does everything, with providers and mail. */
+/** The settings in an operator's shell: one process with all roles, with providers and email. */
 const production = (): Settings => ({
   DATABASE_URL: service.servingUrl,
   ADMIN_DATABASE_URL: service.adminUrl,
@@ -149,7 +149,7 @@ test(
     await runDev(project, { flags }, async () => {
       expect(await createRow(project.folder)).toBe(201);
     });
-    // The mark does not depend on anything else that dev creates.
+    // The mark does not depend on other objects that dev creates.
     await write(empty.url, "truncate rowhouse.users cascade");
     const other = makeProject(TODOS);
     await runDev(other, { flags: [...flags, "--app", "other"] }, async (dev) => {

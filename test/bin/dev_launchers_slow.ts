@@ -94,7 +94,7 @@ test.each([
     const launcher = await start(line);
     launcher.kill("SIGKILL");
     await launcher.exited;
-    // Longer than dev takes to see that a launcher has ended.
+    // Longer than dev needs to notice that a launcher has ended.
     await Bun.sleep(2000);
     const { baseUrl } = JSON.parse(
       readFileSync(join(project.folder, ".rowhouse/dev.json"), "utf8"),

@@ -205,7 +205,7 @@ test(
   LIMIT_MS,
 );
 
-/** In the order of the alphabet, in which a push has them. */
+/** In alphabetical order, as in a push. */
 const SCHEMAS = [
   {
     what: "every kind of column",
@@ -301,7 +301,7 @@ test(
     expect(await dev.kill("SIGTERM")).toBe(0);
     other.write("schema/mod.ts", schemaText(TODOS));
     const again = startOnTerminal(["dev", "--port", "0"], other);
-    // The push of the start is logged below what dev says of itself.
+    // The log line of the first push follows dev's own messages.
     await again.until(/Ctrl-C stops everything[\s\S]*POST \/v1\/data\/schema/);
     expect(JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")).app).toBe(
       "wiki",

@@ -1,4 +1,4 @@
-/** One project folder and several services: what each lacks is applied in order, and histories that differ are rejected. */
+/** One project folder and several services: missing migrations are applied in order, and different histories are rejected. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -117,7 +117,7 @@ test("a service with the first two migrations gets the rest, and unrecorded chan
     migration: { seq: 5 },
     files: [`schema/migrations/0005_add_column_${name}_last.sql`],
   });
-  // Another service, here as an operator straight at the database, gets all five.
+  // Another service gets all five, here by an operator directly on the database.
   app = await service.makeApp();
   const operator = {
     ROWHOUSE_URL: "",
@@ -273,7 +273,7 @@ test("the journal of a dev project with a deleted database is created again with
   expect((await push()).code).toBe(0);
   expect(readdirSync(folder).length).toBe(3);
 
-  // What a new database is to the folder: one that has applied nothing, then one that has applied something else.
+  // For the folder, a new database has applied nothing, and later something else.
   name = freshName();
   app = await service.makeApp();
   asDev(app.key);

@@ -1,4 +1,4 @@
-/** Which modules a command imports: each starts at once because it imports only what it needs. */
+/** The modules that each command imports. Commands start fast because they import only what they need. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -23,7 +23,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The modules that a command had imported at its end: of this repository by path, of packages by name. */
+/** The modules that a command imported: modules of this repository by path, packages by name. */
 async function listLoaded(
   words: readonly string[],
   { env = {}, until }: { env?: Settings; until?: string } = {},

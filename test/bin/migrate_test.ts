@@ -266,7 +266,7 @@ describe("without a superuser", () => {
       expect(served.code).toBe(1);
       expect(served.err).toContain(`must be set when ROLE is ${ROLE}`);
     }
-    // As docs/operating.md has it.
+    // As in docs/operating.md.
     await withDatabase(admin, async (managed) => {
       await managed.message("create role managed_push login password 'pw'");
       await managed.message("grant rowhouse_tables to managed_push");

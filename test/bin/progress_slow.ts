@@ -1,4 +1,4 @@
-/** What a push shows on a terminal while it takes its time. */
+/** The progress of a slow push on a terminal. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { makeProject, runCommand, schemaText, startOnTerminal } from "../support/command.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -1,4 +1,4 @@
-/** The settings of providers with which people sign in: read together, and rejected all at once where they cannot work. */
+/** The settings of sign-in providers are read together, and all invalid settings are reported together. */
 import { describe, expect, test } from "bun:test";
 import { findServeIssues } from "../../src/bin/cli/settings.ts";
 import { readConfig } from "../../src/config/mod.ts";

@@ -1,6 +1,6 @@
 /**
  * A model of diverged histories: a project and two people with checkouts of their own push to three environments, in random
- * order, and commands are killed. Against it, what every environment records and what every folder holds.
+ * order, and commands are killed. Compared with it: the records of every environment and the files of every folder.
  *
  * @module
  */
@@ -46,7 +46,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       folder,
       table: fc.nat({ max: TABLES.length - 1 }),
       column: fc.nat({ max: COLUMNS.length - 1 }),
-      // Seldom two kinds of one name: then no join is possible.
+      // Rarely two kinds for a name, which makes a join impossible.
       kind: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 1),
     }),
   },
@@ -81,7 +81,7 @@ const START: readonly Action[] = [
 type Columns = Map<string, string>;
 export type Counts = { joined: number; unequal: number; diverged: number; killed: number };
 
-/** Tries so many sequences; how often what happened in them. */
+/** Runs this number of sequences, and counts the events in them. */
 export async function checkHistories(runs: number): Promise<Counts> {
   const counts: Counts = { joined: 0, unequal: 0, diverged: 0, killed: 0 };
   const services = await Promise.all(PLACES.map(() => openTestService()));
@@ -110,7 +110,7 @@ type World = {
   prefix: string;
   environments: Map<Place, Environment>;
   projects: Map<Folder, ReturnType<typeof makeProject>>;
-  /** What each folder's schema declares. */
+  /** The declarations of each folder's schema. */
   schemas: Map<Folder, Columns>;
 };
 
@@ -155,7 +155,7 @@ async function take(world: World, next: Action, counts: Counts): Promise<void> {
     const table = `${world.prefix}${TABLES[next.table]}`;
     const column = `${table}.${COLUMNS[next.column]}`;
     schema.set(`${table}.`, "");
-    // A column that a folder has declared keeps its kind: another one would never be accepted.
+    // A declared column keeps its kind, because another kind is always rejected.
     const ever = await readEver(world, next.folder);
     const kind = ever.get(column) ?? schema.get(column) ?? KINDS[next.kind] ?? "string";
     schema.set(column, kind);
@@ -182,7 +182,7 @@ async function take(world: World, next: Action, counts: Counts): Promise<void> {
 
 type CommandAction = Extract<Action, { place: Place }>;
 
-/** Runs a command, and checks what it did against what was there before. */
+/** Runs a command, and compares the result with the state before it. */
 async function command(world: World, next: CommandAction, counts: Counts): Promise<void> {
   const { folder: name, place: at, killAfterMs: killMs } = next;
   const environment = get(world.environments, at);
@@ -208,7 +208,7 @@ async function command(world: World, next: CommandAction, counts: Counts): Promi
   }
   const outcome = killMs === undefined ? await runHere(words, options) : undefined;
 
-  // Whatever happened: what was recorded and what was written stays as it was.
+  // In every case, earlier records and files are unchanged.
   const after = await readRecord(environment);
   expect(after.slice(0, before.length)).toEqual(before);
   for (const [file, text] of files) expect(readFiles(path).get(file)).toBe(text);
@@ -220,7 +220,7 @@ async function command(world: World, next: CommandAction, counts: Counts): Promi
       expect(error).toBe("diverged_history");
       counts.diverged++;
     }
-    // What one environment has can be in the way of a kind that another one has.
+    // A column in one environment can conflict with its kind in another environment.
     if (outcome.code !== 0) return;
     expect(await compare(environment, path)).toEqual({ ahead: 0, behind: 0 });
     const declared = await readColumns(environment);
@@ -248,7 +248,7 @@ async function command(world: World, next: CommandAction, counts: Counts): Promi
   counts.unequal++;
 }
 
-/** At last the project declares everything that it can, joins what has diverged, and all environments are the same. */
+/** Finally the project declares everything possible, joins diverged histories, and all environments are equal. */
 async function end(world: World, counts: Counts): Promise<void> {
   const project = get(world.schemas, "project");
   const ever = await readEver(world, "project");

@@ -1,4 +1,4 @@
-/** `rowhouse db resolve`: two people pushed to two environments, and one of those goes on from the project's history. */
+/** `rowhouse db resolve`: two people pushed to two environments, and one environment continues from the project's history. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ let name: string;
 beforeAll(async () => {
   services.push(await openTestService(), await openTestService());
 });
-/** A project that both environments have, to which one person then adds `mine` and another one `theirs`. */
+/** A project in both environments. Then one person adds `mine`, and another person adds `theirs`. */
 beforeEach(async () => {
   name = freshName();
   const [one, two] = services;
@@ -86,7 +86,7 @@ const columnsOf = async ({ service, app }: Environment) => {
     .flatMap((table) => table.columns.map((column) => `${table.name}.${column.name}`))
     .sort();
 };
-/** As docs/push.md shows it. */
+/** As in docs/push.md. */
 const PAGE = readFileSync(join(ROOT, "docs/push.md"), "utf8");
 const RESOLVED = () =>
   (/^Applied \d+_join[\s\S]*?^Joined .*\n/m.exec(PAGE)?.[0] ?? "")
@@ -112,7 +112,7 @@ test("the service gets the missing changes, joins the project's history, and con
   const resolved = await resolve();
   expect(resolved).toEqual({ code: 0, err: "", out: RESOLVED() });
 
-  // One more migration is recorded, which names the project's last one; the others and all files are as they were.
+  // One more migration is recorded, which names the project's last migration. The other migrations and all files are unchanged.
   const after = await readRecord(staging);
   expect(after.slice(0, -1)).toEqual(before);
   const added = after.at(-1);
@@ -128,7 +128,7 @@ test("the service gets the missing changes, joins the project's history, and con
   expect(readFiles()).toEqual(files);
   expect(await columnsOf(staging)).toEqual([`${name}.mine`, `${name}.theirs`, `${name}.title`]);
 
-  // The files count as applied: there is nothing to do, to check, to pull or to join.
+  // The files count as applied: push, check, pull and resolve find nothing to do.
   expect(await db("push", "--to", "staging")).toMatchObject({
     code: 0,
     out: expect.stringContaining("Nothing to do"),
@@ -145,7 +145,7 @@ test("the service gets the missing changes, joins the project's history, and con
   });
   expect(readFiles()).toEqual(files);
 
-  // What comes next has one number in the project, wherever it is pushed first.
+  // The next migration has the same number in every environment.
   writeSchema(`${BOTH}, next: t.json()`);
   expect((await db("push", "--to", "staging")).out).toContain(
     `Applied 0003_add_column_${name}_next`,

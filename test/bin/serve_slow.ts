@@ -104,7 +104,7 @@ async function change(url: string, id: string): Promise<number> {
   return response.status;
 }
 
-/** Sessions of this database that are in a state. */
+/** The sessions of this database in a state. */
 async function countOf(state: string): Promise<number> {
   const text = `select from pg_stat_activity where datname = current_database() and ${state}`;
   return await withDatabase(
@@ -160,7 +160,7 @@ async function endLock(): Promise<void> {
   );
 }
 
-/** Until somebody has the table to himself, or waits for it. */
+/** Waits until a session holds the table exclusively, or waits for it. */
 async function untilLock(state: "granted" | "not granted"): Promise<void> {
   const text = `select from pg_locks where relation = 'data.todos'::regclass and ${state}
     and (mode = 'AccessExclusiveLock' or not granted)`;

@@ -66,7 +66,7 @@ describe("on a terminal", () => {
     expect(agreed.output()).toContain(`+ register ${name}`);
     expect(agreed.output()).not.toContain("Warning");
 
-    // The app uses the table now: there is no more to decide, whatever else it adds.
+    // The app now uses the table, so further additions need no decision.
     const more = freshName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() }, ${more}: {} }`));
     const again = start("push");

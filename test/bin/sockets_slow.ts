@@ -1,4 +1,4 @@
-/** A process whose sockets run out: operators still reach it, and callers again when there is room. */
+/** A process without free sockets: operators still reach it, and callers reach it again when sockets are free. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { type Running, startCommand } from "../support/command.ts";
@@ -26,7 +26,7 @@ afterAll(async () => {
   await shop.close();
 });
 
-/** The status of `/live` on a new connection, or what kept it from being asked. */
+/** The status of `/live` on a new connection, or the error of the connection. */
 async function askLive(at: number): Promise<number | string> {
   try {
     const response = await fetch(`http://127.0.0.1:${at}/live`, {

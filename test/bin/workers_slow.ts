@@ -77,7 +77,7 @@ test("a second signal ends the supervisor and every worker immediately, with the
   expect(serving.output()).toContain('"event":"stopped immediately"');
 });
 
-/** Whether somebody has the table to himself, or waits for it. */
+/** Returns whether a session holds the table exclusively, or waits for it. */
 async function hasLock(isGranted: boolean): Promise<boolean> {
   const rows = await withDatabase(shop.database.adminUrl, (watcher) =>
     watcher.query(

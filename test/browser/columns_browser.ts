@@ -1,4 +1,4 @@
-/** The menu of a table's columns in a real browser: what is shown, in which order and how wide is remembered for each table. */
+/** The column menu of a table in a real browser: visibility, order and widths are stored for each table. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

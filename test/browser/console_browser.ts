@@ -54,7 +54,7 @@ test("an administrator gets from an empty database to a first row with a key, wi
     await press(page, "Issue the key");
     const key = (await page.textContent("#key")) ?? "";
     site.service.secrets.add(key);
-    // A program finds no name below localhost.
+    // Programs cannot resolve names below localhost.
     expect(await page.textContent("#snippet-0")).toContain("ROWHOUSE_URL=http://localhost:");
     await follow(page, "I have stored it");
     await page.getByRole("cell", { name: "web server", exact: true }).waitFor();

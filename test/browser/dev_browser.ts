@@ -1,4 +1,4 @@
-/** An app's pages on Vite's own port, as they are worked on: they sign people in against `rowhouse dev`. */
+/** An app's pages on Vite's port during development: they sign people in with `rowhouse dev`. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -20,7 +20,7 @@ type DevFile = {
 };
 
 let folder: string;
-/** TEST_PREVIEW=filters has the service find the todos; without it the page does. */
+/** With TEST_PREVIEW=filters the service finds the todos, otherwise the page does. */
 const PREVIEW = ["--preview", [...new Set([...previewsOfRun(), "live"])].join(",")];
 
 let dev: Bun.Subprocess<"ignore", "pipe", "pipe">;
@@ -165,12 +165,12 @@ async function runAdmin(...words: string[]): Promise<void> {
   expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, ""]);
 }
 
-/** What the next key goes to. */
+/** The element that gets the next key. */
 function focused(page: Page): Promise<string | null | undefined> {
   return page.evaluate(() => document.activeElement?.id || document.activeElement?.textContent);
 }
 
-/** Every look of the app, and how to get it. */
+/** Every state of the app, and how to reach it. */
 const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[] = [
   {
     name: "signed out",
@@ -226,7 +226,7 @@ describe.each(["light", "dark"] as const)("%s:", (colorScheme) => {
       const remove = page.getByRole("button", { name: /^Delete/ });
       if ((await remove.count()) > 0) {
         await remove.click();
-        // The next look begins with no todo.
+        // The next state begins without todos.
         await page.waitForSelector("text=No todos");
       }
       await context.close();

@@ -1,4 +1,4 @@
-/** The fields of a row in a real browser: references by their labels, the rows that refer to a row, a calendar, JSON while it is typed. */
+/** The fields of a row in a real browser: labels of references, rows that refer to a row, a calendar, checks of typed JSON. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

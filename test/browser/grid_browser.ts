@@ -1,4 +1,4 @@
-/** The grid of a table's rows in a real browser: by keyboard alone, edited in place, told of other editors, paged without growing. */
+/** The grid of a table's rows in a real browser: keyboard use, editing in place, conflicts with other editors, paging without growth. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -67,13 +67,13 @@ async function openGrid(
 async function keys(page: Page, ...chords: string[]): Promise<void> {
   for (const chord of chords) await page.keyboard.press(chord);
 }
-/** Waits for an announcement in just these letters: "Not saved" is not "Saved". */
+/** Waits for an announcement with exactly this text: "Not saved" is not "Saved". */
 const said = (page: Page, text: string) =>
   page.locator("#announcements", { hasText: new RegExp(text) }).waitFor({ state: "attached" });
 const cell = (page: Page, row: number, column: string): Locator =>
   page.locator("tbody tr").nth(row).locator("td").nth(COLUMNS.indexOf(column));
 
-/** Where the focus is: the row from the top, and the column. */
+/** The position of the focus: the row from the top, and the column. */
 const place = (page: Page) =>
   page.evaluate(() => {
     const found = document.activeElement?.closest("td");
@@ -192,7 +192,7 @@ test("a change is marked as saved, or as not saved while offline, and Retry send
 const endSessions = () =>
   site.service.service.admin.message("delete from rowhouse.sessions; select 1");
 
-/** Signs in again in a tab of its own. */
+/** Signs in again in a separate tab. */
 async function signInElsewhere(page: Page): Promise<void> {
   const other = await page.context().newPage();
   await other.goto(`${site.identityUrl}/console`);
@@ -361,7 +361,7 @@ test("10,000 rows are paged, and the page does not grow", async () => {
   });
 }, 120_000);
 
-/** What is left after the garbage has been collected. */
+/** The heap after garbage collection. */
 async function measure(session: CDPSession): Promise<{ nodes: number; heapBytes: number }> {
   await session.send("HeapProfiler.collectGarbage");
   const { metrics } = await session.send("Performance.getMetrics");
@@ -382,10 +382,10 @@ async function edit(page: Page, row: number, column: string): Promise<void> {
   await page.locator(".cell-form").waitFor();
 }
 
-/** What a value is typed into, in a cell or in a dialog. */
+/** The input of a value, in a cell or in a dialog. */
 const control = (page: Page, column: string) => page.locator(`[id="value.${column}"]`);
 
-/** A value of the first row, changed by somebody else. */
+/** Another user changes a value of the first row. */
 async function changeFirst(json: object): Promise<void> {
   const [first] = await rowsOf();
   const path = `/v1/data/db/todos/${first?.id}`;

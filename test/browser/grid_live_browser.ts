@@ -184,7 +184,7 @@ test("a change on this page marks no row", async () => {
     await page.keyboard.press("Delete");
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await rowOf(page, eggs).waitFor({ state: "detached" });
-    // Events are in the order of changes: those above were read before this row is marked.
+    // Events are in the order of changes: the earlier events were read before this row is marked.
     await send("PATCH", `${TODOS}/${bread.id}`, { title: "Rolls" });
     await isMarked(page, bread, "Changed by another user");
     expect(await marked()).toEqual([bread.id, "notice notice-warn live-notice"]);
@@ -336,7 +336,7 @@ test("an active user's stream is opened again from its last event", async () => 
     await ended;
     await send("PATCH", `${TODOS}/${bread.id}`, { title: "Rolls" });
     expect(requests).toEqual([]);
-    // Each movement is activity; the script waits a second between attempts.
+    // Each movement counts as activity. The script waits a second between attempts.
     const shown = isMarked(page, bread, "Changed by another user").then(() => true);
     let [isVisible, x] = [false, 0];
     while (!isVisible) {

@@ -63,13 +63,13 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Three rows have a note to fix, and the last 40 another one. */
+/** Three rows need a correction, and the last 40 rows need another. */
 const toTodo = (number: number) => ({
   title: `Row ${number}.`,
   note: [1234, 2345, 3456].includes(number) ? "draf" : number >= ROWS - 40 ? "obsolete" : null,
 });
 
-/** What a person does on a page: each call is one step. */
+/** The actions of a person on a page. Each call is one step. */
 type Steps = {
   click: (target: Locator) => Promise<void>;
   press: (key: string) => Promise<void>;

@@ -1,4 +1,4 @@
-/** A table of more rows than a search reads, in a real browser: how long, how much memory, and what it says of the rest. */
+/** A table with more rows than a search reads, in a real browser: duration, memory, and the notice about the remaining rows. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -42,7 +42,7 @@ async function openTodos(run: (page: Page) => Promise<void>): Promise<void> {
   await withConsole(browser, { url, email: person.email }, runPatiently);
 }
 
-/** The most memory that the processes of pages have used so far, in megabytes. */
+/** The peak memory of the processes of pages, in megabytes. */
 async function readPeak(): Promise<number> {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");

@@ -1,4 +1,4 @@
-/** The Console's layout in a browser: actions in sight at every width, names whole, and no page higher than its content. */
+/** The Console's layout in a browser: visible actions at every width, complete names, and no page higher than its content. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { ALL_APPS } from "../../src/db/mod.ts";
@@ -93,7 +93,7 @@ test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
 
 const FORMS = ["settings", "new-key", "limits", "state", "delete", "add-person", "keys"];
 
-// At 200 % zoom a window of 1280 × 800 has half as many CSS pixels, each of two device pixels.
+// At 200% zoom a window of 1280 × 800 has half as many CSS pixels, each of two device pixels.
 test("no page scrolls sideways at 200% zoom, and every control is visible", async () => {
   const zoomed = { width: 640, height: 400 };
   const run = async (page: Page, go: (path: string) => Promise<void>) => {
@@ -193,7 +193,7 @@ test("a short page is as high as the window", async () => {
   });
 });
 
-/** How many lines of text an element has. */
+/** The number of lines of text in an element. */
 const lines = (page: Page, text: string) =>
   page
     .locator("td", { hasText: text })
@@ -231,7 +231,7 @@ test.each([390, 1280])(
 test("the activity list splits no address and truncates no details", async () => {
   await openConsole({ width: 1440, height: 900 }, async (page, go) => {
     await go("/console/activity");
-    // Where an address breaks, it breaks before its @.
+    // A broken address breaks before its @.
     expect(await lines(page, person.email)).toBeLessThanOrEqual(2);
     expect(await lines(page, CLIENT)).toBe(1);
     const details = page.locator("summary", { hasText: "wiki.example.org" });

@@ -37,7 +37,7 @@ afterAll(async () => {
 const authorize = () =>
   `${site.identityUrl}/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/?from=ours` })}`;
 
-/** The provider's own pages: its sign-in, and its consent where it asks. */
+/** The provider's pages: sign-in, and consent if it asks for it. */
 async function passPages(page: Page, login: string): Promise<void> {
   await page.fill('input[name="login"]', login);
   await page.fill('input[name="password"]', "any");

@@ -46,7 +46,7 @@ afterAll(async () => {
 const authorize = () =>
   `/authorize?${new URLSearchParams({ app: "wiki", redirect_uri: `${wiki.url}/` })}`;
 
-/** Every page of the service, and how to get it. */
+/** Every page of the service, and how to open it. */
 const PAGES: readonly { name: string; heading: string; open: (page: Page) => Promise<unknown> }[] =
   [
     { name: "sign-in", heading: "Sign in", open: (page) => go(page, "/login") },

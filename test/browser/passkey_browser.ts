@@ -1,4 +1,4 @@
-/** Passkeys in a real browser with a virtual authenticator: added, used alone and as a second factor, and removed. */
+/** Passkeys in a real browser with a virtual authenticator: added, used without a password and as a second factor, and removed. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type {
   Browser,
@@ -72,10 +72,10 @@ async function signOut(page: Page): Promise<void> {
   await page.getByText("You are signed out.").waitFor();
 }
 
-/** Until the browser has got what the page offers in its field: a later response of the device counts as no response. */
+/** Waits until the browser offers passkeys in the field: the page ignores an earlier response of the device. */
 async function untilOffered(page: Page): Promise<void> {
   await page.waitForLoadState();
-  // The page asks this too, and then offers; by the second response the browser has got what was asked between.
+  // The page asks this, too, and then offers passkeys. By the second response, the browser has the offer.
   for (let round = 0; round < 2; round++)
     await page.evaluate(() => PublicKeyCredential.isConditionalMediationAvailable());
 }
@@ -95,10 +95,10 @@ test("a passkey is added, signs in without a password, and is removed", async ()
     const authenticatorId = await plugIn(device);
     await addPasskey(page, "My laptop");
     expect(await page.textContent(".session-name")).toBe("My laptop");
-    // The device has one already: the browser says so, and nothing is sent.
+    // The device already has a passkey: the browser reports it, and sends nothing.
     await press(page, "Add a passkey");
     await page.getByRole("alert").filter({ hasText: "already has a passkey" }).waitFor();
-    // Without the authenticator plugged in no field offers it, and the page stays as it is.
+    // Without the authenticator no field offers a passkey, and the page does not change.
     await device.send("WebAuthn.setAutomaticPresenceSimulation", {
       authenticatorId,
       enabled: false,
@@ -135,7 +135,7 @@ test("a passkey is the second factor after the password, and the address field o
     await simulate(true);
     await press(page, "Use a passkey");
     await page.getByText(`Signed in as ${person.email}`).waitFor();
-    // As if the person chose it in what the browser fills in: without any press.
+    // As if the person selected the passkey in the browser's autofill, without a click.
     await page.context().clearCookies();
     await page.goto(`${site.identityUrl}/login`);
     await page.getByText(`Signed in as ${person.email}`).waitFor();

@@ -1,4 +1,4 @@
-/** The API reference and the guides in a browser: a key that stays in its tab, requests that are tried, themes, keyboard, hostile values. */
+/** The API reference and the guides in a browser: a key that stays in its tab, trying requests, themes, keyboard, hostile values. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -35,7 +35,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Fails the test by whatever the browser says, and by what leaves the service. */
+/** Fails the test on any browser error, and on any request to another host. */
 async function open(
   path: string,
   run: (page: Page, context: BrowserContext) => Promise<void>,
@@ -218,7 +218,7 @@ test("every control can be reached by keyboard", async () => {
   await open("/docs", async (page) => {
     const count = await page.evaluate(() => {
       const all = document.querySelectorAll<HTMLElement>("a, button, input, summary, textarea");
-      // Of radio buttons only the checked one is reached by Tab.
+      // Tab reaches only the checked radio button.
       for (const each of all)
         if (each.checkVisibility() && !each.matches("[type=radio]:not(:checked)"))
           each.dataset["unseen"] = "";

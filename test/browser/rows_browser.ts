@@ -1,4 +1,4 @@
-/** Rows of an app in a real browser: added, changed, deleted without a script; whatever is in them, the layout holds. */
+/** Rows of an app in a real browser: added, changed and deleted without a script. No value breaks the layout. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

@@ -1,4 +1,4 @@
-/** Importing a file in a real browser: columns are chosen, all rows are checked, and an import goes on where it stopped. */
+/** Importing a file in a real browser: columns are chosen, all rows are checked, and an interrupted import continues. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

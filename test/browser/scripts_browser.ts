@@ -1,4 +1,4 @@
-/** What scripts add to the pages: copying, local times, keys, one sending, the focus at an issue; under the pages' own policy. */
+/** The scripts of the pages under the pages' policy: copying, local times, keys, single submission, focus on an issue. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { issueKey } from "../../src/accounts/apps/mod.ts";
@@ -66,7 +66,7 @@ test("a password can be displayed and hidden, and is submitted unchanged", async
     expect(await page.getAttribute("#password", "type")).toBe("password");
     await press(page, "Show password");
     await page.fill("#email", person.email);
-    // Stays on the page: what the form looked like when it was sent.
+    // Stays on the page and shows the form as it was sent.
     const type = page.evaluate(
       () =>
         new Promise((resolve) =>
@@ -106,7 +106,7 @@ test("a new key, its snippet and an error's reference can be copied", async () =
       await said(page, "Copied");
       expect(await clipboard()).toBe(key);
       await press(page, "Copy curl");
-      // "Copied" has been said already.
+      // "Copied" was already announced.
       await eventually(async () => (await clipboard()).includes(`Bearer ${key}`));
       await page.goto(`${site.identityUrl}/nowhere`);
       await press(page, "Copy the reference");
@@ -158,7 +158,7 @@ test("times are in the reader's time zone, with UTC on hover, and stay correct",
 test("an irreversible action requires the typed name", async () => {
   await openConsole(path("/delete"), async (page) => {
     const button = page.getByRole("button", { name: "Delete permanently" });
-    // The script disables it, once it is there.
+    // The script disables it after it loads.
     await button.and(page.locator(":disabled")).waitFor();
     await page.fill("#typed_name", `${app.slug}x`);
     expect(await button.isDisabled()).toBe(true);

@@ -76,7 +76,7 @@ describe.each([
       .locator("tbody tr td:nth-child(2)")
       .evaluateAll((cells) => cells.map(({ textContent }) => textContent));
 
-  /** Adds a filter by keyboard: where it is, what it compares, with what. */
+  /** Adds a filter by keyboard: column, operator, value. */
   async function addFilter(page: Page, column: string, operator: string, value?: string) {
     await page.getByRole("button", { name: "Add a filter" }).click();
     const filter = page.getByRole("group", { name: "Filter" }).last();

@@ -1,4 +1,4 @@
-/** A second factor in a real browser: added by what the page shows, asked for at the sign-in, and replaced by a recovery code. */
+/** A second factor in a real browser: added from the page, requested at sign-in, and replaced by a recovery code. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import {
@@ -36,7 +36,7 @@ async function typePassword(page: Page, { email }: Person): Promise<void> {
   await page.click("button[type=submit]");
 }
 
-/** What is wrong with a page in each theme and width: accessibility, and whatever is wider than the screen. */
+/** The issues of a page in each theme and width: accessibility, and elements that are wider than the screen. */
 async function findIssues(page: Page, shot: string): Promise<unknown[]> {
   const issues: unknown[] = [];
   for (const { colorScheme, width } of LOOKS) {
@@ -55,7 +55,7 @@ async function findIssues(page: Page, shot: string): Promise<unknown[]> {
   return issues;
 }
 
-/** Adds an authenticator app by the key that the page shows; its code of now can be shown again. */
+/** Adds an authenticator app with the page's key, and returns a function for its current code. */
 async function addApp(page: Page) {
   const key = ((await page.locator("code.key").textContent()) ?? "").replaceAll(/\s/g, "");
   const app = makeAuthenticator(key);
@@ -101,7 +101,7 @@ test.each([true, false])(
     expect(await download.isVisible()).toBe(javaScriptEnabled);
     if (javaScriptEnabled) expect(await readDownload(page)).toEqual(codes);
     await page.getByRole("link", { name: "I have saved them" }).click();
-    // On to where the sign-in was going.
+    // Continues to the destination of the sign-in.
     expect(new URL(page.url()).pathname).toBe("/console");
     await context.clearCookies();
     await page.goto(

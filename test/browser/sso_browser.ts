@@ -47,7 +47,7 @@ function sessionIn(page: Page): Promise<SessionState> {
   return page.evaluate(() => identity.getSession());
 }
 
-/** From an app by way of its own client to the sign-in page and back. */
+/** From an app through its client to the sign-in page and back. */
 async function signInFrom(page: Page, who: Person = person): Promise<void> {
   await page.evaluate(() => identity.login());
   await page.waitForURL(`${site.identityUrl}/authorize**`);
@@ -55,7 +55,7 @@ async function signInFrom(page: Page, who: Person = person): Promise<void> {
   await page.waitForURL(/^http:\/\/(wiki|todo)\./);
 }
 
-/** Where `login()` goes, awaited to its end. */
+/** Waits for the navigation of `login()`, and returns its destination. */
 async function followLogin(page: Page): Promise<void> {
   await page.goto(await page.evaluate(() => identity.loginUrl()));
 }
@@ -193,7 +193,7 @@ describe("a shared cookie that a sibling site planted", () => {
     await sibling.close();
     const account = await openPage(`${site.identityUrl}/login`);
     expect(await account.textContent("body")).not.toContain(thief.email);
-    // Whoever notices the plant clears it; then one sign-in is enough.
+    // The service detects and clears the planted cookie. Then one sign-in suffices.
     await page.goto(wiki.url);
     for (let round = 0; round < 3 && (await sessionIn(page)).status !== "authenticated"; round++) {
       await followLogin(page);
@@ -203,10 +203,10 @@ describe("a shared cookie that a sibling site planted", () => {
         await page.waitForURL(`${wiki.url}/`);
       }
     }
-    // Planted on the cookie's own path it replaces the person's: every subdomain is trusted with what the apps see.
+    // On the cookie's own path, the planted cookie replaces the person's cookie: apps trust every subdomain.
     const [email, role] = path === "/" ? [thief.email, "thief"] : [person.email, "editor"];
     expect(await sessionIn(page)).toMatchObject({ status: "authenticated", user: { email, role } });
-    // The pages never take it: there the person is who signed in, or nobody where the two cookies differ.
+    // The pages never accept it: the person is the signed-in person, or is signed out if the two cookies differ.
     await page.goto(`${site.identityUrl}/login`);
     const shown = (await page.textContent("body")) ?? "";
     expect(shown).not.toContain(thief.email);
@@ -214,7 +214,7 @@ describe("a shared cookie that a sibling site planted", () => {
   });
 });
 
-/** A sibling host that sets a cookie; how an app that was taken over would. */
+/** A sibling host that sets a cookie, like a compromised app. */
 async function fetchSetCookie(cookie: string): Promise<{ url: string; stop: () => Promise<void> }> {
   const server = Bun.serve({
     port: 0,
@@ -261,7 +261,7 @@ test("a sibling site's cross-origin form is rejected, with and without the token
     expect(await sibling.textContent("h1")).toBe("Form rejected");
   }
   expect((await sessionIn(page)).status).toBe("authenticated");
-  // Logging somebody out is not for an origin that nobody registered, though it is a sibling.
+  // An unregistered origin cannot sign a person out, even if it is a sibling.
   const evil = await fetchSetCookie("harmless=1");
   const stranger = await openPage(evil.url);
   await stranger.evaluate(

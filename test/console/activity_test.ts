@@ -1,4 +1,4 @@
-/** The audit log in the Console: each filter, an app's own page, from where, and as CSV, page by page and inert. */
+/** The audit log in the Console: each filter, the page of an app, client addresses, and CSV without formulas, page by page. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
   admin = await makePerson(service, { consoleRole: "admin" });
   jar = await signInAs(service, admin);
   app = await service.makeApp();
-  // One of each kind, days apart and later than all others, and many of one.
+  // An entry of each kind, days apart and later than all others, and many entries of one kind.
   await service.service.admin.message(`
     insert into rowhouse.audit (at, actor, action, user_id, app, details, client) values
       ('2030-03-01T23:59:59Z', 'operator', 'test_first', null, '${app.slug}', '{}', null),

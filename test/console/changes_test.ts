@@ -1,4 +1,4 @@
-/** One time axis on Home and on each app, and what changed before errors rose. */
+/** The time axis on Home and on each app, and the changes before an increase of errors. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { revokeKey, rollKey, setLimit } from "../../src/accounts/apps/mod.ts";
 import { grantRole } from "../../src/accounts/people/mod.ts";
@@ -60,7 +60,7 @@ test("a span names the codes that rose, by table, field and key, and the push th
   expect(
     (await show(filtered.replaceAll("&amp;", "&"))).match(/\/console\/requests\/[0-9a-f]/g),
   ).toHaveLength(3);
-  // Of all apps, the app is named.
+  // For all apps, the name of the app is included.
   expect(toText(await show("/console/changes"))).toContain(
     `3 × 422 validation_failed on orders of ${app.slug} (0 before)`,
   );

@@ -1,4 +1,4 @@
-/** The search of the Console: what it finds, in which order, and what it does with hostile input. */
+/** The search of the Console: its results, their order, and hostile input. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";

@@ -1,4 +1,4 @@
-/** Invitations in the Console through its front door: how they are shown, and who sends them again and withdraws them. */
+/** Invitations in the Console over HTTP: their display, and who can resend and withdraw them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { showUser } from "../../src/accounts/people/mod.ts";

@@ -1,6 +1,6 @@
 /**
- * Who gets into which page of the Console, and whose forms do something: every route of the table, with a token that is the
- * visitor's own and with everything else that the form needs. A new route is tried by itself.
+ * Access to the pages of the Console and the effects of forms: every route of the table, with the visitor's own token
+ * and everything else that the form needs. A new route is tested automatically.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listSessions, removeConsoleRole, setDisabled } from "../../src/accounts/people/mod.ts";
@@ -28,12 +28,12 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 
 const ROUTES = consoleRoutes.filter(({ path }) => !/^\/console\/(sign-in|docs)$/.test(path));
 const GETS = ROUTES.filter(({ method }) => method === "GET").map(({ path }) => path);
-/** What ends something comes last. */
+/** Routes that end something come last. */
 const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "delete"];
 const POSTS = ROUTES.filter(({ method }) => method === "POST")
   .map(({ path }) => path)
   .sort((a, b) => toPlace(a) - toPlace(b));
-/** What an administrator does without a fresh sign-in; whatever else has a form asks for one. */
+/** Actions without a recent sign-in. All other forms require one. */
 const LASTING =
   /^\/console\/(new-app|apps\/:app\/(limits|settings|state|live|people-list)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
 
@@ -45,7 +45,7 @@ let chief: Jar;
 let sessionId: string;
 let rowId: string;
 const requestId = crypto.randomUUID();
-/** What each form sends besides its token. */
+/** The fields of each form, without its token. */
 const forms = new Map<string, Record<string, string>>();
 beforeAll(async () => {
   service = await openTestService({
@@ -86,11 +86,11 @@ function toPath(template: string): string {
     request: requestId,
   };
   const path = template.replace(/:(\w+)/g, (_, name) => values[name] ?? `no-${name}-here`);
-  // What is found is for administrators, too.
+  // Search results are only for administrators, too.
   return path.endsWith("/find") ? `${path}?q=${app.slug}` : path;
 }
 
-/** What a person types into any of the forms. */
+/** The input of a person in the forms. */
 function makeTyped(path: string): Record<string, string> {
   const isNew = path.includes("new-person");
   return {
@@ -123,7 +123,7 @@ function toToken(jar: Jar): string {
   return toSessionToken(new Request(service.url, { headers: { cookie: toCookieHeader(jar) } }));
 }
 
-/** Everything that acts of the Console change, but for when something was last seen. */
+/** Everything that actions of the Console change, except times of last use. */
 async function readState(): Promise<string> {
   const parts = [
     "id::text || email || coalesce(console_role, '') || coalesce(disabled_at::text, '') from rowhouse.users",
@@ -134,7 +134,7 @@ async function readState(): Promise<string> {
     "id from rowhouse.password_links",
     "id from rowhouse.sessions",
     "id || action from rowhouse.audit where action not like '%session_conflict'",
-    // Gone with the app.
+    // Deleted with the app.
     `case when to_regclass('data.secrets') is not null
       then query_to_xml('select * from data.secrets', true, false, '')::text end`,
   ].map((text) => `select ${text}`);
@@ -150,7 +150,7 @@ const write = (text: string) => service.service.admin.message(`${text}; select 1
 const administrator = () => makePerson(service, { consoleRole: "super_admin" });
 const half = (jar: Jar, name: string): Jar => new Map([[name, jar.get(name) ?? ""]]);
 
-/** To sign in, or not for them; a form without its own token is rejected before anything else. */
+/** A redirect to sign-in, or access denied. A form without its token is rejected first. */
 const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: number }[] = [
   { name: "nobody", make: async () => new Map(), shown: 303, sent: 403 },
   {
@@ -301,7 +301,7 @@ test("every sensitive action requires the second factor of a person who has one"
   expect(await readState()).toBe(before);
 });
 
-// What shows that the forms above were rejected for who sent them.
+// This proves that the forms above were rejected because of their sender.
 test("a super_admin with a recent sign-in gets every page and every form", async () => {
   // 422: the action is not possible, and the page gives the reason. Only a live app has changes.
   for (const path of GETS)
@@ -316,7 +316,7 @@ test("a super_admin with a recent sign-in gets every page and every form", async
     const gone = path.includes(":table") ? [404, 412, 422] : [];
     expect([path, 200, 303, ...gone]).toContain(response.status);
     expect(response.headers.get("location") ?? "").not.toStartWith("/console/sign-in");
-    // Forms of rows are shown to work where rows are.
+    // The tests of rows cover successful forms of rows.
     if ((await readState()) === before && !path.includes(":table")) idle.push(path);
   }
   expect(idle).toEqual([]);

@@ -1,4 +1,4 @@
-/** The Console through its front door: who comes in, what forms do, and that what people typed stays text. */
+/** The Console over HTTP: access, the effects of forms, and input that is displayed as text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { issueKey, listApps, listKeys } from "../../src/accounts/apps/mod.ts";
@@ -47,7 +47,7 @@ const appsOf = async (slug: string) =>
 const submit = (path: string, typed?: Record<string, string>) =>
   submitForm(service, jar, { path, typed });
 
-/** The key on a page, which the log must not have. */
+/** The key on a page. The log must not contain it. */
 function readKey({ text }: TestResponse): string {
   const key = /<code id="key">([^<]+)<\/code>/.exec(text)?.[1] ?? "";
   service.secrets.add(key);
@@ -355,7 +355,7 @@ test("activity is filtered by actor, action, app and person, and paged", async (
   expect((await acts({ app: "nope" })).found).toEqual([]);
 });
 
-/** A page weighs what a browser that has never been here before loads, as the least capable one does: with gzip. */
+/** The weight of a page is the bytes of a first visit with gzip, which the least capable browsers use. */
 test.each(["/login", "/console", "/console/apps", "/console/activity", "/tables/todos"])(
   "%s transfers max 50 KB",
   async (page) => {
@@ -370,7 +370,7 @@ test.each(["/login", "/console", "/console/apps", "/console/activity", "/tables/
       const headers = { "accept-encoding": "gzip", cookie: toCookieHeader(jar) };
       const response = await fetch(service.url + url, { headers, decompress: false });
       sizes.set(url ?? "", (await response.bytes()).length);
-      // The size of a compressed page would tell something of its form's token.
+      // The size of a compressed page would reveal parts of its form's token.
       const hasToken = url === path && text.includes('name="form_token"');
       if (hasToken) expect(response.headers.get("content-encoding")).toBeNull();
     }
@@ -381,7 +381,7 @@ test.each(["/login", "/console", "/console/apps", "/console/activity", "/tables/
   },
 );
 
-/** A page full of rows as they are: eight columns, texts, dates and a little JSON. */
+/** A page of typical rows: eight columns with texts, dates and some JSON. */
 async function fillTodos(): Promise<void> {
   const todos = {
     title: t.string().required(),

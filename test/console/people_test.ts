@@ -1,4 +1,4 @@
-/** People in the Console through its front door: who is made, changed and ended by whom, and what of it comes into force. */
+/** People in the Console over HTTP: who can create, change and delete whom, and the effects. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
@@ -62,7 +62,7 @@ const write = (text: string) => service.service.admin.message(`${text}; select 1
 const submit = (jar: Jar, path: string, typed?: Record<string, string>) =>
   submitForm(service, jar, { path, typed });
 
-/** The link on a page, which the log must not have. */
+/** The link on a page. The log must not contain it. */
 function readLink({ text }: TestResponse): string {
   const link = /<code id="link"[^>]*>([^<]+)<\/code>/.exec(text)?.[1] ?? "";
   service.secrets.add(link.split("token=")[1] ?? "");
@@ -183,7 +183,7 @@ test("an invitation with a Console role lists an address in use and an unknown a
     expect(response.text).toContain(issue);
 });
 
-/** What is done with an account, as forms send it. */
+/** The actions on an account, as forms send them. */
 const ACCOUNT_ACTS = [
   { act: "password-link", typed: {} },
   { act: "state", typed: { disabled: "yes" } },
@@ -193,7 +193,7 @@ const ACCOUNT_ACTS = [
   { act: "address", typed: { new_email: "taken-over@example.org" } },
 ];
 const send = async (jar: Jar, of: Person, act: string, typed: Record<string, string>) => {
-  // The token of any form of this browser: a page without a form rejects nothing by itself.
+  // The token of any form of this browser: the page itself may have no form.
   const { text } = await visit(service, jar, "/console/new-person");
   const fields = { ...readHidden(text), typed_address: of.email, ...typed };
   return await visit(service, jar, `${pathOf(of)}/${act}`, { fields });
@@ -222,7 +222,7 @@ describe("an admin who is not a super_admin", () => {
   });
 
   test.each(ACCOUNT_ACTS)("cannot change the admin's own account: $act", async ({ act, typed }) => {
-    // Once a minute a visit is noted as the session's last use.
+    // A visit updates the session's last use once a minute.
     await visit(service, adminJar, pathOf(admin));
     const before = await shownBy(admin);
     const shown = await visit(service, adminJar, `${pathOf(admin)}/${act}`);
@@ -461,7 +461,7 @@ test("a person with a provider needs no password", async () => {
   expect((await visit(service, adminJar, `/console/people/${id}`)).text).toContain(
     "signs in with a provider",
   );
-  // Whoever linked it would have the role as well, whatever password is set since; so would whoever added a passkey.
+  // Anyone who linked a provider or added a passkey would also get the role, even after a password change.
   await write(
     `insert into rowhouse.passkeys (credential_id, user_id, public_key, label, digest, secret_id)
     values (sha256('${id}'), '${id}', 'x', 'x', sha256('x'), 'x')`,

@@ -96,7 +96,7 @@ test("the list is filtered by result, code, table, key, field and time", async (
     { query: `key=${key}`, shown: [] },
     { query: `app=${other.slug}&from=${later}`, shown: [] },
     { query: `app=${other.slug}&to=2020-01-01T00:00Z`, shown: [] },
-    // What cannot be read does not filter.
+    // An unreadable value does not filter.
     { query: `app=${other.slug}&kind=none&from=yesterday&to=%00`, shown: ["field", "table", "id"] },
   ]) {
     const page = await show(`/console/requests?${query}`);

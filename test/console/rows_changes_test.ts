@@ -31,7 +31,7 @@ const SCHEMA = defineSchema({
   },
 });
 const TODOS = "/v1/data/db/todos";
-/** Less than a key of rows lives. */
+/** Shorter than the lifetime of a key for rows. */
 const IDLE_S = 120;
 const toPagePath = ({ slug }: TestApp) => `/console/apps/${slug}/tables/todos`;
 
@@ -171,7 +171,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   test("a request for another type, or for only the headers, opens no stream", async () => {
     expect((await visit(service, jar, `${toPagePath(app)}/changes`)).status).toBe(404);
     const headers = { cookie: toCookieHeader(jar), accept: "text/event-stream" };
-    // More than a session can open.
+    // More streams than a session can open.
     for (let count = 0; count < 3; count++) {
       const url = `${service.url}${toPagePath(app)}/changes`;
       expect((await fetch(url, { method: "HEAD", headers })).status).toBe(404);

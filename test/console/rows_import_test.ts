@@ -41,7 +41,7 @@ test.each([
     expect([status, headers.get("location")]).toEqual([303, `${path}?imported=2`]);
   }
   expect(await listTitles()).toEqual(["a;b", "c"]);
-  // A form that was opened anew is another import.
+  // A newly opened form is another import.
   hidden = readHidden((await visit(service, jar, `${path}/import`)).text);
   expect((await send({ rows: rows.replaceAll("a;b", "d").replaceAll("c", "e") })).status).toBe(303);
   expect(await listTitles()).toEqual(["a;b", "c", "d", "e"]);

@@ -245,7 +245,7 @@ describe("a page of rows", () => {
   });
 });
 
-/** What a form has in it when it is opened, as a browser would send it. */
+/** The fields of an opened form, as a browser would send them. */
 function readForm({ text }: TestResponse): Record<string, string> {
   const fields = readHidden(text);
   for (const [, name = "", value = ""] of text.matchAll(
@@ -267,7 +267,7 @@ function readForm({ text }: TestResponse): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
 }
 
-/** Opens a page and sends its form with some of it changed. */
+/** Opens a page, and sends its form with some changed fields. */
 async function submit(at: string, typed: Record<string, string> = {}): Promise<TestResponse> {
   const page = await visit(service, jar, at);
   return await visit(service, jar, at, { fields: { ...readForm(page), ...typed } });

@@ -1,11 +1,11 @@
-/** How long the Console's pages take the server with 1,000 apps, 5,000 people and 200,000 audit entries. */
+/** Server time of the Console's pages with 1,000 apps, 5,000 people and 200,000 audit entries. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
-/** On a busy machine: an idle machine takes less than 100 ms. A page without its index takes seconds. */
+/** For a busy machine. An idle machine needs less than 100 ms, and a page without its index needs seconds. */
 const LIMIT_MS = 500;
 const FILL_MS = 290_000;
 const ROUNDS = 15;

@@ -51,7 +51,7 @@ test("requests of an app appear on Home and on its page a minute later, for the 
 });
 
 test("Home lists apps with errors first, then the busiest apps, and remains small", async () => {
-  // Within what the page shows, though a minute or an hour may end before it is asked for.
+  // Within the period of the page, even if a minute or an hour ends before the request.
   await write(`insert into rowhouse.apps (id, slug) select gen_random_uuid(), 'many-' || n from generate_series(1, 1000) as n;
     insert into rowhouse.statistics select id, span, date_bin(step, now(), 'epoch') - step * n, 600, 0, 9, array[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0]
       from rowhouse.apps, (values ('minute', interval '1 minute', 50), ('hour', '1 hour', 24)) as spans (span, step, most), generate_series(0, most) as n

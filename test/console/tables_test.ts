@@ -1,4 +1,4 @@
-/** The Console's pages of tables: what they show without waiting for a table, and what administrators do with one. */
+/** The Console's pages of tables: their content without waiting for a table, and the actions of administrators. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

@@ -1,17 +1,17 @@
-/** Definitions for tests, spelt around the one part that a test is about. @module */
+/** Definitions for tests, with one part that the test chooses. @module */
 import { readDefinition } from "../../src/dsl/mod.ts";
 
 /** The flags of a text column that declares nothing else. */
 export const PLAIN = { kind: "string", required: false, unique: false, index: false };
-/** A uuid that is not in its recorded spelling. */
+/** A uuid that is not in its recorded form. */
 export const UUID = "0190163D-8694-739B-AEA5-966C26F8AD91";
 
-/** A definition of one table `todos` with one column `c`, spelt as given. */
+/** A definition of one table `todos` with one column `c`, unchecked. */
 export function withColumn(column: object): object {
   return withTable({ columns: [{ ...PLAIN, name: "c", ...column }] });
 }
 
-/** A definition of one table `todos`, spelt as given. */
+/** A definition of one table `todos`, unchecked. */
 export function withTable(table: object): object {
   return {
     version: 1,
@@ -25,7 +25,7 @@ export function messagesOf(value: unknown): readonly string[] {
   return "issues" in reading ? reading.issues.map(({ message }) => message) : [];
 }
 
-/** Columns whose names make one derived name. */
+/** Columns whose names produce the same derived name. */
 export const AB = ["a", "b", "a__b"].map((name) => ({ ...PLAIN, name }));
-/** One column more than a table may have. */
+/** One column more than the limit. */
 export const MANY = Array.from({ length: 201 }, (_, i) => ({ ...PLAIN, name: `c${i}` }));

@@ -6,7 +6,7 @@ import { AB, withColumn, withTable } from "./definitions.ts";
 const MEGABYTE = 1_000_000;
 const DEEP = `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`;
 
-/** Walking the value as text is the least that any check costs: a check may cost some times that, never its square. */
+/** Converting the value to text is the minimal cost. A check can cost a multiple of it, never its square. */
 const MAX_TIMES_TEXT = 100;
 const CLOCK_FLOOR_MS = 5;
 

@@ -215,7 +215,7 @@ const BUILDERS =
   "t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.json(), t.enum(), t.ref()";
 const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" })';
 
-/** Calls as an author without a compiler writes them. */
+/** Calls by an author without a compiler. */
 // biome-ignore lint/suspicious/noExplicitAny: the compiler rejects every row below
 const untyped: any = t;
 

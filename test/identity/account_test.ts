@@ -1,4 +1,4 @@
-/** A person's own pages: profile, password, sessions, each by the form that a browser sends. */
+/** Account pages: profile, password and sessions, by the forms that a browser sends. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { toDeviceName } from "../../src/accounts/sessions/mod.ts";

@@ -1,4 +1,4 @@
-/** What an address lets somebody in by: nothing, unless this service has set it. */
+/** An address gives access only if this service has set it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { findMailedLink } from "../../src/accounts/mails/mod.ts";
 import {
@@ -58,7 +58,7 @@ afterAll(async () => {
 const newEmail = () => `changed-${crypto.randomUUID().slice(-12)}@example.org`;
 const SECRETS = makeIdentitySecrets([NEXT, TEST_IDENTITY_SECRET]);
 
-/** As an administrator of the database, who does not have the secret. */
+/** Runs as an administrator of the database without the secret. */
 function write(text: string, values: string[]) {
   return service.service.admin.query<Record<string, unknown>>(text, values, {
     retry: "unsafe",
@@ -76,7 +76,7 @@ async function ask(email: string): Promise<void> {
 
 const isMailed = (email: string) => mails.received.some(({ to }) => to.includes(email));
 
-/** Once all mails are settled that were asked for before. */
+/** Waits until all earlier emails are sent or dropped. */
 async function drain(): Promise<void> {
   const waits = "select 1 from rowhouse.mails where sent_at is null and given_up_at is null";
   await eventually(async () => (await write(waits, [])).length === 0);
@@ -123,7 +123,7 @@ test("an address changed in the database gets no link, and its owner signs in as
   for (const change of [
     "email = $2",
     "email = $2, email_digest = sha256('x'), email_secret_id = other.email_secret_id",
-    // With what confirms the thief's own address, or the person's before.
+    // With the confirmation of the thief's address, or of the person's earlier address.
     "email = $2, email_digest = other.email_digest, email_secret_id = other.email_secret_id",
   ])
     for (const from of [thief, victim]) {
@@ -146,7 +146,7 @@ test("an address changed in the database gets no link, and its owner signs in as
   );
   const deps = { admin: service.service.admin, identitySecrets: SECRETS };
   expect(await confirmAddresses(deps, unconfirmed, { isRenewal: false })).toBe(1);
-  // Confirmed, it may still be a thief's account: its owner begins again with a link.
+  // A confirmed address can still belong to a thief's account. Its owner starts again with a link.
   expect((await submitSignIn(service, new Map(), { ...victim, email })).status).toBe(422);
   await write("delete from rowhouse.mails", []);
   const link = await makePasswordLink(testDeps(service.service), email);
@@ -249,7 +249,7 @@ test("an invitation or a provider confirms an address", async () => {
   const [row] = await write("select id::text as id from rowhouse.users where email = $1", [login]);
   const stored = await readAddress(String(row?.["id"]));
   expect([stored.secretId, isConfirmed(SECRETS, stored)]).toEqual([SECRETS.current.id, true]);
-  // For nobody else, and nowhere else.
+  // The confirmation is valid only for this person and this address.
   for (const other of [{ userId: id }, { email: newEmail() }, { secretId: null }, { digest: null }])
     expect(isConfirmed(SECRETS, { ...stored, ...other })).toBe(false);
 });

@@ -1,4 +1,4 @@
-/** What went wrong in similar projects, tried here: docs/advisories.md names each advisory with the test that shows it. */
+/** Advisories of similar projects. docs/advisories.md names the test of each. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createUser } from "../../src/accounts/people/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
@@ -67,7 +67,7 @@ describe("no part of a request except its path opens a page or an endpoint:", ()
 test("a path with an empty segment is not found", async () => {
   const paths = ["//login", "/login/", "//v1/auth/me", "/v1//auth/me", "/v1/auth//me", "//console"];
   for (const path of [...paths, "//v1/data/db/todos", "/v1/data//db/todos"]) {
-    // As it is: clients would tidy it up.
+    // Sent unchanged: clients would normalize it.
     const response = await sendRaw(service.url, writeRequest(`GET ${path}`), {
       untilResponse: true,
     });

@@ -270,7 +270,7 @@ describe("the cookie", () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401]));
     expect(await count()).toBe(before + 1);
 
-    // Another pair is another entry; both again after an hour.
+    // Another pair is another entry. After an hour, both are recorded again.
     await send(one, three);
     expect(await count()).toBe(before + 2);
     await service.service.admin.message(

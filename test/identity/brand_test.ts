@@ -1,4 +1,4 @@
-/** The organization's name and logo: on sign-in, in the Console and in mails; and settings that cannot be used. */
+/** The organization's name and logo on sign-in, in the Console and in emails, and invalid settings. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -70,7 +70,7 @@ test("an email names the organization, and embeds the logo", async () => {
   const find = () => mails.received.find((mail) => mail.to.includes(person.email));
   await eventually(() => find() !== undefined);
   expect(find()?.text.replaceAll("\n", " ")).toContain(`Sent by the sign-in service of ${NAME}.`);
-  // Quoted-printable breaks lines and writes = in another way.
+  // Quoted-printable breaks lines and encodes =.
   const html = (find()?.raw ?? "").replaceAll("=\r\n", "").replaceAll("=3D", "=");
   expect(html).toContain('<img src="cid:organization-logo" alt="" height="32">');
   expect(html).toContain("Smith &amp; &lt;Sons&gt;");

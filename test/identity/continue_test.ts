@@ -1,4 +1,4 @@
-/** A link that sets a password signs the person in, who continues to the app that is stored with the link. */
+/** A password link signs the person in, and continues to the app that is stored with the link. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setAppDisabled, setTargets } from "../../src/accounts/apps/mod.ts";
 import { invite, makePasswordLink } from "../../src/accounts/people/mod.ts";
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 const deps = () => testDeps(service.service);
 
-/** The path of an invitation's link, to an app of its own. */
+/** The path of an invitation's link to a new app. */
 async function makeInvitation({ origins = [] as string[] } = {}) {
   const app = await service.makeApp(undefined, { origins });
   const email = `new-${crypto.randomUUID().slice(-8)}@example.org`;
@@ -69,7 +69,7 @@ async function readUser(jar: Jar, slug: string) {
   return await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
 }
 
-/** The path in the mail of a reset, once it arrives. The mail to a new account has a link, too. */
+/** Waits for the reset email, and returns its path. The email to a new account also has a link. */
 async function readMailedPath(email: string): Promise<string> {
   const find = () =>
     mails.received.find(

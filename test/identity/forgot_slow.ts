@@ -1,4 +1,4 @@
-/** How long a request for a forgotten password takes reveals to no one which accounts exist. */
+/** The duration of a password reset request does not reveal whether the account exists. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
@@ -9,7 +9,7 @@ const ROUNDS = 200;
 
 let service: TestService;
 beforeAll(async () => {
-  // Sends nothing in the time of the test: to send a mail would slow down the request after it.
+  // Sends nothing during the test: sending an email would slow down the next request.
   const from = { name: "", address: "no-reply@example.org" };
   const mail = { url: "smtp://127.0.0.1:1", from, pace: { intervalS: 3600 } };
   service = await openTestService({
@@ -39,7 +39,7 @@ test("POST /forgot responds in the same time for known and unknown addresses", a
     return performance.now() - startedAt;
   };
   const others = ["nobody@example.org", disabled.email, invited, "not an address\u0000"];
-  // In turns, and the fastest of each: other work on the machine only adds time.
+  // Alternates, and compares the fastest of each: other work on the machine only adds time.
   let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < ROUNDS; round++) {
     known = Math.min(known, await time(person.email));

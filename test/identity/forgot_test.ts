@@ -1,4 +1,4 @@
-/** A forgotten password: the link that is mailed, and that nobody learns who has an account. */
+/** Password reset: the emailed link, and responses that do not reveal accounts. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ function run(text: string, values: string[] = []) {
   return service.service.admin.query(text, values, { retry: "unsafe", queue: SERVICE_QUEUE });
 }
 
-/** Whoever asks in one browser; the form's token is read once. */
+/** Requests of one browser, which reads the form's token once. */
 async function openForm(by = service) {
   const jar: Jar = new Map();
   const form_token = readToken((await visit(by, jar, "/forgot")).text);
@@ -70,7 +70,7 @@ const mailsTo = (email: string, subject: string) =>
     (mail) => mail.to.includes(email) && mail.headers.get("subject") === subject,
   );
 
-/** The links that were mailed to an address, once there are so many. */
+/** Waits for this number of emails to an address, and returns their links. */
 async function linksTo(email: string, count = 1): Promise<string[]> {
   const sent = () => mailsTo(email, "Set a new password");
   await eventually(() => sent().length >= count);
@@ -86,7 +86,7 @@ test("an emailed link sets a new password once, ends all sessions, and triggers 
   const [path = ""] = await linksTo(person.email);
   const jar: Jar = new Map();
   const page = await visit(service, jar, path);
-  // To look at it, as programs that check mails do, does not use it up.
+  // Opening the link, as programs that check emails do, does not use it up.
   expect((await visit(service, new Map(), path)).status).toBe(200);
   const fields = { ...readHidden(page.text), password: NEW, password_again: NEW };
   expect((await visit(service, jar, "/set-password", { fields })).status).toBe(303);
@@ -125,7 +125,7 @@ test("a link expires, and a newer link replaces it", async () => {
     [person.id],
   )) as { life_s: number }[];
   expect(link?.life_s).toBeWithin(FORGOTTEN_LINK_LIFE_S - 5, FORGOTTEN_LINK_LIFE_S + 2);
-  // What is stored of the end is part of what proves the link.
+  // The stored end is part of the link's proof.
   await run(
     "update rowhouse.password_links set expires_at = expires_at + interval '1 hour' where user_id = $1::text::uuid",
     [person.id],
@@ -165,7 +165,7 @@ test("a request costs the same statements, hashes and queued emails for known an
     service: {
       ...UNGUARDED,
       hashing: { make: count(make), verify: count(verify), isCurrent },
-      // Never sends in the time of a test.
+      // Never sends during a test.
       mail: { url: mails.url, from: FROM, pace: { intervalS: 3600 } },
     },
   });
@@ -190,7 +190,7 @@ test("a request costs the same statements, hashes and queued emails for known an
   await proxy.close();
 });
 
-/** Addresses that get no link: of no one, of a disabled and of an invited person, and none at all. */
+/** Addresses that get no link: unknown, of a disabled person, of an invited person, and invalid. */
 async function makeOthers(by = service): Promise<string[]> {
   const disabled = await makePerson(by);
   await setDisabled(testDeps(by.service), disabled.email, true);

@@ -1,6 +1,6 @@
 /**
- * What the identity secret is for: whoever writes the database's rows, or has the serving login, signs in as nobody.
- * Rows are copied here with an administrator's rights, so that what holds is the secret and not a grant.
+ * Write access to the database, or the serving login, does not suffice to sign in as a person.
+ * The tests copy rows with an administrator's rights, so that only the secret protects them.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { makePasswordLink } from "../../src/accounts/people/mod.ts";

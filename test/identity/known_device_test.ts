@@ -1,4 +1,4 @@
-/** What sign-in costs, and whom: strangers' attempts are bounded however many addresses they have, and keep nobody out who is known. */
+/** Sign-in limits: they bound strangers' attempts from any number of addresses, and do not lock out known devices. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -31,10 +31,10 @@ const write = (text: string, parameters: (string | number)[] = []) =>
     retry: "unsafe",
     queue: SERVICE_QUEUE,
   });
-/** Every counter as it lies in the table: written again, it would lie elsewhere. */
+/** Every counter with its position in the table, which a write would change. */
 const readCounters = () => write("select ctid::text, * from rowhouse.throttle order by key");
 
-/** The service as it is seen from an address. */
+/** The service as called from an address. */
 function from(address: string): VisitedService {
   return {
     url: service.url,
@@ -50,7 +50,7 @@ async function tryWrong(at: VisitedService, email: string, jar: Jar = new Map())
   return (await submitSignIn(at, jar, { email, password: "not the password" })).status;
 }
 
-/** A browser that is signed out, and known. */
+/** A known browser that is signed out. */
 async function makeKnown(of: Person): Promise<Jar> {
   const jar = await signInAs(service, of);
   const known = jar.get(DEVICE_COOKIE);
@@ -58,7 +58,7 @@ async function makeKnown(of: Person): Promise<Jar> {
   return new Map([[DEVICE_COOKIE, known]]);
 }
 
-/** What strangers do to an address: every counter but that of devices is used up. */
+/** Uses up every counter of an address except the counter of devices. */
 async function lockOut(email: string): Promise<void> {
   await tryWrong(service, email);
   await write("update rowhouse.throttle set attempts = 1000000 where key not like 'device %'");
@@ -127,7 +127,7 @@ describe("a device with an earlier sign-in", () => {
     await lockOut(person.email);
     const before = await readCounters();
     expect((await submitSignIn(service, jar, { email: person.email })).status).toBe(303);
-    // Not a counter of strangers was touched, and its own is gone.
+    // The counters of strangers have not changed, and the device's counter is deleted.
     expect(await readCounters()).toEqual(before);
   });
 

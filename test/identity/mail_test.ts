@@ -1,4 +1,4 @@
-/** Mails through a real SMTP server: what each says, to whom, how often, and what no database and no log has of it. */
+/** Emails through a real SMTP server: their text, recipients and number, and that no database or log contains their secrets. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
@@ -44,7 +44,7 @@ function query<Row>(text: string, values: (string | number)[] = []): Promise<Row
   return service.service.admin.query<Row>(text, values, { retry: "safe", queue: SERVICE_QUEUE });
 }
 
-/** Nothing waits to be sent to this person. */
+/** No email to this person is pending. */
 async function settled(email: string): Promise<void> {
   await eventually(async () => {
     const [row] = await query<{ left: number }>(
@@ -102,7 +102,7 @@ test("an invitation has a link that sets a password, no other text, and a no-rep
 });
 
 describe("a stolen serving login", () => {
-  /** What it can call with nothing but its connection. */
+  /** The functions that it can call with only its connection. */
   const act = (text: string) =>
     withDatabase(service.database.servingUrl, (login) => login.message(`${text}; select 1`));
 
@@ -237,7 +237,7 @@ test("a temporary SMTP error is retried, and a permanent error is not", async ()
   });
   expect(mails.received.filter(({ to }) => to.includes(never))).toEqual([]);
   const said = () => service.log.filter((line) => line.includes('"event":"mail"')).join("\n");
-  // It is told once it is stored.
+  // The notice is sent after the change is stored.
   await eventually(() => said().includes("EENVELOPE 550"), { describe: said });
   expect(said()).not.toMatch(/@|token/);
   const responses = service.processes.map((one) => one.adminFetch(new Request("http://x/metrics")));
@@ -283,7 +283,7 @@ test("a name cannot add a header, a recipient or a line", async () => {
   const displayName = "Eve\r\nBcc: all@example.org\r\n\r\n\u202eHello";
   const { id } = await createUser(deps(), { email, displayName: "Eve", consoleRole: undefined });
   await mails.waitFor(email);
-  // As a provider, or a hand, may have written it.
+  // As a provider or a person may have typed it.
   await query("update rowhouse.users set display_name = $1 where id = $2", [displayName, id]);
   await makePasswordLink(deps(), email);
   const [, mail] = await mails.waitFor(email, 2);

@@ -9,7 +9,7 @@ import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/peopl
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
-/** Who may come, in the order of the columns below. */
+/** The visitors, in the order of the columns below. */
 const VISITORS = [
   "anonymous",
   "expired",
@@ -36,7 +36,7 @@ const AWAY = {
 };
 
 const all = (status: number) => VISITORS.map(() => status);
-/** A key opens it, no cookie does; without rows the key meets what `status` says. */
+/** Only a key has access. Without rows, the key gets `status`. */
 const keyOnly = (status: number) =>
   VISITORS.map((visitor) => (visitor === "API key" ? status : 401));
 
@@ -57,7 +57,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "POST /v1/data/schema/joins": { want: keyOnly(415) },
   "POST /v1/data/schema/migrations": { want: keyOnly(415) },
   "GET /v1/openapi.json": { want: all(200) },
-  // The app has no table; without a key there is nothing to tell.
+  // The app has no table. Without a key, the response reveals nothing.
   "GET /docs/tables/:table": {
     path: "/docs/tables/todos",
     want: VISITORS.map((visitor) => (visitor === "API key" ? 404 : 200)),
@@ -94,30 +94,30 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
       "/security/app",
       "/security/passkeys",
     ].flatMap((page) => [
-      // Who is not signed in is sent to sign in.
+      // Visitors who are not signed in are redirected to sign in.
       [`GET /account${page}`, { want: [303, 303, 303, 303, 200, 200, 200, 200, 303] }],
       [`POST /account${page}`, { want: all(403) }],
     ]),
   ),
-  // The page of the second factor is for whoever has proven the password, and for nobody else.
+  // Only a person who has proven the password can open the page of the second factor.
   "GET /second-factor": { want: [303, 303, 200, 303, 303, 303, 303, 303, 303] },
   "POST /second-factor": { want: all(403) },
   "GET /add-second-factor": { want: all(303) },
-  // Without the pages' cookie there is nothing to end; with it the form lacks its token.
+  // Without the pages' cookie there is no session to end. With it, the form lacks its token.
   "POST /sign-out": { want: [303, 403, 303, 403, 403, 403, 403, 403, 303] },
   "GET /forgot": { want: all(200) },
   "POST /forgot": { want: all(403) },
   "GET /set-password": { want: all(404) },
   "POST /set-password": { want: all(403) },
-  // The provider is away; nobody has started a sign-in with it.
+  // The provider is unavailable, and no sign-in with it has started.
   "GET /oidc/:provider": { path: "/oidc/away", want: all(503) },
   "GET /oidc/:provider/callback": { path: "/oidc/away/callback?code=x&state=x", want: all(400) },
 };
-/** The Console sends who is not signed in to sign in, and tells who is no administrator that this is not for them. */
+/** The Console redirects visitors who are not signed in, and denies access to people who are not administrators. */
 const CONSOLE = [303, 303, 303, 303, 403, 403, 200, 200, 303];
 /** The app has no table and no push. */
 const NO_TABLE = CONSOLE.map((status) => (status === 200 ? 404 : status));
-/** What stands for a parameter; words in capitals are known once the service runs. */
+/** The value of each parameter. Values in capitals are known once the service runs. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   app: "matrix",
   key: "KEY",
@@ -128,7 +128,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   row: "0190163d-8694-739b-aea5-966c26f8ad91",
   request: "0190163d-8694-739b-aea5-966c26f8ad91",
 };
-// Without its token no form does anything, whoever sends it.
+// A form without its token returns 403 to every visitor.
 for (const { method, path } of consoleRoutes)
   WANT[`${method} ${path}`] = {
     path: path.replace(/:(\w+)/g, (_, name) => PARAMETERS[name] ?? `no ${name} in PARAMETERS`),
@@ -167,7 +167,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Anew for every exchange that may end a session. */
+/** New for every exchange that can end a session. */
 async function fillJars(): Promise<Map<Visitor, Jar>> {
   const people = {
     expired: await makePerson(service, { app }),
@@ -198,7 +198,7 @@ test("the matrix has a row for every route", () => {
   expect(Object.keys(WANT).sort()).toEqual([...everyRoute].sort());
 });
 
-// A logout ends what the others need: it comes last.
+// A sign-out ends the session that the other rows need, so it comes last.
 const order = [...everyRoute].sort(
   (a, b) => Number(a.includes("logout")) - Number(b.includes("logout")),
 );

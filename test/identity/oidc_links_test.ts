@@ -1,4 +1,4 @@
-/** Linking and unlinking an account at a provider, by a person who is signed in. */
+/** A signed-in person links and unlinks an account at a provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { showUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -41,13 +41,13 @@ afterAll(async () => {
 
 const ASKS = `${PAGE}?remove=ours`;
 
-/** Sends the form of one provider, whether the page shows it or not: the token is that of all the person's forms. */
+/** Sends the form of a provider, even if the page does not show it: all forms of a person have the same token. */
 async function send(jar: Jar, act: "link" | "unlink", provider = "ours"): Promise<TestResponse> {
   const { form_token = "" } = readHidden((await visit(service, jar, "/account")).text);
   return await visit(service, jar, PAGE, { fields: { form_token, act, provider } });
 }
 
-/** As a person unlinks: asked first, by the page to which the list leads. */
+/** Unlinks like a person: by the confirmation page that the list links to. */
 async function unlink(jar: Jar): Promise<TestResponse> {
   expect((await visit(service, jar, PAGE)).text).toContain(`href="${ASKS}"`);
   const asked = await visit(service, jar, ASKS);
@@ -55,7 +55,7 @@ async function unlink(jar: Jar): Promise<TestResponse> {
   return await visit(service, jar, PAGE, { fields: readHidden(asked.text) });
 }
 
-/** Where the page between leads. */
+/** The destination of the page in between. */
 function readOnward({ text }: TestResponse): string {
   const [, href = ""] = /class="button button-primary" href="([^"]+)"/.exec(text) ?? [];
   return href.replaceAll("&amp;", "&");
@@ -82,7 +82,7 @@ test("a person links an account, signs in with it, and unlinks it", async () => 
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
   expect((await visit(service, jar, PAGE)).text).toContain("not linked");
-  // Nothing is believed about the address: it is the person who links it.
+  // The address needs no check: the person creates the link.
   ours.accounts.set("link-1", { email: "somebody@example.com", email_verified: false });
   const done = await link(jar, "link-1");
   expect([done.status, done.headers.get("location")]).toEqual([303, `${PAGE}?done=link`]);
@@ -168,7 +168,7 @@ describe("the service rejects a link", () => {
     const jar = await signInAs(service, await makePerson(service));
     const fields = { act: "link", provider: "ours" };
     expect((await visit(service, jar, PAGE, { fields })).status).toBe(403);
-    // The start that anybody can lead to signs in, and links nothing.
+    // The public start page signs in, and links nothing.
     const response = await signInWith(service, jar, {
       login: "link-7",
       path: `/oidc/ours?${new URLSearchParams({ to: PAGE })}`,
@@ -216,7 +216,7 @@ test("the last sign-in method cannot be removed", async () => {
       422,
       true,
     ]);
-  // A fresh proof by the one lets the person link another; then the first may go.
+  // A recent sign-in with one provider allows linking another. Then the first can be unlinked.
   expect((await visit(service, jar, PAGE)).text).toContain("sign in with <bdi>ours</bdi> again");
   const again = `/oidc/ours?${new URLSearchParams({ to: PAGE })}`;
   const fresh = await signInWith(service, jar, { login: "link-8", path: again });

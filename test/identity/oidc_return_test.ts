@@ -1,4 +1,4 @@
-/** Where a sign-in with a provider returns to, and when it counts as fresh. */
+/** The page to which a sign-in with a provider returns, and when the sign-in counts as recent. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { setTargets } from "../../src/accounts/apps/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
@@ -46,7 +46,7 @@ const toStart = (redirectUri: string) =>
   `/oidc/ours?${new URLSearchParams({ app: app.slug, redirect_uri: redirectUri })}`;
 const isSignedIn = (jar: Jar) => jar.has(SESSION_COOKIE) || jar.has(IDENTITY_COOKIE);
 
-/** The jar of a browser that holds a state of its own: what whoever knows the service's secret could make. */
+/** The jar of a browser with its own state, as anyone who knows the service's secret could create it. */
 function holdState(returnTo: ReturnTo): { jar: Jar; path: string } {
   const state = crypto.randomUUID();
   const cookie = toStateCookie(testDeps(service.service), {
@@ -161,7 +161,7 @@ describe("the Console", () => {
       const response = await signInWith(service, jar, { login: LOGIN, path: again });
       expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
       expect(response.text).toContain("did not ask you to sign in");
-      // Elsewhere such a sign-in counts, and opens what is only read.
+      // Other pages accept the sign-in, and allow reading.
       expect((await signInWith(service, jar, { login: LOGIN })).status).toBe(303);
       expect((await visit(service, jar, "/console")).status).toBe(200);
       const act = await visit(service, jar, sensitive());

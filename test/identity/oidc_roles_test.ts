@@ -1,4 +1,4 @@
-/** Roles on apps by the claims of a provider: given and taken at each sign-in, and never in place of what a person gave. */
+/** Roles on apps by claims of a provider: granted and revoked at each sign-in, and never instead of a role from a person. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
 import {
@@ -74,7 +74,7 @@ afterAll(async () => {
 
 type Held = { groups?: unknown; claims?: Record<string, unknown> };
 
-/** A sign-in of somebody about whom the provider says this. */
+/** A sign-in of a person with these claims. */
 async function signIn(email: string, { groups, claims }: Held = {}, jar: Jar = new Map()) {
   ours.accounts.set(email, { email, email_verified: true, groups });
   ours.wrong = { claims: (held) => ({ ...held, ...claims }) };
@@ -82,7 +82,7 @@ async function signIn(email: string, { groups, claims }: Held = {}, jar: Jar = n
   return { response, jar };
 }
 
-/** The role by `/me`: a number is the status of a rejection. */
+/** The role in `/me`, or the status of a rejection. */
 async function roleOn(jar: Jar, slug: string): Promise<unknown> {
   const headers = { cookie: sharedCookie(jar) };
   const response = await service.call(undefined, `/v1/auth/me?app=${slug}`, { headers });
@@ -106,7 +106,7 @@ test("a claim gives a role, changes it and revokes it, and the role is marked wi
   ]);
   const second = await signIn(email, { groups: "staff" });
   expect(await roleOn(second.jar, "wiki")).toBe("viewer");
-  // The session before knows, too: a role is a row.
+  // The earlier session has the new role, too: a role is a row.
   expect(await roleOn(first.jar, "wiki")).toBe("viewer");
   const roles = ["CN=Staff,OU:All%"];
   await signIn(email, { groups: "staff", claims: { realm_access: { roles } } });
@@ -181,7 +181,7 @@ test("a role ends with its rule, and when the provider is unlinked", async () =>
   );
   const { jar } = await signIn(email, { groups: "staff" });
   expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
-  // A provider that does not ask again proves nothing; whoever unlinks has just been asked.
+  // A provider that does not ask again proves nothing. A person who unlinks has just been asked.
   await service.service.admin.query("update rowhouse.sessions set proven_at = now()", [], {
     retry: "unsafe",
     queue: SERVICE_QUEUE,

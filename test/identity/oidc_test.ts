@@ -1,4 +1,4 @@
-/** Sign-in with a real OpenID Connect provider: who gets in, as whom, and back to where. */
+/** Sign-in with a real OpenID Connect provider: who can sign in, as which person, and the page after it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -67,7 +67,7 @@ test("an invited person is linked at the first sign-in, and later sign-ins reach
     headers: { cookie: sharedCookie(jar) },
   });
   expect(me.json).toMatchObject({ id: person.id, email: person.email, role: "member" });
-  // The address says nothing any more, not even one that somebody else has.
+  // The address no longer counts, even if it belongs to another person.
   const somebody = await makePerson(service);
   ours.accounts.set("sub-1", { email: somebody.email, email_verified: true });
   const again: Jar = new Map();
@@ -228,7 +228,7 @@ test("a planted row in the table of links does not sign in", async () => {
     const response = await signInWith(service, jar, { login: "sub-planted" });
     expect([response.status, isSignedIn(jar)]).toEqual([403, false]);
   }
-  // Not even the owner's own row, once it names somebody else.
+  // Not even the owner's own row after it names another person.
   await run("delete from rowhouse.provider_links where user_id = $1", [victim.id]);
   await run("update rowhouse.provider_links set user_id = $1 where subject = 'sub-4'", [victim.id]);
   const jar: Jar = new Map();

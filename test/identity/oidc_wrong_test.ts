@@ -12,7 +12,7 @@ const LOGIN = "ada";
 let ours: TestProvider;
 let other: TestProvider;
 let service: TestService;
-/** Providers that are never there, by what is wrong with them. */
+/** Providers that are always unavailable, by the reason. */
 const NEVER_THERE: Record<string, Wrong> = {
   failing: { endpoint: { path: "openid-configuration", status: 500 } },
   silent: { endpoint: { path: "openid-configuration", status: "never" } },
@@ -298,7 +298,7 @@ test("a replaced key of the provider is fetched immediately", async () => {
   await signInWith(service, new Map(), { login: LOGIN });
   expect(ours.asked.get("jwks")).toBe(asked);
   await ours.rotateKey();
-  // As the provider itself would sign: by its new key.
+  // Signed by the provider's new key.
   ours.wrong = { claims: (claims) => claims };
   expect((await signInWith(service, new Map(), { login: LOGIN })).status).toBe(303);
   expect(ours.asked.get("jwks")).toBe(asked + 1);

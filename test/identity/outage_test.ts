@@ -15,7 +15,7 @@ import { countRequested } from "../support/requested.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
 const ORIGIN = "https://wiki.example.org";
-/** Well-formed, and of no session. */
+/** Well-formed, but without a session. */
 const DEAD = `${SESSION_COOKIE}=${"a".repeat(16)}.${"A".repeat(32)}`;
 
 let proxy: PostgresProxy;
@@ -60,7 +60,7 @@ test.each([
   async ({ fail }) => {
     await untilBack();
     fail();
-    // Together: each waits for the time limit.
+    // In parallel, because each call waits for the time limit.
     const responses = await Promise.all(
       CALLS.map(async ({ name, method, path, cookie = sharedCookie(jar) }) => {
         const headers = { origin: ORIGIN, ...(cookie !== "" && { cookie }) };

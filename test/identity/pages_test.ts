@@ -454,7 +454,7 @@ describe("/set-password", () => {
     return { email, path: `/set-password?token=${linkText}` };
   }
 
-  /** Opens a link; what is returned sends its form. */
+  /** Opens a link, and returns a function that sends its form. */
   async function openLink(path: string) {
     const jar: Jar = new Map();
     const hidden = readHidden((await visit(service, jar, path)).text);

@@ -1,4 +1,4 @@
-/** Passkeys on the account's page, and a sign-in with one alone: right responses, and every wrong one. */
+/** Passkeys on the account page, and sign-in with only a passkey: valid responses, and every invalid response. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SettingsService } from "@simplewebauthn/server";
 import { exportUser } from "../../src/accounts/people/mod.ts";
@@ -59,7 +59,7 @@ test("a person adds a passkey and signs in with only the passkey, which proves b
   authenticator.count = 7;
   const jar: Jar = new Map();
   const page = await visit(service, jar, "/login");
-  // Nothing in it depends on who has which passkey.
+  // The response does not depend on the existing passkeys.
   expect(readAsked(page)).toEqual({
     challenge: expect.stringMatching(/^[\w-]{43}$/),
     rpId: "localhost",
@@ -110,7 +110,7 @@ describe("a passkey response cannot sign in", () => {
     const rejected = await submitPasskey(service, jar, { authenticator, lies });
     expect([rejected.status, textOf(rejected).includes("was not accepted")]).toEqual([422, true]);
     expect(await isSignedIn(jar, person.email)).toBe(false);
-    // The same browser's next response is right.
+    // The same browser's next response is valid.
     expect((await submitPasskey(service, jar, { authenticator })).status).toBe(303);
   });
 
@@ -310,7 +310,7 @@ describe("the account's passkey page", () => {
     expect((await visit(service, jar, PASSKEYS)).text).toContain("&lt;b&gt;key");
     const tooLong = { ...fields, label: "x".repeat(61) };
     expect((await visit(service, jar, PASSKEYS, { fields: tooLong })).status).toBe(422);
-    // Of somebody else there is none.
+    // Another person has none.
     const theirs = readHidden((await visit(service, other, PASSKEYS)).text);
     for (const act of ["rename", "remove"])
       await visit(service, other, PASSKEYS, {
@@ -403,7 +403,7 @@ describe("a second factor", () => {
     const lies = { isVerified: false, userHandle: null };
     const done = await submitPasskey(service, jar, { authenticator, path, lies });
     expect([done.status, done.headers.get("location")]).toEqual([303, "/account/security"]);
-    // With both factors proven now it may change them.
+    // After proving both factors, the session can change them.
     expect((await visit(service, jar, PASSKEYS)).text).toContain("Remove");
     expect(await listEvents(service, person.id)).toContain("sign_in");
   });
@@ -443,7 +443,7 @@ describe("a second factor", () => {
       fields: { form_token: readHidden(own.text)["form_token"] ?? "", passkey },
     });
     expect(sent.status).toBe(422);
-    // The first sign-in waits still, once.
+    // The first sign-in still waits, once.
     const path = location;
     const [first, second] = [new Map(jar), new Map(jar)];
     expect((await sendPasskey(service, first, { page, path, passkey })).status).toBe(303);

@@ -89,7 +89,7 @@ test("every parser resolves an accepted address to a registered target", () => {
       const url = new URL(href);
       expect(url.href).toBe(href);
       expect([url.username, url.password]).toEqual(["", ""]);
-      // The way that many a server reads a URL: by hand, up to the first delimiter.
+      // Many servers read a URL by hand, up to the first delimiter.
       expect(/^https:\/\/([^/?#\\@]*)/.exec(text)?.[1]?.replace(/:443$/, "")).toBe(url.host);
       expect(
         url.origin === "https://wiki.example.org" ||

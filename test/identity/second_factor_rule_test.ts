@@ -1,4 +1,4 @@
-/** Who is asked for a second factor, what is closed without one, how a lost one is reset, and sign-in by a provider with one. */
+/** Who needs a second factor, which pages require it, how a lost factor is reset, and sign-in with a provider. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { resetSecondFactor } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -24,7 +24,7 @@ import {
 import { serve } from "../support/shape.ts";
 
 let ours: TestProvider;
-/** With a provider and no setting; and with a setting that asks everybody. */
+/** One service with a provider and no setting, and one with a setting that asks every person. */
 let usual: TestService;
 let strict: TestService;
 let app: TestApp;
@@ -109,7 +109,7 @@ test("a valid response of a provider also requires the second factor", async () 
   const person = await invite(usual);
   ours.accounts.set("factored", { email: person.email, email_verified: true });
   const jar: Jar = new Map();
-  // What the page of the second factor asks for: the provider has just asked, too.
+  // The page asks for the second factor although the provider has just asked for one.
   const path = `/oidc/ours?${new URLSearchParams({ to: SECURITY })}`;
   const first = await signInWith(usual, jar, { login: "factored", path });
   expect(first.headers.get("location")).toBe(SECURITY);

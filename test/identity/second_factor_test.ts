@@ -63,7 +63,7 @@ async function listEvents({ id }: Person): Promise<string[]> {
   return rows.map(({ action }) => action);
 }
 
-/** By a link that an administrator has made. */
+/** By a link from an administrator. */
 async function setPassword(email: string): Promise<void> {
   const deps = { ...testDeps(service.service), db: service.service.db };
   const { linkText } = await makePasswordLink(deps, email);
@@ -145,7 +145,7 @@ describe("a person with a second factor", () => {
     expect([response.status, isSignedIn(jar)]).toEqual([422, false]);
     expect(response.text).toContain("was already used");
     expect(await listEvents(person)).toContain("second_factor_rejected");
-    // The sign-in goes on waiting, for a code that is newer than any before.
+    // The sign-in still waits for a code that is newer than all used codes.
     await enterFactor(service, jar, { code: app.code({ steps: 1 }) });
     expect(isSignedIn(jar)).toBe(true);
   });

@@ -4,7 +4,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
 beforeAll(async () => {
-  // Hashes at their full cost, as in production.
+  // Hashes at full cost, as in production.
   service = await openTestService({ service: { hashing: undefined } });
 });
 afterAll(() => service.close());
@@ -12,7 +12,7 @@ afterAll(() => service.close());
 test("a sign-in attempt has the same duration for known and unknown addresses", async () => {
   const person = await makePerson(service);
   await signInAs(service, person); // replaces the cheap hash of the tests
-  // In turns, and the fastest of each: other work on the machine only adds time.
+  // Alternates, and compares the fastest of each: other work on the machine only adds time.
   let [known, unknown] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < 8; round++) {
     known = Math.min(known, await timeWrong(person.email));

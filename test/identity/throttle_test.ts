@@ -16,7 +16,7 @@ import {
 import { openTestService, type TestService } from "../support/service.ts";
 
 let service: TestService;
-/** How many passwords the service has hashed to compare them. */
+/** The number of passwords that the service has hashed for a comparison. */
 let verified: number;
 beforeEach(async () => {
   verified = 0;
@@ -90,7 +90,7 @@ describe("sign-in attempts", () => {
         retry: "unsafe",
         queue: SERVICE_QUEUE,
       });
-    // The same counters, as another client's: its own pair is fresh.
+    // The same counters for another client, whose pair has no attempts.
     await fromElsewhere("key = key || '1' where key like '% from client %'");
     expect((await submitSignIn(service, new Map(), { email: person.email })).status).toBe(303);
     await tryWrong(person.email);

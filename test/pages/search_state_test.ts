@@ -1,4 +1,4 @@
-/** What is searched for in a table, in the fragment of an address: read as it was written, whatever anybody puts there. */
+/** The search of a table in the fragment of a URL: reads its own text back, and any other text without an error. */
 import { describe, expect, test } from "bun:test";
 import {
   NO_SEARCH,

@@ -37,7 +37,7 @@ function connect({ key }: TestApp): DataClient<typeof schema> {
   return createDataClient({ baseUrl: `${service.url}/`, apiKey: key, schema });
 }
 
-/** What a call rejects with. */
+/** The error of a rejected call. */
 async function failureOf(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     (response) => new Error(`Cannot find a failure: the response was ${JSON.stringify(response)}`),

@@ -1,4 +1,4 @@
-/** `find()` of the client: by unique columns only, and never nothing after a search that was cut short. */
+/** `find()` of the client: by unique columns only, and never `undefined` after an incomplete search. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
@@ -53,7 +53,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** As a caller without types would. */
+/** Like a caller without types. */
 function findUntyped(where: object, client: object = db): Promise<unknown> {
   return (client as { people: { find: (where: object) => Promise<unknown> } }).people.find(where);
 }
@@ -77,7 +77,7 @@ describe("find()", () => {
     );
     const seen = await countCalls(findUntyped(where));
     expect(seen.found).toEqual(row === undefined ? undefined : expect.objectContaining(row));
-    // Each page begins with the last row that the page before visited.
+    // Each page begins with the last row that the previous page visited.
     expect(seen.calls).toBe(calls);
   });
 

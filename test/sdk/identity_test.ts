@@ -11,7 +11,7 @@ const ADA = {
 } as const;
 const EDITOR = { ...ADA, role: "editor" } as const;
 
-/** What the stub of the network saw, and where the page was sent. */
+/** The requests that the network stub received, and the page's destination. */
 let asked: { url: string; init: RequestInit | undefined }[];
 let went: string[];
 let responses: (Response | Error)[];
@@ -44,7 +44,7 @@ const ok = (user: object) => Response.json(user);
 const no = (status: number, error: string) => Response.json({ error }, { status });
 const paths = () => asked.map(({ url }) => url.replace("https://api.example.org", ""));
 
-/** Whether a promise is still open after everything that was to happen has happened. */
+/** Returns whether a promise is still pending after all queued work. */
 async function isOpen(promise: Promise<unknown>): Promise<boolean> {
   const open = Symbol("open");
   const later = Bun.sleep(20).then(() => open);

@@ -1,4 +1,4 @@
-/** Watching a page of a live app: woken by the event stream, and by polling where there is none. */
+/** Watching a page of a live app: by the event stream, and by polling without a stream. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setAppLive } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -6,7 +6,7 @@ import { createDataClient, relay } from "../../src/sdk/data.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({ todos: { title: t.string().required() } });
-/** Nothing is polled in the time of a test. */
+/** No poll happens during a test. */
 const NEVER_MS = 3_600_000;
 
 let service: TestService;
@@ -20,7 +20,7 @@ afterAll(() => service.close());
 
 const connect = () => createDataClient({ baseUrl: service.url, apiKey: app.key, schema });
 
-/** Pages until one has so many rows. */
+/** Reads pages until a page has this number of rows. */
 async function untilCount(
   pages: AsyncGenerator<{ rows: unknown[] }, void, undefined>,
   count: number,

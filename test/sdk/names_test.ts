@@ -1,4 +1,4 @@
-/** The SDK imports nothing at run time, so it spells out for itself which names tables have: it must not differ. @module */
+/** The SDK imports nothing at run time, so it has its own copy of the rule for table names. The copies must be equal. @module */
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createDataClient } from "../../src/sdk/data.ts";

@@ -1,4 +1,4 @@
-/** What the network does to a call. The stub stands for proxies and cables; the service itself is in data_test.ts. */
+/** Network failures of a call. The stub simulates proxies and cables; data_test.ts tests the service. */
 import { afterEach, describe, expect, test } from "bun:test";
 import { createDataClient, DataError } from "../../src/sdk/data.ts";
 
@@ -21,7 +21,7 @@ afterEach(() => {
   for (const close of open.splice(0)) close();
 });
 
-/** A server that gives these replies one after another, the last one for ever, and counts the requests. */
+/** A server that returns these replies in order, repeats the last reply, and counts the requests. */
 function serve(...replies: readonly Reply[]): { url: string; requests: Sent[] } {
   const requests: Sent[] = [];
   const server = Bun.serve({
@@ -41,7 +41,7 @@ function serve(...replies: readonly Reply[]): { url: string; requests: Sent[] } 
   return { url: `http://127.0.0.1:${server.port}`, requests };
 }
 
-/** A socket that sends these bytes and closes, one connection each, and counts them. */
+/** A server that sends these bytes on each connection, closes it, and counts the connections. */
 function listen(...replies: readonly string[]): { url: string; count: () => number } {
   let count = 0;
   const server = Bun.listen({
@@ -191,7 +191,7 @@ describe("a temporary failure", () => {
       });
       expect(error).toHaveProperty("cause", expect.any(Error));
       expect(Bun.inspect(error)).not.toContain(KEY);
-      // Some clients of HTTP try a cut GET again by themselves: never a POST or a PATCH.
+      // Some HTTP clients retry an interrupted GET, but never a POST or a PATCH.
       if (repeatable) expect(count()).toBeGreaterThanOrEqual(2);
       else expect(count()).toBe(1);
     },

@@ -36,7 +36,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** What a runtime prints, by its headings. */
+/** The output of a runtime, by its headings. */
 async function print(runtime: string): Promise<Map<string, string>> {
   const child = Bun.spawn(["sh", "-c", '"$0" main.mjs 2>&1', runtime], {
     cwd: project.folder,

@@ -1,4 +1,4 @@
-/** The client and the states of rows and pages: a write that has been overtaken, pages that are kept, pages that are watched. @module */
+/** The client and the states of rows and pages: conflicting writes, cached pages, watched pages. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { createDataClient, type DataClient, DataError, etagOf } from "../../src/sdk/data.ts";
@@ -10,7 +10,7 @@ const schema = defineSchema({ todos: { title: t.string().required() } });
 let service: TestService;
 let app: TestApp;
 let db: DataClient<typeof schema>;
-/** What a proxy in front of the service saw of each request. */
+/** The requests that a proxy in front of the service received. */
 const seen: { method: string; asked: string | null; status: number }[] = [];
 let failures = 0;
 let proxy: ReturnType<typeof Bun.serve>;

@@ -34,7 +34,7 @@ test.each([
 });
 
 const LENGTHS: PrefixLength[] = [64, 56, 48];
-/** An IPv4 address as a browser's URL writes it; `::ffff:1` is none. */
+/** An IPv4 address in a browser's URL. `::ffff:1` is not an IPv4 address. */
 const MAPPED = /^::ffff:[0-9a-f]+:[0-9a-f]+$/;
 
 describe("toClientNetwork() groups", () => {

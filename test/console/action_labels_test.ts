@@ -1,4 +1,4 @@
-/** Whatever the database writes into the audit log has words in the Console, where it is filtered by them. */
+/** Every action in the audit log has a label in the Console, which filters by it. */
 import { expect, test } from "bun:test";
 import { ACTION_LABELS } from "../../src/console/action_labels.ts";
 

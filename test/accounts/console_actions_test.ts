@@ -1,4 +1,4 @@
-/** Acts of administrators on the Console's login: nothing happens there that both cookies of an administrator do not prove. */
+/** Actions on the Console's login: each needs both cookies of an administrator. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
