@@ -112,11 +112,7 @@ const SENTENCE = /\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$|"[^"\n]*"|`[^`$\n]*`/gm;
 
 const FILES = ["src/**/*.{ts,sql}", "docs/*.md", "examples/*/src/**/*.ts", "deploy/*", "*.md"];
 /** Tests, of which only comments are checked. */
-const TESTS = [
-  "test/*.ts",
-  "test/{bench,ci,citus,container,contract,docs,openapi,stacks,storm,support,types,walk}/**/*.ts",
-  "test/{data,db,gateway,http,push,rows,service,system}/**/*.ts",
-];
+const TESTS = ["test/**/*.ts"];
 const UNCHECKED = /^src\/db\/functions\.ts$|^test\/words_test\.ts$|node_modules\//;
 
 const [texts, tests] = await Promise.all([readAll(FILES), readAll(TESTS)]);

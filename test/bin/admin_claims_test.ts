@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => admin.close());
 
-/** Makes a role look as if claims of the provider had granted it. */
+/** Marks a role as granted by claims of the provider. */
 async function claim({ id }: Person, { slug }: TestApp, provider: string): Promise<void> {
   await admin.service.service.admin.query(
     `update rowhouse.grants set provider = $3, digest = sha256('x'), secret_id = 'x'

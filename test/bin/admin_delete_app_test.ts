@@ -29,7 +29,7 @@ async function makeRow(
   return (made.json as { id: string }).id;
 }
 
-/** What is left of an app anywhere: in the service's own tables, in a table, and functions in all. */
+/** The remains of an app: rows in the service's tables and in a table, and the number of all functions. */
 async function readRest(app: TestApp, table: string): Promise<Record<string, number>> {
   const tables = [
     "apps:id",
@@ -84,7 +84,7 @@ test("an app is deleted with its rows, keys, grants and own tables, and other ap
   expect((await postSchema(service, app, defineSchema(own(true)))).status).toBe(200);
   const kept = (await service.call(owner, path(shared))).text;
 
-  // Nothing goes before it was said, and the name typed.
+  // The command deletes nothing before it shows the plan and the name is typed.
   const unasked = await run("delete-app", app.slug);
   expect([unasked.code, unasked.out]).toEqual([1, ""]);
   expect(unasked.err).toContain("2 migrations and 7 rows");

@@ -1,4 +1,4 @@
-/** Which PostgreSQL is served, and that the run's server is the one that the run says. @module */
+/** The version of PostgreSQL that is served, and the server of this test run. @module */
 import { expect, test } from "bun:test";
 import postgres from "postgres";
 import { checkVersion, evaluateVersion } from "../../src/bin/cli/database.ts";

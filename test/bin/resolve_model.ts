@@ -316,7 +316,7 @@ async function readRecord({ service, app }: Environment): Promise<Row[]> {
   return rows.map(({ record }) => JSON.parse(record) as Row);
 }
 
-/** What an app declares and has declared at an environment. */
+/** The current and former declarations of an app at an environment. */
 async function readColumns({ service, app }: Environment): Promise<Columns> {
   const tables = await readDeclared(service.service.admin, app);
   return new Map(
@@ -327,7 +327,7 @@ async function readColumns({ service, app }: Environment): Promise<Columns> {
   );
 }
 
-/** What these migrations declare together. */
+/** The declarations of these migrations together. */
 function toColumns(migrations: readonly { text: string }[]): Columns {
   const columns: Columns = new Map();
   for (const { text } of migrations) {

@@ -68,7 +68,7 @@ test("SIGTERM finishes running requests in time, and does not wait for other con
   const startedAt = performance.now();
   const ended = serving.kill("SIGTERM");
   await serving.until(/"event":"stopping"/);
-  await Bun.sleep(1000); // how long the requests take is the case itself
+  await Bun.sleep(1000); // the duration of the requests is the subject of the test
   await endHolder("holder of quick");
   expect(await Promise.all(responses)).toEqual(quick.map(() => 200));
   expect(await ended).toBe(0);

@@ -1,4 +1,4 @@
-/** What `rowhouse db push` does before an app shares a table of another app: it asks, warns, or rejects. */
+/** `rowhouse db push` asks, warns or rejects before an app shares a table of another app. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
@@ -66,7 +66,7 @@ describe("on a terminal", () => {
     expect(agreed.output()).toContain(`+ register ${name}`);
     expect(agreed.output()).not.toContain("Warning");
 
-    // The app now uses the table, so further additions need no decision.
+    // The app now uses the table, so more additions need no decision.
     const more = freshName();
     project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() }, ${more}: {} }`));
     const again = start("push");

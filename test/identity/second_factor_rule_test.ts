@@ -1,4 +1,4 @@
-/** Who needs a second factor, which pages require it, how a lost factor is reset, and sign-in with a provider. */
+/** The second factor: people who need one, pages that require it, resets, and sign-in with a provider. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { resetSecondFactor } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";

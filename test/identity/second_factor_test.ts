@@ -344,7 +344,7 @@ test("changing a factor requires a sign-in within the last ten minutes", async (
   expect(
     await read("select from rowhouse.totp_factors where user_id = $1::text::uuid", [person.id]),
   ).toHaveLength(1);
-  // The password alone is not fresh enough, either.
+  // A password without the second factor does not count as a recent sign-in, either.
   await write(
     `update rowhouse.sessions set proven_at = now(), second_factor_at = null where user_id = '${person.id}'`,
   );
