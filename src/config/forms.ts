@@ -6,7 +6,10 @@ import { readMailFrom } from "../mail/pure.ts";
 import { DAY_S, readDuration } from "../std/duration.ts";
 import { isHttpOrigin } from "../std/is_http_origin.ts";
 
-/** A variable's schema and meaning. `initial` is the default of an absent or empty variable; without it the setting can be unset. */
+/**
+ * A variable's schema and meaning. `initial` is the default of an absent or empty variable; without it the setting can be
+ * unset.
+ */
 export type Setting = {
   form: v.GenericSchema<string | undefined, unknown>;
   initial?: string;

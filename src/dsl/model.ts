@@ -1,4 +1,8 @@
-/** A table with indexes and unique constraints over several columns: plain data, with modifiers that return a new model. @module */
+/**
+ * A table with indexes and unique constraints over several columns: plain data, with modifiers that return a new model.
+ *
+ * @module
+ */
 import type { Columns } from "./known.ts";
 import { addIssues, type Issues, withUnknown } from "./unexpected.ts";
 

@@ -50,7 +50,8 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
 
 /**
  * Inserts all rows by one statement. If a row violates a rule, retries them one by one, because PostgreSQL does not report
- * which row it was. The error's hint contains the number of the first violating row. If no row fails in the retry, all rows are stored.
+ * the row. The error's hint contains the number of the first violating row. If no row fails in the retry, all rows are
+ * stored.
  */
 export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   if (site.isDistributed) return createEachBody(table, site);

@@ -46,7 +46,10 @@ const PLANS_FOR_ALL = ["plan_cache_mode", "force_generic_plan"] as const;
 const PLANS_WITH_VALUES = ["plan_cache_mode", "force_custom_plan"] as const;
 const INDEXES = [["enable_seqscan", "off"]] as const;
 
-/** A page's plan must fit any limit. The plan's estimated cost can be so high that PostgreSQL would compile it to machine code per call. */
+/**
+ * A page's plan must fit any limit. The plan's estimated cost can be so high that PostgreSQL would compile it to machine
+ * code per call.
+ */
 const NO_COMPILATION = [["jit", "off"]] as const;
 /**
  * A query visits rows in the order of its planned index: a sort would read all rows of the app. Its inner statement is

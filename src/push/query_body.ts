@@ -175,7 +175,10 @@ const CURSOR_TEXTS: Readonly<Record<Kind, Render>> = {
   ref: asText,
 };
 
-/** A row as JSON: all columns or the selected columns, in the table's order. An array, because a function has max 100 arguments. */
+/**
+ * A row as JSON: all columns or the selected columns, in the table's order. An array, because a function has max 100
+ * arguments.
+ */
 function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
   const order = [{ name: "id" }, ...table.columns].map(({ name }) => name);
   const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));

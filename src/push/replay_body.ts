@@ -1,4 +1,8 @@
-/** Reads the bodies of requests that apply, plan or join the project's migrations, checked completely as hostile input. @module */
+/**
+ * Reads the bodies of requests that apply, plan or join the project's migrations, checked completely as hostile input.
+ *
+ * @module
+ */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { readTurn } from "./acquire_turn.ts";

@@ -19,10 +19,10 @@ export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definitio
 };
 
 /**
- * Whether the service has already applied it; otherwise it must be the next migration.
+ * Returns whether the service has already applied the migration. Otherwise, it must be the next migration.
  *
- * @throws {Problem} diverged_history — another migration has its number, or an earlier one is missing; edited_migration — the text
- * does not match its checksum after the last applied migration
+ * @throws {Problem} diverged_history — another migration has its number, or an earlier migration is missing; edited_migration —
+ *   the text does not match its checksum after the last applied migration
  */
 export function isApplied(
   replayed: ReplayedMigration,

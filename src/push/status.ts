@@ -1,4 +1,8 @@
-/** The record of one app: its tables, migrations and deferred steps; for operators, also the other users of the tables. @module */
+/**
+ * The record of one app: its tables, migrations and deferred steps; for operators, also the other users of the tables.
+ *
+ * @module
+ */
 import { call, type Database } from "../db/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
 import type { Migration, MigrationText } from "./migration_text.ts";

@@ -1,4 +1,9 @@
-/** Rows of files: converts CSV and JSON to rows of a table, checked by the rules of its columns, and back. Independent of database and HTTP. @module */
+/**
+ * Rows of files: converts CSV and JSON to rows of a table, checked by the rules of its columns, and back. Independent of
+ * database and HTTP.
+ *
+ * @module
+ */
 export { type Batch, type Batcher, type BatchLimits, makeBatcher } from "./batches.ts";
 export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
 export { type ListedPage, type PagePosition, readPages } from "./pages.ts";

@@ -1,4 +1,8 @@
-/** Converts rows of a file to rows of a table: reads each value by the rules of its column, and reports errors by line. Pure. @module */
+/**
+ * Converts rows of a file to rows of a table: reads each value by the rules of its column, and reports errors by line. Pure.
+ *
+ * @module
+ */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { quote } from "../std/quote.ts";
 import { makeDuplicateFinder } from "./duplicates.ts";

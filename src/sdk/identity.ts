@@ -79,7 +79,11 @@ export type IdentityClient = {
   readonly getSession: () => Promise<SessionState>;
   /** Whether a person is signed in, with or without access to this app. @throws {IdentityError} as `getUser` */
   readonly isAuthenticated: () => Promise<boolean>;
-  /** Whether the person can use this app; with `role`, whether the person has exactly that role. @throws {IdentityError} as `getSession` */
+  /**
+   * Whether the person can use this app; with `role`, whether the person has exactly that role.
+   *
+   * @throws {IdentityError} as `getSession`
+   */
   readonly hasAccess: (role?: string) => Promise<boolean>;
   /**
    * Everyone with a role on this app, by id, for a person with a role on it; at most 1,000 people per request. An

@@ -1,4 +1,7 @@
-/** The grid of a table's rows in a real browser: keyboard use, editing in place, conflicts with other editors, paging without growth. */
+/**
+ * The grid of a table's rows in a real browser: keyboard use, editing in place, conflicts with other editors, paging without
+ * growth.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

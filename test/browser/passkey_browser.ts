@@ -1,4 +1,7 @@
-/** Passkeys in a real browser with a virtual authenticator: added, used without a password and as a second factor, and removed. */
+/**
+ * Passkeys in a real browser with a virtual authenticator: added, used without a password and as a second factor, and
+ * removed.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type {
   Browser,

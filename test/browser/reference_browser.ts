@@ -1,4 +1,7 @@
-/** The API reference and the guides in a browser: a key that stays in its tab, trying requests, themes, keyboard, hostile values. */
+/**
+ * The API reference and the guides in a browser: a key that stays in its tab, trying requests, themes, keyboard, hostile
+ * values.
+ */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

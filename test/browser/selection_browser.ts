@@ -1,4 +1,7 @@
-/** Several selected rows in a real browser: a column is set, rows are deleted and copied, with a preview and a result for each row. */
+/**
+ * Several selected rows in a real browser: a column is set, rows are deleted and copied, with a preview and a result for
+ * each row.
+ */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

@@ -1,4 +1,8 @@
-/** `rowhouse db rename`, `drop`, `drop-value` and `retype`: changes that a push never makes. Each asks for confirmation. @module */
+/**
+ * `rowhouse db rename`, `drop`, `drop-value` and `retype`: changes that a push never makes. Each asks for confirmation.
+ *
+ * @module
+ */
 import { type Definition, KINDS } from "../../dsl/mod.ts";
 import { type Change, showChange, showDropped } from "../../push/pure.ts";
 import {

@@ -1,4 +1,9 @@
-/** `rowhouse.json`: the environments that a project pushes to, and whether it shares tables. It is committed and must not contain a key. @module */
+/**
+ * `rowhouse.json`: the environments that a project pushes to, and whether it shares tables. It is committed and must not
+ * contain a key.
+ *
+ * @module
+ */
 import { join } from "node:path";
 import { toKeyVariable } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";

@@ -1,4 +1,8 @@
-/** The two ways to push: over HTTP with an app's key, or directly to the database as its operator. Both run the same code. @module */
+/**
+ * The two ways to push: over HTTP with an app's key, or directly to the database as its operator. Both run the same code.
+ *
+ * @module
+ */
 import type { Config } from "../../config/mod.ts";
 import type { Status, StoredMigration } from "../../push/mod.ts";
 import type { ProjectEnvironment } from "./environments.ts";

@@ -1,4 +1,9 @@
-/** `rowhouse db status`: shows an app's recorded migrations, pending changes, and for operators, the other apps of its tables. @module */
+/**
+ * `rowhouse db status`: shows an app's recorded migrations, pending changes, and for operators, the other apps of its
+ * tables.
+ *
+ * @module
+ */
 import { existsSync } from "node:fs";
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";

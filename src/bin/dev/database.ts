@@ -1,4 +1,8 @@
-/** The database of `dev`: an embedded database, reused by later runs, or the database of `--database`, if `dev` set it up. @module */
+/**
+ * The database of `dev`: an embedded database, reused by later runs, or the database of `--database`, if `dev` set it up.
+ *
+ * @module
+ */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Config } from "../../config/mod.ts";

@@ -1,6 +1,6 @@
 /**
- * `rowhouse dev --reset`: starts over with an empty embedded database, after confirmation. Never changes the schema or other files
- * in version control.
+ * `rowhouse dev --reset`: starts over with an empty embedded database, after confirmation. Never changes the schema or other
+ * files in version control.
  *
  * @module
  */

@@ -124,7 +124,11 @@ export async function askNodes(admin: Database, statement: string): Promise<Node
   );
 }
 
-/** Runs statements as a block on every node, including the coordinator. @throws {CitusError} a node is unavailable or rejects them */
+/**
+ * Runs statements as a block on every node, including the coordinator.
+ *
+ * @throws {CitusError} a node is unavailable or rejects them
+ */
 export async function runOnNodes(admin: Database, statements: string): Promise<void> {
   // PostgreSQL lets no two sessions change the same role or login concurrently.
   const body = `begin

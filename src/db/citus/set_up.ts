@@ -130,7 +130,10 @@ function renderDistribution(shards: number): string[] {
   ];
 }
 
-/** Distributes the service's own part, as bodies of blocks: tables, then functions, then the functions that apps' functions call. */
+/**
+ * Distributes the service's own part, as bodies of blocks: tables, then functions, then the functions that apps' functions
+ * call.
+ */
 export function renderBodies(shards: number): string[] {
   const distributes = BY_APP.map((table) =>
     unlessDistributed(

@@ -156,7 +156,10 @@ do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }
 
-/** Grants a login the rights to push: a member of the owner of apps' tables only. Without a time limit, because builds last long. */
+/**
+ * Grants a login the rights to push: a member of the owner of apps' tables only. Without a time limit, because builds last
+ * long.
+ */
 export async function grantPush(admin: Database, pushUrl: string): Promise<void> {
   const login = decodeURIComponent(new URL(pushUrl).username);
   await admin.message(`

@@ -106,7 +106,10 @@ export type DatabaseOptions = {
   limitMs?: number;
   /** Called with a statement's notices while it runs, such as its progress. */
   onNotice?: (text: string) => void;
-  /** Called when no connection is left and a new one fails, with the error of the last attempt; and when a connection is available again. */
+  /**
+   * Called when no connection is left and a new one fails, with the error of the last attempt; and when a connection is
+   * available again.
+   */
   onUnreachable?: (cause: unknown) => void;
   onThere?: () => void;
   /** Called when a pipelined result did not match its request, which must never happen; it was not delivered. */
