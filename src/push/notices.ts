@@ -1,6 +1,7 @@
 /** Notices of a push for people, in addition to its steps. They name no other app. @module */
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
+import { findReplaced } from "../std/find_replaced.ts";
 import type { PushState } from "./state.ts";
 
 /** Parts that an owner no longer declares remain in the database and are still served. */
@@ -26,12 +27,9 @@ export function describeRemovals(declared: TableDefinition, recorded: TableDefin
 
 /** One removed and one added column of the same type: possibly meant as a rename, which a diff never makes. */
 export function describeRename(declared: TableDefinition, recorded: TableDefinition): string[] {
-  const findOthers = (columns: TableDefinition["columns"], than: TableDefinition["columns"]) =>
-    columns.filter(({ name }) => !than.some((other) => other.name === name));
-  const [removed, ...moreRemoved] = findOthers(recorded.columns, declared.columns);
-  const [added, ...moreAdded] = findOthers(declared.columns, recorded.columns);
-  if (removed === undefined || added?.kind !== removed.kind) return [];
-  if (moreRemoved.length > 0 || moreAdded.length > 0) return [];
+  const found = findReplaced(recorded.columns, declared.columns, ({ kind }) => kind);
+  if (found === undefined) return [];
+  const { removed, added } = found;
   const { name } = declared;
   return [
     `RENAME?: ${name}.${added.name} is new and empty; to rename ${name}.${removed.name}, run rowhouse db rename ${name}.${removed.name} ${added.name} instead`,
