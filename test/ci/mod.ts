@@ -42,7 +42,7 @@ const SLOW_ON_OTHER_SERVERS = [
 ];
 /** These tests run the programs of Debian's PostgreSQL, which is version 15 by default. */
 const BACKUPS = ["backup", "baseline_doc"].map((file) => `./test/system/${file}_slow.ts`);
-const WORKERS = ["1", "2", "3"];
+const WORKERS = ["1", "2"];
 /** Keeps tests from using a server of this machine. */
 const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
 const RUNS: readonly Run[] = [
