@@ -30,7 +30,7 @@ export function checkJsonBody(request: Request): void {
   if (
     encoding === null &&
     type !== null &&
-    /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)
+    /^application\/json\s*(;\s*(charset="?utf-8"?\s*)?)*$/i.test(type)
   )
     return;
   throw new Problem("unsupported_media_type", {
@@ -162,7 +162,7 @@ export async function readForm(
   maxBytes = MAX_FORM_BYTES,
 ): Promise<ReadonlyMap<string, string>> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/x-www-form-urlencoded\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type)) {
+  if (!/^application\/x-www-form-urlencoded\s*(;\s*(charset="?utf-8"?\s*)?)*$/i.test(type)) {
     throw new Problem("unsupported_media_type", {
       message: "Send the form as application/x-www-form-urlencoded",
     });

@@ -158,6 +158,8 @@ describe("a body", () => {
     "application/json",
     "Application/JSON;charset=UTF-8",
     'application/json; charset="utf-8"',
+    "application/json;",
+    "application/json; charset=utf-8;",
   ])("of the type %s is accepted", async (type) => {
     expect((await create([`Content-Type: ${type}`], "{}")).status).toBe(201);
   });
