@@ -138,8 +138,10 @@ type ListReader = { readonly reader: FilterReader; readonly attempt: Attempt };
 
 function readOrder({ reader, attempt }: ListReader, text: string | undefined): SortKey[] {
   const readKey = (key: string): SortKey => {
-    const [, name = "", way] = /^(.*?)(?:\.(asc|desc))?$/s.exec(key) ?? [];
+    const [name = "", way, ...rest] = key.split(".");
     const column = reader.findColumn(name);
+    if (rest.length > 0 || !(way === undefined || way === "asc" || way === "desc"))
+      throw invalid(`Cannot read order ${quote(key)}: must be a column, then .asc or .desc`);
     if (column.kind === "json")
       throw unsupported(`Cannot sort by ${quote(name)}: it is of kind json`);
     return { column, isDescending: way === "desc" };

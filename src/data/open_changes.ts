@@ -5,6 +5,7 @@ import { callFunction } from "./call.ts";
 import type { ReadNews } from "./change_hub.ts";
 import type { News } from "./change_stream.ts";
 import type { DataDeps } from "./deps.ts";
+import { findNewTable } from "./read_request.ts";
 
 /** The path segment instead of a row's id. */
 export const CHANGES = "changes";
@@ -19,7 +20,7 @@ const UNKNOWN_CURSOR = "";
  * `undefined` unless the request is for a stream of changes of a live app's table. Requests of other apps are
  * handled as requests for a row.
  *
- * @throws {Problem} not_implemented — on Citus; unsupported_query; rate_limited; unavailable
+ * @throws {Problem} unknown_table; not_implemented — on Citus; unsupported_query; rate_limited; unavailable
  */
 export async function openChanges(
   deps: DataDeps,
@@ -31,8 +32,7 @@ export async function openChanges(
     return undefined;
   if (!acceptsEventStream(request.headers.get("accept"))) return undefined;
   const name = params["table"] ?? "";
-  if (catalog.find(principal.appId, name) === undefined) await catalog.refresh();
-  if (catalog.find(principal.appId, name) === undefined) return undefined;
+  if (catalog.find(principal.appId, name) === undefined) await findNewTable(deps, context);
   if (catalog.isDistributed())
     throw new Problem("not_implemented", {
       message: "Event streams are not supported on a Citus cluster: its nodes have no common order",

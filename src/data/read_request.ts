@@ -40,8 +40,8 @@ function findTable(
   return catalog.find(principal.appId, params["table"] ?? "");
 }
 
-/** Another process may have just pushed the table: refresh the catalog once before reporting it as unknown. */
-async function findNewTable(
+/** Another process may have just pushed the table: refreshes the catalog. @throws {Problem} unknown_table */
+export async function findNewTable(
   { catalog }: DataDeps,
   { principal, params }: KeyRequestContext,
 ): Promise<RecordedTable> {

@@ -15,6 +15,7 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
+import { codeOf } from "../support/problem.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";
 
@@ -141,6 +142,12 @@ test("an app without live updates gets the same response as without the preview"
   } finally {
     await plain.close();
   }
+});
+
+test("the stream of an unknown table is rejected as unknown", async () => {
+  const headers = { accept: "text/event-stream" };
+  const unknown = await service.call(app, "/v1/data/db/nothing/changes", { headers });
+  expect([unknown.status, codeOf(unknown.text)]).toEqual([404, "unknown_table"]);
 });
 
 test("a service that stops serving rows sends no changes", async () => {

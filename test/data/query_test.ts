@@ -142,6 +142,7 @@ describe("a rejected query", () => {
     { query: "or=(title.eq.(a))", code: "invalid_query" },
     { query: "order=nothing", code: "invalid_query" },
     { query: "order=title,title.desc", code: "invalid_query" },
+    { query: "order=title.desc.nullslast", code: "invalid_query" },
     { query: "order=", code: "invalid_query" },
     { query: "select=", code: "invalid_query" },
     { query: "select=*", code: "invalid_query" },
@@ -189,6 +190,11 @@ describe("a rejected query", () => {
       query: "order=one,title,meta&select=two,id,three",
       message:
         'Cannot read "one": the table has no such column; Cannot sort by "meta": it is of kind json; Cannot read "two": the table has no such column; Cannot read "three": the table has no such column',
+    },
+    {
+      name: "an order in another direction",
+      query: "order=title.DESC",
+      message: 'Cannot read order "title.DESC": must be a column, then .asc or .desc',
     },
     {
       name: "every issue of a group and of a list of values",
