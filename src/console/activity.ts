@@ -103,11 +103,11 @@ function renderEntries(
 
 /** A sentence with actor, action, person and app. */
 function renderEvent(entry: ConsoleAuditEntry, hasApp: boolean): Html {
-  const { actor, actorEmail, action, userId, email } = entry;
+  const { actor, actorEmail, action, userId, email, appExists } = entry;
   const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
   const app = hasApp ? entry.app : null;
   const person = userId === actor ? null : userId;
-  return html`<p>${who} ${ACTION_LABELS[action] ?? action}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && html`<a href="${toAppPath(app)}">${app}</a>`}</p>`;
+  return html`<p>${who} ${ACTION_LABELS[action] ?? action}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && (appExists ? html`<a href="${toAppPath(app)}">${app}</a>` : app)}</p>`;
 }
 
 /** A deleted person has only an id. */

@@ -79,6 +79,12 @@ test("entries have a text next to their code, links to people, and the client's 
   expect(page.text).toContain("<bdi>127.0.0.1</bdi>");
 });
 
+test("an entry links to its app only while the app exists", async () => {
+  const page = await show("/console/activity?from=2030-01-01&to=2030-12-31");
+  expect(page.text).toContain(`: <a href="/console/apps/${app.slug}">`);
+  expect(page.text).toContain(": other</p>");
+});
+
 test("an app's page lists only its entries, in pages, and returns 404 for an unknown app", async () => {
   const page = await show(`/console/apps/${app.slug}/activity`);
   expect(toCodes(page.text)).toEqual(["test_first"]);

@@ -12,6 +12,8 @@ export type ConsoleAuditEntry = {
   userId: string | null;
   email: string | null;
   app: string | null;
+  /** False for a deleted app. */
+  appExists: boolean;
   /** The IP address of the client. */
   client: string | null;
   /** Truncated JSON. */

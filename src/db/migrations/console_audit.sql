@@ -34,6 +34,7 @@ begin
     'entries', (select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
       select found.id, at, actor, actors.email as "actorEmail", action, user_id as "userId",
         people.email, app, client,
+        exists (select from rowhouse.apps where slug = app) as "appExists",
         left(details::text, details_chars) as details
       from (
         select * from rowhouse.audit
