@@ -79,6 +79,12 @@ test(
     });
     expect(opened.headers.get("location")).toBe("/console/sign-in?to=%2Fconsole");
 
+    // The project has no example app, so its own host is not reserved for one.
+    const own = await fetch(`${readDev()["baseUrl"]}/live`, {
+      headers: { host: host.replace(/^id\./, `${readDev()["app"]}.`) },
+    });
+    expect(own.status).toBe(200);
+
     project.write("schema/mod.ts", schemaText("{ todos: { title: t.strin() } }"));
     await dev.until(/Cannot use t\.strin\(\)/);
     expect(await paste(dev, "List the rows")).toMatchObject({ rows: [created] });

@@ -58,43 +58,33 @@ async function openExample(folder: string, options: ExampleOptions): Promise<Han
   });
 }
 
-/** A service that forwards requests for the example's host to its handler, once it is built. */
-export function withExample(
-  service: Service,
-  host: string,
-  find: () => Handler | undefined,
-): Service {
-  return {
-    ...service,
-    fetch: async (request, peer) => {
-      if (request.headers.get("host") !== host) return service.fetch(request, peer);
-      const handle = find();
-      return handle === undefined
-        ? new Response("The example app is being built", {
-            status: 503,
-            headers: { "retry-after": "1" },
-          })
-        : handle(request);
-    },
-  };
-}
-
-/** The example app: served once it is built; not served if it is missing or the build fails. */
+/** The example app, which responds with 503 until it is built; `undefined` if the project has no example app. */
 export function makeExample(folder: string, app: string) {
   const example = findExample(folder, app);
-  let handler: Awaited<ReturnType<typeof openExample>> | undefined;
+  if (example === undefined) return undefined;
+  let handle = unavailable("The example app is being built", { "retry-after": "1" });
   return {
-    find: () => handler,
-    open: async (options: ExampleOptions): Promise<string | undefined> => {
-      if (example === undefined) return undefined;
+    /** A service that forwards requests for the example's host to the example. */
+    serveWith: (service: Service, host: string): Service => ({
+      ...service,
+      fetch: async (request, peer) =>
+        request.headers.get("host") === host ? handle(request) : service.fetch(request, peer),
+    }),
+    /** Builds the app; returns the message for the terminal. */
+    open: async (options: ExampleOptions): Promise<string> => {
       try {
-        handler = await openExample(example, options);
+        handle = await openExample(example, options);
         return `The app:\n  ${options.origin}\n`;
       } catch (error) {
+        handle = unavailable("The build of the example app failed: see the terminal");
         return explain(error);
       }
     },
   };
+}
+
+function unavailable(text: string, headers: Record<string, string> = {}): Handler {
+  return async () => new Response(text, { status: 503, headers });
 }
 
 async function build(

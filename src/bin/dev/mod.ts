@@ -24,7 +24,7 @@ import {
   readNamedDatabase,
   toDevEnvironment,
 } from "./environment.ts";
-import { makeExample, withExample } from "./example.ts";
+import { makeExample } from "./example.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
 import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts";
 import { findLaunchers } from "./launchers.ts";
@@ -154,7 +154,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
   });
   await service.warm();
   const example = makeExample(folder, app);
-  const serving = listen(withExample(service, toHost(app, port), example.find), {
+  const serving = listen(example?.serveWith(service, toHost(app, port)) ?? service, {
     host: config.HOST,
     port,
     portSetting: "--port",
@@ -194,7 +194,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     };
     await pushAndShow(true);
     const origin = toOrigin(app, port);
-    const opened = await example.open({ ...file, origin, localUrl: target.url, env: setting.env });
+    const opened = await example?.open({ ...file, origin, localUrl: target.url, env: setting.env });
     if (opened !== undefined) terminal.print(opened);
     // Watch before the message: an edit right after it must be noticed.
     const watch = watchSchema(schema, () => pushAndShow(false));
