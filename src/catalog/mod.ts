@@ -1,6 +1,6 @@
 /** The recorded tables: keeps them current, calls their functions, and checks their isolation. @module */
 export { type Catalog, makeCatalog, type RecordedTable } from "./catalog.ts";
-export { type ColumnSet, hashColumnSet, toColumnSet } from "./column_set.ts";
+export { type ColumnSet, hashColumnSet, queryColumns, toColumnSet } from "./column_set.ts";
 export {
   ALL_ENDPOINTS,
   callText,
@@ -38,6 +38,4 @@ export {
   referencesOf,
 } from "./names.ts";
 export { ofAnotherRelease } from "./other_release.ts";
-export { pageHead } from "./page_head.ts";
-export { queryColumns } from "./query_columns.ts";
-export { rowTag, TAG_LENGTH } from "./row_tag.ts";
+export { pageHead, rowTag, TAG_LENGTH } from "./tags.ts";

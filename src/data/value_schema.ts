@@ -5,7 +5,7 @@
  */
 import { JSON_NUMBERS, type Json, type Kind, type NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
-import { DECIMAL_MAX_CHARS } from "../std/is_decimal.ts";
+import { DECIMAL_MAX_CHARS } from "../std/decimal.ts";
 
 /** PostgreSQL cannot store U+0000 or lone surrogates. */
 const STORABLE = "^[^\\u0000]*$";

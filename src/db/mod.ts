@@ -1,6 +1,5 @@
 /** Database access: the pool, the mapping of errors, the service's own migrations. The only importer of "postgres". @module */
 
-export { ALL_APPS } from "./all_apps.ts";
 export {
   type Arguments,
   call,
@@ -66,13 +65,13 @@ export {
   readDevState,
 } from "./provision.ts";
 export { readRows } from "./read_rows.ts";
-export { MAX_STORED_RESPONSE_BYTES, REPLAY } from "./replay.ts";
 export {
   isSupportedVersion,
   MIN_POSTGRES_VERSION,
   readMajorVersion,
 } from "./server_version.ts";
 export { SIGNALS } from "./signals.ts";
+export { ALL_APPS, MAX_STORED_RESPONSE_BYTES, REPLAY } from "./sql_constants.ts";
 export {
   readSqlState,
   SignalError,

@@ -1,5 +1,5 @@
 /** Reads defaults of columns: values of the column's kind, in one notation. @module */
-import { isDecimal } from "../std/is_decimal.ts";
+import { isDecimal } from "../std/decimal.ts";
 import { isObject } from "../std/is_object.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";

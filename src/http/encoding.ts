@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { readWeights } from "./weights.ts";
+import { readWeights } from "./accept.ts";
 
 /** Supported encodings, best first. */
 export const ENCODINGS = ["zstd", "gzip"] as const;

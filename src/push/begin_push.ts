@@ -1,11 +1,10 @@
 /** Authenticates a push by key and counts it in the database, before the push is read. @module */
-import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
+import { call, type Database, readSqlState, SIGNALS, SignalError } from "../db/mod.ts";
 import { keyRejected, scopeMissing } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { PushLimits } from "./limits.ts";
-import { toLoginRejection } from "./login_rejected.ts";
 
 export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits };
 
@@ -58,4 +57,20 @@ export async function readKeyResult<Result>(
     log("error", "login cannot push", { message: rejection.message });
     throw rejection;
   }
+}
+
+/** Errors of a rejected login, missing rights, or a database without the service's tables. */
+const WRONG_LOGIN = ["28000", "28P01", "3D000", "42501", "3F000", "42P01", "42883"];
+
+/**
+ * A Problem if the first statement of a push fails with such an error. Without `Retry-After`: the error lasts until the
+ * operator corrects the setting.
+ */
+export function toLoginRejection(error: unknown): Problem | undefined {
+  if (!WRONG_LOGIN.includes(readSqlState(error) ?? "")) return undefined;
+  return new Problem("unavailable", {
+    message:
+      "The login of ADMIN_DATABASE_URL cannot push here: the service's operator must correct it (run rowhouse doctor for details)",
+    cause: error instanceof Problem ? error.cause : error,
+  });
 }

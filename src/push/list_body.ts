@@ -123,7 +123,7 @@ function renderPageTag(table: ColumnSet, rows: string): string {
     from ${rows} order by "$t"."id" limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
 }
 
-/** @see ../catalog/page_head.ts */
+/** @see ../catalog/tags.ts */
 function headOfPage(table: ColumnSet): string {
   const { app, limit, offset } = placeholdersOf("list");
   return `pg_catalog.concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;

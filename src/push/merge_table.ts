@@ -1,7 +1,8 @@
 /** A table after another declaration: first all recorded parts, in their order, then the new parts. @module */
-import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { sortLists } from "../std/sort_lists.ts";
+import { type Change, changeTable } from "./change.ts";
 
 type Lists = readonly (readonly string[])[];
 
@@ -51,4 +52,25 @@ function mergeLists(declared: Lists, recorded: Lists): string[][] {
     (list) => !declared.some((other) => canonicalJson(other) === canonicalJson(list)),
   );
   return sortLists([...declared, ...stored]);
+}
+
+/** A migration's definition, and the explicit change before it. */
+export type Declared = { definition: Definition; change?: Change };
+
+/**
+ * All current and former declarations of a project, in order, except those that a later change removed. A push never drops
+ * anything, so every environment has all of them.
+ */
+export function mergeDeclared(history: readonly Declared[]): Definition {
+  let tables: TableDefinition[] = [];
+  for (const { definition, change } of history) {
+    if (change !== undefined) tables = tables.flatMap((table) => changeTable(table, change) ?? []);
+    const before = new Map(tables.map((table) => [table.name, table]));
+    for (const table of definition.tables) {
+      const found = before.get(table.name);
+      before.set(table.name, found === undefined ? table : mergeTable(table, found));
+    }
+    tables = [...before.values()];
+  }
+  return { version: 1, tables: tables.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }

@@ -1,7 +1,6 @@
 /** The pure part of this module, for settings and commands without a database. @module */
 export type { RowCounts } from "./apply_change.ts";
 export { type Change, showChange, showDropped } from "./change.ts";
-export { type Declared, mergeDeclared } from "./ever_declared.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";
 export {
   compareJournal,
@@ -13,6 +12,7 @@ export {
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
 export { MAX_PLANNED, MAX_REPLAY_BYTES, PUSH_LIMITS, SCHEMA_PATH } from "./limits.ts";
+export { type Declared, mergeDeclared } from "./merge_table.ts";
 export {
   type Migration,
   type MigrationRecord,

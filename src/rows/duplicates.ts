@@ -1,7 +1,7 @@
 /** Finds rows of a file with duplicate values in unique columns. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { decimalParts } from "../std/decimal_parts.ts";
+import { decimalParts } from "../std/decimal.ts";
 import type { FileRow, LineIssue } from "./source.ts";
 
 /** Max remembered characters of a file. Later rows are compared with these, and by the database. */

@@ -5,8 +5,8 @@
  * @module
  */
 import { isJsonNumber, JSON_NUMBERS, type Json, type Kind, type NamedColumn } from "../dsl/mod.ts";
+import { isDecimal } from "../std/decimal.ts";
 import { INEXACT } from "../std/exact_json.ts";
-import { isDecimal } from "../std/is_decimal.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { readTimestamp } from "../std/timestamp.ts";

@@ -1,5 +1,5 @@
 /** JSON without rounded numbers: a literal that JavaScript would round becomes a marker that no column accepts. @module */
-import { decimalParts } from "./decimal_parts.ts";
+import { decimalParts } from "./decimal.ts";
 
 /** Replaces a number that JavaScript cannot represent; it is not a JSON value, so that no reader accepts it. */
 export const INEXACT: unique symbol = Symbol("inexact number");

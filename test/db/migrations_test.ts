@@ -10,8 +10,8 @@ import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
 import { ALL_APPS, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
-import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../../src/db/replay.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
+import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../../src/db/sql_constants.ts";
 import { SCOPE_BITS, SCOPES } from "../../src/principal.ts";
 import { LATENCY_BUCKETS } from "../../src/std/latency.ts";
 import {

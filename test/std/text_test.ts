@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { isDecimal } from "../../src/std/is_decimal.ts";
+import { isDecimal } from "../../src/std/decimal.ts";
 import { isStorableText } from "../../src/std/is_storable_text.ts";
 import { isUuid } from "../../src/std/is_uuid.ts";
 import { cut, quote } from "../../src/std/quote.ts";

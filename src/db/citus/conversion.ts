@@ -5,7 +5,7 @@
  * @module
  */
 import { quoteBody, quoteLiteral, quoteName } from "../literal.ts";
-import { MIGRATE_LOCK } from "../migrations/lock.ts";
+import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { SIGNALS } from "../signals.ts";
 import { ANCHOR } from "./anchor.ts";
 import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";

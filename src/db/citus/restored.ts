@@ -5,7 +5,7 @@
  * @module
  */
 import KEYS from "../migrations/keys.sql" with { type: "text" };
-import { MIGRATE_LOCK } from "../migrations/lock.ts";
+import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import TABLES from "../migrations/tables.sql" with { type: "text" };
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";

@@ -6,8 +6,8 @@
  * @module
  */
 import { quoteBody } from "../literal.ts";
-import { MIGRATE_LOCK } from "../migrations/lock.ts";
 import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
+import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" };
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";

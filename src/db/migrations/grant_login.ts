@@ -10,8 +10,7 @@ import { SERVING_ROLES } from "../isolation.ts";
 import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
-import { MIGRATE_LOCK } from "./lock.ts";
-import { ROLE_NAMES } from "./roles.ts";
+import { MIGRATE_LOCK, ROLE_NAMES } from "./roles.ts";
 
 /**
  * Keeps failed statements out of the server's log: Citus sends calls to other nodes with their values, so a rejected

@@ -9,8 +9,8 @@ import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { SIGNALS } from "../signals.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
-import { MIGRATE_LOCK } from "./lock.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
+import { MIGRATE_LOCK } from "./roles.ts";
 
 /** Roles are shared by all databases of a cluster: concurrent set-ups can collide on their catalog rows. */
 const COLLISIONS = new Set(["XX000", "23505", "40001", "40P01"]);

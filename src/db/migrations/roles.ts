@@ -1,4 +1,4 @@
-/** The roles that `roles.sql` creates. @module */
+/** The roles that `roles.sql` creates, and the lock for changing them. @module */
 
 export const ROLE_NAMES = [
   "rowhouse_owner",
@@ -11,3 +11,7 @@ export const ROLE_NAMES = [
   "rowhouse_console",
   "rowhouse_rows",
 ] as const;
+
+/** SQL that waits for the lock, and holds it until the transaction ends. */
+export const MIGRATE_LOCK =
+  "pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0))";

@@ -1,6 +1,9 @@
-/** The result of a write function whose idempotency key was already used. @module */
+/** Constants that the service's SQL files repeat. @module */
 
-/** The first letter; no row's text begins with one of these. */
+/** The app id for totals over all apps in statistics; includes requests without an app. */
+export const ALL_APPS = "00000000-0000-0000-0000-000000000000";
+
+/** The first letter of a write function's result if the idempotency key was already used; no row's text begins with one of these. */
 export const REPLAY = {
   /** The first response follows. */
   whole: "R",

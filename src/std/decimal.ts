@@ -1,4 +1,25 @@
-/** The parts of a decimal text, to compare different spellings of a number without rounding. @module */
+/** Decimals as text, exact: never turns one into a JavaScript number. @module */
+
+/** Maximum number of characters of a decimal, sign and point included. */
+export const DECIMAL_MAX_CHARS = 400;
+
+const DECIMAL = /^-?[0-9]+(\.[0-9]+)?$/;
+
+/**
+ * Whether a text is a plain decimal of at most 400 characters: `-?digits[.digits]`, no exponent, no plus sign.
+ *
+ * @example
+ * ```ts
+ * import { isDecimal } from "./decimal.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(isDecimal("-12.50")).toBe(true);
+ * expect(isDecimal("1e3")).toBe(false);
+ * ```
+ */
+export function isDecimal(text: string): boolean {
+  return text.length <= DECIMAL_MAX_CHARS && DECIMAL.test(text);
+}
 
 /** `digits` × 10^`exponent`, without leading or trailing zeros in `digits`; zero has no digits. */
 export type DecimalParts = { negative: boolean; digits: string; exponent: number };
@@ -8,7 +29,7 @@ export type DecimalParts = { negative: boolean; digits: string; exponent: number
  *
  * @example
  * ```ts
- * import { decimalParts } from "./decimal_parts.ts";
+ * import { decimalParts } from "./decimal.ts";
  * import { expect } from "bun:test";
  * expect(decimalParts("-1.50e3")).toEqual({ negative: true, digits: "15", exponent: 2 });
  * expect(decimalParts("1500")).toEqual({ negative: false, digits: "15", exponent: 2 });
