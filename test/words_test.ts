@@ -70,7 +70,7 @@ const ANYWHERE: readonly Row[] = [
   [
     "repository, module, layer, entry point",
     "house, room, rooms, floors, door, doors",
-    /["(;\n ]House\b/g,
+    /(?:^|["(; ])House\b/g,
   ],
   [
     "chaos, property",
@@ -145,9 +145,9 @@ function splitNames(text: string): string {
 
 /** Each use of an avoided word, with the text around it. */
 function findUses(text: string, [, avoid, usual]: Row): string[] {
-  const pattern = String.raw`[^\n]{0,40}\b(?:${avoid.replaceAll(", ", "|")})\b[^\n]{0,40}`;
-  const checked = usual === undefined ? text : text.replaceAll(usual, "");
-  return checked.match(new RegExp(pattern, "gi")) ?? [];
+  const word = new RegExp(String.raw`\b(?:${avoid.replaceAll(", ", "|")})\b`, "gi");
+  const lines = text.split("\n").filter((line) => line.search(word) >= 0);
+  return lines.filter((line) => line.replaceAll(usual ?? /$/g, "").search(word) >= 0);
 }
 
 const rows = [
