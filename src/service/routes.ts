@@ -24,13 +24,17 @@ import { type HealthDeps, healthRoutes } from "./health.ts";
 export type DataServiceDeps = DataDeps & OpenapiDeps & PushRouteDeps & HealthDeps;
 export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 
-/** The API's routes; used by the router, the isolation tests and the docs. */
-export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
+const ofData: readonly Route<DataServiceDeps>[] = [
   ...dataRoutes,
   ...pushRoutes,
   ...changeRoutes,
   ...replayRoutes,
   ...openapiRoutes,
+];
+
+/** The API's routes; used by the router, the isolation tests and the docs. */
+export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
+  ...ofData,
   ...healthRoutes,
   ...authRoutes,
 ];
@@ -49,7 +53,7 @@ export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES)
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
 
 export const DATA_TABLES: RouteTables<DataServiceDeps> = toRouteTables<DataServiceDeps>({
-  api: [...dataRoutes, ...pushRoutes, ...changeRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
+  api: [...ofData, ...docs],
   pages: [],
 });
 
@@ -61,10 +65,7 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
 export type AllDeps = DataServiceDeps & { identityDeps: IdentityServiceDeps };
 
 export const ALL_TABLES: RouteTables<AllDeps> = toRouteTables<AllDeps>({
-  api: [
-    ...[...dataRoutes, ...pushRoutes, ...changeRoutes, ...replayRoutes, ...openapiRoutes, ...docs],
-    ...toAll(authRoutes),
-  ],
+  api: [...ofData, ...docs, ...toAll(authRoutes)],
   pages: toAll(pages),
 });
 

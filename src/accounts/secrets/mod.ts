@@ -10,6 +10,6 @@ export {
   toKeyedPassword,
   toPasswordRecord,
 } from "./passwords.ts";
-export { seal, unseal } from "./sealed_text.ts";
+export { type Sealing, seal, unseal } from "./sealed_text.ts";
 export { isIdText, isSecretText, makeIdText, makeSecret } from "./secret_text.ts";
 export { makeSession, type NewSession, toPresented } from "./session_text.ts";
