@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
 import { freshName, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -81,6 +82,14 @@ Notice: ROWS: 1 of this app's 1 rows in ${name} have a value in titel; they keep
   expect(await readMigrations(production, apps.production)).toMatchObject(
     (await readMigrations(staging, apps.staging)).map(({ text, checksum }) => ({ text, checksum })),
   );
+});
+
+test("a change that the service rejects asks for no edit", async () => {
+  await db("push", "--to", "staging");
+  await staging.makeApp(defineSchema({ [name]: { titel: t.string().required() } }));
+  const early = await db("rename", `${name}.titel`, "title", "--to", "staging", "--yes");
+  expect(early.err).toContain(`another app declares ${name}.titel`);
+  expect(early.err).not.toContain("then run the command again");
 });
 
 test("a drop asks for the name on a terminal, and a different name changes nothing", async () => {

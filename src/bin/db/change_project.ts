@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Definition } from "../../dsl/mod.ts";
+import { Problem } from "../../problem.ts";
 import { type Change, type RowCounts, showChange } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { EXIT, RejectedError } from "../cli/command.ts";
@@ -43,7 +44,7 @@ export async function changeProject(project: Project, task: ChangeTask): Promise
   const file = findSchemaFile(folder, project.schema);
   const definition = await evaluateSchema({ ...project, file });
   const change = task.toChange(definition);
-  checkEdited(change, { definition, file, folder });
+  const notEdited = findNotEdited(change, { definition, file, folder });
   const journal = findJournalFolder({ folder, journal: project.journal, file }, destination);
   return await withService(destination, config, async (impatient) => {
     const service = makePatient(impatient, { ...task, terminal });
@@ -60,7 +61,12 @@ export async function changeProject(project: Project, task: ChangeTask): Promise
             ...{ service, entries, ahead, share: task.share, config, terminal },
             definition: JSON.parse(last.parts.definition) as Definition,
           });
-    const plan = await steps.plan();
+    const plan = await steps.plan().catch((error: unknown) => {
+      // Without the edit, a plan can lack the values of an enum. The service's rejection of the change comes first.
+      const isRejected = error instanceof Problem && error.code === "incompatible_schema";
+      throw isRejected ? error : (notEdited ?? error);
+    });
+    if (notEdited !== undefined) throw notEdited;
     if (dryRun) return { result: plan, types: undefined, files: [] };
     if (plan.status !== "unchanged") await task.confirm(plan, change);
     const result = plan.status === "unchanged" ? plan : await steps.run();
@@ -75,11 +81,12 @@ export async function changeProject(project: Project, task: ChangeTask): Promise
 
 type Edited = { definition: Definition; file: string; folder: string };
 
-function checkEdited(change: Change, { definition, file, folder }: Edited): void {
+/** The error if the schema file does not declare the result yet. */
+function findNotEdited(change: Change, { definition, file, folder }: Edited) {
   const location = relative(folder, file);
   const edit = findEdit(change, { definition, location, text: readFileSync(file, "utf8") });
-  if (edit === undefined) return;
-  throw new RejectedError(
+  if (edit === undefined) return undefined;
+  return new RejectedError(
     `Cannot ${showChange(change)} yet: ${edit}, then run the command again`,
     EXIT.rejected,
     { code: "schema_not_edited" },
