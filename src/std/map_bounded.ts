@@ -18,7 +18,10 @@ export async function mapBounded<Item, Result>(
   run: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
-  const left = items.entries();
+  // Unlike `entries()`, a generator ends for all workers when the loop of one throws.
+  const left = (function* () {
+    yield* items.entries();
+  })();
   const work = async () => {
     for (const [position, item] of left) results[position] = await run(item);
   };
