@@ -30,7 +30,7 @@ export function makeBatcher(limits: BatchLimits, sizeOf = utf8Length): Batcher {
       const text = JSON.stringify(values);
       const size = sizeOf(text) + separator;
       if (size + brackets > limits.bytes) {
-        const message = `Is ${size} bytes, more than the ${limits.bytes} of a request`;
+        const message = `Is ${size} bytes: a request allows max ${limits.bytes}`;
         return { full: [], issue: { line, message } };
       }
       const isFull = texts.length === limits.rows || bytes + size + brackets > limits.bytes;

@@ -4,10 +4,10 @@ import { canonicalJson } from "../std/canonical_json.ts";
 import { decimalParts } from "../std/decimal.ts";
 import type { FileRow, LineIssue } from "./source.ts";
 
-/** Max remembered characters of a file. Later rows are compared with these, and by the database. */
+/** Max characters of remembered values per file. The database detects duplicates among later rows. */
 const MAX_REMEMBERED_CHARS = 16_777_216;
 
-/** Returns the error of each row in turn, if an earlier row has the same values. */
+/** Returns a function that finds the errors of the next row: duplicates of earlier rows. */
 export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => LineIssue[] {
   const sets = listUniques(table).map((columns) => ({ columns, lines: new Map<string, number>() }));
   let remembered = 0;
@@ -31,7 +31,7 @@ function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
   ];
 }
 
-/** Nulls are distinct, and the service generates omitted values. */
+/** `undefined` if a value is null or omitted: nulls are distinct, and an omitted column gets its default. */
 function toKey(columns: readonly NamedColumn[], values: FileRow["values"]): string | undefined {
   const keys: string[] = [];
   for (const { name, kind } of columns) {

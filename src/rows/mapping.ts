@@ -4,14 +4,14 @@ import { findNearest } from "../std/find_nearest.ts";
 import { foldText } from "../std/fold_text.ts";
 import { quote } from "../std/quote.ts";
 
-/** The column of a name; `undefined` if the name is omitted, an error if it has no column. */
+/** The column for a name; `undefined` if the name is skipped, an issue if no column matches. */
 export type Target = { readonly column: NamedColumn | undefined } | { readonly issue: string };
 export type Mapping = { readonly targetOf: (name: string) => Target };
 
 export type MappingOptions = {
   /** Names of the file and their columns, if they differ. */
   readonly map?: ReadonlyMap<string, string>;
-  /** Omitted names of the file. */
+  /** Names of the file to skip. */
   readonly skip?: readonly string[];
 };
 
@@ -53,7 +53,7 @@ export function makeMapping(
   };
 }
 
-/** Each row of NDJSON can have other names. */
+/** Bounds the cache: each row of NDJSON can have different names. */
 const MAX_REMEMBERED = 1000;
 
 function explainUnknown(table: string, name: string, names: readonly string[]): string {
@@ -86,11 +86,11 @@ export function findHeaderIssues(
     .filter((column) => isNeeded(column) && !found.has(column.name))
     .map(({ name }) => `${name} is missing: the column is required and has no default`);
   const isForNone = mapped.length === 0 && unknown.length === 0;
-  const none = isForNone ? [`No name is that of a column of ${table.name}`] : [];
+  const none = isForNone ? [`No name matches a column of ${table.name}`] : [];
   return [...repeated, ...new Set(unknown), ...shared, ...missing, ...none];
 }
 
-/** Whether a new row requires a value in a column. */
+/** Returns whether a new row requires a value in a column. */
 export function isNeeded(column: NamedColumn): boolean {
   return column.required && column.default === undefined;
 }

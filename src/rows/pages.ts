@@ -1,11 +1,11 @@
-/** Reads all rows of a table page by page, during writes by others. @module */
+/** Reads all rows of a table page by page while others write to it. @module */
 
 export type ListedPage<Row> = { readonly rows: readonly Row[]; readonly hasMore: boolean };
 export type PagePosition = { readonly limit: number; readonly offset: number };
 
 /**
- * The pages of a table, each row once. A page begins with the last row of the previous page, so that deletes
- * in between do not skip rows.
+ * Yields the pages of a table; each row appears once. A page starts with the last row of the previous page, so a concurrent
+ * delete does not make it skip rows.
  */
 export async function* readPages<Row>(
   list: (position: PagePosition) => Promise<ListedPage<Row>>,

@@ -13,7 +13,7 @@ import { type Read, readValue } from "./values.ts";
 
 export type RowsRead = { readonly rows: FileRow[]; readonly issues: LineIssue[] };
 
-/** A reference whose values in the file are from another column: the column, and the id of the row for each value. */
+/** Resolves a reference if the file has values of another column of the target: that column, and the row id for a value. */
 export type Match = {
   readonly column: NamedColumn;
   readonly find: (key: string) => string | undefined;
@@ -65,7 +65,7 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
   return { push: (text) => readAll(source.push(text)), end: () => readAll(source.end()) };
 }
 
-/** Reports a name of many rows once. */
+/** Max remembered unknown names: each is reported once, not for every row. */
 const MAX_UNKNOWN = 1000;
 
 type SourceRowRead = {
@@ -134,7 +134,7 @@ function findMatch(value: unknown, { column, find }: Match): Read {
     : { value: id };
 }
 
-/** A value as a key for finding its row. */
+/** The key of a value for `Match.find`. */
 export function toMatchKey(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

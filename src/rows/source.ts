@@ -11,7 +11,7 @@ export type Cell =
   | { readonly text: string | undefined; readonly isQuoted: boolean }
   | { readonly json: unknown };
 
-/** A row of a file, by the file's names. With errors, its cells are invalid. */
+/** A row of a file, by the file's names. With issues, it has no cells. */
 export type SourceRow = {
   readonly line: number;
   readonly cells: readonly (readonly [name: string, cell: Cell])[];
@@ -39,7 +39,7 @@ export type Source = {
 };
 export type SourceHeader = { readonly line: number; readonly names: readonly string[] };
 
-/** The depth in a batch, which is a list of rows. The endpoint allows 64 levels. */
+/** The endpoint allows 64 levels, and the list of rows is one of them. */
 const MAX_ROW_DEPTH = 63;
 
 export function makeSource(format: FileFormat): Source {
@@ -110,7 +110,7 @@ function parseRow(text: string): Pick<SourceRow, "cells"> | { issue: string } {
     return { issue: `Is nested deeper than ${MAX_ROW_DEPTH} levels` };
   try {
     const value: unknown = JSON.parse(text, findReviver(text) as Parameters<JSON["parse"]>[1]);
-    if (!isObject(value)) return { issue: "Must be a JSON object, whose properties are columns" };
+    if (!isObject(value)) return { issue: "Must be a JSON object with columns as its properties" };
     return { cells: Object.entries(value).map(([name, json]) => [name, { json }] as const) };
   } catch {
     return { issue: "Is not JSON" }; // the parser's own message quotes the text

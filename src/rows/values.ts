@@ -1,5 +1,5 @@
 /**
- * Reads sent values: one reader per column kind. Finds all errors, because PostgreSQL would report only the
+ * Reads values of requests and files with one reader per column kind. Finds all errors: PostgreSQL would report only the
  * first.
  *
  * @module
@@ -78,7 +78,7 @@ function readTime(value: unknown): Read {
 
 function readJson(value: unknown): Read {
   const issue = findJsonIssue(value);
-  // Parsed JSON without marks is valid JSON.
+  // Without INEXACT markers, parsed JSON is valid JSON.
   return issue === undefined ? { value: value as Json } : { issue };
 }
 

@@ -1,4 +1,4 @@
-/** Writes rows of a table as text of a file, which imports to the same values. Pure. @module */
+/** Formats rows of a table as CSV or NDJSON that imports to the same values. Pure. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { toCsvLine, toExactCsvLine } from "../std/csv.ts";
 import type { FileFormat } from "./source.ts";
@@ -11,7 +11,7 @@ export type RowsWriter = {
   readonly toText: (row: Row) => string;
 };
 
-/** Writes rows in the endpoints' format. With `isInert`, spreadsheets evaluate nothing in a CSV. */
+/** Formats rows like the endpoints. With `isInert`, a CSV contains no formula that a spreadsheet would evaluate. */
 export function makeRowsWriter(
   table: TableDefinition,
   format: FileFormat,
@@ -32,7 +32,7 @@ export function toCsvNames({ columns }: TableDefinition): string[] {
   return ["id", ...columns.map(({ name }) => name)];
 }
 
-/** A row as the fields of a CSV: null is an empty field, and JSON is JSON. */
+/** The CSV fields of a row: null is an empty field, and a json value is JSON text. */
 export function toCsvValues({ columns }: TableDefinition, row: Row): (string | null)[] {
   return [String(row["id"]), ...columns.map((column) => toField(column, row[column.name]))];
 }

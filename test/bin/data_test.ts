@@ -209,7 +209,7 @@ test("batches of large rows have fewer than 1,000 rows, and a row above the requ
   project.write("huge.csv", `title\nx${"a".repeat(102_400)}\n`);
   const { err } = await data(app, "import", name, "huge.csv");
   expect(err).toContain("huge.csv:2: Is 102");
-  expect(err).toContain("more than the 102400 of a request");
+  expect(err).toContain("a request allows max 102400");
 });
 
 test.each([

@@ -184,7 +184,7 @@ describe("a CSV", () => {
       "4: size: Must be a number",
       "5: Has 1 fields, but the first line has 2",
       expect.stringContaining("6: A field has text after its closing quote"),
-      expect.stringContaining("7: A field has a quote"),
+      expect.stringContaining("7: A field contains a quote"),
       expect.stringContaining("8: The quote at the start"),
     ]);
   });
