@@ -83,7 +83,7 @@ export const QUOTAS = {
   defaultBytes: 1024,
   /** All defaults of a table together: each row that omits the columns contains them. */
   tableDefaultBytes: 8192,
-  /** Stored bytes of defaults of columns added while other apps use the table: every row of these apps contains them. */
+  /** Max stored bytes of defaults of columns added to a table that other apps use: each row of these apps stores them. */
   deferredDefaultBytes: 256,
   /** A request has max 64 levels, and six of them surround the default. */
   defaultDepth: 58,

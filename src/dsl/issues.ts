@@ -8,7 +8,7 @@ const ISSUES_MAX = 200;
 /** A position in a declaration. */
 export type IssueLocation = { readonly table?: string; readonly column?: string };
 
-/** A growing list of errors. */
+/** Collects errors, up to the limit. */
 export type Issues = {
   readonly add: (at: IssueLocation, message: string) => void;
   readonly isEmpty: () => boolean;

@@ -21,8 +21,8 @@ type Parts<C> = {
 export interface Model<C, Unique extends string = never> {
   readonly model: Parts<C>;
   /**
-   * Columns with their own unique constraint. Only for the compiler: never set at run time. A parameter type, so that a
-   * variable of a model accepts the same model with another constraint.
+   * Columns with their own unique constraint. Only for the compiler: never set at run time. A parameter is contravariant, so
+   * a variable that holds a model accepts the model with another constraint.
    */
   readonly "~unique"?: (column: Unique) => void;
   /**

@@ -28,14 +28,14 @@ type Rule = { readonly rejects: (name: string) => boolean; readonly reason: stri
 const TABLE_RULES: readonly Rule[] = [
   {
     rejects: (name) => !TABLE.test(name),
-    reason: "must be 1 to 48 lower-case letters, digits or underscores, starting with a letter",
+    reason: "must be 1 to 48 lowercase letters, digits or underscores, starting with a letter",
   },
   { rejects: (name) => name.includes("__"), reason: "must not contain two underscores in a row" },
   { rejects: isReservedTable, reason: "the name is reserved organization-wide" },
 ];
 
-// Compared without case, as PostgreSQL folds names, because people would confuse them. JavaScript names are special only
-// in their exact spelling.
+// The rules for PostgreSQL's names ignore case: SQL without quotes folds names. JavaScript names are special only in their
+// exact spelling.
 const COLUMN_RULES: readonly Rule[] = [
   {
     rejects: (name) => isOneOf(AUTOMATIC_COLUMNS, foldName(name)),
@@ -55,34 +55,34 @@ const COLUMN_RULES: readonly Rule[] = [
   },
 ];
 
-/** Why a table name is invalid, as a message, or `undefined`. */
+/** The message for an invalid table name; `undefined` if the name is valid. */
 export function findTableNameIssue(name: string): string | undefined {
   return findIssue("table", TABLE_RULES, name);
 }
 
-/** Why a column name is invalid, as a message, or `undefined`. */
+/** The message for an invalid column name; `undefined` if the name is valid. */
 export function findColumnNameIssue(name: string): string | undefined {
   return findIssue("column", COLUMN_RULES, name);
 }
 
-/** Whether a table's name is reserved organization-wide. */
+/** Returns whether a table's name is reserved organization-wide. */
 export function isReservedTable(name: string): boolean {
   return isOneOf(RESERVED_TABLES, name);
 }
 
 const DROPPED = "dropped by migration ";
 
-/** The label of an enum value that a migration dropped. PostgreSQL keeps labels. */
+/** The new label of a dropped enum value: PostgreSQL cannot delete labels. */
 export function toDroppedValue(seq: number): string {
   return `${DROPPED}${seq}`;
 }
 
-/** Whether an enum's label belongs to a dropped value. */
+/** Returns whether an enum's label belongs to a dropped value. */
 export function isDroppedValue(label: string): boolean {
   return label.startsWith(DROPPED);
 }
 
-/** A name, ignoring upper and lower case. */
+/** A name, ignoring case. */
 export function foldName(name: string): string {
   return name.toLowerCase();
 }

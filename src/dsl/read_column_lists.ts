@@ -5,7 +5,7 @@ import { type NamedColumn, QUOTAS } from "./definition.ts";
 import type { IssueLocation, Issues } from "./issues.ts";
 import { describe, readList } from "./read_parts.ts";
 
-/** PostgreSQL allows 32 columns per index, and `app_id` leads each of ours. */
+/** PostgreSQL allows 32 columns per index; the first is always `app_id`. */
 const COLUMNS_PER_INDEX = 31;
 
 type Wanted = {
@@ -57,7 +57,7 @@ function findIssue(value: unknown, earlier: readonly string[], wanted: Wanted): 
   if (typeof value !== "string") return "must be the name of a column";
   if (earlier.includes(value)) return "the list names it twice";
   if (value === "id")
-    return "the id is in the primary key: only an index can name it, after its columns";
+    return "the id is in the primary key: only an index can name it, as its last column";
   const column = wanted.columns.find(({ name }) => name === value);
   if (column === undefined) return `the table declares no column ${quote(value)}`;
   return column.kind === "json" ? "an index cannot search inside a json column" : undefined;

@@ -51,7 +51,7 @@ const RULES: { readonly [kind in Kind]: Rule } = {
     read: (value, { values }) => values.find((known) => known === value),
   },
   ref: {
-    wanted: "a reference cannot have one, because its row would have to exist in every app",
+    wanted: "a reference cannot have a default, because the row would have to exist in every app",
     read: () => undefined,
   },
 };
@@ -114,7 +114,7 @@ function readInner(value: unknown): readonly unknown[] | undefined {
     : undefined;
 }
 
-/** Whether JSON.stringify writes exactly the object's own keys: not a Date, a Map or a class instance. */
+/** Returns whether JSON.stringify writes exactly the object's own keys: not a Date, a Map or a class instance. */
 function isPlain(value: object): boolean {
   const parent: unknown = Object.getPrototypeOf(value);
   return parent === null || Object.getPrototypeOf(parent) === null;

@@ -10,7 +10,7 @@ const KEYS = ["version", "tables"];
 /**
  * The definition in a JSON value, in its normal form, or all its errors.
  *
- * Tables are sorted by name, times are in UTC, uuids in lower case, and a list of one column becomes the column's flag.
+ * Tables are sorted by name, times are in UTC, uuids in lowercase, and a list of one column becomes the column's flag.
  *
  * @example
  * ```ts
@@ -29,7 +29,7 @@ export function readDefinition(value: unknown): Reading {
   return readDefinitionInto(makeIssues(), value);
 }
 
-/** The same, adding to existing errors. */
+/** Like `readDefinition`, but adds to existing errors. */
 export function readDefinitionInto(issues: Issues, value: unknown): Reading {
   const tables = readTables(value, issues);
   rejectDanglingRefs(tables, issues);

@@ -7,7 +7,7 @@ import { addIssues, findExtraArguments, type Issues } from "./unexpected.ts";
 /** Tables by name: columns or a model. */
 export type TableSources = { readonly [name: string]: Columns | AnyModel };
 
-/** An app's tables, recognized by this key and never by identity. */
+/** An app's tables. The key `tables` identifies a schema: identity differs between copies of this package. */
 export type Schema<T extends TableSources = TableSources> = { readonly tables: T } & Issues;
 
 /** The columns of a table in either notation. */

@@ -1,4 +1,4 @@
-/** The indexes of a table's flags, references and lists, each counted once. @module */
+/** Normalizes and checks a table's indexes, from flags, references and lists. @module */
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
 import type { Issues } from "./issues.ts";
 

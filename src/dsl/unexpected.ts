@@ -8,7 +8,7 @@ import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import { describe } from "./read_parts.ts";
 
-/** A key that plain data of a valid schema does not have. */
+/** The issues of a declaration; absent if all its calls are valid. */
 export type Issues = { readonly issues?: readonly string[] };
 
 /** Adds the issues of this call. */
@@ -51,5 +51,5 @@ export function withUnknown<T extends object>(object: T, make: (name: string) =>
   });
 }
 
-/** Functions that `await` and `JSON.stringify()` search on any object. */
+/** Keys that `await` and `JSON.stringify()` look up on any object. */
 const PROBED = ["then", "toJSON"];

@@ -64,7 +64,7 @@ const DEFAULTS = [
   { kind: "json", value: { small: -1e-40 }, wanted: "must be a JSON value" },
   { kind: "json", value: nest(59), wanted: "must be a JSON value" },
   { kind: "enum", values: ["a"], value: "b", wanted: "must be one of the column's values" },
-  { kind: "ref", table: "todos", value: UUID, wanted: "a reference cannot have one" },
+  { kind: "ref", table: "todos", value: UUID, wanted: "a reference cannot have a default" },
   ...["string", "number", "json", "timestamp"].map((kind) => ({
     kind,
     value: null,
