@@ -7,8 +7,8 @@ import { DAY_S, readDuration } from "../std/duration.ts";
 import { isHttpOrigin } from "../std/is_http_origin.ts";
 
 /**
- * A variable's schema and meaning. `initial` is the default of an absent or empty variable; without it the setting can be
- * unset.
+ * A variable's schema and meaning. `initial` is the value if the variable is absent or empty; without `initial`, the setting
+ * can be unset.
  */
 export type Setting = {
   form: v.GenericSchema<string | undefined, unknown>;
@@ -63,7 +63,7 @@ export const MailSender = v.pipe(
 
 const ORGANIZATION_MAX_CHARS = 60;
 
-/** Shown as text in one line. */
+/** Pages and emails show the name on one line. */
 export const OrganizationName = v.pipe(
   v.string(),
   v.check(
@@ -111,7 +111,7 @@ export function whole(min: number, max: number) {
   );
 }
 
-/** A comma-separated list, each item of which must pass. */
+/** A comma-separated list; `isItem` must accept every item. */
 export function list(isItem: (text: string) => boolean, message: string) {
   const toItems = (text: string) => text.split(",").map((item) => item.trim());
   return v.pipe(

@@ -33,7 +33,7 @@ export const PROVIDER_SETTINGS = {
     form: v.optional(
       v.pipe(v.string(), v.regex(/^[^\p{C}]{1,40}$/u, "must be 1 to 40 printable characters")),
     ),
-    about: "The label of the button after “Sign in with”. Default: the name.",
+    about: "The text after “Sign in with” on the button. Default: the name.",
   },
   TRUSTED_DOMAINS: {
     form: list((text) => DOMAIN.test(text), "must be comma-separated domains such as example.org"),
@@ -80,7 +80,7 @@ const PROVIDER_VARIABLE = new RegExp(
   `^OIDC_([A-Z][A-Z0-9_]{0,31}?)_(${Object.keys(PROVIDER_SETTINGS).join("|")})$`,
 );
 
-/** Every provider that has a setting, in order of name; and all errors. */
+/** All providers with settings, sorted by name, and all errors. */
 export function readProviders(env: Environment): {
   settings: ProviderSettings[];
   issues: string[];
@@ -134,7 +134,7 @@ function readProvider(env: Environment, name: string): ProviderSettings | { issu
   return issues.length > 0 ? { issues } : settings;
 }
 
-/** The variables of providers that are set. */
+/** The names of all variables of providers that have a value. */
 export function findProviderVariables(env: Environment): string[] {
   return Object.keys(env).filter(
     (name) => PROVIDER_VARIABLE.test(name) && readVariable(env, name) !== undefined,

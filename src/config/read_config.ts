@@ -14,7 +14,7 @@ export type Config = {
   readonly providers: readonly ProviderSettings[];
 };
 
-/** Whether to check the settings that ROLE requires: `migrate` only reads the role. */
+/** `checksRole`: whether to check the settings that ROLE requires. Commands do not need them. */
 type ReadOptions = { checksRole?: boolean };
 
 /** All errors, and the valid settings. */

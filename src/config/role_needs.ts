@@ -12,7 +12,7 @@ type RoleNeeds = {
   foreign: Readonly<Partial<Record<SettingName, string>>>;
 };
 
-/** A service that had another service's secret could sign for it. */
+/** With another service's secret, a service could sign requests to that service. */
 const OF_GATEWAY = {
   INTERNAL_HMAC_SECRET_DATA: "the gateway",
   INTERNAL_HMAC_SECRET_IDENTITY: "the gateway",

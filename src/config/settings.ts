@@ -86,13 +86,13 @@ export const SETTINGS = {
     form: whole(0, 1_099_511_627_776),
     initial: String(IDEMPOTENCY_BYTES),
     about:
-      "Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. Usage is counted every 10 minutes, and by each process in between.",
+      "Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. The database counts the usage every 10 minutes; in between, each process adds only its own writes.",
   },
   GROUP_CREATES: {
     form: OnOrOff,
     initial: "on",
     about:
-      "Whether creates of an app that arrive together, or while two others are in progress, are sent as one statement with one commit. Each create still succeeds or fails separately. Has no effect on Citus.",
+      "Whether to group creates of an app: creates that arrive together, or while two statements are in progress, share one statement and one commit. Each create still succeeds or fails separately. Has no effect on Citus.",
   },
   PUSHES_PER_HOUR: {
     form: whole(1, 1_000_000),
@@ -172,25 +172,25 @@ export const SETTINGS = {
   MAIL_URL: {
     form: v.optional(MailUrl),
     about:
-      "The mail server, such as smtps://user:password@mail.example.org or smtp://mail.example.org:587. With it the service mails password links and notices about accounts. Unset: links are shown to administrators only. For processes where ROLE is all or identity.",
+      "The mail server, such as smtps://user:password@mail.example.org or smtp://mail.example.org:587. With it, the service emails password links and account notices. Unset: only administrators see the links. For processes where ROLE is all or identity.",
   },
   ORGANIZATION_NAME: {
     form: v.optional(OrganizationName),
     about:
-      "The name of your organization, max 60 characters. It replaces Rowhouse on the sign-in pages, in the Console and in mails. For processes where ROLE is all or identity.",
+      "The name of your organization, max 60 characters. It replaces Rowhouse on the sign-in pages, in the Console and in emails. For processes where ROLE is all or identity.",
   },
   ORGANIZATION_LOGO: {
     form: v.optional(PngFile),
     about:
-      "The path of a PNG file, max 32 KB. It replaces the icon on the sign-in pages, in the Console and in mails. The file is read at startup. For processes where ROLE is all or identity.",
+      "The path of a PNG file, max 32 KB. It replaces the icon on the sign-in pages, in the Console and in emails. The file is read at startup. For processes where ROLE is all or identity.",
   },
   MAIL_FROM: {
     form: v.optional(MailSender),
     about:
-      'Sender of mails, in quotes where a shell reads it: "Rowhouse <no-reply@example.org>". Required with MAIL_URL.',
+      'Sender of emails. A shell needs quotes: "Rowhouse <no-reply@example.org>". Required with MAIL_URL.',
   },
   TRUSTED_PROXIES: {
-    form: list(isProxy, "must be addresses or networks such as 10.0.0.0/8, with commas between"),
+    form: list(isProxy, "must be comma-separated addresses or networks such as 10.0.0.0/8"),
     initial: "",
     about: "Proxies whose X-Forwarded-For is trusted; none by default.",
   },
