@@ -29,7 +29,7 @@ export type LogFields = Partial<ResponseRecord> & {
   port?: number;
   role?: string;
   worker?: string | undefined;
-  /** A queued mail and its outcome. */
+  /** A queued email and its outcome. */
   mailId?: number;
   template?: string;
   outcome?: string;

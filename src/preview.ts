@@ -3,7 +3,7 @@
 export const PREVIEWS = ["filters", "live"] as const;
 export type Preview = (typeof PREVIEWS)[number];
 
-/** Whether a text names a preview. */
+/** Returns whether a text names a preview. */
 export function isPreview(text: string): text is Preview {
   return PREVIEWS.some((preview) => preview === text);
 }

@@ -161,7 +161,7 @@ export class Problem extends Error {
   }
 }
 
-/** Whether the database or a service was unavailable, too slow or at its limit. The caller gets the error; it is not a bug. */
+/** Returns whether the database or a service was unavailable, too slow or at its limit. Such an error is not a bug. */
 export function isOutage(error: unknown): error is Problem {
   return error instanceof Problem && error.status > 500;
 }

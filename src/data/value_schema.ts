@@ -78,7 +78,7 @@ const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
     type: "string",
     format: FORMATS.uuid,
     pattern: UUID,
-    description: "A UUID, returned in lower case.",
+    description: "A UUID, returned in lowercase.",
   }),
   ref: ({ table }) => ({
     type: "string",

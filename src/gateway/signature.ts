@@ -27,7 +27,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 export const AUDIENCES = ["data", "identity"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 
-/** The signed headers, in lower case. */
+/** The signed headers, in lowercase. */
 export const SIGNED_HEADERS = {
   timestamp: "rowhouse-timestamp",
   nonce: "rowhouse-nonce",

@@ -28,7 +28,7 @@ function isNamedType(accept: string | null, type: string): boolean {
   return readWeights(accept).some(([name, weight]) => name === type && weight > 0);
 }
 
-/** The lower-case names in a header, in order, with their weights: 1 without a weight, 0 if malformed. */
+/** The lowercase names in a header, in order, with their weights: 1 without a weight, 0 if malformed. */
 export function readWeights(header: string): [name: string, weight: number][] {
   return header
     .toLowerCase()

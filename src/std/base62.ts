@@ -1,4 +1,4 @@
-/** Base62: digits, upper case, lower case. @module */
+/** Base62: digits, uppercase, lowercase. @module */
 
 /** The 62 digits: 0 to 9, A to Z, a to z. */
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -1,7 +1,7 @@
 /** A map in bounded memory. @module */
 
 /**
- * A map that evicts the entry that was set longest ago when it is full.
+ * A map that, when full, evicts the entry that was set the longest ago.
  *
  * @example
  * ```ts

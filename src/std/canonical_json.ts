@@ -1,4 +1,4 @@
-/** Canonical JSON: the same text for the same value, so that texts can be compared and hashed. Never pretty. @module */
+/** Canonical JSON: the same text for the same value, so that texts can be compared and hashed. Never indented. @module */
 
 /**
  * The JSON text of a value with the keys of every object sorted by code unit; arrays keep their order.

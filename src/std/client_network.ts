@@ -1,15 +1,15 @@
-/** Which IP addresses count as one client. @module */
+/** Groups IP addresses into clients. @module */
 import { isIPv4, isIPv6 } from "node:net";
 
-/** Other addresses are never IPv4-mapped. */
+/** Skips the parsing of most addresses: any other text is not IPv4-mapped. */
 const MAYBE_MAPPED = /^[0:]+:ffff:/i;
 
-/** Length of an IPv6 network in bits: one subscriber's link, a household, a site. */
+/** Length of an IPv6 prefix in bits. Providers assign /64 to a link, /56 to a household and /48 to a site. */
 export type PrefixLength = 64 | 56 | 48;
 
 /**
  * The network that counts as one client: a single IPv4 address, or all IPv6 addresses with the same first `prefixLength`
- * bits. A subscriber has at least a /64: counted individually, its addresses would never run out. Returns other texts
+ * bits. A subscriber has at least a /64, and could otherwise send every request from a new address. Returns other texts
  * unchanged.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6177
@@ -56,7 +56,7 @@ export function toPlainAddress(address: string): string {
 
 /** The eight groups of an IPv6 address. */
 function readGroups(address: string): number[] {
-  const [text = ""] = address.split("%"); // what follows is a zone: an interface of this host
+  const [text = ""] = address.split("%"); // drops the zone, which names an interface of this host
   const [left = [], right = []] = text.split("::").map(readSide);
   const zeros = Array.from({ length: 8 - left.length - right.length }, () => 0);
   return [...left, ...zeros, ...right];

@@ -32,7 +32,7 @@ export function toCsvLine(values: readonly (string | null)[]): string {
 }
 
 /**
- * The same for programs: values are unchanged. A spreadsheet would evaluate formulas.
+ * Like `toCsvLine`, but for programs: values are unchanged, and a spreadsheet would evaluate formulas.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /** Reads CSV as a stream. Reports line numbers, quotes and malformed records, which a lenient reader would lose. @module */
 
-/** A field; an empty field without quotes is no value, with quotes an empty text. */
+/** A field. An empty field is a missing value without quotes, and an empty text with quotes. */
 export type CsvField = { readonly text: string; readonly isQuoted: boolean };
 
 /** A record, and the line where it begins. */
@@ -23,9 +23,10 @@ const DELIMITERS = [",", ";", "\t"];
 const MAX_RECORD_CHARS = 1_048_576;
 const TOO_LONG = `Is longer than ${MAX_RECORD_CHARS} characters: is a quote missing at the end of a field?`;
 const NOT_CLOSED = "The quote at the start of a field is never closed";
-const TEXT_AFTER_QUOTE = "A field has text after its closing quote: double a quote that is text";
+const TEXT_AFTER_QUOTE =
+  "A field has text after its closing quote: double the quotes inside a field";
 const QUOTE_INSIDE =
-  "A field has a quote but does not begin with one: put it in quotes, and double a quote that is text";
+  "A field contains a quote but is not quoted: quote the field, and double the quotes inside it";
 
 /**
  * A reader for RFC 4180 that also accepts `;` and tabs (the most frequent delimiter of the first line), a byte order mark
@@ -80,7 +81,7 @@ export function makeCsvReader(): CsvReader {
   };
 }
 
-/** Chosen from the first line, once it is complete; a delimiter within quotes is text. */
+/** The most frequent delimiter of the first line, without quoted text; `undefined` while the line is incomplete. */
 function findDelimiter(text: string, isEnd: boolean): string | undefined {
   const outside = text.replace(/"[^"]*("|$)/g, '""');
   const first = /^[\r\n]*([^\r\n]*)([\r\n]?)/.exec(outside);

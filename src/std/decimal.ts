@@ -1,4 +1,4 @@
-/** Decimals as text, exact: never turns one into a JavaScript number. @module */
+/** Exact decimals as text. Never converts a decimal to a JavaScript number. @module */
 
 /** Maximum number of characters of a decimal, sign and point included. */
 export const DECIMAL_MAX_CHARS = 400;
@@ -6,7 +6,7 @@ export const DECIMAL_MAX_CHARS = 400;
 const DECIMAL = /^-?[0-9]+(\.[0-9]+)?$/;
 
 /**
- * Whether a text is a plain decimal of at most 400 characters: `-?digits[.digits]`, no exponent, no plus sign.
+ * Returns whether a text is a plain decimal of at most 400 characters: `-?digits[.digits]`, no exponent, no plus sign.
  *
  * @example
  * ```ts

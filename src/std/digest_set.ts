@@ -1,5 +1,5 @@
 /**
- * A large set of texts as a small file: sorted 32-bit digests, each stored as its distance from the one before it.
+ * A large set of texts as a small file: sorted 32-bit digests, each stored as its difference from the previous digest.
  * False positives have a probability of size ÷ 2³².
  *
  * @module

@@ -1,4 +1,4 @@
-/** Codes of errors: the system's, the driver's, PostgreSQL's. @module */
+/** Codes of errors from the system, the database driver and PostgreSQL. @module */
 
 /**
  * The code of an error, such as `ENOENT` or an SQLSTATE; `undefined` if it has none.
@@ -30,7 +30,7 @@ const CONNECT_FAILURES = new Set([
 ]);
 
 /**
- * Whether an error means that no connection was opened: nothing was sent, so nothing happened. Knows the codes of the
+ * Returns whether an error means that no connection was opened: nothing was sent, so nothing happened. Knows the codes of the
  * system, of Bun's `fetch` and of the database driver.
  *
  * @example

@@ -1,10 +1,10 @@
 /** JSON without rounded numbers: a literal that JavaScript would round becomes a marker that no column accepts. @module */
 import { decimalParts } from "./decimal.ts";
 
-/** Replaces a number that JavaScript cannot represent; it is not a JSON value, so that no reader accepts it. */
+/** Replaces a number that JavaScript would round. It is not a JSON value, so no reader accepts it. */
 export const INEXACT: unique symbol = Symbol("inexact number");
 
-/** Fifteen digits without an exponent always survive: only longer literals need the exact comparison. */
+/** JavaScript never rounds 15 digits without an exponent: only other literals need the comparison. */
 const MAY_BE_INEXACT = /[\d.]{16}|\d[eE]/;
 
 type Reviver = (key: string, value: unknown, context: { source: string }) => unknown;

@@ -4,8 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { errorCode } from "./error_code.ts";
 
 /**
- * Writes a file so that readers see either the old or the new one, and flushes it to disk before it is renamed; creates its
- * folder if missing.
+ * Replaces a file in one step: readers see either the old or the new content. Flushes the content to disk before the
+ * rename, and creates a missing folder.
  *
  * @example
  * ```ts
@@ -47,7 +47,7 @@ export function readIfThere(path: string): string | undefined {
 
 const TEMPORARY = /^\.[^/]*\.(\d+)\.tmp$/;
 
-/** Whether a name belongs to an interrupted write: the process in the name no longer exists. */
+/** Returns whether a name belongs to an interrupted write: the process in the name no longer exists. */
 export function isLeftover(name: string): boolean {
   const writer = TEMPORARY.exec(name)?.[1];
   if (writer === undefined || Number(writer) === process.pid) return false;

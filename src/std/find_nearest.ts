@@ -1,10 +1,10 @@
-/** The probable meaning of a mistyped word. @module */
+/** Finds the term that a user probably meant to type. @module */
 
 /** Characters per allowed edit. */
 const CHARACTERS_PER_EDIT = 3;
 
 /**
- * The word nearest to the input; `undefined` if it needs more than one edit for every three characters.
+ * The term nearest to the input; `undefined` if every term needs more than one edit per three characters.
  *
  * @example
  * ```ts
@@ -24,7 +24,7 @@ export function findNearest(typed: string, terms: readonly string[]): string | u
   return near.sort((a, b) => a.edits - b.edits)[0]?.term;
 }
 
-/** Characters inserted, removed, replaced or swapped with the next one, to make one text the other. */
+/** The fewest characters to insert, remove, replace or swap with the next character that turn `from` into `to`. */
 function countEdits(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, index) => index);

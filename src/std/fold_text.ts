@@ -1,5 +1,5 @@
 /**
- * Letters and digits of a text, in lower case and without accents.
+ * Letters and digits of a text, in lowercase and without accents.
  *
  * @example
  * ```ts

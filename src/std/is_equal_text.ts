@@ -1,8 +1,8 @@
-/** Comparing texts without revealing, by its duration, how much of them is equal. @module */
+/** Compares secrets: the duration does not reveal how many characters are equal. @module */
 import { timingSafeEqual } from "node:crypto";
 
 /**
- * Whether two texts are equal, in a time that depends only on their lengths.
+ * Returns whether two texts are equal, in a time that depends only on their lengths.
  *
  * @example
  * ```ts

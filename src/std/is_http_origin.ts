@@ -1,7 +1,7 @@
 /** Origins of services. @see https://url.spec.whatwg.org/#origin @module */
 
 /**
- * Whether a text is an HTTP origin as browsers write it: without a path, a final slash or the default port.
+ * Returns whether a text is an HTTP origin as browsers write it: without a path, a final slash or the default port.
  *
  * @example
  * ```ts

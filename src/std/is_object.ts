@@ -1,7 +1,7 @@
 /** JSON objects. @module */
 
 /**
- * Whether a value is an object with keys, not an array or `null`.
+ * Returns whether a value is an object with keys, not an array or `null`.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
- * Whether PostgreSQL can store a text unchanged: no U+0000, which no text type accepts, and no lone surrogate, which has
+ * Returns whether PostgreSQL can store a text unchanged: no U+0000, which no text type accepts, and no lone surrogate, which has
  * no UTF-8 encoding.
  *
  * @see https://www.postgresql.org/docs/current/datatype-character.html

@@ -3,7 +3,7 @@
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * Whether a text is a UUID in its usual form: 32 hexadecimal digits of either case, in groups of 8-4-4-4-12.
+ * Returns whether a text is a UUID in its usual form: 32 hexadecimal digits of either case, in groups of 8-4-4-4-12.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9562#section-4
  * @example

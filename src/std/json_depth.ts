@@ -1,7 +1,7 @@
-/** How deep JSON text is nested, found in one scan. @module */
+/** Measures the nesting depth of JSON text in one scan, without parsing. @module */
 
 /**
- * The deepest nesting of arrays and objects in a JSON text: 0 for a scalar. Text that is not JSON gets some number.
+ * The deepest nesting of arrays and objects in a JSON text: 0 for a scalar. The result is meaningless if the text is not JSON.
  *
  * @example
  * ```ts

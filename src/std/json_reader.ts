@@ -18,8 +18,8 @@ export type JsonTextReader = {
 const MAX_VALUE_CHARS = 1_048_576;
 
 /**
- * A reader that splits without parsing: invalid JSON is returned unchanged. The first character decides: `[` begins an
- * array, anything else a file with one value per line.
+ * A reader that splits without parsing: invalid JSON is returned unchanged. The first character decides: `[` starts an
+ * array; any other character starts NDJSON.
  *
  * @see https://github.com/ndjson/ndjson-spec
  * @example
@@ -119,7 +119,7 @@ function makeArrayReader(): JsonTextReader {
 type ArrayState = { depth: number; isString: boolean; isEscaped: boolean };
 type ArrayEvent = "open" | "end" | "value" | undefined;
 
-/** The effect of a character: it opens the array, ends a value, or belongs to a value; nothing for white space. */
+/** The effect of a character: it opens the array, ends a value, or belongs to a value; `undefined` for whitespace. */
 function step(state: ArrayState, character: string): ArrayEvent {
   if (state.isString) {
     const closes = character === '"' && !state.isEscaped;
@@ -135,7 +135,7 @@ function step(state: ArrayState, character: string): ArrayEvent {
   }
   if (character === "[" || character === "{") state.depth++;
   if (character === "[" && state.depth === 1) return "open";
-  // Only its own bracket closes the array.
+  // A stray "}" must not close the array.
   if ((character === "]" || character === "}") && state.depth > 1) state.depth--;
   return /\s/.test(character) ? undefined : "value";
 }

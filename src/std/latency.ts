@@ -22,8 +22,8 @@ export function toLatencyBucket(ms: number): number {
 }
 
 /**
- * The duration in milliseconds within which a share of all durations lies, assuming evenly filled buckets; `Infinity` in
- * the last bucket, `undefined` without counts.
+ * The quantile `share` of all durations in milliseconds, assuming evenly filled buckets; `Infinity` in the last bucket,
+ * `undefined` without counts.
  *
  * @example
  * ```ts

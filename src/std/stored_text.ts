@@ -17,12 +17,12 @@
 /** An app's slug. */
 export const SLUG_PATTERN = "^[a-z][a-z0-9-]{0,38}[a-z0-9]$";
 export const SLUG_TEXTS =
-  "2 to 40 lower-case letters, digits or hyphens, starting with a letter and not ending with a hyphen";
+  "2 to 40 lowercase letters, digits or hyphens, starting with a letter and not ending with a hyphen";
 
 /** A person's role on an app. */
 export const ROLE_PATTERN = "^[a-z][a-z0-9_-]{0,31}$";
 export const ROLE_LABELS =
-  "1 to 32 lower-case letters, digits, hyphens or underscores, starting with a letter";
+  "1 to 32 lowercase letters, digits, hyphens or underscores, starting with a letter";
 
 /** The name of a table that apps push. */
 export const TABLE_PATTERN = "^[a-z][a-z0-9_]{0,47}$";
@@ -31,5 +31,5 @@ export const TABLE_PATTERN = "^[a-z][a-z0-9_]{0,47}$";
 export const ID_LENGTH = 16;
 export const ID_PATTERN: string = `^[a-z0-9]{${ID_LENGTH}}$`;
 
-/** Maximum number of characters in an e-mail address. @see https://www.rfc-editor.org/errata/eid1690 */
+/** Maximum number of characters in an email address. @see https://www.rfc-editor.org/errata/eid1690 */
 export const EMAIL_MAX_CHARS = 254;

@@ -3,7 +3,7 @@
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-/** PostgreSQL knows no offset of 16 hours or more. */
+/** PostgreSQL rejects offsets of 16 hours or more. */
 const OFFSET_MAX_HOURS = 15;
 const MINUTE_MS = 60_000;
 
@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
  * anything else.
  *
  * Rejects a time without offset, a date that does not exist, more than six decimals, a 60th second, 24:00, an offset of
- * 16 hours or more, lower-case `t` and `z`, and years outside 0001 to 9999 after the offset is applied.
+ * 16 hours or more, lowercase `t` and `z`, and years outside 0001 to 9999 after the offset is applied.
  *
  * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
  * @example
@@ -57,7 +57,7 @@ function toOffsetMs(parts: RegExpExecArray): number | undefined {
   return (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
 }
 
-/** PostgreSQL prints no zeros at the end of a fraction, and no fraction of zeros. */
+/** Drops trailing zeros, and a fraction of only zeros, like PostgreSQL. */
 function toFraction(digits = ""): string {
   const significant = digits.replace(/0+$/, "");
   return significant === "" ? "" : `.${significant}`;

@@ -1,7 +1,7 @@
 /** The size of a text in UTF-8, without `TextEncoder`, which some compiler configurations do not declare. @module */
 
 /**
- * How many bytes a text has in UTF-8; a lone surrogate counts three, as its replacement does.
+ * The length of a text in UTF-8 bytes. A lone surrogate counts 3 bytes, like its replacement U+FFFD.
  *
  * @example
  * ```ts

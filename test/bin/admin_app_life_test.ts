@@ -112,7 +112,7 @@ test("a renamed app keeps its id, rows and keys, and only the new slug exists", 
   const [taken, slug] = [await service.makeApp(), uniqueSlug()];
   expect((await run("rename-app", app.slug, taken.slug)).err).toContain("already exists");
   expect((await run("rename-app", app.slug, "Wiki")).err).toContain(
-    "must be 2 to 40 lower-case letters",
+    "must be 2 to 40 lowercase letters",
   );
   expect(await json("rename-app", app.slug, slug)).toEqual({ app: slug, from: app.slug });
   expect((await run("rename-app", app.slug, slug)).err).toContain("No app has the slug");

@@ -42,7 +42,7 @@ const IMPOSSIBLE: readonly Case[] = [
     says: "Cannot distribute this database:\n  The extension citus is missing: run create extension citus in this database on every node",
   },
   { words: ["create-app", "Wiki"], says: 'Cannot name an app "Wiki"' },
-  { words: ["create-app", "a"], says: "must be 2 to 40 lower-case letters" },
+  { words: ["create-app", "a"], says: "must be 2 to 40 lowercase letters" },
   { words: ["create-app", "wiki"], says: 'Cannot create app "wiki": it already exists\n' },
   {
     words: ["create-app", "evil", "--origin", "https://evil.test"],

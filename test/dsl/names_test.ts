@@ -5,7 +5,7 @@ import { withColumn, withTable } from "./definitions.ts";
 
 describe("readDefinition() rejects the table name", () => {
   const pattern =
-    "must be 1 to 48 lower-case letters, digits or underscores, starting with a letter";
+    "must be 1 to 48 lowercase letters, digits or underscores, starting with a letter";
   test.each(
     [
       { name: "", reason: pattern },

@@ -16,7 +16,7 @@ export const DISPLAY_NAME: Field = {
 
 export const APP_ROLE: Field = {
   label: "Role",
-  hint: "`admin`, or a name that the app defines: lower-case letters, digits, `-` and `_`.",
+  hint: "`admin`, or a name that the app defines: lowercase letters, digits, `-` and `_`.",
   placeholder: "role",
   maxChars: 32,
   suggestions: ["member", "reader", "editor", "admin"],

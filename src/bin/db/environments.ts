@@ -119,7 +119,7 @@ function checkEnvironment(name: string, value: unknown): Checked {
   if (!NAME.test(name) || name === ALL_ENVIRONMENTS)
     issues.push({
       path,
-      message: `the name must be 1 to 32 lower-case letters, digits or hyphens, starting with a letter, and not ${ALL_ENVIRONMENTS}`,
+      message: `the name must be 1 to 32 lowercase letters, digits or hyphens, starting with a letter, and not ${ALL_ENVIRONMENTS}`,
     });
   const isUrl = typeof url === "string" && isHttpOrigin(url);
   if (!isUrl)
