@@ -20,7 +20,7 @@ export const USER = "postgres";
 
 export type Installation = { dataDir: string; account: Account; durable: boolean };
 
-/** Moved in one step: if the machine stops here, the rest is never mistaken for a cluster. */
+/** Moves the data in one step, so that a partly deleted cluster is never mistaken for a cluster. */
 export function discard(dataDir: string): void {
   if (!existsSync(dataDir)) return;
   const making = toMaking(dataDir);
@@ -34,7 +34,7 @@ function toMaking(dataDir: string): string {
 }
 
 /** Creates the cluster completely or not at all; generates the administrator's password and stores it with the data. */
-export async function initialise(binaries: Binaries, installation: Installation): Promise<string> {
+export async function initialize(binaries: Binaries, installation: Installation): Promise<string> {
   const { dataDir, account } = installation;
   const stored = join(dataDir, "rowhouse_password");
   if (existsSync(stored)) return readFileSync(stored, "utf8").trim();

@@ -24,7 +24,7 @@ import { StartError } from "./start_error.ts";
 
 const EXECUTABLE_BY_OTHERS = 0o001;
 const WRITABLE_BY_OTHERS = 0o022;
-/** The content of a data folder: the cluster, or an incomplete cluster from when the machine stopped. */
+/** The content of a data folder: the cluster, or the remains of an interrupted setup. */
 const PARTS = ["cluster", "making"];
 /** Survives a restart of the machine, unlike the folder for temporary files. */
 const SHARED = "/var/tmp";
@@ -52,7 +52,7 @@ export async function findBinaries(account: Account): Promise<Binaries> {
   return { initdb: join(copy, "bin", "initdb"), postgres: join(copy, "bin", "postgres") };
 }
 
-/** Copied under an unpredictable name, then renamed: no one else can write to it, or run an incomplete copy. */
+/** Copies under an unpredictable name, then renames: no other account can write to the copy, or run an incomplete copy. */
 function copyWhole(from: string, to: string): void {
   const temporary = mkdtempSync(`${to}-`);
   cpSync(from, join(temporary, "native"), { recursive: true, dereference: true });
@@ -65,7 +65,7 @@ function copyWhole(from: string, to: string): void {
   rmSync(temporary, { recursive: true, force: true });
 }
 
-/** In a folder that everyone can write to, someone else can have created the expected name. */
+/** In a folder that every account can write to, another account can have created this path first. */
 function checkOwner(path: string, uid: number): void {
   const found = lstatSync(path);
   const isOurs =
@@ -81,7 +81,7 @@ export function prepareFolder(wanted: string, account: Account): string {
   const isNew = makeNew(folder) || readdirSync(folder).length === 0;
   if (!isNew && !PARTS.some((part) => existsSync(join(folder, part))))
     throw new StartError(`${folder} contains other files: choose an empty or new folder\n`);
-  // A new folder can be transferred; an existing folder must have been transferred before.
+  // Only a new folder is transferred: an existing folder must already belong to the account.
   if (account !== undefined && isNew) chownSync(folder, account.uid, account.gid);
   if (isElsewhere) checkOwner(folder, account.uid);
   return folder;

@@ -15,7 +15,7 @@ export type Cluster = {
   /** Stops the server, `fast` (sessions end in order) or `immediate` (like a crash), and restarts it at the same address. */
   restart: (how: "fast" | "immediate") => Promise<void>;
   stop: () => Promise<void>;
-  /** Resolves when it has ended: true after `stop`, false if it died. */
+  /** Resolves when the server has ended: true after `stop`, false after a crash. */
   ended: Promise<boolean>;
 };
 

@@ -7,7 +7,7 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { discard, initialise, USER } from "./data.ts";
+import { discard, initialize, USER } from "./data.ts";
 import { findAccount, findBinaries, prepareFolder } from "./folder.ts";
 import type { ClusterOptions } from "./mod.ts";
 import { start, startOn, stopLeftover } from "./server.ts";
@@ -25,7 +25,7 @@ async function supervise(options: ClusterOptions): Promise<void> {
   if (options.fresh === true) discard(dataDir);
   const { durable, settings = [] } = options;
   const installation = { dataDir, account, durable, settings };
-  const password = await initialise(binaries, installation);
+  const password = await initialize(binaries, installation);
   const { server, port } = await start(binaries, installation);
   const running = watch(server);
   process.stdout.write(`postgres://${USER}:${password}@127.0.0.1:${port}/postgres\n`);
@@ -47,7 +47,7 @@ async function supervise(options: ClusterOptions): Promise<void> {
   process.exit(0);
 }
 
-/** Its output is the parent's error message. */
+/** The parent prints this process's output as its error message. */
 function fail(error: unknown): never {
   if (!(error instanceof StartError)) throw error;
   process.stderr.write(error.message);

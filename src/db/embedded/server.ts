@@ -86,7 +86,7 @@ export async function stopLeftover(dataDir: string): Promise<void> {
   for (let waited = 0; isServerOf(pid, dataDir) && waited < 100; waited++) await Bun.sleep(100);
 }
 
-/** Whether a process is the server of this folder: its pid can have been reused. */
+/** Returns whether a process is the server of this folder: its pid can have been reused. */
 function isServerOf(pid: number, dataDir: string): boolean {
   const terms = readCommandLine(pid);
   return terms.includes("postgres") && terms.includes(dataDir);

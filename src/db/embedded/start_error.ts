@@ -1,4 +1,4 @@
-/** Why an embedded PostgreSQL cannot be started. @module */
+/** The error of an embedded PostgreSQL that cannot be started. @module */
 
 /** The message is shown to people unchanged, and ends with a line break. */
 export class StartError extends Error {

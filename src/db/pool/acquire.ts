@@ -1,5 +1,5 @@
 /**
- * Hands out connections: immediately if one is free, otherwise in turn. A caller waits for a limited time; if the
+ * Assigns connections to callers: immediately if a connection is free, otherwise in turn. Waiting has a time limit. If the
  * database rejects connections, all waiting callers fail.
  *
  * @module
@@ -42,9 +42,9 @@ export type PoolStats = {
 /** Determines when a caller can start. */
 export type Gate = {
   readonly mayStart: () => boolean;
-  /** Called when the caller starts. */
+  /** Called when the caller gets a connection. */
   readonly start: () => void;
-  /** Set while the caller waits: leaves the queue, and never starts. */
+  /** Removes the caller from the queue; set only while the caller waits. */
   leave: () => void;
 };
 
@@ -108,7 +108,7 @@ export class Acquirer {
     this.serve();
   }
 
-  /** Lets callers start that could not start before. */
+  /** Starts the callers whose gate has opened. */
   serve(): void {
     if (this.#fairQueue.waiting() > 0) this.#serve();
   }
@@ -146,7 +146,7 @@ export class Acquirer {
     for (const waiter of [...this.#waiters]) waiter.fail(error);
   }
 
-  /** Why no caller of the queue can be served right now, if known. */
+  /** The error if no connection is possible now, for this queue or for all. */
   #findError(queue: string): Error | undefined {
     if (this.#isClosed) return closed();
     if (this.#options.nodes?.isSilent(queue) === true) {

@@ -29,11 +29,11 @@ export type Connection = {
   /** Asks the database to cancel a statement; resolves when the request was accepted, whatever its effect. */
   readonly cancel: (pending: Pending) => Promise<void>;
   readonly isAlive: () => boolean;
-  /** The last warning of the last statement; on a connection for pipelining, of any statement. */
+  /** The last warning of the last statement. On a connection for pipelining, it can belong to any statement. */
   readonly readWarning: () => Warning | undefined;
   /** Called once if the connection is lost unexpectedly. */
   onLost: () => void;
-  /** When it was opened and last used, in milliseconds of `performance.now`. */
+  /** When the connection was opened and last used, in milliseconds of `performance.now`. */
   readonly openedAt: number;
   usedAt: number;
   /** Ends the session; if the server does not respond, the socket is destroyed. */
@@ -47,7 +47,7 @@ export type ConnectionOptions = {
   /** PostgreSQL's identifier of the server; no other server is accepted. Unset: any server. */
   system?: string | undefined;
   /**
-   * Whether statements are sent before earlier statements have results, each as its own transaction. The sender must then
+   * Whether to send statements before earlier statements have results; each is its own transaction. The sender must then
    * compare each result with its request.
    */
   isPipelined?: boolean;
@@ -64,7 +64,7 @@ const KEEP_ALIVE_MS = 15_000;
 const WANTED_PATCH = 5;
 
 /**
- * Whether the driver is patched. Without the patch nothing is prepared or pipelined, a connection ends at its first
+ * Returns whether the driver is patched. Without the patch nothing is prepared or pipelined, a connection ends at its first
  * failed statement, and a lost connection is reported less precisely.
  */
 export function isDriverPatched(): boolean {
@@ -88,7 +88,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     fetch_types: false,
     max_lifetime: null,
     connect_timeout: CONNECT_LIMIT_MS / 1000,
-    // A connection is never reopened: this delay keeps the driver from reconnecting.
+    // The driver must not reconnect: this delay outlasts the connection.
     backoff: () => 3600,
     onnotice: ({ severity, code = "", message = "" }) => {
       if (severity === "WARNING") warning = { code, message };
@@ -96,10 +96,10 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     },
     connection: { application_name: options.name },
     ...toDriverOptions(options, (parsed) =>
-      dial(parsed).then((dialled) => {
+      dial(parsed).then((dialed) => {
         // The first socket is the connection's own; later ones carry a cancellation.
-        socket ??= dialled;
-        return dialled;
+        socket ??= dialed;
+        return dialed;
       }),
     ),
     onclose: () => {
@@ -175,7 +175,7 @@ function toAddress(url: string): { username: string; password: string; database:
 
 type Parsed = { host: string[]; port: number[]; path: string | false };
 
-/** More than are ever sent together: callers limit themselves. */
+/** Above any number of statements in progress: callers have their own limits. */
 const MAX_PIPELINE = 1000;
 
 /** Driver options that its types lack. */
@@ -187,8 +187,8 @@ function toDriverOptions(
 }
 
 /**
- * A statement that is neither prepared nor `direct` is described first, which is a separate round trip. Only the type of
- * a list does not follow from its value.
+ * The driver first describes a statement that is neither prepared nor `direct`, which costs a round trip. With `direct`, it
+ * infers types from values, except for lists.
  */
 function toQueryOptions(
   prepare: boolean,
@@ -242,8 +242,8 @@ function dialAddress(address: { path: string } | { host: string; port: number })
 }
 
 /**
- * The driver's own `cancel()` drops the promise of its canceling connection, and its rejection would end the process
- * while the database is unavailable. So its canceler is called here directly.
+ * Calls the driver's canceler directly: `cancel()` of the driver drops the promise of the canceling connection, and an
+ * unhandled rejection would end the process while the database is unavailable.
  */
 async function cancel(pending: Pending): Promise<void> {
   const canceller: unknown = Reflect.get(pending, "canceller");

@@ -42,7 +42,7 @@ export type Connections = {
 
 /** Delay after a failed attempt to connect. */
 export const RECONNECT_DELAY_MS = 100;
-/** After a minute of silence a connection can be dead without notice: it is replaced. */
+/** A connection that was idle for longer is replaced: it can be dead without a notice. */
 const MAX_IDLE_MS = 60_000;
 export const MAX_AGE_MS = 30 * 60_000;
 

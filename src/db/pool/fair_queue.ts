@@ -8,11 +8,11 @@
 export type FairQueueLimits<Waiter> = {
   /** Max statements in progress, over all queues. */
   connections: number;
-  /** The same for one queue; defaults to all, but in a larger pool never the last connection. */
+  /** Max statements in progress of one queue. Default: all connections; from 4 connections on, all but one. */
   share?: number | undefined;
   /** The node that serves a queue; the queues of one node never use all connections together. */
   nodeOf?: ((queue: string) => string | undefined) | undefined;
-  /** Whether a waiter can start, given a connection; defaults to all. */
+  /** Returns whether a waiter can start once it has a connection; defaults to true. */
   mayStart?: ((waiter: Waiter) => boolean) | undefined;
   /** Max waiting callers in one queue, and in total. */
   perQueue: number;
@@ -40,21 +40,21 @@ export type FairQueue<Waiter> = {
 type Queue<Waiter> = {
   running: number;
   waiters: Set<Waiter>;
-  /** The value at the start of its first statement in progress. */
+  /** The node when the first statement in progress started. */
   node: string | undefined;
 };
 
-/** From this pool size on, one queue can never use the last connection. */
+/** Min pool size at which no queue can use the last connection. */
 const SHARED_FROM = 4;
 
 function defaultShare(connections: number): number {
   return connections >= SHARED_FROM ? connections - 1 : connections;
 }
 
-/** The rest is for the apps of other nodes and for the service's own statements, including checks of a hanging node. */
+/** Other nodes' apps and the service's own statements, such as checks of a hanging node, can use the rest. */
 const SHARE_OF_NODE = 5 / 8;
 
-/** If a queue's share is small, one more: a queue that uses all of it never blocks the other queues of its node. */
+/** At least one more than a queue's share, so that a queue at its limit never blocks the other queues of its node. */
 function nodeShare({
   connections,
   share = 0,

@@ -24,9 +24,9 @@ export type GroupRow = {
   readonly claim: Uint8Array | null;
 };
 
-/** How a call can be part of a group. */
+/** The properties of a call that can join a group. */
 export type Grouping = {
-  /** The calls of a group have the same key: that of one app, proof and function. */
+  /** The calls of a group have the same key, which identifies an app, a proof and a function. */
   readonly key: string;
   readonly row: GroupRow;
   /** The approximate size of the row. */
@@ -45,14 +45,14 @@ export type Grouping = {
 
 export type GroupedWork = Work & { grouping: Grouping };
 
-/** So few that a group never delays the requests of other apps by more than some milliseconds. */
+/** Limits of a group, so that it delays the requests of other apps by only a few milliseconds. */
 const MAX_ROWS = 32;
 const MAX_BYTES = 262_144;
-/** Of one key. With one, slow commits would halve the throughput of a few clients. */
+/** Max statements in progress per key. With only 1, slow commits would halve the throughput of a few clients. */
 const MAX_STATEMENTS = 2;
-/** Later statements no longer wait for a statement that is slower. */
+/** Max time that calls wait for a slow statement of their key. */
 const PATIENCE_MS = 100;
-/** How long calls are sent individually after a group that had no effect, such as one that waited for a lock. */
+/** How long to send calls individually after a group had no effect, for example because it waited for a lock. */
 const AVOID_MS = 5000;
 
 type Gathering = {
@@ -159,7 +159,7 @@ export class Groups {
     finish();
   }
 
-  /** Removes the members of a group from their queue: the leader, and others as long as they fit. */
+  /** Removes the members of a group from their queue: the leader, and other calls up to the limits. */
   #gather({ members }: Gathering, leader: Member): Member[] {
     const group = [leader];
     let bytes = leader.work.grouping.bytes;
@@ -203,7 +203,7 @@ export class Groups {
     } else this.#fail(members, end, sentAt);
   }
 
-  /** Without an effect, each call is sent individually, for the rest of its time. Otherwise only those that can run twice. */
+  /** If the group had no effect, sends every call individually in its remaining time; otherwise only calls that can run twice. */
   #fail(members: readonly Member[], end: StatementEnd, sentAt: number): void {
     const failed = "error" in end ? end : MISMATCH;
     const hadNoEffect = !failed.isAsked && isRolledBack(failed.error);
@@ -229,7 +229,7 @@ export class Groups {
   }
 }
 
-/** The acquirer rejects the call of such a caller at its next tick. */
+/** Returns whether the caller has disconnected: the acquirer rejects its call at the next tick. */
 function hasLeft({ call }: Work): boolean {
   return call.caller?.signal.aborted === true;
 }
@@ -250,7 +250,7 @@ function readLines(
   try {
     return text instanceof Uint8Array ? readLines(text, rows) : undefined;
   } catch {
-    // A response that was corrupted on its way.
+    // The response was corrupted in transit.
     return undefined;
   }
 }

@@ -49,7 +49,7 @@ export type ReadOptions<Content> = CallOptions & {
   length?: ReadLength | undefined;
 };
 
-/** Several calls with the same key can be sent together. */
+/** Allows the pool to send several calls with the same key together. */
 export type BytesOptions = ReadOptions<Bytes> & { grouping?: Grouping | undefined };
 
 export type Database = {
@@ -69,11 +69,11 @@ export type Database = {
     options: BytesOptions,
   ) => Promise<Bytes | null>;
   /**
-   * The rows of the last of several statements, sent as one message, which is one transaction. Waits in {@linkcode
-   * SERVICE_QUEUE} unless another queue is given.
+   * Sends several statements as one message, which is one transaction; returns the rows of the last statement. Waits in
+   * {@linkcode SERVICE_QUEUE} unless another queue is given.
    */
   readonly message: <Row>(text: string, options?: MessageOptions) => Promise<Row[]>;
-  /** An unavailable node of a distributed database: statements for all nodes would wait for it. */
+  /** An unavailable node of a distributed database: a statement for all nodes would wait for this node. */
   readonly findSilentNode: () => string | undefined;
   readonly stats: () => PoolStats;
   /** Ends the pool: waits at most `timeoutS` seconds for statements in progress. */
@@ -186,7 +186,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** Calls that a node's pool rejects are rejected, unless the node is unavailable: then they go through the coordinator. */
+/** If a node's pool rejects a call, the call fails, unless the node is unavailable: then it goes through the coordinator. */
 function addNodeStats(pool: PoolStats, nodes: readonly PoolStats[]): PoolStats {
   const shed = { ...pool.shed };
   for (const node of nodes)
@@ -205,7 +205,7 @@ type ReadWork = Work & {
   call: { length?: ReadLength | undefined };
 };
 
-/** Pipelined if possible; otherwise, or without a certainly correct result, on an exclusive connection. */
+/** Pipelines the read if possible; without a verified result, repeats it on an exclusive connection. */
 async function read<Row>(
   parts: Parts,
   work: ReadWork,

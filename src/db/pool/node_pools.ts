@@ -22,7 +22,7 @@ export type NodePoolsOptions = Omit<PoolOptions, "onUnreachable" | "onThere"> & 
   onNodeUnavailable?: ((node: string, cause: unknown) => void) | undefined;
 };
 
-/** Longer than a statement can last. */
+/** Above the time limit of a statement. */
 const CLOSE_S = 60;
 /** How often an unreachable node is tried again. Until then its calls go through the coordinator, without a wait. */
 const RETRY_MS = 1000;
@@ -33,7 +33,7 @@ type NodePool = {
   isReachable: (queue: string) => boolean;
 };
 
-/** `connections` are those to one node; `url` is the coordinator's. */
+/** `connections` is the max per node; `url` is the coordinator's. */
 export function openNodePools(options: NodePoolsOptions): NodePools {
   const pools = new Map<NodeEntry, NodePool>();
   let seen: ReadonlySet<NodeEntry> = new Set();
@@ -74,12 +74,12 @@ function openNodePool(
     ...options,
     url: toNodeUrl(options.url, entry),
     system,
-    // The apps of one node share its pool: only other apps limit an app.
+    // All apps in this pool have the same node, so a share per node would only waste connections.
     nodes: { ...nodes, find: () => undefined },
     onUnreachable: (cause) => {
       if (!isReported) onNodeUnavailable?.(`${host}:${port}`, cause);
       isReported = true;
-      // The node can reject only the connections for pipelining.
+      // Exclusive connections can still work if the node rejects only the connections for pipelining.
       if (pool.stats().open === 0) retryAt = performance.now() + RETRY_MS;
     },
     onThere: () => {

@@ -11,9 +11,9 @@ export type NodeEntry = {
 export type Nodes = {
   /** The node that serves this queue's calls; `undefined` with only one node, and for the service's own queues. */
   readonly find: (queue: string) => string | undefined;
-  /** The same node, if it accepts calls directly. */
+  /** The node of `find`, if it accepts calls directly. */
   readonly findEntry: (queue: string) => NodeEntry | undefined;
-  /** All nodes that accept calls directly: another set after each change. */
+  /** All nodes that accept calls directly; a new object after each change. */
   readonly entries: () => ReadonlySet<NodeEntry>;
   /** Whether the node of this queue is known to be unavailable. */
   readonly isSilent: (queue: string) => boolean;

@@ -26,7 +26,7 @@ const PATIENCE_TICKS = 10;
 const AVOID_MS = 5000;
 
 export function makePatientSender(ticker: Ticker): PatientSender {
-  /** In the order of sending. */
+  /** The statements in progress, in the order of sending. */
   const sent = new Set<Sent>();
   const stuck = new WeakSet<Connection>();
   const avoided = new Map<string, number>();
@@ -35,7 +35,7 @@ export function makePatientSender(ticker: Ticker): PatientSender {
     attempt.ticks++;
     const isOverdue = attempt.ticks > PATIENCE_TICKS;
     if (!isOverdue && attempt.connection.isAlive()) return;
-    // The first attempt delays those behind it.
+    // The first statement delays all later statements.
     if (isOverdue && !stuck.has(attempt.connection))
       avoided.set(attempt.queue, performance.now() + AVOID_MS);
     if (isOverdue) stuck.add(attempt.connection);

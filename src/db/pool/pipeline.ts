@@ -51,12 +51,12 @@ export type Pipeline = {
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
-/** The share of connections for pipelining, up to a few: more would not be faster. */
+/** The share of connections for pipelining, up to a limit: more connections would not be faster. */
 const CONNECTIONS_PER_PIPELINE = 5;
 const MAX_PIPELINES = 4;
-/** So few that the last one waits for a millisecond or two. */
+/** Max callers of a connection; the last caller waits for a millisecond or two. */
 const CALLERS_PER_CONNECTION = 32;
-/** The part of them that one queue can use. */
+/** The share of these connections that one queue can use. */
 const SHARE = 0.75;
 /** Max wait for a shared connection before the caller waits for an exclusive one. */
 const ACQUIRE_MS = 200;
@@ -89,7 +89,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
       if (meter !== undefined) meter.dbMs += performance.now() - startedAt;
       const verdict = rows === undefined ? "unknown" : evaluate(rows, statement, compare);
       if (verdict === "mismatch") {
-        // Closed immediately: all other reads on it are repeated, too.
+        // Closes the connection immediately, so that all other reads on it are repeated, too.
         connection.end();
         options.onMismatch?.();
       }
@@ -102,7 +102,7 @@ export function makePipeline(options: PipelineOptions): Pipeline {
   };
 }
 
-/** Whether a result belongs to the call, belongs to another call, or does not show it. */
+/** Returns whether a result belongs to the call, belongs to another call, or allows no decision. */
 function evaluate(
   rows: unknown[],
   { parameters }: EchoedStatement,
@@ -115,7 +115,7 @@ function evaluate(
   return found.isOwn ? "own" : "mismatch";
 }
 
-/** A result that was corrupted on its way can have a shape that cannot be compared. */
+/** A result that was corrupted in transit can have a shape that cannot be compared. */
 function compareSafely(rows: unknown[], compare: Compare): Compared | undefined {
   try {
     return compare(rows);
@@ -141,7 +141,7 @@ export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): Pool
 const PROCESS = crypto.randomUUID();
 let echoes = 0;
 
-/** Unique for every call of every process. */
+/** Makes an echo that no other call of any process has. */
 export function makeEcho(): string {
   echoes++;
   return `${PROCESS}-${echoes}`;

@@ -1,6 +1,6 @@
 /**
- * The pipelines of a pool: one for the shortest reads and one for longer reads, so that the shortest never wait for the
- * longer. A small pool has one for both, or none.
+ * The pipelines of a pool: one for the shortest reads and one for longer reads, so that short reads never wait for longer
+ * reads. A small pool has one pipeline for both, or none.
  *
  * @module
  */

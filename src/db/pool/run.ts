@@ -20,7 +20,7 @@ export type RunParts = {
   acquirer: Acquirer;
   ticker: Ticker;
   nodes?: Nodes | undefined;
-  /** For a call that goes straight to a node: serves it if the node is unavailable, or cannot pass it on. */
+  /** For a call that goes straight to a node: serves the call if the node is unavailable or cannot forward it. */
   coordinator?: Acquirer;
 };
 
@@ -56,7 +56,7 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
       nodes?.hear(queue, sentAt);
       return end.rows as Row[];
     }
-    // A node that the app has left could not pass the call on, so the call had no effect.
+    // The app has left this node, which could not forward the call, so the call had no effect.
     const isForwardable = isUnconnected(end.error) || isMisrouted(end.error);
     if (coordinator !== undefined && isForwardable && !end.isAsked) {
       const restMs = limitMs - (performance.now() - sentAt);
@@ -64,8 +64,8 @@ export async function run<Row>(parts: RunParts, work: Work, acquired?: Connectio
     }
     const isHandedOver = nodes?.find(queue) !== undefined;
     const failure = { retry, ...end, isHandedOver, isEarly: isEarly(startedAt, work) };
-    // A caller that has already waited that long gets the error instead of another wait. But after a wait for a move of
-    // its app, or for the distribution of the database, the other node responds immediately.
+    // A caller that has already waited this long gets the error instead of another wait. But after a move of its app, or
+    // the distribution of the database, the other node responds immediately.
     const isMoved = isMisrouted(end.error) || isOutdated(end.error);
     const isPatient = performance.now() - askedAt < ACQUIRE_LIMIT_MS || isMoved;
     if (attempt >= work.attempts || !isPatient || !isWorthAnother(failure, attempt))
@@ -92,7 +92,7 @@ function throughCoordinator({ coordinator, ...parts }: RunParts): RunParts {
   return coordinator === undefined ? parts : { ...parts, acquirer: coordinator };
 }
 
-/** Whether a statement failed before its limit: then neither the service nor the server's own limit canceled it. */
+/** Returns whether a statement failed before its limit: then neither the service nor the server's own limit canceled it. */
 function isEarly(startedAt: number, { limitMs }: Work): boolean {
   return performance.now() - startedAt < limitMs;
 }

@@ -1,6 +1,6 @@
 /**
- * Connections that many callers use concurrently, for pipelining: as few as respond quickly, more while they do not. A
- * caller sends behind the earlier callers of its connection.
+ * Connections that many callers use concurrently, for pipelining. Uses as few connections as possible, and more while
+ * responses are slow. A caller's statement follows the statements of earlier callers on the connection.
  *
  * @module
  */
@@ -27,9 +27,9 @@ type Use = {
   callers: number;
   /** When its first statement was sent, or became the first, in milliseconds of `performance.now`. */
   headSince: number;
-  /** The average response time in milliseconds, once a statement is the first. */
+  /** The average time in milliseconds until the first statement completes. */
   responseMs: number;
-  /** No new caller gets it; it is discarded when the last caller returns it. */
+  /** Gets no new callers, and is discarded when the last caller returns it. */
   isSuspect: boolean;
 };
 
@@ -40,7 +40,7 @@ export function makeSharedConnections(
   const pool = new OwnConnections({ ...options, isPipelined: true }, events);
   const uses = new Map<Connection, Use>();
 
-  /** The connection for sending: the first that is quick, otherwise the quickest. */
+  /** The connection to send on: the first with a short wait, otherwise the one with the shortest wait. */
   const choose = (now: number): Connection | undefined => {
     let chosen: Connection | undefined;
     let shortest = Number.POSITIVE_INFINITY;
@@ -86,7 +86,7 @@ export function makeSharedConnections(
       if (leave(connection, use)) pool.release(connection, use.isSuspect);
     },
     grow: (waiting) => {
-      // Full connections are no reason: waiting callers are served when others finish.
+      // Full connections are no reason to grow: waiting callers get a turn when others finish.
       const isServed = [...uses].some(([connection, use]) => isUsable(connection, use));
       if (waiting > 0 && !isServed) pool.grow(1);
     },
@@ -102,7 +102,7 @@ function expectWait({ callers, headSince, responseMs }: Use, now: number): numbe
   return Math.max(now - headSince, callers * responseMs);
 }
 
-/** Whether a new caller can use it; a connection in continuous use eventually becomes too old. */
+/** Returns whether a new caller can use the connection; in continuous use it eventually becomes too old. */
 function isUsable(connection: Connection, { headSince, isSuspect }: Use): boolean {
   return !isSuspect && connection.isAlive() && headSince - connection.openedAt < MAX_AGE_MS;
 }

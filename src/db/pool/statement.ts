@@ -16,7 +16,7 @@ export type Caller = { readonly signal: AbortSignal };
 export type StatementLimits = { limitMs: number; caller: Caller | undefined; ticker: Ticker };
 
 export type StatementEnd = {
-  /** The connection must not be reused: it is lost or unresponsive, or a cancellation can still reach it. */
+  /** Whether the connection must not be reused: it is lost or unresponsive, or a cancellation can still arrive. */
   isSuspect: boolean;
 } & ({ rows: unknown[] } | { error: unknown; isTimedOut: boolean; isAsked: boolean });
 
