@@ -4,7 +4,7 @@ import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 
-/** The cluster, or the database's record, does not allow the operation; the message lists every issue. */
+/** The cluster or the database's record does not allow an operation. The message lists every issue. */
 export class CitusError extends Error {
   constructor(issues: readonly string[]) {
     super(`Cannot distribute this database:\n${issues.map((issue) => `  ${issue}`).join("\n")}`);
@@ -23,7 +23,7 @@ type Coordinator = {
 type NodeSettings = {
   wal_level: string;
   max_prepared_transactions: string;
-  /** Null in versions without it. */
+  /** Null in versions without this setting. */
   output_plugin_libraries: string | null;
 };
 

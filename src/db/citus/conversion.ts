@@ -13,7 +13,7 @@ import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";
 /** The prefix of every progress line. */
 export const PROGRESS = "rowhouse: ";
 
-/** A reference within a circle of tables: dropped before the distribution, and restored after it. */
+/** A reference within a circle of tables, which is dropped before the distribution and restored afterwards. */
 export type Reference = { name: string; child: string; parent: string; definition: string };
 
 export type Conversion = {
@@ -24,12 +24,12 @@ export type Conversion = {
   /** Statements that create the functions of apps' tables on every node, and their signatures. */
   functions: readonly string[];
   signatures: readonly string[];
-  /** A query with one text, and the digest of its result: if the text has changed, nothing is converted. */
+  /** A query that returns one text, and the digest of that text at planning; the conversion fails if the text has changed. */
   checked: { settings: string; query: string; digest: string };
   actor: string;
 };
 
-/** Max wait for the locks that requests hold: new requests queue behind it. */
+/** Max wait for locks: new requests queue behind the waiting statement. */
 const LOCK_BUDGET_MS = 700;
 
 /** The message; its last statement returns the rows of each table and the number of their apps. */
@@ -139,7 +139,7 @@ function respondBody(line: string): string {
   return `raise notice '%', ${quoteLiteral(PROGRESS + line)};`;
 }
 
-/** Citus forwards a whole message for each of its statements, and a node accepts one statement at a time. */
+/** One block: Citus would forward the whole message once per statement, and a node accepts only single statements. */
 function toBlock(statements: string): string {
   return `do ${quoteBody(`begin\n  ${statements}\nend`)}`;
 }

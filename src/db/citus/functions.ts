@@ -5,10 +5,10 @@ import TABLES from "../migrations/tables.sql" with { type: "text" };
 import { ANCHOR } from "./anchor.ts";
 
 /**
- * Replacements of the functions with the same names. The app of a transaction must be set on every node that it reaches,
- * and it is the only setting that Citus passes on. Citus passes it on in a transaction with more than one statement,
- * which includes a block, and only after it has begun a transaction on the node, which it does for a write but not for a
- * read. So the anchor, which has no rows, is written first. The following statements use the same connection.
+ * Replacements of the functions with the same names. Every node that a transaction reaches must know the app of the
+ * transaction. Citus forwards a `set local` only in a transaction with several statements, such as a block, and only after
+ * a transaction on the node began. A write begins that transaction, a read does not. So each block first writes to the
+ * anchor, which has no rows; the following statements use the same connection.
  */
 export const FUNCTIONS = `${defineInBlock(
   "enter_app(app uuid)",
@@ -40,8 +40,8 @@ $$;`;
 }
 
 /**
- * Tables are dropped by the role that has just counted and deleted their rows: in one transaction Citus lets no other
- * role change what this role has changed.
+ * Drops tables as the role that has just counted and deleted their rows: in one transaction, Citus allows only this role
+ * to change these tables again.
  */
 function defineDropTables(): string {
   const [own] = /create function rowhouse\.drop_tables\([\s\S]*?\n\$\$;/.exec(TABLES) ?? [];
@@ -49,7 +49,7 @@ function defineDropTables(): string {
     ?.replace("create function", "create or replace function")
     .replace("execute statement;", "perform rowhouse.drop_part(statement);");
   if (dropped === undefined || !dropped.includes("rowhouse.drop_part"))
-    throw new Error("rowhouse.drop_tables is not what it was");
+    throw new Error("Cannot adapt rowhouse.drop_tables: its text has changed");
   return `create or replace function rowhouse.drop_part(statement text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin

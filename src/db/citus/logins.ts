@@ -6,8 +6,8 @@ import { readRows } from "../read_rows.ts";
 import { runOnNodes } from "./check_nodes.ts";
 
 /**
- * The roles of statements that the coordinator sends to another node. `rowhouse_tenant` is not included: a call that was
- * not delegated completely to its app's node must fail, because row security there would hide the app's rows.
+ * The roles of statements that the coordinator sends to another node. Omits `rowhouse_tenant`: a call that Citus did not
+ * delegate completely to the app's node must fail, because row security there would hide the app's rows.
  */
 export const NODE_LOGINS = ["rowhouse_owner", "rowhouse_tables", "rowhouse_rows"] as const;
 
@@ -41,7 +41,7 @@ where groups is not null and rolcanlogin and not rolsuper and rolname <> all ${O
 function renderLogin({ name, password, groups, settings }: Login): string {
   const login = quoteName(name);
   const secret = password === null ? "" : ` password ${quoteLiteral(password)}`;
-  // A login with a changed password at the coordinator must not log in elsewhere; without a password there, a node keeps
+  // Copies a changed password, so that the old password works nowhere. If the coordinator has no password, a node keeps
   // its own.
   const renew =
     password === null

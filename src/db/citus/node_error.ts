@@ -1,4 +1,4 @@
-/** Errors of statements that Citus sent to another node. Citus' own error names only the node. Pure. @module */
+/** Errors of statements that Citus sent to another node. The error of Citus contains only the node's name. Pure. @module */
 import { errorCode } from "../../std/error_code.ts";
 
 /** A warning of PostgreSQL. */
@@ -13,7 +13,7 @@ const LOST =
 /** SQLSTATEs of a lost connection, and of a server that stops or starts. */
 const LOST_STATES = /^(?:08|57P0)/;
 
-/** Not a property of the error: a log line would quote it, and its text can contain values of rows. */
+/** Stored outside of the error, because logs contain properties of errors, and the text can contain values of rows. */
 const nodeErrors = new WeakMap<Error, Warning>();
 
 /** Stores the last warning of a failed statement as the node's own error, if Citus' error needs it. */

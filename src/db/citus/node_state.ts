@@ -1,4 +1,4 @@
-/** Whether `rowhouse migrate` was run since a node was added to a Citus cluster: it sets up what Citus does not copy. @module */
+/** Checks that `rowhouse migrate` has set up each node of a Citus cluster: Citus does not copy everything. @module */
 import { quoteLiteral } from "../literal.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
@@ -38,7 +38,7 @@ function renderGaps(logins: readonly string[]): string {
   ) as gaps`;
 }
 
-/** Whether it has the reference tables, without which Citus moves nothing to it. */
+/** Returns whether it has the reference tables, without which Citus moves nothing to it. */
 async function hasCopy(admin: Database, node: string): Promise<boolean> {
   const [row] = await readRows<{ found: boolean }>(
     admin,

@@ -1,6 +1,6 @@
 /**
- * Which node of a Citus cluster serves an app, and which nodes are unavailable. Updated by the isolation check; empty on
- * plain PostgreSQL.
+ * Maps apps to the nodes of a Citus cluster, and records unavailable nodes. The isolation check updates it; empty on plain
+ * PostgreSQL.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export type NodeMap = Nodes & {
   readonly update: (shards: readonly NodeShards[]) => void;
   /** Records that a node accepts calls directly. */
   readonly admit: (name: string, entry: NodeEntry) => void;
-  /** Records that a node has not responded to a request at this time, of `performance.now`; `undefined`: it has. */
+  /** Records since when a node has not responded, in milliseconds of `performance.now`; `undefined` if it has responded. */
   readonly setSilence: (name: string, silentSince: number | undefined) => void;
 };
 

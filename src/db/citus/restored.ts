@@ -1,6 +1,6 @@
 /**
- * A dump of a distributed database, restored elsewhere: all rows are in ordinary tables, but the service's own functions
- * are still those for nodes.
+ * Repairs a dump of a distributed database that was restored on one PostgreSQL: all rows are in ordinary tables, but the
+ * service's own functions are still the variants for nodes.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
 
-/** Whether the database is recorded as distributed, but is not. */
+/** Returns whether the database is recorded as distributed, but is not. */
 export async function isRestored(admin: Database): Promise<boolean> {
   const [row] = await readRows<{ has_anchor: boolean; has_citus: boolean }>(
     admin,
@@ -29,7 +29,7 @@ export async function isRestored(admin: Database): Promise<boolean> {
   return found?.is_distributed === false;
 }
 
-/** Makes it a database of one PostgreSQL; apps' functions are renewed afterwards. */
+/** Converts the restored database for one PostgreSQL. The caller then renews apps' functions. */
 export async function undoDistribution(admin: Database): Promise<void> {
   await admin.message(`set local citus.enable_ddl_propagation = 'off';
 do $$ begin perform ${MIGRATE_LOCK}; end $$;

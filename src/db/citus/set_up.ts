@@ -18,9 +18,9 @@ import { NODE_LOGINS } from "./logins.ts";
 import { RECORD_NODES } from "./new_nodes.ts";
 import { letRolesIn } from "./node_access.ts";
 
-/** The max number of nodes; each shard more makes every table larger, and every push slower (docs/scaling.md). */
+/** Limits the number of nodes. Each additional shard makes tables larger and pushes slower (docs/scaling.md). */
 export const SHARDS = 8;
-/** As long as a push waits for locks: Citus does not pass on a transaction's own settings. */
+/** The limit of a push: Citus does not forward the settings of a transaction. */
 const LOCK_TIMEOUT_MS = 700;
 
 /** The service's tables that are distributed by app. */
@@ -110,7 +110,7 @@ ${schemas.join("\n")}
 ${SCHEMA_RIGHTS}`;
 }
 
-/** Only for functions that still have the grant: concurrent pushes change others. */
+/** Changes only functions that still have the grant, because concurrent pushes change others. */
 const REVOKES = `declare
   routine regprocedure;
 begin

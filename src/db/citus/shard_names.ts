@@ -1,6 +1,6 @@
 /**
- * The names in an error of another node. Citus passes on the SQLSTATE and the message, without the fields for constraint
- * and column; and the message contains the shard's names. Pure.
+ * Reads the names in an error of another node. Citus forwards the SQLSTATE and the message, but not the fields for
+ * constraint and column. The message contains the names on the shard. Pure.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const PATTERNS = {
   required: /"(?<column>[^"]+)"[^"]*"(?<table>[^"]+)"/,
 } as const;
 
-/** The names as in the definition; a long name can be shortened. */
+/** The names from the definition; Citus can have shortened a long name. */
 export function readShardNames(kind: keyof typeof PATTERNS, message: string): ShardNames {
   const { constraint, table, column } = PATTERNS[kind].exec(message)?.groups ?? {};
   return { constraint: stripShard(constraint), table: stripShard(table), column };
@@ -35,7 +35,7 @@ function stripShard(name: string | undefined): string | undefined {
   return name?.replace(/_\d+$/, "");
 }
 
-/** Whether this is the name on a shard: unchanged, or shortened to a prefix and a hash of the whole name. */
+/** Returns whether this is the name on a shard: unchanged, or shortened to a prefix and a hash of the whole name. */
 export function isNamed(name: string, found: string): boolean {
   if (name === found) return true;
   const [, start, hash] = /^(.+)_([0-9a-f]{8})$/.exec(found) ?? [];

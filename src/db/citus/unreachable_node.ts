@@ -1,4 +1,4 @@
-/** The node of a Citus cluster that an error is about, if the coordinator could not reach another node. Pure. @module */
+/** Finds the node in an error of a Citus coordinator that could not reach the node. Pure. @module */
 import { Problem } from "../../problem.ts";
 import { errorCode } from "../../std/error_code.ts";
 import { findLostNode } from "./node_error.ts";
@@ -33,7 +33,7 @@ const NOT_CONNECTED = new RegExp(
   `^connection to the remote node \\S+ failed with the following error: (?:${UNCONNECTED})|^could not establish any connections to the node `,
 );
 
-/** Whether Citus could not connect to the node of a call: then the call had no effect. */
+/** Returns whether Citus could not connect to the node of a call: then the call had no effect. */
 export function isUnconnected(error: unknown): boolean {
   return (
     error instanceof Error && errorCode(error) === "08006" && NOT_CONNECTED.test(error.message)
