@@ -83,7 +83,7 @@ begin
 end
 $$;
 
--- Ends another session of this user, or all others without an id; returns their number.
+-- Ends another session of this user, or all others if the id is null; returns their number.
 -- proves: owner
 create function rowhouse.end_own_sessions(wanted text) returns integer as $$
 declare
@@ -101,9 +101,9 @@ begin
 end
 $$;
 
--- Ends all sessions of a user who proves one by both cookies, and pending sign-ins. Unlike the
--- other actions here, it accepts more than one live session: cookies planted by another host must
--- not keep a user signed in.
+-- Ends all sessions and pending sign-ins of a user who proves a session by both cookies. Unlike
+-- the other actions here, it accepts more than one live session: cookies planted by another host
+-- must not keep a user signed in.
 create function rowhouse.sign_out_everywhere(session_cookie text, identity_cookie text,
   client_address text) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,4 +1,5 @@
--- Proofs of e-mail addresses: renewed when an address is used, and by an administrator.
+-- Proofs of email addresses. The service renews a proof when the address is used; administrators
+-- can renew all.
 
 -- Ends every way to sign in to accounts whose address the service did not write. An attacker with
 -- a serving login can insert an account, with a session, a provider link, a password or a second

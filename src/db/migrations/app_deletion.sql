@@ -2,7 +2,7 @@
 -- is dropped if the app owns it; finally the app is deleted with its keys, grants, targets and
 -- migrations. A failed or interrupted step leaves a disabled app; the next call continues.
 
--- The tables that an app owns or uses, or used before: a process could still write a row when a
+-- The tables that an app owns, uses or used before: a process can have written a row just when a
 -- use ended.
 create function rowhouse.tables_of(app uuid) returns text[] language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -63,8 +63,8 @@ begin
 end
 $$;
 
--- Ends an app's use of other owners' tables. Drops functions that serve only this app; builds that
--- it started before it handed a table over now belong to the new owner.
+-- Ends an app's use of other owners' tables, and drops functions that serve only this app. Its
+-- builds of a table that it has transferred now belong to the new owner.
 create function rowhouse.leave_tables(app uuid, names text[]) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -112,7 +112,7 @@ begin
     raise exception 'in use' using errcode = 'RH008';
   end if;
   if exists (select from rowhouse.tables where name = any (circle) and owner_app_id <> app) then
-    raise exception 'referred to' using errcode = 'RH009';
+    raise exception 'the table is referenced' using errcode = 'RH009';
   end if;
   perform rowhouse.check_circle(circle, null);
   perform rowhouse.drop_tables(circle);

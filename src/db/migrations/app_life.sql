@@ -15,8 +15,8 @@ end
 $$;
 
 -- Returns whether this changed anything. A disabled app's keys stop working with the next call of
--- every process: its proofs are deleted, and restored from its keys later. Creating a key locks
--- the app's row; revoking a key locks the key's row.
+-- every process: this deletes its proofs, and enabling restores them from its keys. Creating a key
+-- locks the app's row; revoking a key locks the key's row.
 -- action: admin
 create function rowhouse.set_app_disabled(app_slug text, disabled boolean, actor text)
   returns boolean language plpgsql

@@ -61,7 +61,7 @@ begin
   if exists (select from rowhouse.deferred_steps where table_name = wanted_table
     and state in ('waiting', 'running'))
   then
-    raise exception 'a build is under way' using errcode = 'RH001';
+    raise exception 'a build is in progress' using errcode = 'RH001';
   end if;
   delete from rowhouse.deferred_steps where table_name = wanted_table;
 end

@@ -6,10 +6,10 @@ create index audit__app__id__idx on rowhouse.audit (app, id);
 create index audit__actor__id__idx on rowhouse.audit (actor, id);
 create index audit__action__id__idx on rowhouse.audit (action, id);
 
--- Newest first, before an entry; empty and null filters are ignored. An actor is a word, an id or
--- an address; a person is an address or an id, the only trace of a deleted person. The
--- period includes its start and excludes its end. An entry gets its id when it is written, and its
--- time when its transaction begins, less than an hour earlier.
+-- Newest first, before an entry; empty and null filters are ignored. An actor is an id, an address
+-- or a text such as "sign-in". A person is an address or an id: only the id of a deleted person
+-- remains. The period includes its start and excludes its end. An entry gets its id when it is
+-- written, and its time when its transaction begins, less than an hour earlier.
 -- proves: admin
 create function rowhouse.console_list_audit(of_actor text, of_action text, of_app text,
   of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, max_rows integer,

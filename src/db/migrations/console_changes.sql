@@ -1,5 +1,5 @@
--- One time axis of requests and changes, and the changes before a rise of errors. Requests are
--- counts by minute and hour; changes are pushes, audit log entries, and expired keys.
+-- Requests and changes on one time axis, and the changes that preceded an increase of errors.
+-- Requests are counts by minute and hour; changes are pushes, audit log entries and expired keys.
 
 -- Actions that can make previously successful requests fail.
 create function rowhouse.is_change(action text) returns boolean language sql immutable
@@ -137,10 +137,10 @@ set search_path = pg_catalog, pg_temp as $$
   from risen left join rowhouse.apps on apps.id = risen.app_id
 $$;
 
--- A span with the previous span of equal length: requests, increased error codes, and changes
--- since an hour, or the length of the span, before the span.
--- Includes the definitions of the latest pushes,
--- from which the page computes changed fields. "unit" is the span of the counts.
+-- Compares a span with the previous span of equal length: requests and increased error codes. Also
+-- returns the changes in the span and before it, for the length of the span but at least an hour.
+-- From the definitions of the latest pushes, the page computes changed fields. "unit" is the span
+-- of the counts.
 -- proves: admin
 create function rowhouse.console_show_changes(app_slug text, unit text, from_at timestamptz,
   until_at timestamptz, max_rows integer) returns jsonb as $$

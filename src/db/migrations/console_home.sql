@@ -2,8 +2,8 @@
 -- hours, and per-app counts only for the listed apps, so that the cost barely depends on the
 -- number of apps.
 
--- A displayed span: its start, its step and the number of steps. An hour has steps of a minute, a
--- day of an hour, a week of three hours: no chart shows more, and all steps are sent.
+-- A displayed span: its start, its step and the number of steps. The step is a minute for an hour,
+-- an hour for a day, and three hours for a week: a response contains all steps.
 create function rowhouse.span_of(wanted_span text, out since timestamptz, out step text,
   out step_s integer, out steps integer)
 language sql stable set search_path = pg_catalog, pg_temp as $$
@@ -38,8 +38,8 @@ set search_path = pg_catalog, pg_temp as $$
   from within
 $$;
 
--- The isolation results of running processes, and since when a process has been silent: replaced
--- processes are ignored, and after a day all are.
+-- The isolation results of running processes, and the last reports of silent processes. Ignores
+-- processes that were replaced, or have been silent for a day.
 create function rowhouse.list_processes() returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
@@ -57,9 +57,9 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.processes as running where ended_at is null
 $$;
 
--- Apps with their counts, first those with errors, then by requests. Ordered by hours, which are
--- few. A separate function: the planner overestimates the number of hours, and starting parallel
--- workers lasts longer than the read.
+-- Apps with their counts: apps with errors first, then by requests. Sorts by the counts of hours,
+-- which are few rows. A separate function, without parallel workers: the planner overestimates the
+-- number of rows, and starting workers lasts longer than the read.
 create function rowhouse.busy_apps(wanted_span text, max_rows integer) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
@@ -119,7 +119,7 @@ begin
     'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations
       join rowhouse.apps on apps.id = app_id order by applied_at desc limit 1),
-    -- Not for a rotated key: its end is intended, and the newer key has its name.
+    -- Omits rotated keys: their end is intended, and the newer key has the same name.
     'endingKeys', (select coalesce(jsonb_agg(to_jsonb(ending) order by ending."expiresAt"), '[]')
       from (
       select slug as app, key_id as "keyId", name, expires_at as "expiresAt"

@@ -3,19 +3,19 @@
 --
 -- Setting the password of an account with a Console role would be a way to acquire the role, and
 -- deleting the account a way to remove it. So only a super_admin can change these accounts.
--- An admin changes only accounts without a Console role, so not the visitor's: there, the settings
--- page requires the current password.
+-- An admin can change only accounts without a Console role. So admins cannot change their own
+-- account here: its settings page requires the current password.
 
 create function rowhouse.check_super_admin(who uuid) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from rowhouse.users where id = who and console_role = 'super_admin') then
-    raise exception 'for a super_admin' using errcode = 'RH014';
+    raise exception 'requires super_admin' using errcode = 'RH014';
   end if;
 end
 $$;
 
--- The Console role that "who" can grant; null, which is no role, for everyone.
+-- Returns the Console role if "who" can grant it. Everyone can pass null, which is no role.
 create function rowhouse.check_new_role(who uuid, new_role text) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,7 +1,6 @@
--- Rows of an app in the Console. A key of that app reads and writes them; it expires after five
--- minutes and belongs to the session that requested it: whatever ends the session ends the key in
--- the same statement. It is stored in a separate table, so that it is absent from lists and counts
--- of keys.
+-- Rows of an app in the Console. A key of that app reads and writes them. It expires after five
+-- minutes, and belongs to the session that requested it: a statement that ends the session also
+-- ends the key. A separate table stores it, so that lists and counts of keys omit it.
 
 create table rowhouse.console_keys (
   key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
@@ -70,9 +69,9 @@ end
 $$;
 comment on function rowhouse.console_show_rows is 'idempotent';
 
--- When the new key expires, in milliseconds; null if the app is disabled. It is for the app whose
--- page was read: another app can have its slug by now. An event stream that it opens does not
--- outlive the session's idle limit.
+-- Creates a key; returns when it expires, in milliseconds, or null if the app is disabled. Accepts
+-- the id of the app whose page was read, because another app can have its slug by now. The idle
+-- limit of the session also bounds the key, so that an event stream cannot outlive the session.
 -- proves: admin
 create function rowhouse.console_open_rows(wanted uuid, new_key_id text, new_digest bytea,
   key_scopes text[], used_for text) returns float8 as $$

@@ -40,7 +40,7 @@ begin
   if wait is null and kind = 'totp' then
     wait := rowhouse.count_attempt(array[lasting], array[max_lasting], null, lasting_s);
     -- Written once, by the attempt that reaches the limit: someone knows the password but not
-    -- the factor. someone knows the password but not the factor.
+    -- the factor.
     if exists (select from rowhouse.throttle where key = lasting and attempts = max_lasting)
       and wait is null then
       insert into rowhouse.audit (actor, action, user_id)
@@ -138,8 +138,8 @@ begin
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s,
     pending.proven_at, now(), client_address, device_name, device_key is not null);
-  -- Restores the counted attempts. The lasting limit gets back only this
-  -- attempt: otherwise others could continue to guess.
+  -- Restores the counted attempts. The lasting limit gets back only this attempt: otherwise
+  -- others could continue to guess.
   delete from rowhouse.throttle
     where key = any(rowhouse.factor_keys(who, kind, client_key, device_key));
   update rowhouse.throttle set attempts = greatest(attempts - 1, 0)

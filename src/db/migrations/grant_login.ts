@@ -37,7 +37,7 @@ begin
   end loop;
 end`;
 
-/** The same for all logins of the service, and on the nodes of a distributed database. */
+/** Applies {@linkcode QUIET_LOGINS}, also on the nodes of a distributed database. */
 export async function quietLogins(
   admin: Database,
   { isDistributed }: { isDistributed: boolean },

@@ -102,7 +102,7 @@ create function rowhouse.reject_issues() returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if rowhouse.find_issues() <> '[]' then
-    raise exception 'the database does not keep apps apart' using errcode = 'RH017';
+    raise exception 'the database does not isolate apps' using errcode = 'RH017';
   end if;
 end
 $$;

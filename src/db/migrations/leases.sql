@@ -19,12 +19,11 @@ create unlogged table rowhouse.leases (
   primary key (name, process)
 ) with (fillfactor = 50);
 
--- Subtracts from each bucket what a process has used since its last report, and leases the
--- tokens that it wants: at most its share of the total demand, from the tokens that no other
--- process holds. Replaces its previous lease.
--- Uses the database's clock. Reports are limited, so that no bucket
--- is ever more than a minute in debt. A lease ends later than its process stops using it:
--- `LEASE_MS` of `gateway/leases.ts`.
+-- Subtracts the tokens that a process has used since its last report from each bucket, and leases
+-- the tokens that it wants: at most its share of the total demand, from the tokens that no other
+-- process holds. Replaces its previous lease. Uses the database's clock. Reports are limited, so
+-- that no bucket is ever more than a minute in debt. A lease ends later than its process stops
+-- using it: `LEASE_MS` of `gateway/leases.ts`.
 create function rowhouse.lease_tokens(
   reporter uuid, names text[], limits double precision[], spent double precision[],
     wanted double precision[]

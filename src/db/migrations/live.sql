@@ -160,10 +160,10 @@ begin
     raise exception 'no such app' using errcode = 'RH005';
   end if;
   if live and rowhouse.is_distributed() then
-    raise exception 'a cluster has no event streams' using errcode = 'RH024';
+    raise exception 'a cluster does not support event streams' using errcode = 'RH024';
   end if;
   if live and not exists (select from rowhouse.release where 'live' = any (features)) then
-    raise exception 'PREVIEW does not name live' using errcode = 'RH023';
+    raise exception 'PREVIEW does not include live' using errcode = 'RH023';
   end if;
   if was_live = live then
     return false;

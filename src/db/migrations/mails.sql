@@ -8,8 +8,8 @@
 create table rowhouse.mails (
   id bigint generated always as identity primary key,
   template text not null,
-  -- Null: no person. A form with the same response for everyone needs the same time for unknown
-  -- addresses.
+  -- Null for an unknown address: a form whose response hides whether an address is known also
+  -- needs the same time.
   user_id uuid references rowhouse.users (id) on delete cascade,
   link_id text,
   details jsonb not null default '{}',
@@ -42,8 +42,8 @@ set search_path = pg_catalog, pg_temp as $$
   where user_id = person and template = kind and created_at > clock_timestamp() - interval '1 hour'
 $$;
 
--- Returns whether it will be sent. Invitations are also counted by address: a withdrawn and
--- repeated invitation is for a new person.
+-- Returns whether the email will be sent. Invitations are also counted by address: an invitation
+-- after a withdrawal creates a new person.
 create function rowhouse.queue_mail(person uuid, kind text, link text, more jsonb) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
@@ -177,7 +177,7 @@ create function rowhouse.put_forgotten_link(
 declare
   who uuid;
 begin
-  -- Waits for a change of the address, or makes the change wait and then end the link.
+  -- A concurrent change of the address completes first, or waits and then ends this link.
   perform from rowhouse.users where id = (select user_id from rowhouse.mails where id = mail_id)
     and email = sent_to
   for key share;

@@ -33,7 +33,7 @@ export class BaselineError extends Error {
 export type MigrationState = {
   /** The numbers of missing migrations. */
   missing: number[];
-  /** Whether it applied another text under a known number, or an unknown number. */
+  /** Whether the database has an unknown migration, or another text under a known number. */
   isOtherBaseline: boolean;
 };
 
@@ -75,7 +75,7 @@ async function readApplied(db: Database): Promise<Map<number, string>> {
   return new Map(rows.map((row) => [row.number, row.checksum]));
 }
 
-/** Whether this call applied it, and not a concurrent process. */
+/** Returns whether this call applied the migration; false if a concurrent process did. */
 async function apply(admin: Database, migration: ServiceMigration): Promise<boolean> {
   const text = toMessage(migration);
   for (let attempt = 1; ; attempt++) {

@@ -54,8 +54,8 @@ begin
   end if;
   rejection := case
     when used.digest is distinct from sha256(presented_proof || uuid_send(who)) then 'planted'
-    -- Two different counters mean copies of one key. Passkeys that a person's devices synchronize
-    -- do not count.
+    -- A counter that does not increase means that the key was copied. The counter of a synchronized
+    -- passkey stays 0.
     when greatest(used.sign_count, new_count) > 0 and new_count <= used.sign_count then 'counter'
   end;
   if rejection is not null then

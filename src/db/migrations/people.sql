@@ -135,7 +135,7 @@ begin
   if tg_op = 'DELETE' and current_setting('rowhouse.sweeps_audit', true) = 'on' then
     return null;
   end if;
-  raise exception 'the audit log only grows' using errcode = 'RH012';
+  raise exception 'the audit log is append-only' using errcode = 'RH012';
 end
 $$;
 

@@ -64,7 +64,7 @@ begin
 end
 $$;
 
--- The given addresses that people have, with their digests.
+-- The people with these addresses, with the digests of the addresses.
 -- action: admin
 create function rowhouse.find_addresses(mails text[])
 returns table (id uuid, email text, digest bytea, secret_id text)

@@ -1,5 +1,5 @@
 -- Sign-in with an OpenID Connect provider. A person is identified by (issuer, subject) from the
--- provider, never by an e-mail address.
+-- provider, never by an email address.
 --
 -- A stored link has a digest of its proof and of the person's id, like sessions and passwords: the
 -- proof depends on a secret that is not stored in a database, so a row that is inserted by hand,

@@ -280,8 +280,7 @@ grant execute on function rowhouse.forget_sets(text, jsonb),
   rowhouse.lock_tables(text[], text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb,
   jsonb) to rowhouse_tables;
 
--- The next deferred step after the given step that no other process works on, for the duration of
--- the lease.
+-- Leases the next deferred step after the given step that no other process works on.
 create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
 returns table (step_id bigint, table_name text, step_name text, definition jsonb)
 language sql volatile set search_path = pg_catalog, pg_temp as $$

@@ -6,7 +6,7 @@ set search_path = pg_catalog, pg_temp as $$
   select to_regclass('rowhouse.shards') is not null
 $$;
 
--- The highest version recorded for a table: a plan is applied only if it is unchanged.
+-- The highest version recorded for a table. A plan is applied only if this version is unchanged.
 create function rowhouse.stamp_of(wanted text) returns bigint language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select greatest(version, (select max(version) from rowhouse.registrations

@@ -1,7 +1,7 @@
--- Counts and deletes apps' rows. Anyone with the pushing login owns the tables, and injected code
--- runs in the session that reads, writes or only plans a statement on them, in any role: so never
--- in an administrator's session. Commands use a login that is a member of `rowhouse_rows` only.
--- The Console stores a job, and the data service executes it.
+-- Counts and deletes apps' rows. Anyone with the pushing login owns the tables and can inject code,
+-- which runs in every session that reads, writes or only plans a statement on them. So no
+-- administrator's session does: commands use a login that is a member of `rowhouse_rows` only. The
+-- Console stores a job, and the data service executes it.
 
 -- Jobs that delete an app's rows, each once. Stored when the end of a registration begins, and
 -- when an app is deleted.

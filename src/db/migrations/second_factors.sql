@@ -1,9 +1,9 @@
 -- People's second factors: authenticator codes, recovery codes, passkeys; and who has or needs a
 -- second factor.
 --
--- No login can read these tables. They store, like sessions and links, a digest of a proof, which
--- depends on a secret that is not stored in a database, and of the person's id. The secret of an
--- authenticator app is encrypted with the same secret.
+-- No login can read these tables. Like sessions and links, they store a digest of a proof and of
+-- the person's id. The proof depends on a secret that is not stored in a database; the same secret
+-- encrypts the secrets of authenticator apps.
 
 -- "last_step" is the time step of the last used code: codes of this step or earlier are invalid.
 create table rowhouse.totp_factors (

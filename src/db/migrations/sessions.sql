@@ -1,8 +1,8 @@
 -- Finds the session of a browser. A serving login gets results only for sessions that it can
 -- prove, and cannot change sessions directly.
 
--- Writes the audit log at most once an hour for each pair of presented live sessions; only one
--- should be live.
+-- Writes the audit log at most once an hour for each pair of presented live sessions: a browser
+-- should have only one.
 create function rowhouse.record_session_conflict(live_ids text[]) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with pairs as (

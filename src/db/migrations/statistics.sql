@@ -74,7 +74,7 @@ create table rowhouse.stored_requests (
   requests integer not null default 1 check (requests > 0)
 );
 create index stored_requests__app_id__at__idx on rowhouse.stored_requests (app_id, at);
--- By the reference on the page: the end of the id.
+-- For searches by the reference that an error page shows: the end of the id.
 create index stored_requests__reference__idx on rowhouse.stored_requests (right(id::text, 12));
 create index stored_requests__at__idx on rowhouse.stored_requests (at);
 -- For the sweep, and for the list of failures.
@@ -162,7 +162,7 @@ create function rowhouse.add_statistics(
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
-  -- Later times would stay first in lists, and never expire.
+  -- Times in the future would stay first in lists, and never expire.
   latest timestamptz := date_trunc('minute', clock_timestamp()) + interval '1 hour';
 begin
   added_minute := least(added_minute, latest);

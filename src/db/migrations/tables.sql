@@ -34,7 +34,7 @@ declare
 begin
   foreach lock_name in array names loop
     if not pg_try_advisory_xact_lock(hashtextextended('rowhouse push ' || lock_name, 0)) then
-      raise exception 'a push is under way' using errcode = 'RH001';
+      raise exception 'a push is in progress' using errcode = 'RH001';
     end if;
   end loop;
 end
@@ -75,8 +75,7 @@ begin
 end
 $$;
 
--- The references between tables: as an app declares them, or without an app as the tables have
--- them.
+-- The references between tables: those that an app declares or, without an app, those that exist.
 create function rowhouse.references_of(app uuid) returns table (child text, parent text)
   language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -105,15 +104,15 @@ set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (select from rowhouse.references_of(app) where parent = any (circle)
     and child <> all (circle)) then
-    raise exception 'referred to' using errcode = 'RH009';
+    raise exception 'the table is referenced' using errcode = 'RH009';
   end if;
 end
 $$;
 
--- Begins to end an app's use of a table and of its circle: stores the job that deletes the app's
--- rows. From now on the app is not served them, and `end_rows_job` ends their use once the rows
--- are deleted. Without the confirmed names it only checks; if the names differ, it rejects the
--- call. An end that has already begun continues.
+-- Starts to end an app's use of a table and of its circle: stores the job that deletes the app's
+-- rows. The app immediately loses access to these tables; `end_rows_job` ends their use once the
+-- rows are deleted. Without the confirmed names it only checks; if the names differ, it rejects
+-- the call. If the end has already started, it continues.
 -- action: admin, recent sign-in
 create function rowhouse.begin_end_registration(
   wanted_slug text, wanted_table text, expected text[], actor text) returns jsonb
@@ -142,7 +141,7 @@ begin
     select from rowhouse.tables join rowhouse.registrations on table_name = name
     where name = any (circle) and owner_app_id = app and app_id <> app)
   then
-    raise exception 'the owner of a table in use' using errcode = 'RH008';
+    raise exception 'the app owns a table in use' using errcode = 'RH008';
   end if;
   perform rowhouse.check_circle(circle, app);
   if expected is not null then
@@ -203,7 +202,7 @@ end
 $$;
 
 -- Cancels a job whose rows cannot be deleted because rows of another table reference them: the app
--- is served the tables again. False for a finished job, and for the deletion of an app, which
+-- gets access to the tables again. False for a finished job, and for the deletion of an app, which
 -- cannot be canceled.
 create function rowhouse.cancel_rows_job(job uuid) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
