@@ -41,7 +41,7 @@ export async function call<Name extends FunctionName>(
   }
 }
 
-/** Whether a function of the Console requires a recent sign-in. */
+/** Returns whether a function of the Console requires a recent sign-in. */
 export function isForRecentSignIn(name: FunctionName): boolean {
   const { needs }: FunctionShape = FUNCTIONS[name];
   return needs !== undefined;
@@ -60,7 +60,7 @@ export async function callRow<Name extends SetName>(
   values: Arguments<Name>,
 ): Promise<ItemOf<Result<Name>>> {
   const [row] = (await call(db, name, values)) as ItemOf<Result<Name>>[];
-  if (row === undefined) throw new Error(`rowhouse.${name} gave no row`);
+  if (row === undefined) throw new Error(`rowhouse.${name} returned no row`);
   return row;
 }
 
@@ -96,7 +96,7 @@ type Statement = {
 
 const statements = new Map<FunctionName, Statement>();
 
-/** Built at the first call and then reused: each connection prepares its text once. */
+/** Built at the first call and then reused, so that each connection prepares its text only once. */
 function findStatement(name: FunctionName): Statement {
   const known = statements.get(name);
   if (known !== undefined) return known;
@@ -175,7 +175,7 @@ function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row
     for (const { column, decode, isNullable } of columns) {
       const value = row[column];
       if (value === null && !isNullable)
-        throw new Error(`rowhouse.${name} gave null for ${column}`);
+        throw new Error(`rowhouse.${name} returned null for ${column}`);
       if (decode !== undefined && value !== null) row[column] = decode(value);
     }
     return row;
@@ -188,7 +188,7 @@ function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row
         : decodeRow;
   if (isSet) return (rows) => rows.map(decodeValue);
   return ([row]) => {
-    if (row === undefined) throw new Error(`rowhouse.${name} gave no row`);
+    if (row === undefined) throw new Error(`rowhouse.${name} returned no row`);
     return decodeValue(row);
   };
 }

@@ -3,7 +3,7 @@
 /** The TypeScript type of each SQL type. */
 type Values = {
   bool: boolean;
-  /** In hexadecimal. */
+  /** Hexadecimal text. */
   bytea: string;
   float8: number;
   int2: number;
@@ -17,7 +17,7 @@ type Values = {
 };
 type ItemType = keyof Values;
 export type SqlType = ItemType | `${ItemType}[]`;
-/** With `?` if the argument can be null. */
+/** Ends with `?` if the argument can be null. */
 export type ReturnedType = SqlType | `${SqlType}?`;
 
 export type FunctionShape = {

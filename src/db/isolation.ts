@@ -43,7 +43,7 @@ const INDEX_FUNCTIONS = [
 const DEFAULT_FUNCTIONS = ["pg_catalog.now()"];
 
 /**
- * Whether a stored expression contains a call or a kind of node that no push writes. Reads the stored tree: printing it
+ * Returns whether a stored expression contains a call or a kind of node that no push writes. Reads the stored tree: printing it
  * would wait for the lock on its table. A tree contains neither names nor texts that an attacker could choose.
  */
 function isForeign(expression: string, { nodes, calls }: { nodes: string[]; calls: string[] }) {
@@ -61,7 +61,7 @@ const IN_INDEX = {
 };
 const IN_DEFAULT = { nodes: ["FUNCEXPR", "CONST"], calls: DEFAULT_FUNCTIONS };
 
-/** Objects that no push creates, and that could run in the session of a reader, writer or planner: one issue each. */
+/** Objects that no push creates, and whose code could run in a session that reads, writes or plans: one issue each. */
 const PLANTED = `
   select pg_catalog.pg_describe_object(classid, objid, 0) || ' must not be in the schemas of apps'' tables and functions'
     from pg_catalog.pg_depend where refclassid = 'pg_catalog.pg_namespace'::pg_catalog.regclass
@@ -106,9 +106,9 @@ const PLANTED = `
     from app_tables join pg_catalog.pg_attribute on attrelid = app_tables.oid and attacl is not null`;
 
 /**
- * A policy's expression as text. PostgreSQL would print it through the policy's own table, and wait for a lock on that
- * table. So it is printed through a table of the service, whose first column has the same name. An expression over any
- * other column is not printed: no push writes it.
+ * A policy's expression as text. Printing it through the policy's own table would wait for a lock on that table, so it is
+ * printed through a table of the service, whose first column has the same name. Skips expressions over other columns: no
+ * push writes them.
  */
 function print(expression: string, by: string): string {
   return `case when ${expression}::pg_catalog.text !~ ':varattno (?!1 )'

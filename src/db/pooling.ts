@@ -1,9 +1,9 @@
 /**
- * Detects a pooler in front of PostgreSQL, and how it handles prepared statements. A pooler invents the process id that
- * it reports to a client, so it differs from the backend's. A pooler that shares a session between clients either tracks
- * prepared statements, under its own names, or passes names through: then a client's statement can reach a session that
- * does not know it, or knows another statement with that name. Tested with PgBouncer 1.18 and 1.25, in each mode, idle
- * and under load.
+ * Detects a pooler in front of PostgreSQL, and how the pooler handles prepared statements. A pooler reports an invented
+ * process id to a client, which differs from the backend's. If clients share sessions, the pooler either tracks prepared
+ * statements under its own names, or passes the clients' names through. In the second case, a session can lack a client's
+ * statement, or have another statement with the same name. Tested with PgBouncer 1.18 and 1.25, in each mode, idle and
+ * under load.
  *
  * @module
  */
@@ -50,7 +50,7 @@ export async function findPooling(options: PoolingOptions): Promise<Pooling> {
 /** A session does not know a prepared statement, or already has another statement with its name. */
 const MIXED_UP = ["26000", "42P05"];
 
-/** In sequence, so that a client gets the session that the previous client has left. */
+/** Runs the clients in sequence, so that each gets the session that the previous client released. */
 async function findMixing(clients: readonly Database[]): Promise<Pooling> {
   const probes: (Probe & { client: Database })[] = [];
   for (let round = 0; round < ROUNDS; round++)
@@ -76,7 +76,7 @@ type Probe = {
 
 const MARK = "rowhouse_pooler_check";
 
-/** The statement finds itself among the session's prepared statements. */
+/** Selects its own row among the session's prepared statements. */
 async function probe(client: Database): Promise<Probe> {
   const rows = await client.query<{ pid: number; known: string }>(
     `select pg_catalog.pg_backend_pid() as pid, (select coalesce(pg_catalog.json_agg(name), '[]')

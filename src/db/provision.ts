@@ -39,7 +39,7 @@ export async function markForDev(admin: Database): Promise<void> {
   await admin.message(`create schema if not exists ${quoteName(DEV_SCHEMA)}`);
 }
 
-/** Whether `dev` created the database, and whether it has any objects; extensions and their objects do not count. */
+/** Returns whether `dev` created the database, and whether it has objects other than those of extensions. */
 export async function readDevState(
   admin: Database,
 ): Promise<{ isMarked: boolean; isEmpty: boolean }> {

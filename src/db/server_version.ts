@@ -5,7 +5,7 @@ import { readRows } from "./read_rows.ts";
 /** The first version with `on delete set null (column)` and the row security features that the service needs. */
 export const MIN_POSTGRES_VERSION = 15;
 
-/** Whether the service supports a major version. */
+/** Returns whether the service supports a major version. */
 export function isSupportedVersion(version: number): boolean {
   return version >= MIN_POSTGRES_VERSION;
 }

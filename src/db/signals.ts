@@ -1,6 +1,6 @@
 /** Errors that the service's own SQL raises deliberately: one SQLSTATE per reason, shared by SQL and TypeScript. @module */
 
-/** All begin with these letters, which PostgreSQL does not use. */
+/** The prefix of every signal; PostgreSQL has no SQLSTATE with it. */
 export const SIGNAL_START = "RH";
 
 export const SIGNALS = {
@@ -14,9 +14,9 @@ export const SIGNALS = {
   unknownApp: "RH005",
   /** The app has not pushed the table. */
   notItsTable: "RH006",
-  /** The record is not a possible result of a push of this app. */
+  /** The recorded result cannot come from a push of this app. */
   notItsPush: "RH007",
-  /** Apps still use the table whose use by its owner, or whose drop, was requested. */
+  /** Apps still use the table: its owner cannot end its own use, and no one can drop the table. */
   tableInUse: "RH008",
   /** Another table references it. */
   tableReferredTo: "RH009",
@@ -27,15 +27,15 @@ export const SIGNALS = {
   signInThrottled: "RH013",
   /** An administrator requests an action that requires super_admin. */
   superAdminNeeded: "RH014",
-  /** After the distribution, the nodes of a cluster have fewer rows of an app than before. */
+  /** The distribution over a cluster lost rows of an app. */
   rowsDiffer: "RH015",
   /** A job on apps' rows does not exist, or was canceled. */
   unknownJob: "RH016",
   /** The database does not isolate apps, so apps' tables and functions must not change. */
   isolationBroken: "RH017",
-  /** The service did not set the address of a person who is to get a Console role. */
+  /** The person cannot get a Console role: the service did not set their address. */
   addressUnconfirmed: "RH018",
-  /** Rows contain an enum value that is to be dropped. */
+  /** Rows still contain the enum value to drop. */
   valueInUse: "RH019",
   /** A row has a value that a retype cannot convert. */
   valueUnconverted: "RH025",
@@ -45,9 +45,9 @@ export const SIGNALS = {
   indexMissing: "RH021",
   /** A plan names a column, an operator or a value that does not exist. */
   planInvalid: "RH022",
-  /** The preview that an action needs is disabled. */
+  /** The action needs a disabled preview feature. */
   previewOff: "RH023",
-  /** A cluster does not have the feature that an action turns on. */
+  /** The action turns on a feature that a cluster does not support. */
   notOnCluster: "RH024",
   /** The cookies do not prove a live session. */
   notSignedIn: "RH400",

@@ -3,7 +3,7 @@
 /** The app id for totals over all apps in statistics; includes requests without an app. */
 export const ALL_APPS = "00000000-0000-0000-0000-000000000000";
 
-/** The first letter of a write function's result if the idempotency key was already used; no row's text begins with one of these. */
+/** The first letter of a write function's result if nothing was written. The text of a row starts with another letter. */
 export const REPLAY = {
   /** The first response follows. */
   whole: "R",

@@ -27,7 +27,7 @@ export class ViolationError extends Error {
   readonly violation: Violation;
   readonly sqlState: string;
   constructor(violation: Violation, sqlState: string) {
-    super(`A ${violation.kind} rule was broken`);
+    super(`A ${violation.kind} constraint was violated`);
     this.name = "ViolationError";
     this.violation = violation;
     this.sqlState = sqlState;
@@ -92,8 +92,8 @@ const SESSION_ENDED = "57P01";
 const UNREPORTED = ["08", "40003", "57P02"];
 
 /**
- * Citus routed a call to a node that had just handed the app over, and tried to connect from there as the tenant. No node
- * accepts that login, so the call had no effect.
+ * Citus routed a call to a node that the app had just left. That node then tried to connect to the next node as the
+ * tenant. No node accepts that login, so the call had no effect.
  */
 const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
 
@@ -109,31 +109,31 @@ const CUT = new Set([
   "ETIMEDOUT",
 ]);
 
-/** How a statement failed: at its limit, canceled by the service, or before its limit. */
+/** How a statement ended: at its time limit, canceled by the service, or earlier. */
 export type Failure = {
   error: unknown;
   retry: "safe" | "unsafe";
-  /** Whether it ran on another node of a cluster: a cancellation on the coordinator can reach it after the end. */
+  /** Whether the statement ran on another node of a cluster: a cancellation on the coordinator can arrive after its end. */
   isHandedOver: boolean;
   isTimedOut: boolean;
   isAsked: boolean;
   isEarly: boolean;
 };
 
-/** Whether a call reached a node that had just handed its app over: it belongs to another node now. */
+/** Returns whether a call reached a node that its app had just left. */
 export function isMisrouted(error: unknown): boolean {
   return error instanceof Error && errorCode(error) === "08006" && MISROUTED.test(error.message);
 }
 
 /**
- * Whether a call began before the database was distributed: it waited, and continued with a plan for local tables. It had
- * no effect.
+ * Returns whether a call started before the database was distributed, and then continued with a plan for local tables.
+ * Such a call had no effect.
  */
 export function isOutdated(error: unknown): boolean {
   return error instanceof Error && errorCode(error) === "0A000" && UNPLANNED.test(error.message);
 }
 
-/** Whether PostgreSQL reported the error and rolled the statement back. */
+/** Returns whether PostgreSQL reported the error and rolled the statement back. */
 export function isRolledBack(error: unknown): boolean {
   const code = errorCode(error) ?? "";
   return (
@@ -142,7 +142,7 @@ export function isRolledBack(error: unknown): boolean {
   );
 }
 
-/** Whether a failed statement certainly had no effect and can succeed if repeated. */
+/** Returns whether a failed statement certainly had no effect and can succeed if repeated. */
 export function isWorthAnother(failure: Failure, attempt: number): boolean {
   const { error } = failure;
   const code = errorCode(error) ?? "";
@@ -189,12 +189,12 @@ export function toDatabaseError(
 
 const CANCELED_TEXT = "The database canceled the statement";
 
-/** Whether only the coordinator has canceled a write: a hanging node continues with what it has received. */
+/** Returns whether only the coordinator canceled a write: a hanging node still executes the received statements. */
 function isOnNode({ retry, isHandedOver }: Pick<Failure, "retry" | "isHandedOver">): boolean {
   return retry === "unsafe" && isHandedOver;
 }
 
-/** The SQLSTATE or driver's code behind an error of this module, of the node that failed; `undefined` for any other error. */
+/** The SQLSTATE or driver code that caused an error of this module, from the failed node; `undefined` for other errors. */
 export function readSqlState(error: unknown): string | undefined {
   if (error instanceof ViolationError) return error.sqlState;
   return readCode(error instanceof Problem ? error.cause : error);

@@ -1,6 +1,6 @@
 /**
- * A temporary login for one task: a member of one role only. Code injected into apps' tables then runs in a session that
- * can do only this task, never in an administrator's session.
+ * A temporary login for one task, with only one role. If an app's tables contain injected code, the code runs with the
+ * rights of this task, never in an administrator's session.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import type { Database } from "./pool/mod.ts";
  */
 const LIFETIME_HOURS = 13;
 
-/** Skips logins of another administrator, or with objects in another database: other commands can drop them. */
+/** Skips logins that this command cannot drop: of another administrator, or with objects in another database. */
 const DROP_EXPIRED = `do $$
 declare
   expired pg_catalog.name;

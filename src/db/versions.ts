@@ -22,7 +22,7 @@ export type VersionWatch = {
   readonly stop: () => void;
 };
 
-/** How long a process can miss a change of another process, unless a request triggers a read. */
+/** Max delay until a process sees a change of another process, unless a request triggers a read. */
 const WATCH_INTERVAL_MS = 1000;
 
 const READ = "select name, version::pg_catalog.int4 as version from rowhouse.versions";
@@ -58,7 +58,8 @@ export function watchVersions(
 }
 
 /**
- * A function whose callers share runs that start after their call: at most one run is in progress and one is waiting.
+ * Returns a function with shared runs: each caller gets a run that starts after its call. At most one run is in progress and
+ * one is waiting.
  */
 export function coalesce<Result>(run: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
