@@ -99,7 +99,9 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
       comment on function rowhouse.give_null is '${comment}'`;
     await admin.message("drop function if exists rowhouse.give_null(int4); select 1");
     expect(await callNew(db, define(comment), { given: null })).toEqual(result as never);
-    await expect(callNew(db, define(""), { given: undefined })).rejects.toThrow("returned null for");
+    await expect(callNew(db, define(""), { given: undefined })).rejects.toThrow(
+      "returned null for",
+    );
   });
 });
 
