@@ -2,8 +2,8 @@
 -- same call, by both cookies of one live session: the serving login that executes them can do
 -- nothing without a user.
 
--- The id of the one live session that both cookies prove; null if there is none. Arguments are
--- lists of <id>.<proof> from the browser's cookies: two live sessions count as none.
+-- The id of the live session that both cookies prove; null if there is none, or more than one.
+-- Arguments are lists of <id>.<proof> from the browser's cookies.
 create function rowhouse.find_visitor_session(session_cookie text, identity_cookie text,
   idle_s integer, client_address text) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$

@@ -60,8 +60,8 @@ create function rowhouse.changes_between(of_app text, from_at timestamptz, until
 $$;
 
 -- An app's counts in each step of a span and of the previous span, whose steps have negative
--- numbers, with the changes of both. An app's rejections include those with a key that it no
--- longer accepts.
+-- numbers, and the changes of the span. The rejections of an app include requests with a key that
+-- it no longer accepts.
 create function rowhouse.axis_of(app uuid, of_app text, wanted_span text) returns jsonb
   language sql stable set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (

@@ -206,7 +206,7 @@ set search_path = pg_catalog, pg_temp as $$
   select split_part(split_part(text, E'\n-- definition ', 2), E'\n', 1)
 $$;
 
--- One push with the previous push, and the steps that it deferred, which have the same time.
+-- One push with the previous push and its deferred steps, which have the same time as the push.
 -- proves: admin
 create function rowhouse.console_show_push(app_slug text, wanted integer) returns jsonb as $$
 declare

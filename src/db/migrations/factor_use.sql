@@ -1,8 +1,9 @@
 -- The second factor of a pending sign-in: each attempt is counted before the check, and a correct
 -- factor is used once.
 
--- The counters of attempts with a kind of factor: on a device where this person has used a factor
--- before, the device's counter; otherwise those of the person with the client, and of all clients.
+-- The counters of attempts with a kind of factor. A device where this person has used a factor
+-- before has its own counter. Otherwise there are two: the person with this client, and the person
+-- with all clients.
 create function rowhouse.factor_keys(who uuid, kind text, client_key text, device_key text)
   returns text[]
 language sql immutable set search_path = pg_catalog, pg_temp as $$
@@ -104,8 +105,8 @@ begin
 end
 $$;
 
--- After a correct factor: creates the session, and replaces those presented. Returns "done";
--- "wrong" for a used factor or a missing proof; or "no_sign_in" if no sign-in is pending.
+-- After a correct factor: creates the session, which replaces the presented sessions. Returns
+-- "done"; "wrong" for a used factor or a missing proof; or "no_sign_in" if no sign-in is pending.
 create function rowhouse.finish_second_factor(
   pending_cookie text, kind text, factor_key bytea, factor_proofs bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text,

@@ -58,8 +58,8 @@ export class GrantLoginError extends Error {}
 const TEMP_FILE_LIMIT = "256MB";
 
 /**
- * Grants the login of `databaseUrl` the rights to serve in a role, with least privileges: without those of identity, if
- * identity has a separate login. The administrator's own login is left unchanged.
+ * Grants the login of `databaseUrl` the rights to serve in a role, with least privileges: if identity has a separate login,
+ * without the rights of identity. Does not change the administrator's own login.
  *
  * @throws {GrantLoginError} the role does not exist
  */

@@ -4,7 +4,7 @@
 -- then gets the same response.
 --
 -- A claim is a value of 65 bytes: whether another key can be recorded (1 or 0), the SHA-256 of the
--- key, and that of the request.
+-- key, and the SHA-256 of the request.
 
 create table rowhouse.idempotency_keys (
   app_id uuid not null,

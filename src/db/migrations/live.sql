@@ -2,8 +2,8 @@
 -- rows record changes if PREVIEW includes "live" and the app is live. Under the tenant's policy,
 -- like rows.
 --
--- A cursor is a snapshot: new changes are those that the snapshot does not show. So neither the
--- order of commits nor a long transaction hides a change. Changes are stored for 10 to 20 minutes.
+-- A cursor is a snapshot: every change that the snapshot does not show is new. So neither the order
+-- of commits nor a long transaction hides a change. Changes are stored for 10 to 20 minutes.
 
 create table rowhouse.changes (
   app_id uuid not null,
@@ -22,7 +22,7 @@ create policy tenant on rowhouse.changes for all to public
     '')::pg_catalog.uuid);
 grant select, insert on rowhouse.changes to rowhouse_tenant;
 
--- The cursors that this database can continue: those with its own name, from the floor on. The
+-- The database can continue a cursor with this name, if the cursor is not older than the floor. The
 -- next floor replaces the floor after a retention period.
 create table rowhouse.change_feed (
   is_only boolean primary key default true check (is_only),

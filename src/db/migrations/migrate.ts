@@ -29,7 +29,7 @@ export class BaselineError extends Error {
   }
 }
 
-/** Compares a database's recorded migrations with those of this release. */
+/** The migrations that a database has recorded, compared with this release. */
 export type MigrationState = {
   /** The numbers of missing migrations. */
   missing: number[];

@@ -25,8 +25,8 @@ comment on function rowhouse.begin_passkey is 'null user_id, public_key, secret_
 grant execute on function rowhouse.begin_passkey(bytea, text[], integer[], integer)
   to rowhouse_service, rowhouse_identity;
 
--- Whether this is the first use of a challenge. Used challenges are stored as long as attempts are
--- counted, which is longer than they are valid.
+-- Returns whether this is the first use of a challenge. Used challenges are stored as long as
+-- attempts are counted, which is longer than they are valid.
 create function rowhouse.use_challenge(challenge_key text, window_s integer) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin

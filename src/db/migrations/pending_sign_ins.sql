@@ -16,8 +16,8 @@ create table rowhouse.pending_sign_ins (
 create index pending_sign_ins__user_id__idx on rowhouse.pending_sign_ins (user_id, expires_at);
 create index pending_sign_ins__expires_at__idx on rowhouse.pending_sign_ins (expires_at);
 
--- Whether a person without a second factor must be asked to add one; records the first time, and
--- clears it if the rule no longer applies. The rule is "none", "console" (people with a Console
+-- Returns whether to ask a person without a second factor to add a factor. Records the first time,
+-- and clears it if the rule no longer applies. The rule is "none", "console" (people with a Console
 -- role), "all", or "default": "console" once anyone has a second factor.
 create function rowhouse.ask_for_factor(who uuid, factor_rule text) returns boolean
   language plpgsql volatile

@@ -54,8 +54,8 @@ grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 
 -- session_digest is for the cookie that all hosts of the domain receive, identity_digest for the
 -- cookie of the pages. Both are sha256(proof || uuid_send(user_id)): a row with another person's
--- id matches no session. Device and address are those of the sign-in, so that the person can
--- recognize it.
+-- id matches no session. Device and address are recorded at the sign-in, so that the person can
+-- recognize the session.
 create table rowhouse.sessions (
   id text primary key check (id ~ '^[a-z0-9]{16}$'),
   session_digest bytea not null check (length(session_digest) = 32),
@@ -142,8 +142,8 @@ $$;
 create trigger reject_change before update or delete or truncate on rowhouse.audit
   for each statement execute function rowhouse.reject_change();
 
--- Deletes a batch of entries older than the retention; returns their number. Never entries younger
--- than thirty days, whatever the argument: a stolen login must not remove traces.
+-- Deletes a batch of entries older than the retention; returns their number. Never deletes entries
+-- younger than thirty days, regardless of the argument: a stolen login must not remove traces.
 create function rowhouse.sweep_audit(keep_s integer) returns integer
   language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -196,9 +196,10 @@ begin
 end
 $$;
 
--- Whether the password was correct. False if the person was disabled or got another password in
--- between, and if the proof from the hash and the service's secret is wrong: a serving login
--- cannot create a session, or replace a hash, without the secret. Restores the counted attempt.
+-- Returns whether the password was correct. False if the person was disabled or got another
+-- password in between, or if the proof from the hash and the service's secret is wrong: a serving
+-- login cannot create a session, or replace a hash, without the secret. Restores the counted
+-- attempt.
 create function rowhouse.prove_password(
   who uuid, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   client_networks text[], known_device text
@@ -364,7 +365,7 @@ set search_path = pg_catalog, pg_temp as $$
       select from rowhouse.users where console_role = 'super_admin' and disabled_at is null))
 $$;
 
--- Whether anyone can use the Console.
+-- Returns whether anyone can use the Console.
 create function rowhouse.has_administrator() returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.users where console_role is not null and disabled_at is null)

@@ -213,8 +213,8 @@ begin
 end
 $$;
 
--- Whether no one else is a super_admin. People with a pending invitation count only if all others
--- are invited too.
+-- Returns whether no one else is a super_admin. People with a pending invitation count only if all
+-- others are invited too.
 create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(person.console_role = 'super_admin', false)
@@ -234,8 +234,8 @@ begin
 end
 $$;
 
--- Whether the service has set the address of a person: one of the proofs belongs to the stored
--- digest. There is one proof per identity secret, because a mail can renew the digest at any time.
+-- Returns whether the service has set the address of a person: a proof matches the stored digest.
+-- There is one proof per identity secret, because an email can renew the digest at any time.
 create function rowhouse.has_proved_address(person rowhouse.users, proofs bytea[]) returns boolean
 language sql immutable set search_path = pg_catalog, pg_temp as $$
   select exists (select from unnest(proofs) as proof
@@ -317,10 +317,10 @@ end
 $$;
 
 -- Changes the sign-in address. Ends links, which went to the previous address: an invitation must
--- be sent again. A person with an account gets a mail at both addresses. False if the address is
--- unchanged. The digest covers the person and the new address. The proofs are those of the
--- previous address: without one, the new address would confirm an account that an attacker with a
--- serving login has inserted.
+-- be sent again. A person with an account gets an email at both addresses. False if the address is
+-- unchanged. The digest covers the person and the new address. Requires a proof of the previous
+-- address: otherwise the new address would confirm an account that an attacker with a serving login
+-- has inserted.
 -- action: admin, recent sign-in
 --   person_id = rowhouse.find_user(rowhouse.hold_account(who, person_id uuid))
 create function rowhouse.change_email(

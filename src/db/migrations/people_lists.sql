@@ -156,7 +156,7 @@ begin
 end
 $$;
 
--- A valid link and its person; reading it does not use it up.
+-- A valid link and its person; reading a link does not consume it.
 create function rowhouse.find_password_link(link_id text) returns table (
   user_id uuid, digest bytea, secret_id text, expires_at timestamptz, email text,
   display_name text, app_slugs text[], is_invitation boolean, return_app jsonb, return_to text

@@ -3,7 +3,8 @@
 -- of `rowhouse_tables`, reads these tables and writes them only through `record_push`; of a
 -- deferred step it can update the progress.
 --
--- Versions are those of the catalog when a row last changed, so that processes read only new rows.
+-- A row's version is the version of the catalog at its last change, so that processes read only
+-- new rows.
 
 create table rowhouse.tables (
   name text primary key check (name ~ '^[a-z][a-z0-9_]{0,47}$'),

@@ -1,6 +1,6 @@
 -- Records of pushes, for pushing and serving processes.
 
--- Whether the database is distributed; never true on plain PostgreSQL.
+-- Returns whether the database is distributed; never true on plain PostgreSQL.
 create function rowhouse.is_distributed() returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select to_regclass('rowhouse.shards') is not null

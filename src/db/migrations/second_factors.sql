@@ -57,8 +57,8 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.secrets_of_factors() to rowhouse_service, rowhouse_identity;
 
--- Whether a session was authenticated in the last ten minutes, also by the second factor if its
--- owner has one.
+-- Returns whether a session was authenticated in the last ten minutes, also by the second factor if
+-- its owner has a second factor.
 create function rowhouse.is_fresh(session_id text) returns boolean
   language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$

@@ -50,9 +50,9 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
 $$;
 grant execute on function rowhouse.sign_out(text, text) to rowhouse_service, rowhouse_identity;
 
--- The valid session among those that a browser presents as a list of <id>.<proof>: the only live
--- session. Two live sessions count as none: the intended session is unknown. Rows without a valid
--- proof are ignored.
+-- The live session that a browser presents in a list of <id>.<proof>. If the list has two live
+-- sessions, returns none, because the intended session is unknown. Ignores rows without a valid
+-- proof.
 create function rowhouse.find_session(
   presented text, idle_s integer,
   out live integer, out session_id text, out person_id uuid, out identity_digest bytea

@@ -4,7 +4,7 @@
 -- cannot read; only the Console reads.
 
 -- Minutes are stored for a day, hours for 15 days: a week and the week before. The app id of zeros
--- is the total of all requests, including those without an app.
+-- is the total of all requests, including requests without an app.
 create table rowhouse.statistics (
   app_id uuid not null,
   span text not null check (span in ('minute', 'hour')),

@@ -75,7 +75,8 @@ begin
 end
 $$;
 
--- The references between tables: those that an app declares or, without an app, those that exist.
+-- The references between tables: an app's declared references or, without an app, all existing
+-- references.
 create function rowhouse.references_of(app uuid) returns table (child text, parent text)
   language sql stable
 set search_path = pg_catalog, pg_temp as $$

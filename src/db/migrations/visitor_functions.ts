@@ -25,8 +25,8 @@
  * $$;
  * ```
  *
- * Both get the browser's credentials as their first arguments and a proof as their first variables. So no body runs
- * before its proof, and PostgreSQL rejects a function of the second form without such a line.
+ * Functions of both forms get the browser's credentials as their first arguments and a proof as their first variables. So no
+ * body runs before its proof. PostgreSQL rejects a function of the second form without such a line.
  *
  * @module
  */
