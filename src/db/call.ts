@@ -73,7 +73,7 @@ async function send<Name extends FunctionName>(
   const { text, readText, encode, decode, retry } = findStatement(name);
   const parameters = encode(values);
   const options = { retry, queue };
-  // The types and the columns of the statement come from the same shape.
+  // The cast is safe: one shape defines the types and the columns of the statement.
   const rows = (found: Row[]) => decode(found) as Result<Name>;
   if (isOwn === undefined) return rows(await db.query<Row>(text, parameters, options));
   return rows(

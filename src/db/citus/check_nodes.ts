@@ -130,7 +130,7 @@ export async function askNodes(admin: Database, statement: string): Promise<Node
  * @throws {CitusError} a node is unavailable or rejects them
  */
 export async function runOnNodes(admin: Database, statements: string): Promise<void> {
-  // PostgreSQL lets no two sessions change the same role or login concurrently.
+  // The lock serializes commands: PostgreSQL rejects concurrent changes of a role.
   const body = `begin
 perform ${MIGRATE_LOCK};
 perform set_config('citus.enable_ddl_propagation', 'off', true);

@@ -16,7 +16,7 @@ export async function findNodeGaps(admin: Database, node: string): Promise<strin
   return (await hasCopy(admin, node)) ? gaps : [...gaps, `${EVERYWHERE} has no copy there`];
 }
 
-/** A statement with one value: what the executing node lacks. */
+/** A statement that returns one value: the parts that the executing node lacks. */
 function renderGaps(logins: readonly string[]): string {
   const names = logins.map(quoteLiteral).join(", ");
   return `select coalesce(pg_catalog.json_agg(gap order by gap), '[]')::pg_catalog.text from (

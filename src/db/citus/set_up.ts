@@ -1,7 +1,7 @@
 /**
  * `rowhouse migrate --citus`: distributes the service over the nodes of a Citus cluster. Idempotent; run it again after
- * each added node. The service's own tables stay on the coordinator, except those that apps' functions read and write:
- * they are distributed by app, like rows.
+ * each added node. Tables that apps' functions read and write are distributed by app, like rows; the service's other tables
+ * stay on the coordinator.
  *
  * @module
  */

@@ -26,7 +26,7 @@ export type Pending = Promise<unknown[]>;
 
 export type Connection = {
   readonly send: (statement: Statement) => Pending;
-  /** Asks the database to cancel a statement; resolves when the request was accepted, whatever its effect. */
+  /** Asks the database to cancel a statement; resolves once the request was accepted, even if it has no effect. */
   readonly cancel: (pending: Pending) => Promise<void>;
   readonly isAlive: () => boolean;
   /** The last warning of the last statement. On a connection for pipelining, it can belong to any statement. */

@@ -79,7 +79,7 @@ function makeRunning(
       if (caller?.signal.aborted === true) cancel();
       if (isForgotten) fail(lost());
       else if (now >= limitAt) passLimit(now);
-      // The driver rejects the statements of a lost connection; the next tick handles those that it missed.
+      // The driver rejects the statements of a lost connection; the next tick ends statements that the driver missed.
       isForgotten = !connection.isAlive();
     },
   };
