@@ -142,6 +142,10 @@ const LASTING = [
   "console_list_app_tables(WHO, 'APP', '', 9)",
   "console_list_pushes(WHO, 'APP', null, 9)",
   "console_show_push(WHO, 'APP', 1)",
+  "console_find(WHO, 'x', 9)",
+  "console_find_end(WHO, 'APP', 'todos')",
+  "console_set_app_live(WHO, 'APP', false)",
+  "console_set_people_list(WHO, 'APP', true)",
 ] as const;
 /** Calls that require a recent sign-in. */
 const SENSITIVE = [
@@ -149,6 +153,7 @@ const SENSITIVE = [
   "console_roll_key(WHO, 'APP', 'KEY', '0000000000000001', sha256('y'), 0)",
   "console_revoke_key(WHO, 'APP', 'KEY')",
   "console_invite(WHO, gen_random_uuid(), 'x' || gen_random_uuid() || '@example.org', sha256('x'), null, null, LINK, null, null)",
+  "console_invite_people(WHO, '[]', 'aaaaaaaaaaaaaaaa', now() + interval '1 day', null, null)",
   "console_make_password_link(WHO, 'PERSON', LINK)",
   "console_resend_invitation(WHO, 'PERSON', LINK)",
   "console_withdraw_invitation(WHO, 'PERSON')",
@@ -166,6 +171,11 @@ const SENSITIVE = [
   "console_begin_end_registration(WHO, 'APP', 'TABLE', '{TABLE}')",
   "console_drop_table(WHO, 'TABLE_unused', '{TABLE_unused}')",
 ] as const;
+
+/** The functions that these calls name. */
+export const CONSOLE_FUNCTIONS: ReadonlySet<string> = new Set(
+  [...LASTING, ...SENSITIVE, "console_grant_role("].map((call) => call.split("(")[0] ?? ""),
+);
 
 const ACCOUNT =
   /_(link|invitation|email|console_role|disabled|sessions?|second_factor|user)\(WHO, 'PERSON'/;
