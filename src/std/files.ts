@@ -54,7 +54,8 @@ export function isLeftover(name: string): boolean {
   try {
     process.kill(Number(writer), 0);
     return false;
-  } catch {
-    return true; // no such process
+  } catch (error) {
+    // EPERM: another user runs the process.
+    return errorCode(error) === "ESRCH";
   }
 }
