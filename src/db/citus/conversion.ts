@@ -115,7 +115,7 @@ const COMPARE = `if exists (
     raise exception 'the nodes have other rows' using errcode = '${SIGNALS.rowsDiffer}';
   end if;`;
 
-/** Processes and pushes that know the previous tables learn of the change by their versions. */
+/** Raises the versions by which processes and pushes detect the change. */
 function renderRecord({ shards, tables, actor }: Conversion): string {
   return `update rowhouse.versions set version = version + 1 where name = 'catalog';
   update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');

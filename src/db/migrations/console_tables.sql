@@ -233,8 +233,8 @@ end
 $$;
 comment on function rowhouse.console_show_push is 'idempotent';
 
--- The state of the end of an app's use of a table: "waiting", "done", or "rejected" because rows of
--- another table reference its rows.
+-- The state of a job that ends an app's use of a table: "waiting", "done", or "rejected" because
+-- rows of another table reference its rows.
 -- proves: admin
 create function rowhouse.console_find_end(app_slug text, wanted text) returns text as $$
 declare

@@ -127,7 +127,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
     send: (statement) => {
       warning = undefined;
       const query = makeQuery(statement);
-      // The unpatched driver counts the rows of a failed statement into the next result.
+      // The unpatched driver adds the rows of a failed statement to the next result.
       if (!isPatched) query.catch(end);
       return query;
     },
@@ -153,7 +153,7 @@ export async function openConnection(options: ConnectionOptions): Promise<Connec
   }
 }
 
-/** A row if the server is the expected one. */
+/** A query that returns a row only on the expected server. */
 const IS_SYSTEM = `select 1 from pg_catalog.pg_control_system()
 where system_identifier::pg_catalog.text = $1::pg_catalog.text`;
 

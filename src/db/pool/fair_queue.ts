@@ -29,7 +29,7 @@ export type FairQueue<Waiter> = {
   readonly finish: (queue: string) => void;
   /** Joins a queue that is below its limit. */
   readonly join: (queue: string, waiter: Waiter) => FullQueue | undefined;
-  /** Leaves a queue unserved: the waiter has timed out. */
+  /** Removes a waiter that has timed out from its queue. */
   readonly leave: (queue: string, waiter: Waiter) => void;
   /** The next waiter in rotation, removed from its queue and started. */
   readonly next: () => Waiter | undefined;

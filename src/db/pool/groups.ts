@@ -234,7 +234,7 @@ function hasLeft({ call }: Work): boolean {
   return call.caller?.signal.aborted === true;
 }
 
-/** A response that does not match its rows: nothing is known about them. */
+/** The response does not match the rows, so their outcome is unknown. */
 const MISMATCH = {
   error: new Problem("unknown_outcome", { retryAfterS: 1 }),
   isTimedOut: false,

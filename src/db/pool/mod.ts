@@ -32,7 +32,7 @@ export type CallOptions = {
   caller?: Caller;
   /** The queue of the call: an app's id, or {@linkcode SERVICE_QUEUE}. */
   queue: string;
-  /** Whether it calls an app's function, so that the app's node can serve it directly. Its queue is the app's id. */
+  /** Whether the statement calls a function of an app: the app's node can serve it directly. The queue is then the app's id. */
   isOfApp?: boolean;
   /** Sums up the database's time. */
   meter?: { dbMs: number };
@@ -90,9 +90,9 @@ export type DatabaseOptions = {
   url: string;
   /** Max connections. */
   connections: number;
-  /** Max connections that one queue uses concurrently; defaults to all, but in a larger pool never the last one. */
+  /** Max connections that one queue uses concurrently. Default: all connections; from 4 connections on, all but one. */
   share?: number;
-  /** Disable it behind a pooler without support for protocol-level prepared statements (PgBouncer before 1.21). */
+  /** Whether to prepare statements. Set it to false behind a pooler that does not track them (PgBouncer before 1.21). */
   prepare: boolean;
   /** The server's application_name. */
   name: string;

@@ -147,7 +147,7 @@ export function makeEcho(): string {
   return `${PROCESS}-${echoes}`;
 }
 
-/** The column with which a statement repeats its echo, by the position of the parameter. */
+/** The column that repeats the echo, by the position of the echo's parameter. */
 export function echoColumn(position: number): string {
   return `$${position}::pg_catalog.text as echo`;
 }
