@@ -6,8 +6,8 @@
 -- schemas and everything in `rowhouse`. `rowhouse_tables` owns only apps' tables and types: the
 -- pushing login is a member of it, and accesses the service's own tables only by grants.
 -- `rowhouse_tenant` owns the generated functions, owns no table and does not bypass row security.
--- A serving login is a member of one of the others, which can only EXECUTE functions and read what
--- their tables' grants allow: `rowhouse_service` for a process that serves everything,
+-- A serving login is a member of another role, which can only EXECUTE functions and read tables
+-- with a grant: `rowhouse_service` for a process that serves everything,
 -- `rowhouse_gateway`, `rowhouse_data` and `rowhouse_identity` for processes that serve one part
 -- each. `rowhouse_console` can only execute the actions of administrators, which verify the user.
 -- Commands count and delete apps' rows as a member of `rowhouse_rows`, never as an administrator:
