@@ -1,5 +1,7 @@
 /** An app's schema as plain data: the format that is sent, recorded and planned. Contains no functions. @module */
 
+import { MAX_BODY_DEPTH } from "../std/json_depth.ts";
+
 /** All column kinds, in the order of the documentation. */
 export const KINDS = [
   "string",
@@ -85,8 +87,8 @@ export const QUOTAS = {
   tableDefaultBytes: 8192,
   /** Max stored bytes of defaults of columns added to a table that other apps use: each row of these apps stores them. */
   deferredDefaultBytes: 256,
-  /** A request has max 64 levels, and six of them surround the default. */
-  defaultDepth: 58,
+  /** Six levels of a request surround the default. */
+  defaultDepth: MAX_BODY_DEPTH - 6,
 } as const;
 
 /** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */

@@ -6,9 +6,7 @@
  */
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
-import { jsonDepth } from "../std/json_depth.ts";
-
-export const MAX_DEPTH = 64;
+import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 
 /** Time limit for receiving a body of any size. */
 const ARRIVAL_LIMIT_MS = 10_000;
@@ -75,13 +73,15 @@ export async function readBody(
 }
 
 /**
- * Checks before parsing that JSON text is nested at most {@linkcode MAX_DEPTH} deep: a JSON bomb costs only a scan.
+ * Checks before parsing that JSON text is nested at most {@linkcode MAX_BODY_DEPTH} deep: a JSON bomb costs only a scan.
  *
  * @throws {Problem} invalid_json
  */
 function checkDepth(text: string): void {
-  if (jsonDepth(text) <= MAX_DEPTH) return;
-  throw new Problem("invalid_json", { message: `The body is nested deeper than ${MAX_DEPTH}` });
+  if (jsonDepth(text) <= MAX_BODY_DEPTH) return;
+  throw new Problem("invalid_json", {
+    message: `The body is nested deeper than ${MAX_BODY_DEPTH}`,
+  });
 }
 
 /**

@@ -1,9 +1,9 @@
 /** Reads a file as rows: converts CSV, NDJSON or a JSON array to cells by name, as a stream. @module */
 import type { Json } from "../dsl/mod.ts";
 import { makeCsvReader } from "../std/csv_reader.ts";
-import { findReviver } from "../std/exact_json.ts";
+import { parseExactJson } from "../std/exact_json.ts";
 import { isObject } from "../std/is_object.ts";
-import { jsonDepth } from "../std/json_depth.ts";
+import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 import { type JsonText, makeJsonTextReader } from "../std/json_reader.ts";
 
 /** A value of a file: text, which its column interprets, or JSON. `undefined` text is an empty field. */
@@ -39,8 +39,8 @@ export type Source = {
 };
 export type SourceHeader = { readonly line: number; readonly names: readonly string[] };
 
-/** The endpoint allows 64 levels, and the list of rows is one of them. */
-const MAX_ROW_DEPTH = 63;
+/** The list of rows is one level of a request. */
+const MAX_ROW_DEPTH = MAX_BODY_DEPTH - 1;
 
 export function makeSource(format: FileFormat): Source {
   return format === "csv" ? makeCsvSource() : makeJsonSource();
@@ -109,7 +109,7 @@ function parseRow(text: string): Pick<SourceRow, "cells"> | { issue: string } {
   if (jsonDepth(text) > MAX_ROW_DEPTH)
     return { issue: `Is nested deeper than ${MAX_ROW_DEPTH} levels` };
   try {
-    const value: unknown = JSON.parse(text, findReviver(text) as Parameters<JSON["parse"]>[1]);
+    const value = parseExactJson(text);
     if (!isObject(value)) return { issue: "Must be a JSON object with columns as its properties" };
     return { cells: Object.entries(value).map(([name, json]) => [name, { json }] as const) };
   } catch {

@@ -1,7 +1,7 @@
 /** Converts text to values of each column kind, for text-only files. The column's rules check the result. @module */
 import type { Kind } from "../dsl/mod.ts";
-import { findReviver } from "../std/exact_json.ts";
-import { jsonDepth } from "../std/json_depth.ts";
+import { parseExactJson } from "../std/exact_json.ts";
+import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const MOMENT =
@@ -19,7 +19,8 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   "0": false,
 };
 
-const MAX_JSON_DEPTH = 62;
+/** The list of rows and the row are two levels of a request. */
+const MAX_JSON_DEPTH = MAX_BODY_DEPTH - 2;
 export const NOT_JSON = Symbol("text that is not JSON");
 
 /** The value of a text; the text itself if it is invalid, so that the column rejects it. */
@@ -38,7 +39,7 @@ export const TO_VALUE: Readonly<Record<Kind, (text: string) => unknown>> = {
 function parse(text: string): unknown {
   if (jsonDepth(text) > MAX_JSON_DEPTH) return NOT_JSON;
   try {
-    return JSON.parse(text, findReviver(text) as Parameters<JSON["parse"]>[1]);
+    return parseExactJson(text);
   } catch {
     return NOT_JSON; // the parser's own message quotes the text
   }

@@ -37,7 +37,7 @@ export async function checkIdentitySecrets(
   ];
 }
 
-/** A warning about e-mail addresses that the service did not set. */
+/** A warning about email addresses that the service did not set. */
 function evaluateAddresses(unconfirmed: number): CheckResult[] {
   if (unconfirmed === 0) return [];
   const says = unconfirmed === 1 ? "1 is" : `${unconfirmed} are`;

@@ -26,6 +26,11 @@ export function findReviver(text: string): Reviver | undefined {
   return MAY_BE_INEXACT.test(text) ? markInexact : undefined;
 }
 
+/** The value of a JSON text, with markers for numbers that JavaScript would round. @throws {SyntaxError} not JSON */
+export function parseExactJson(text: string): unknown {
+  return JSON.parse(text, findReviver(text) as Parameters<JSON["parse"]>[1]);
+}
+
 function markInexact(_key: string, value: unknown, context: { source: string }): unknown {
   if (typeof value !== "number") return value;
   return isExact(context.source, value) ? value : INEXACT;

@@ -1,5 +1,8 @@
 /** Measures the nesting depth of JSON text in one scan, without parsing. @module */
 
+/** Max nesting of the JSON body of a request. */
+export const MAX_BODY_DEPTH = 64;
+
 /**
  * The deepest nesting of arrays and objects in a JSON text: 0 for a scalar. The result is meaningless if the text is not JSON.
  *

@@ -59,7 +59,7 @@ async function check(
       ${IS_DISTRIBUTED_SQL} as is_distributed, (select id from rowhouse.apps where slug = $1)::pg_catalog.text as id`,
     [slug],
   );
-  if (found === undefined) throw new Error("The query of the app gave no row");
+  if (found === undefined) throw new Error("The query of the app returned no row");
   const { id, is_distributed } = found;
   const nodes = is_distributed ? await readNodes(admin) : undefined;
   const placement = is_distributed && id !== null ? await readPlacement(admin, id) : undefined;

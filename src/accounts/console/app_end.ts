@@ -19,7 +19,7 @@ export async function deleteAppByConsole(
   while (!deps.isOverdue()) {
     const values = { app_slug: slug };
     const [step] = await callConsole(deps, cookies, "console_delete_app_step", values);
-    if (step === undefined) throw new Error("A step of an app's deletion gave no row");
+    if (step === undefined) throw new Error("A step of an app's deletion returned no row");
     if (step.is_done) return true;
     if (step.is_waiting) await Bun.sleep(ROWS_WAIT_MS);
   }
