@@ -12,7 +12,7 @@ export type RecordedTable = {
   readonly name: string;
   /** The app's current and former declarations, in the table's order: all that the app is served. */
   readonly definition: TableDefinition;
-  /** The whole table, with other apps' declarations: for the names of its constraints, never for responses. */
+  /** The whole table, with other apps' declarations. It names constraints, and must not reach responses. */
   readonly whole: TableDefinition;
 };
 

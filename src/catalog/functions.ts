@@ -1,7 +1,6 @@
 /**
  * The functions of a column set as their callers see them: their names, their arguments, and whether a call can be
- * retried. Push creates the functions, drift and refresh check them, and the data endpoints call them, all from here.
- * Pure.
+ * retried. Push, drift, refresh and the data endpoints share these definitions. Pure.
  *
  * @module
  */
@@ -28,7 +27,7 @@ export function hasPreview({ isDistributed, previews }: FunctionSite, preview: P
   return previews.includes(preview) && !isDistributed;
 }
 
-/** The endpoints for which a column set has functions there. */
+/** The endpoints that have functions at this site. */
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
   const grouped: readonly Endpoint[] = site.isDistributed ? [] : [GROUPED];
@@ -47,7 +46,7 @@ export const ALL_ENDPOINTS: readonly Endpoint[] = [
   ...Object.values(PREVIEWED),
 ];
 
-/** Whether a call can be retried after its connection broke: not if it may have written. */
+/** A retry after a broken connection is unsafe if the call may have written. */
 export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
   list: "safe",
   get: "safe",
@@ -119,7 +118,7 @@ const ARGUMENTS = {
   app: "uuid",
   /** The proof of a live key of that app with the scope for the call. */
   proof: "bytea",
-  /** The id of the row, also of a new one. */
+  /** The id of the existing or new row. */
   id: "uuid",
   /** The ids of new rows, in ascending order. */
   ids: "uuids",

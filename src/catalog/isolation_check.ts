@@ -25,7 +25,7 @@ export type Isolation = {
   issues: readonly string[];
   /** Issues by node of a distributed database: they affect the apps with rows on that node. */
   ofNodes: Readonly<Record<string, readonly string[]>>;
-  /** Nodes without setup by `rowhouse migrate`: they get no rows. */
+  /** Nodes that `rowhouse migrate` has not set up. They get no rows. */
   added: readonly string[];
   /** Nodes of a distributed database that did not respond: their state is unknown, and they serve no requests. */
   silent: readonly string[];
@@ -61,7 +61,7 @@ export function makeIsolationCheck(
     for (;;) {
       const askedAt = performance.now();
       const response = await askNode(db, node);
-      // A node that rejects connections is not silent: its callers get an error and can retry.
+      // Only a node that times out is silent. If a node rejects connections, callers get an error and can retry.
       if (response === undefined && performance.now() - askedAt >= NODE_PATIENCE_MS) continue;
       map?.setSilence(toName(node), undefined);
       // Without an identifier, calls for the node go through the coordinator.
@@ -123,7 +123,7 @@ const ADDED = `select nodename || ':' || nodeport as name from pg_catalog.pg_dis
 where noderole = 'primary' and isactive and groupid <> 0 and nodeid not in (select id from rowhouse.nodes)
 order by groupid`;
 
-/** Nodes with shards. A new node gets its rights by `rowhouse migrate`, before any row. */
+/** Nodes with shards. `rowhouse migrate` grants the rights on a new node before the node gets rows. */
 const NODES = `select nodename as host, nodeport as port, ranges, metadatasynced as is_synced
 from pg_catalog.pg_dist_node as node, lateral (
   select pg_catalog.json_agg(pg_catalog.json_build_array(shardminvalue::pg_catalog.int4, shardmaxvalue::pg_catalog.int4)) as ranges

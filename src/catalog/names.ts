@@ -1,6 +1,6 @@
 /**
  * Derived names of a table's constraints, indexes and enum types: `<table>__<columns>__<suffix>`, shortened with a hash if
- * it does not fit PostgreSQL's 63 bytes. Tables, types and indexes share one namespace; `__` keeps it apart from tables.
+ * it does not fit PostgreSQL's 63 bytes. Tables, types and indexes share one namespace; `__` prevents conflicts with table names.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export type RecordedDefinition = TableDefinition & { readonly deferred?: Deferre
 export type DeferredParts = {
   /** Names of columns that were added, or whose default changed. */
   readonly columns: readonly string[];
-  /** The owner at that time, by the name of an index. The index contains only that app's rows. */
+  /** The owner when an index was added, by the name of the index. The index contains only that app's rows. */
   readonly indexes: Readonly<Record<string, string>>;
 };
 
