@@ -119,7 +119,7 @@ async function findNewer(
   return current.definition === definition ? undefined : current;
 }
 
-/** An id without a row: the service generates all ids. */
+/** No row has this id, because the service generates all ids. */
 const NO_ROW = "00000000-0000-0000-0000-000000000000";
 
 /**

@@ -37,7 +37,7 @@ export type ChangeFeed = {
     context: KeyRequestContext,
     options: { table: string; since: string | null; read: ReadNews },
   ) => Promise<Response | undefined>;
-  /** Ends all streams, and opens no others. */
+  /** Ends all streams and rejects new streams. */
   readonly end: () => void;
 };
 
@@ -66,7 +66,7 @@ type State = {
   seen: string | undefined;
   beatAt: number;
   isLooking: boolean;
-  /** Whether the last check failed, other than by an outage. */
+  /** Whether the last check failed for a reason other than an outage. */
   isFailing: boolean;
   isEnded: boolean;
 };

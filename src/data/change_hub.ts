@@ -33,7 +33,7 @@ export type Hub = {
   isReading: boolean;
   /** Whether there may be changes after the cursor. */
   isBehind: boolean;
-  /** Whether the last read failed, other than by an outage. */
+  /** Whether the last read failed for a reason other than an outage. */
   isFailing: boolean;
 };
 

@@ -1,6 +1,6 @@
 /**
  * Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be short is requested in a
- * pipelined call. The pipelined call does not send a large changed page: a second call on its own connection does.
+ * pipelined call. If the page has changed and is large, a second call on its own connection returns it.
  *
  * @module
  */
@@ -27,7 +27,7 @@ export type PageQuery = {
 const INLINE_BYTES = 65_536;
 /** Max rows that a pipelined call skips and visits: less than 1 ms. */
 const MAX_TAGGED_ROWS = 2000;
-/** More rows are probably too large for a pipelined call: without a tag, they are requested directly. */
+/** A page with more rows is probably too large for a pipelined call. Without a tag, the first call is not pipelined. */
 const MAX_INLINE_ROWS = 100;
 
 export async function findPage(

@@ -30,7 +30,7 @@ export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
 /** Bytes of a key without its response; the same number as in `rowhouse.idempotency_sizes`. */
 export const KEY_BYTES = 200;
 
-/** Printable ASCII. Two combined headers contain a comma and a space. */
+/** Printable ASCII without `, `, which joins the values of a repeated header. */
 const KEY = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
 /**

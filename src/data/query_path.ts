@@ -149,7 +149,8 @@ function isInOrder({ where, order }: ListQuery, { index, fixed }: Candidate): bo
     ({ column, isDescending }, position) =>
       rest[position]?.name === column.name && isDescending === order[0]?.isDescending,
   );
-  // Nulls sort last in both directions, but an index has them at one end: a walk along them needs a condition.
+  // Nulls sort last in both directions, but an index stores them at one end. So only the first column can be optional,
+  // and only with a condition that excludes nulls.
   return (
     isSame &&
     order.every(
@@ -190,7 +191,7 @@ function toPath(
   const lower = next && findComparison(query.where, next, ["gt", "gte"]);
   const upper = next && findComparison(query.where, next, ["lt", "lte"]);
   const lists = { values: fixed.map(({ values: [value = ""] }) => value), ...toEnds(next) };
-  // Nulls are outside the range of values. A walk without another condition also needs an end: see queries.sql.
+  // Bounds exclude nulls. A walk without fixed columns also needs an end: see queries.sql.
   const isNullable = rest.length > 0 && next?.required !== true;
   const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };
   const bounds = {

@@ -84,7 +84,7 @@ function toPosition({ fixed, isDescending }: QueryPath, after: readonly (string 
   return { op: isDescending ? "lte" : "gte", values: [...fixed, ...values] };
 }
 
-/** From a row on: (a > x) or (a = x and b >= y). Nulls sort last. */
+/** The condition for a row and all later rows: (a > x) or (a = x and b >= y). Nulls sort last. */
 function toAfter(
   [key, ...keys]: readonly SortKey[],
   [value, ...rest]: readonly (string | null)[],

@@ -26,7 +26,7 @@ type Body = Readonly<Record<string, unknown>>;
 export function checkBatch(body: readonly unknown[]): readonly Body[] {
   if (body.length > 0 && body.length <= MAX_BATCH && body.every(isObject)) return body;
   throw new Problem("invalid_json", {
-    message: `The body is a list, but not of 1 to ${MAX_BATCH} JSON objects: send more in several requests`,
+    message: `Cannot read the list: must have 1 to ${MAX_BATCH} JSON objects; split a longer list into several requests`,
   });
 }
 

@@ -55,7 +55,7 @@ export function respondToReader(
   return isNamed(known, tag) ? respondUnchanged(tag, known) : respondWithRow(row);
 }
 
-/** The response to a reader that has this state. */
+/** The 304 response to a caller that has the current state. */
 export function respondUnchanged(tag: string, known: NamedTags): Response {
   return respondNotModified(tag, known, KEEPING);
 }
