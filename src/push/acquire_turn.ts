@@ -1,7 +1,6 @@
 /**
- * Schedules the CPU-heavy work of pushes, up to hundreds of milliseconds per piece: one piece at a time, with a
- * pause before each. Requests for rows run in between. Apps alternate, so that an app with many pushes
- * waits only behind itself. @module
+ * Schedules the CPU-heavy work of pushes. A piece can block the thread for hundreds of milliseconds, so a pause before
+ * each piece lets requests for rows run. Apps alternate: the pushes of one app delay other apps by one piece. @module
  */
 
 /** Long enough for other requests to reach the database and return. */

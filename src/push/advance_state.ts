@@ -46,7 +46,7 @@ function makeTable({ id, slug }: App, definition: TableDefinition): TableState {
   };
 }
 
-/** The app's use. Its previous column set counts as long unused, because an immediate next push may wait for that. */
+/** Records the app's use. Marks its old column set as expired: a real push can wait until the set expires. */
 function register({ uses, sets }: TableState, { id, slug }: App, definition: TableDefinition) {
   const hash = hashColumnSet(definition);
   const others = sets.filter((set) => set.appId !== id || set.hash !== hash);

@@ -9,7 +9,7 @@ import type { PushLimits } from "./limits.ts";
 export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits };
 
 /**
- * The pushing app; counts the push. `isApplying`: this request applies one of the project's migrations, which together
+ * Returns the pushing app and counts the push. `isApplying`: this request applies one of the project's migrations, which together
  * count as one push. `dryRun`: it changes nothing, so a key with `schema:read` suffices.
  *
  * @throws {Problem} unauthenticated; forbidden; rate_limited

@@ -1,5 +1,5 @@
 /**
- * Explicit changes, which a diff never makes and which the caller requests by name. A change is plain data: it is sent,
+ * Explicit changes. The caller requests them by name; a diff never makes them. A change is plain data: it is sent,
  * written to the migration, and applied to definitions. Pure.
  *
  * @module

@@ -120,8 +120,8 @@ export function insertMany(table: ColumnSet, selected: string, now?: string): st
 }
 
 /**
- * The same for distributed tables: one statement per row, because Citus cannot plan an insert of a query in a
- * larger statement. Passes on PostgreSQL's message, which names the constraint, because Citus passes on nothing else.
+ * Creates the rows of a distributed table with one statement per row: Citus cannot plan an insert of a query in a
+ * larger statement. Raises PostgreSQL's message unchanged: Citus forwards only the message, which names the constraint.
  */
 function createEachBody(table: ColumnSet, site: FunctionSite): string {
   const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");

@@ -69,7 +69,7 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
 export async function renewLease({ admin, log }: DeferredDeps, id: string): Promise<void> {
   const values = { step_id: Number(id), lease_s: LEASE_S };
   const renewed = call(admin, "renew_deferred_step", values);
-  // If a renewal fails, the next renewal compensates; otherwise the lease expires, as intended.
+  // The next renewal makes up for a failed renewal. If all fail, the lease expires, and another process continues.
   await renewed.catch(logError(log, "the lease of a deferred step"));
 }
 

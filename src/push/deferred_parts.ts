@@ -1,7 +1,6 @@
 /**
- * Parts that an owner adds to a table while other apps use it. Other apps' rows contain the defaults of columns that they do
- * not declare, and would be in each index: so these defaults are limited in bytes, and the index excludes those rows.
- * Pure.
+ * Parts that an owner adds to a table while other apps use it. Other apps' rows store the defaults of these columns, so the
+ * bytes of the defaults are limited. New indexes exclude other apps' rows. Pure.
  *
  * @module
  */

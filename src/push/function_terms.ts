@@ -60,7 +60,7 @@ const SINGLE_WALK = [
   ["enable_incremental_sort", "off"],
   ["max_parallel_workers_per_gather", "0"],
 ] as const;
-/** A row that waits for a lock must not delay the others: their process then sends each row individually. */
+/** A row that waits for a lock must not delay its group. After the timeout, the process sends each row individually. */
 const SHORT_WAIT = [["lock_timeout", "100ms"]] as const;
 const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
   list: NO_COMPILATION,
@@ -147,8 +147,9 @@ export function rowSize(table: ColumnSet, alias: string): string {
   return sumOf([...unboundedSizes(table, alias), `${fixed}::pg_catalog.int8`]);
 }
 
-/** The bytes of both ids, and of any other column, without its name and an unbounded value. */
+/** The bytes of both ids. */
 const OWN_COLUMNS_BYTES = 98;
+/** The bytes of another column, without its name and without an unbounded value. */
 const COLUMN_BYTES = 16;
 
 /** The sizes of a row's unbounded values, without decompression. */

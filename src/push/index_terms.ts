@@ -1,6 +1,6 @@
 /**
- * The expressions in an index, which keep every entry within PostgreSQL's limit of 2,704
- * bytes; larger entries fail the write. A plain index contains prefixes of texts. A unique index contains digests, because
+ * The expressions in an index. They keep every entry within PostgreSQL's limit of 2,704 bytes: a larger entry would fail
+ * the write. A plain index contains prefixes of texts. A unique index contains digests, because
  * values with the same prefix must remain different. Also the rows that an index contains. Pure.
  *
  * @module

@@ -225,7 +225,7 @@ export function checkJournal(
   const details = entries.flatMap((entry, index) => {
     const migration = bySeq.get(entry.seq);
     if (migration === undefined || isSame(entry) || entry.seq > lastSame) return [];
-    const message = `${journalFileName(migration)} differs from what was applied`;
+    const message = `${journalFileName(migration)} differs from the applied migration`;
     return [{ path: `/journal/${index}`, message }];
   });
   const [edited] = details;

@@ -36,7 +36,7 @@ export async function writeJournal(
   if (migrations.length === 0) return [];
   await mkdir(folder, { recursive: true });
   const names = await readNames(folder);
-  // With force, because another push may be removing them too.
+  // `force`: another push may have removed the file.
   for (const name of names.filter(isLeftover)) {
     await rm(join(folder, name), { force: true });
   }

@@ -81,7 +81,7 @@ ${beginAs("list", site)}
 end`;
 }
 
-/** The end of a page's text, after `counted` of the found rows: one more than the page has, if more rows exist. */
+/** The end of the text of a page with `counted` rows. More rows exist if the query found more than `counted`. */
 function envelopeEnd(counted: string, site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
   const next = hasPreview(site, "filters") ? ` ',"next":', ${nextOf(counted)},` : "";
@@ -104,7 +104,7 @@ const STATE_BYTES = 26;
 export const ROW_STATE = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")']
   .map((part) => `pg_catalog.${part}`)
   .join(CONCAT);
-/** After a restore, or in another database, states of rows can repeat: these values differ. */
+/** Row states can repeat after a restore or in another database. These values then differ. */
 export const STATE_SEED = [
   `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
   `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,

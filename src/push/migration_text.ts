@@ -48,7 +48,7 @@ const DEFINITION = "-- definition ";
 const CHANGE = "-- change ";
 const CHECKSUM = "-- checksum ";
 const CHECKSUM_LINE = /^-- checksum (sha256:[0-9a-f]{64})\n$/;
-/** The list of tables, the table, its columns and so on enclose a default. */
+/** Adds the levels around a default: the list of tables, the table, its columns and so on. */
 const MAX_DEPTH = QUOTAS.defaultDepth + 8;
 
 /** The file of a migration with its checksum. */

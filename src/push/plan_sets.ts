@@ -70,7 +70,7 @@ export function isExpired({ unusedS }: RecordedSet): boolean {
   return unusedS !== null && unusedS >= UNUSED_SET_LIFE_S;
 }
 
-/** A used column set is never excess: an app has only one, plus a new one. */
+/** False for a column set in use. An app uses only one column set, so that set never exceeds the limit. */
 function isYoung({ unusedS }: RecordedSet): boolean {
   return unusedS !== null && unusedS < MIN_UNUSED_S;
 }

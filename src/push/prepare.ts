@@ -103,7 +103,7 @@ export function checkSize(
       message: `Cannot push: this app has ${MAX_MIGRATIONS} migrations, the max`,
     });
   const size = Buffer.byteLength(text);
-  // It could not be applied at another service.
+  // An app's key could not apply a larger migration at another service.
   if (journalBytes !== Infinity && size > MAX_MIGRATION_BYTES)
     throw new Problem("journal_full", {
       message: `Cannot push: this migration would have ${size} bytes; the max is ${MAX_MIGRATION_BYTES}; push some of the tables first; nothing was written`,

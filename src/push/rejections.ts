@@ -151,7 +151,7 @@ function findBroken(step: Step, { table, column, constraint }: Violation): strin
 function drifted(cause: unknown): Problem {
   return new Problem("incompatible_schema", {
     message:
-      "Cannot push: the database differs from what pushes recorded; nothing was written. An operator can list the differences with rowhouse db status",
+      "Cannot push: the database differs from the record of pushes; nothing was written. An operator can list the differences with rowhouse db status",
     cause,
   });
 }

@@ -67,7 +67,7 @@ export function makeCheckBodies(db: Database): CheckBodies {
     );
     const wanted = new Map([...generated.values()].flatMap((digests) => [...digests]));
     const foreign = functions.filter(({ signature, digest }) => wanted.get(signature) !== digest);
-    // The digest of the compared state: another state may have come since.
+    // Record the digest of the compared functions: the functions in the database may have changed since then.
     checked = foreign.length > 0 ? undefined : digestFunctions(functions);
     return foreign.map(
       ({ signature }) => `Function api.${signature} must have the body that this release generates`,
@@ -104,7 +104,7 @@ const StoredSet = v.strictObject({
 
 const declareNothing = () => ({});
 
-/** The required fields of a column's declaration that column sets lack; their values make the rest valid. */
+/** Placeholders for fields that a column's declaration requires and a column set omits. */
 const DETAILS: Readonly<Record<Kind, (table: string, value: unknown) => object>> = {
   string: declareNothing,
   number: declareNothing,

@@ -44,8 +44,8 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
 ];
 
 /**
- * Applies one migration. A dry run plans all migrations, and the changes after them. Counted before it is read, because
- * reading can last long.
+ * Applies one migration. A dry run plans all migrations, and the changes after them. Counts the request before reading it,
+ * because reading can take long.
  */
 async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   rejectQuery(context.query);
@@ -58,7 +58,7 @@ async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Pr
   });
 }
 
-/** Counted before it is read too: the body contains all missing migrations. */
+/** Counts the request before reading it, because the body contains all missing migrations. */
 async function handleJoin(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   rejectQuery(context.query);
   checkJsonBody(context.request);

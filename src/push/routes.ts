@@ -82,7 +82,7 @@ export async function respondWithPush(
   { catalog, log }: PushRouteDeps,
   { deferred: _, ...result }: PushResult,
 ): Promise<Response> {
-  // The push is committed: if this refresh fails, the next one follows, and the response is still correct.
+  // The push is committed. If this refresh fails, the response is still correct, and a later refresh reads the push.
   if (result.status === "applied")
     await catalog.refresh().catch(logError(log, "the check of a pushed table"));
   return respondWithJson(result);

@@ -1,6 +1,6 @@
 /**
  * The execution order of steps. Steps on tables that the push itself creates come first, before existing tables
- * are locked: other apps use these, and should wait only for changes to them. Pure.
+ * are locked: apps that use an existing table should wait only for changes to that table. Pure.
  *
  * @module
  */

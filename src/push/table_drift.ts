@@ -12,7 +12,7 @@ import { withoutDropped } from "./snapshot.ts";
 
 const REPORTED = / \/ (?:owner|row security|type|required)$/;
 const NAMED = /^table \S+(?: \/ (?:column|constraint|index|policy) \S+)?$/;
-/** Compares only the name and the state of these. */
+/** Parts of which only the name and the state are compared. */
 const PART = / \/ (?:constraint|index|policy) \S+$/;
 
 /** Every difference except pending builds. */

@@ -25,7 +25,7 @@ export function sqlType(
     : SQL_TYPES[column.kind];
 }
 
-/** A column's default as an expression: `now`, by default the statement's time, for "now" on a timestamp, or a constant. */
+/** A column's default as an expression: a constant, or `now` for the default "now" of a timestamp. */
 export function sqlDefault(
   table: Pick<TableDefinition, "name">,
   column: Pick<NamedColumn, "name" | "kind" | "default">,
