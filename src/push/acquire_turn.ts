@@ -11,7 +11,7 @@ const waiting = new Map<string, (() => void)[]>();
 let isServing = false;
 
 /** Resolves at the app's turn, which ends at the caller's next `await`. */
-export function readTurn(appId: string): Promise<void> {
+export function acquireTurn(appId: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const own = waiting.get(appId);
   if (own === undefined) waiting.set(appId, [resolve]);

@@ -8,7 +8,7 @@ import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
-import { readTurn } from "./acquire_turn.ts";
+import { acquireTurn } from "./acquire_turn.ts";
 import { toTableNames } from "./change.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
 import { type Join, prepareJoin } from "./join.ts";
@@ -92,7 +92,7 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
     if (request.change !== undefined) void resume(state.hasDeferredSteps);
     await copySwapped(deps, request, { plan, state });
     const isReplay = request.migration !== undefined;
-    await readTurn(request.app.id);
+    await acquireTurn(request.app.id);
     const text = renderMessage(request.app, { ...prepared, migration, isReplay });
     const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
     if (result === "applied") {
@@ -136,7 +136,7 @@ async function readAndPrepare(deps: PushDeps, request: PushRequest) {
   if (request.after !== undefined && state.migrations.at(-1)?.checksum !== request.after)
     throw busy();
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
-  await readTurn(app.id);
+  await acquireTurn(app.id);
   const prepared =
     join === undefined ? preparePush(state, request) : prepareJoin(state, { ...request, join });
   return { ...prepared, state };

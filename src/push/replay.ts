@@ -7,7 +7,7 @@
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { readTurn } from "./acquire_turn.ts";
+import { acquireTurn } from "./acquire_turn.ts";
 import { advanceState } from "./advance_state.ts";
 import { type PushDeps, type PushResult, push, toNames } from "./apply.ts";
 import { toTableNames } from "./change.ts";
@@ -66,7 +66,7 @@ export async function planReplay(
   let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
   const replays: PlannedMigration[] = [];
   for (const named of migrations) {
-    await readTurn(app.id);
+    await acquireTurn(app.id);
     const { plan, migration } = prepareNamed(state, named, request);
     if (migration === null) continue;
     replays.push({ migration: toRecord(migration), ...summarizePlan(plan) });

@@ -5,7 +5,7 @@
  */
 import { type Definition, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
-import { readTurn } from "./acquire_turn.ts";
+import { acquireTurn } from "./acquire_turn.ts";
 import { findUnknownKeys, invalid, readDryRun, readShare, toDetail } from "./body.ts";
 import type { Join } from "./join.ts";
 import { journalFileName, MAX_MIGRATIONS } from "./journal.ts";
@@ -120,7 +120,7 @@ function describeTexts(max: number): Detail {
 async function readMigrations(texts: readonly string[], appId: string) {
   const read: ReturnType<typeof readMigration>[] = [];
   for (const text of texts) {
-    await readTurn(appId);
+    await acquireTurn(appId);
     read.push(readMigration(text));
   }
   return read;

@@ -19,7 +19,7 @@ import {
 import { type Log, logError } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
-import { readTurn } from "./acquire_turn.ts";
+import { acquireTurn } from "./acquire_turn.ts";
 import { type PushResult, push } from "./apply.ts";
 import { beginPush, readKeyResult } from "./begin_push.ts";
 import { readPushBody } from "./body.ts";
@@ -71,7 +71,7 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   rejectQuery(context.query);
   checkJsonBody(context.request);
   const text = await readText(context.request, MAX_BYTES);
-  await readTurn(context.principal.appId);
+  await acquireTurn(context.principal.appId);
   const request = readPushBody(checkObject(parseJson(text)));
   const app = await beginPush(deps, context.principal, request.options);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };

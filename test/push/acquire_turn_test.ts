@@ -1,22 +1,22 @@
 /** The queue for the work of pushes: one push at a time, apps in rotation. @module */
 import { expect, test } from "bun:test";
-import { readTurn } from "../../src/push/acquire_turn.ts";
+import { acquireTurn } from "../../src/push/acquire_turn.ts";
 
 test("an app with many pushes delays itself, and delays other apps by max one turn", async () => {
   const order: string[] = [];
   const turns = ["loud", "loud", "loud", "loud", "quiet", "other", "quiet"].map(async (app) => {
-    await readTurn(app);
+    await acquireTurn(app);
     order.push(app);
   });
   await Promise.all(turns);
   expect(order).toEqual(["loud", "quiet", "other", "loud", "quiet", "loud", "loud"]);
-  await readTurn("late");
+  await acquireTurn("late");
 });
 
 test("other work runs between two turns", async () => {
   const order: string[] = [];
   const turns = ["a", "b"].map(async (app) => {
-    await readTurn(app);
+    await acquireTurn(app);
     order.push(app);
     setImmediate(() => order.push("other work"));
   });
