@@ -122,7 +122,8 @@ const BAD_BODIES: readonly (Rejection & { bodies: readonly Bad[] })[] = [
   },
   {
     code: "invalid_json",
-    message: "Cannot read the list: must have 1 to 1000 JSON objects; split a longer list into several requests",
+    message:
+      "Cannot read the list: must have 1 to 1000 JSON objects; split a longer list into several requests",
     bodies: [
       { name: "of an empty list", body: "[]" },
       { name: "of a list of numbers", body: "[1]" },
