@@ -45,7 +45,7 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
 
 /**
  * Applies one migration. A dry run plans all migrations, and the changes after them. Counts the request before reading it,
- * because reading can take long.
+ * because reading can last long.
  */
 async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
   rejectQuery(context.query);
