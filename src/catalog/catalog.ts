@@ -10,7 +10,7 @@ import type { TableDefinition } from "../dsl/mod.ts";
 /** A table as one app uses it. A change of the served columns creates a new object. */
 export type RecordedTable = {
   readonly name: string;
-  /** The app's current and former declarations, in the table's order: all that the app is served. */
+  /** The app's current and former declarations, in the table's order. The app is served these columns. */
   readonly definition: TableDefinition;
   /** The whole table, with other apps' declarations. It names constraints, and must not reach responses. */
   readonly whole: TableDefinition;
@@ -69,7 +69,7 @@ export function makeCatalog(deps: { db: Database; refresh: () => Promise<unknown
     },
     follow: async (version) => {
       if (version === seen) return;
-      // A lower version means another database, such as a restored backup: the memory is invalid.
+      // A lower version means another database, such as a restored backup. The tables in memory are then invalid.
       const news = await readNews(deps.db, version < seen ? 0 : seen);
       if (version < seen) tables.clear();
       for (const { name, definition } of news.tables)

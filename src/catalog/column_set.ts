@@ -34,7 +34,7 @@ function toSetColumn(column: ColumnSet["columns"][number]): ColumnSet["columns"]
   return column.default === undefined ? { name, kind } : { name, kind, default: column.default };
 }
 
-/** The id and then the columns by name: the same order for every app with this column set. A plan counts from 1. */
+/** The id and then the columns by name: the same order for every app with this column set. Plans number the columns from 1. */
 export function queryColumns({ columns }: ColumnSet): ColumnSet["columns"] {
   return [{ name: "id", kind: "uuid" }, ...columns.toSorted((a, b) => (a.name < b.name ? -1 : 1))];
 }

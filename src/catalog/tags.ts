@@ -1,5 +1,5 @@
 /**
- * The tag of a row, derived only from the text that its function returns, so that it distinguishes states; and the text
+ * The tag of a row is a hash of the text that the row's function returns, so each state has its own tag. Also the text
  * between a page's tag and its rows, which identifies the request even if the page is empty. Pure.
  *
  * @module
