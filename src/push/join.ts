@@ -1,6 +1,6 @@
 /**
  * Joins diverged histories: a service gets the missing steps and continues the project's history, whose
- * migrations then count as applied. Requires that the app then has exactly what the project declares;
+ * migrations then count as applied. Requires that the app then has exactly the tables and columns that the project declares;
  * otherwise nothing changes, and the error lists every difference. Pure.
  *
  * @module

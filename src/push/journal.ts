@@ -140,7 +140,7 @@ function findRenaming({ file, parts }: Found): JournalIssue[] {
 
 type Mismatch = { migration: MigrationRecord | undefined; isOnlyGap: boolean };
 
-/** Why a file that equals neither its record nor push's output is unusable. */
+/** The issue of a file that differs from its record and from push's output. */
 function describeMismatch(file: Found, { migration, isOnlyGap }: Mismatch): JournalIssue {
   if (migration !== undefined) return edited(file, migration);
   if (file.parts === undefined) return unknown(file.file);

@@ -53,7 +53,7 @@ export const LARGE_TABLE_PAGES = 4096;
 /** Assumed rows per page of a table that was never analyzed: few, so that the table counts as large if in doubt. */
 const ROWS_A_PAGE = 8;
 
-/** The state for an app that declares `names`: those tables, and all that it has registered. */
+/** The state for an app that declares `names`: these tables and the app's registered tables. */
 export async function readState(
   admin: Database,
   appId: string,
