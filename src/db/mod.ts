@@ -49,6 +49,7 @@ export {
   type DatabaseOptions,
   EXECUTION_LIMIT_MS,
   echoColumn,
+  LOCK_BUDGET_MS,
   openDatabase,
   SERVICE_QUEUE,
 } from "./pool/mod.ts";

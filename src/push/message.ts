@@ -5,11 +5,17 @@
  * @module
  */
 import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
-import { IS_DISTRIBUTED_SQL, PREVIEWS_SQL, quoteLiteral, SIGNALS } from "../db/mod.ts";
+import {
+  IS_DISTRIBUTED_SQL,
+  LOCK_BUDGET_MS,
+  PREVIEWS_SQL,
+  quoteLiteral,
+  SIGNALS,
+} from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type RenderedPlan, renderStatements } from "./ddl.ts";
-import { LOCK_BUDGET_MS, MESSAGE_SETTINGS } from "./message_settings.ts";
+import { MESSAGE_SETTINGS } from "./message_settings.ts";
 import { type Migration, type MigrationText, NO_PARENT } from "./migration_text.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";

@@ -1,11 +1,7 @@
 /** Settings and time limits of messages that change tables or functions. @module */
 import { TABLE_OWNER } from "../catalog/mod.ts";
+import { LOCK_BUDGET_MS } from "../db/mod.ts";
 
-/**
- * Max total wait of a push for table locks. Requests queue behind the wait, so this bounds their delay. It
- * is shorter than PostgreSQL's deadlock_timeout of 1 s, so that a deadlock fails the push, never a request.
- */
-export const LOCK_BUDGET_MS = 700;
 export const MESSAGE_TIMEOUT_MS = 120_000;
 
 /** Transaction settings of every message that changes tables or functions. */

@@ -6,12 +6,19 @@
  * @module
  */
 import { enumTypeName } from "../catalog/mod.ts";
-import { APP_SETTING, quoteBody, quoteLiteral, quoteName, SIGNALS } from "../db/mod.ts";
+import {
+  APP_SETTING,
+  LOCK_BUDGET_MS,
+  quoteBody,
+  quoteLiteral,
+  quoteName,
+  SIGNALS,
+} from "../db/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import type { Change } from "./change.ts";
 import { COPY, copyType, copyTypeName, renderConversion } from "./conversions.ts";
-import { LOCK_BUDGET_MS, MESSAGE_SETTINGS } from "./message_settings.ts";
+import { MESSAGE_SETTINGS } from "./message_settings.ts";
 import type { Step } from "./step.ts";
 import { sqlDefault } from "./types.ts";
 

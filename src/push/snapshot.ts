@@ -1,11 +1,10 @@
 /** The contents of PostgreSQL's `data` and `api` as facts: one statement over its catalogs, without any app's rows. @module */
-import { type Database, readSqlState } from "../db/mod.ts";
+import { type Database, LOCK_BUDGET_MS, readSqlState } from "../db/mod.ts";
 import { isDroppedValue } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { readDefaultText } from "./default_text.ts";
 import type { Facts } from "./facts.ts";
-import { LOCK_BUDGET_MS } from "./message_settings.ts";
 
 /**
  * The facts in PostgreSQL's catalogs: the same paths as `toFacts`, and more if someone added an object.

@@ -2,9 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { LOCK_BUDGET_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { LOCK_BUDGET_MS } from "../../src/push/message_settings.ts";
 import { type Migration, readDrift } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";

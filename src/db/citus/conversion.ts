@@ -4,8 +4,10 @@
  *
  * @module
  */
+
 import { quoteBody, quoteLiteral, quoteName } from "../literal.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
+import { LOCK_BUDGET_MS } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
 import { ANCHOR } from "./anchor.ts";
 import { BY_APP, CALLED, EVERYWHERE, renderBodies } from "./set_up.ts";
@@ -28,9 +30,6 @@ export type Conversion = {
   checked: { settings: string; query: string; digest: string };
   actor: string;
 };
-
-/** Max wait for locks: new requests queue behind the waiting statement. */
-const LOCK_BUDGET_MS = 700;
 
 /** The message; its last statement returns the rows of each table and the number of their apps. */
 export function renderConversion(conversion: Conversion): string {

@@ -9,7 +9,7 @@ import { quoteBody } from "../literal.ts";
 import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" };
-import type { Database } from "../pool/mod.ts";
+import { type Database, LOCK_BUDGET_MS } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";
 import { CitusError, findClusterIssues, runOnNodes } from "./check_nodes.ts";
@@ -20,8 +20,6 @@ import { letRolesIn } from "./node_access.ts";
 
 /** Limits the number of nodes. Each additional shard makes tables larger and pushes slower (docs/scaling.md). */
 export const SHARDS = 8;
-/** The limit of a push: Citus does not forward the settings of a transaction. */
-const LOCK_TIMEOUT_MS = 700;
 
 /** The service's tables that are distributed by app. */
 export const BY_APP = ["rowhouse.proofs", "rowhouse.idempotency_keys"] as const;
@@ -98,9 +96,10 @@ function renderNode(): string {
   const schemas = ["rowhouse", "data", "api"].map(
     (name) => `create schema if not exists ${name} authorization rowhouse_owner;`,
   );
+  // Citus does not forward the settings of a push's transaction.
   const settings = NODE_LOGINS.map(
     (role) =>
-      `execute format('alter role ${role} in database %I set lock_timeout = ''${LOCK_TIMEOUT_MS}ms''', current_database());`,
+      `execute format('alter role ${role} in database %I set lock_timeout = ''${LOCK_BUDGET_MS}ms''', current_database());`,
   );
   return `${MAKE_ROLES}
 ${NODE_LOGINS.map((role) => `alter role ${role} login;`).join("\n")}

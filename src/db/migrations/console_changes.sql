@@ -152,12 +152,10 @@ declare
 begin
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
-    'requests', (select coalesce(sum(requests) filter (where at >= from_at), 0)
-      from rowhouse.statistics
-      where app_id = app and span = unit and at >= before_at and at < until_at),
-    'requestsBefore', (select coalesce(sum(requests) filter (where at < from_at), 0)
-      from rowhouse.statistics
-      where app_id = app and span = unit and at >= before_at and at < until_at),
+    'requests', (select coalesce(sum(requests), 0) from rowhouse.statistics
+      where app_id = app and span = unit and at >= from_at and at < until_at),
+    'requestsBefore', (select coalesce(sum(requests), 0) from rowhouse.statistics
+      where app_id = app and span = unit and at >= before_at and at < from_at),
     'codes', rowhouse.risen_codes(app_slug, unit, from_at, until_at, max_rows),
     'changes', rowhouse.changes_between(app_slug, changed_from, until_at, max_rows),
     'pushes', (select coalesce(jsonb_agg(to_jsonb(push) order by push.at desc), '[]') from (
