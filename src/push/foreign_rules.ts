@@ -42,6 +42,6 @@ function withhold(
 ): Conflict {
   if (column === undefined) return { table, wanted, remedy };
   if (declared.columns.some(({ name }) => name === column))
-    return { table, column, wanted: "this column as declared", remedy };
-  return { table, wanted: "this table with only the declared columns", remedy };
+    return { table, column, wanted: "this column", remedy };
+  return { table, wanted: "this table with only these columns", remedy };
 }

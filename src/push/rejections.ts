@@ -97,8 +97,8 @@ export function incompatible(conflicts: readonly Conflict[]): Problem {
 
 function describeConflict({ wanted, found, reason, holder }: Conflict): string {
   return found === undefined
-    ? `The schema wants ${wanted}, which ${reason ?? "does not fit the table"}`
-    : `The schema wants ${wanted}, but ${holder ?? "the table"} has ${found}`;
+    ? `The schema declares ${wanted}, which ${reason ?? "does not fit the table"}`
+    : `The schema declares ${wanted}, but ${holder ?? "the table"} has ${found}`;
 }
 
 /** The remedy, unless an earlier conflict of the same table has the same remedy. */

@@ -186,17 +186,17 @@ describe("differences that cannot be resolved are listed by table, and nothing i
     {
       name: "a column that only the service has",
       columns: "title: t.string(), mine: t.string()",
-      says: `  /${name}/theirs: The schema wants no such column, but the service has one: declare it in the schema, or remove it at the service first`,
+      says: `  /${name}/theirs: The schema declares no such column, but the service has one: declare it in the schema, or remove it at the service first`,
     },
     {
       name: "another type",
       columns: "title: t.string(), mine: t.string(), theirs: t.boolean()",
-      says: `  /${name}/theirs: The schema wants boolean, but the table has number: `,
+      says: `  /${name}/theirs: The schema declares boolean, but the table has number: `,
     },
     {
       name: "a required column without a default",
       columns: `${BOTH}, must: t.string().required()`,
-      says: `  /${name}/must: The schema wants a new required column without a default`,
+      says: `  /${name}/must: The schema declares a new required column without a default`,
     },
   ];
   test.each([0, 1, 2])(

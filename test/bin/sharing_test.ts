@@ -36,7 +36,7 @@ const start = (...words: string[]) =>
 const dump = () => dumpDatabase(service.service.admin);
 
 const CONFLICT = () =>
-  `  /${name}: The schema wants this table for this app only, which is not possible: another app of this service owns the name: choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json`;
+  `  /${name}: The schema declares this table for this app only, which is not possible: another app of this service owns the name: choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json`;
 
 describe("on a terminal", () => {
   const QUESTION = /Share (\S+)\? \[y\/N\]/;
@@ -83,7 +83,7 @@ describe("on a terminal", () => {
     await postSchema(service, owner, defineSchema({ [late]: {} }));
     push.type("y\n");
     expect(await push.ended).toBe(1);
-    expect(push.output()).toContain(`/${late}: The schema wants `);
+    expect(push.output()).toContain(`/${late}: The schema declares `);
   });
 
   test("--yes does not ask", async () => {

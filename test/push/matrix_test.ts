@@ -137,7 +137,7 @@ const OTHER_APP: Case[] = [
     name: "another type",
     changes: { note: t.number() },
     blames: ["note"],
-    expected: "The schema wants number, but the table has string",
+    expected: "The schema declares number, but the table has string",
   },
   {
     name: "decimal instead of number",
@@ -148,13 +148,13 @@ const OTHER_APP: Case[] = [
     name: "optional instead of required",
     changes: { title: t.string().index() },
     blames: ["title"],
-    expected: "The schema wants an optional column, but the table has a required column",
+    expected: "The schema declares an optional column, but the table has a required column",
   },
   {
     name: "required instead of optional",
     changes: { note: t.string().required() },
     blames: ["note"],
-    expected: "The schema wants a required column, but the table has an optional column",
+    expected: "The schema declares a required column, but the table has an optional column",
   },
   {
     name: "another default",
@@ -166,7 +166,7 @@ const OTHER_APP: Case[] = [
     name: "no default instead of a default",
     changes: { amount: t.decimal() },
     blames: ["amount"],
-    expected: "The schema wants no default",
+    expected: "The schema declares no default",
   },
   {
     name: "a default instead of no default",
@@ -286,7 +286,7 @@ const OWNER_UNSHARED: Case[] = [
     name: "another type",
     changes: { note: t.number() },
     blames: ["note"],
-    expected: "The schema wants number, but the table has string",
+    expected: "The schema declares number, but the table has string",
   },
   { name: "another reference target", changes: { friend: t.ref("SELF") }, blames: ["friend"] },
   {
@@ -465,7 +465,7 @@ for (const [pusherName, cases] of [
       );
       for (const { message } of body.details) {
         expect(message).toMatch(
-          /^The schema wants .+, (but the table has .+|which does not fit the table|which the table's owner .+ does not declare)(: .+)?$/,
+          /^The schema declares .+, (but the table has .+|which does not fit the table|which the table's owner .+ does not declare)(: .+)?$/,
         );
         if (pusherName === "another app") expect(message).not.toContain("the table has");
         if (isOwner && second !== undefined) expect(message).not.toContain(second.slug);

@@ -344,11 +344,11 @@ test("push and dry run report conflicts and the owning app to an app without the
       { path: `/${name}`, message: expect.stringContaining(`${tail}: ${remedy}`) },
       {
         path: `/${name}/kind`,
-        message: `The schema wants this column as declared, ${tail}`,
+        message: `The schema declares this column, ${tail}`,
       },
       {
         path: `/${name}/size`,
-        message: `The schema wants this column as declared, ${tail}`,
+        message: `The schema declares this column, ${tail}`,
       },
     ]);
   }
