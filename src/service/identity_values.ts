@@ -45,7 +45,7 @@ function evaluateAddresses(unconfirmed: number): CheckResult[] {
     {
       about: "addresses",
       level: "warn",
-      says: `${says} not confirmed by a secret in IDENTITY_SECRET: the service mails no links there, and does not link provider accounts by address`,
+      says: `${says} not confirmed by a secret in IDENTITY_SECRET: the service emails no links there, and does not link provider accounts by address`,
       remedy:
         "if the database was restored and its IDENTITY_SECRET is lost, or someone wrote to the database: check the addresses, then run rowhouse admin confirm-addresses",
     },

@@ -14,12 +14,12 @@ export async function checkMails(db: Database): Promise<CheckResult[]> {
 export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailState): CheckResult[] {
   const about = "mail";
   const results: CheckResult[] = [];
-  const count = `${waiting} ${waiting === 1 ? "mail is" : "mails are"} in the queue`;
+  const count = `${waiting} ${waiting === 1 ? "email is" : "emails are"} in the queue`;
   if (waiting > 0 && !hasSender)
     results.push({
       about,
       level: "warn",
-      says: `${count}, and no process has sent mail for 10 minutes`,
+      says: `${count}, and no process has sent email for 10 minutes`,
       remedy: "start a process with MAIL_URL where ROLE is all or identity",
     });
   else if (oldestS > OVERDUE_S)
@@ -29,12 +29,12 @@ export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailStat
       says: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
       remedy: 'search the log for "event":"mail": these lines show the response of the mail server',
     });
-  else if (hasSender) results.push({ about, level: "ok", says: `a process sends mail; ${count}` });
+  else if (hasSender) results.push({ about, level: "ok", says: `a process sends email; ${count}` });
   if (givenUp > 0)
     results.push({
       about,
       level: "warn",
-      says: `${givenUp} ${givenUp === 1 ? "mail was" : "mails were"} not delivered in the last 30 days`,
+      says: `${givenUp} ${givenUp === 1 ? "email was" : "emails were"} not delivered in the last 30 days`,
       remedy:
         'search the log for "event":"mail", then create new links for these people: rowhouse admin password-link',
     });

@@ -37,7 +37,7 @@ export function startMailing({ log, record, ...deps }: MailingDeps): () => Promi
   };
   const check = (): void => {
     running ??= drain()
-      .catch(logError(log, "sending mails"))
+      .catch(logError(log, "sending emails"))
       .finally(() => {
         running = undefined;
       });

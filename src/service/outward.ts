@@ -35,6 +35,6 @@ export async function checkMailServer(url: string): Promise<CheckResult> {
     about,
     level: "warn",
     says: `rejects the login: ${rejection.reason}`,
-    remedy: "mails stay in the queue until then: check MAIL_URL",
+    remedy: "emails stay in the queue until then: check MAIL_URL",
   };
 }

@@ -58,7 +58,7 @@ describe("settings", () => {
       env: { MAIL_URL: "smtp://mail.example.org:587" },
       issues: [
         "MAIL_FROM must be set with MAIL_URL: set an address that the mail server sends for, such as Rowhouse <no-reply@example.org>",
-        "IDENTITY_URL must be set if mails are sent, because links in mails use it: set the origin of the pages",
+        "IDENTITY_URL must be set if emails are sent, because links in emails use it: set the origin of the pages",
       ],
     },
     {

@@ -1,4 +1,4 @@
-/** `rowhouse admin confirm-addresses`: confirms the addresses that links can be mailed to. @module */
+/** `rowhouse admin confirm-addresses`: confirms the addresses that links can be emailed to. @module */
 import {
   type AddressState,
   confirmAddresses,

@@ -10,7 +10,7 @@ export function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): stri
   return `${IDENTITY_URL ?? PUBLIC_URL ?? ""}/set-password?token=${text}`;
 }
 
-/** Lines for people: the link, and whether it is mailed. */
+/** Lines for people: the link, and whether it is emailed. */
 export function describeLink(link: string, mail: LinkMail): string[] {
   const notice = link.startsWith("/")
     ? [

@@ -116,7 +116,7 @@ function findProviderConflicts({
   ];
 }
 
-/** MAIL_URL and MAIL_FROM require each other, and links in mails require an origin. */
+/** MAIL_URL and MAIL_FROM require each other, and links in emails require an origin. */
 function findMailConflicts(config: SoundSettings): string[] {
   const { MAIL_URL, MAIL_FROM, IDENTITY_URL, PUBLIC_URL } = config;
   const issues: string[] = [];
@@ -129,7 +129,7 @@ function findMailConflicts(config: SoundSettings): string[] {
     issues.push("MAIL_URL must be set with MAIL_FROM: set the mail server, or unset both");
   if (IDENTITY_URL === undefined && PUBLIC_URL === undefined)
     issues.push(
-      "IDENTITY_URL must be set if mails are sent, because links in mails use it: set the origin of the pages",
+      "IDENTITY_URL must be set if emails are sent, because links in emails use it: set the origin of the pages",
     );
   return issues;
 }
