@@ -88,7 +88,7 @@ export const QUOTAS = {
   /** Max stored bytes of defaults of columns added to a table that other apps use: each row of these apps stores them. */
   deferredDefaultBytes: 256,
   /** Six levels of a request surround the default. */
-  defaultDepth: MAX_BODY_DEPTH - 6,
+  defaultDepth: (MAX_BODY_DEPTH - 6) as number,
 } as const;
 
 /** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
