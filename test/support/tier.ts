@@ -1,5 +1,5 @@
 /**
- * The tiers of tests. `check` runs files named `*_test.ts`: every behavior, in three minutes. `slow` runs files named
+ * The tiers of tests. `check` runs files named `*_test.ts`: every behavior, in a few minutes. `slow` runs files named
  * `*_slow.ts`, which take longer: processes over many seconds, clocks, packages. A property test runs some of its cases in
  * `check` and all of them in `slow`.
  *
