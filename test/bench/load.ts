@@ -11,6 +11,9 @@ import type { Stage } from "./stage.ts";
 export type Run = Cpu & { perSecond: number; p50Ms?: number; p99Ms?: number };
 /** A server and the filled database that it serves. */
 export type Served = { stage: Stage; server: Server };
+/** A server whose database is a PostgreSQL, or in its process. */
+type Loaded = { stage?: Stage; server: Server };
+type Load = Pick<LoadPlan, "status" | "requests" | "hasKeys">;
 export type Lasting = Pick<BenchOptions, "connections" | "seconds">;
 
 const SCRIPT = fileURLToPath(new URL("load_process.ts", import.meta.url));
@@ -19,12 +22,12 @@ const WARM_S = 1.5;
 
 /** @throws {Error} a response had an unexpected status, so the measurement is invalid */
 export async function runLoad(
-  { stage, server }: Served,
-  load: { status: number; requests: LoadRequest[]; hasKeys?: boolean },
+  { stage, server }: Loaded,
+  load: Load,
   { connections, seconds }: Lasting,
 ): Promise<Run> {
   const plan: LoadPlan = { url: server.url, connections, seconds, ...load };
-  const stopCounting = countCpu(server.pid, stage.postmaster);
+  const stopCounting = countCpu(server.pid, stage?.postmaster);
   const child = Bun.spawn([process.execPath, SCRIPT], {
     stdin: new Blob([JSON.stringify(plan)]),
     stdout: "pipe",
@@ -49,8 +52,17 @@ export async function prepareRun(
   const drawn = makeRequests(scenario, served.stage);
   const requests = knowsPages ? await addTags(served, drawn) : drawn;
   const load = { status: knowsPages ? 304 : scenario.http.status, requests, hasKeys };
-  await runLoad(served, load, { ...lasting, seconds: WARM_S });
-  return () => runLoad(served, load, lasting);
+  return prepareLoad(served, load, lasting);
+}
+
+/** Warms up the server, and returns a function that runs a load. */
+export async function prepareLoad(
+  loaded: Loaded,
+  load: Load,
+  lasting: Lasting,
+): Promise<() => Promise<Run>> {
+  await runLoad(loaded, load, { ...lasting, seconds: WARM_S });
+  return () => runLoad(loaded, load, lasting);
 }
 
 /** Adds the tags of callers that already have the pages. */

@@ -18,13 +18,12 @@ const COMMANDS = [...PARTS, "figures"] as const;
 type Command = (typeof COMMANDS)[number];
 
 export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] [--json] [--save]
-  requests   get, list, create and update, compared with pgbench, a bare and a plain server, and PostgREST's statements (the default);
-             with --against <folder> next to another checkout of this repository, and nothing else
+  requests   get, list, create and update, compared with pgbench, a bare and a plain server, PostgREST's statements and PocketBase (the
+             default); with --against <folder> next to another checkout of this repository, and nothing else
   growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
   queries    a page of 20 by index over 1,000 to 1,000,000 rows of an app, with lists, a statement by hand, and PostgREST's
   identity   /v1/auth/me compared with a get, and while 32 people sign in
   gateway    a get by one process, and by gateway and data service
-  soak       memory, sockets and connections over minutes of mixed requests; then requests while connections are killed
   soak       memory, sockets and connections over minutes of mixed requests; then, while connections are killed
   weights    requests and bytes, compressed and not, that a browser loads for a page
   live       event streams: what a write costs, an idle check, and 1,000 and 8,000 readers

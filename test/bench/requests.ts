@@ -4,6 +4,7 @@ import { type Comparison, compare, compareCpu, printComparison, type Sides } fro
 import { prepareRun, type Run, type Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
 import { findPgbench, runPgbench } from "./pgbench.ts";
+import { preparePocketbase } from "./pocketbase.ts";
 import { show, table, times } from "./print.ts";
 import {
   findScenario,
@@ -26,6 +27,7 @@ const OTHER = "the other checkout";
 const CACHED = "Rowhouse, unchanged, from memory";
 const KNOWN = "Rowhouse, unchanged, 304";
 const KEYED = "Rowhouse, with an Idempotency-Key";
+const POCKETBASE = "PocketBase, which does not wait for the disk";
 const UNGROUPED = "Rowhouse, each create separately";
 /** Enough for the largest pages of all apps. */
 const CACHE_BYTES = 268_435_456;
@@ -109,6 +111,11 @@ async function benchScenarios(servers: Servers, options: BenchOptions): Promise<
     Object.assign(runs, await variantsOf(servers, scenario, options));
     const stage = servers[PLAIN]?.stage;
     if (stage !== undefined) Object.assign(runs, pgbenchRuns(stage, scenario, options));
+    await using stack = new AsyncDisposableStack();
+    if (stage !== undefined && name === "create") {
+      const pocketbase = await preparePocketbase(stack, scenario, options);
+      if (pocketbase !== undefined) runs[POCKETBASE] = pocketbase;
+    }
     results.push({ name, title, ...(await compare(name, runs, options)) });
   }
   return results;
