@@ -1,4 +1,4 @@
-/** The example app: projects and their todos. `bun run push` makes it true. @module */
+/** The example app: projects and their todos. `bun run push` applies it. @module */
 import { defineSchema, t } from "../src/dsl/mod.ts";
 
 type Checklist = { items: { text: string; done: boolean }[] };
