@@ -79,7 +79,7 @@ type Fields = ReturnType<ReturnType<typeof makeCsvReader>["push"]>[number];
 function toRow({ line, fields, issues }: Fields, names: readonly string[]): SourceRow {
   if (issues.length > 0) return { line, cells: [], issues };
   if (fields.length !== names.length) {
-    const issue = `Has ${fields.length} fields, but the first line has ${names.length}`;
+    const issue = `Must have as many fields as the first line: ${names.length}, not ${fields.length}`;
     return { line, cells: [], issues: [issue] };
   }
   const cells = fields.map(({ text, isQuoted }, index) => {

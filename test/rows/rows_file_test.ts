@@ -182,7 +182,7 @@ describe("a CSV", () => {
     const text = 'title,size\n"a\nb",1\nc,two\nd\n"e"f,3\ng"h,4\n"i,5\n';
     expect(listIssues(read(text, { table: titles }))).toEqual([
       "4: size: Must be a number",
-      "5: Has 1 fields, but the first line has 2",
+      "5: Must have as many fields as the first line: 2, not 1",
       expect.stringContaining("6: A field has text after its closing quote"),
       expect.stringContaining("7: A field contains a quote"),
       expect.stringContaining("8: The quote at the start"),
