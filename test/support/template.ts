@@ -53,7 +53,8 @@ export async function copyDatabase(
   root: Database,
   { template, name }: { template: string; name: string },
 ): Promise<void> {
-  await root.message(`create database ${name} template ${template}`);
+  // Copies the cache of the catalogs too, which the first connection would build.
+  await root.message(`create database ${name} template ${template} strategy file_copy`);
   await root.message(`update pg_database set datacl = (select datacl from pg_database where datname = '${template}')
       where datname = '${name}';
     insert into pg_db_role_setting (setdatabase, setrole, setconfig)
