@@ -15,10 +15,9 @@ import {
   toText,
   toWidth,
 } from "./column_layout.ts";
-import { element } from "./element.ts";
+import { element, makeButton } from "./element.ts";
 
 const MENU = "details.columns";
-const BUTTON = "button button-quiet button-small";
 
 function toKey(): string {
   return `columns ${location.pathname}`;
@@ -124,8 +123,7 @@ function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void):
     change({ ...currentLayout(), widths });
   });
   const move = (label: string, text: string, step: number) => {
-    const button = element("button", { type: "button", class: BUTTON, "aria-label": label }, text);
-    button.addEventListener("click", () => {
+    const reorder = () => {
       const names = [...(part.parentElement?.querySelectorAll(".column") ?? [])].map(nameOf);
       const position = names.indexOf(name);
       const next = position + step;
@@ -135,7 +133,8 @@ function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void):
       change({ ...currentLayout(), order: names });
       button.focus();
       announce(`${name} is column ${next + 1} of ${names.length}`);
-    });
+    };
+    const button = makeButton(text, reorder, { "aria-label": label });
     return button;
   };
   part.append(width, move(`Move ${name} up`, "↑", -1), move(`Move ${name} down`, "↓", 1));

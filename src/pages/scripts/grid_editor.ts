@@ -5,7 +5,7 @@
  * @module
  */
 import { announce } from "./announce.ts";
-import { element } from "./element.ts";
+import { element, makeButton } from "./element.ts";
 import { findCell, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
 import { findGrid, findRow, renewRow } from "./grid_rows.ts";
 import { keepTyping } from "./grid_typing.ts";
@@ -249,10 +249,7 @@ function showIssues(editor: Editor, issues: readonly string[]): void {
   const form = editor.cell.querySelector("form");
   const isStated = form?.querySelector("[data-field]:not([hidden]) .issues") !== null;
   if (!isStated) form?.append(element("p", { class: "issues" }, issues.join(" ")));
-  const tone = "button button-quiet button-small";
-  const undo = element("button", { type: "button", class: tone }, "Undo");
-  undo.addEventListener("click", () => close(editor, STAY));
-  form?.append(undo);
+  form?.append(makeButton("Undo", () => close(editor, STAY)));
   showNotSaved(issues.join(" "));
 }
 

@@ -5,13 +5,12 @@
  * @module
  */
 import { announce } from "./announce.ts";
-import { element } from "./element.ts";
+import { element, makeButton } from "./element.ts";
 import { followChanges, type RowChange } from "./follow_changes.ts";
 import { findCurrent, findGrid, findRow, renewRow } from "./grid_rows.ts";
 import { countRequests, isRequesting, onRequested } from "./request_page.ts";
 
 const NOTICE_ID = "live-notice";
-const BUTTON = "button button-quiet button-small";
 
 const MARKS = { changed: "Changed by another user", deleted: "Deleted by another user" } as const;
 const WARNINGS = {
@@ -90,8 +89,7 @@ function markRow(id: string, { tag, after }: RowEvent): void {
   const mark = tag === undefined ? "deleted" : "changed";
   row.dataset["mark"] = mark;
   // No tab stop in the grid: keyboard users press the button of the notice above the rows.
-  const button = element("button", { type: "button", class: BUTTON, tabindex: "-1" }, "Reload");
-  button.addEventListener("click", () => void renewRow(id));
+  const button = makeButton("Reload", () => void renewRow(id), { tabindex: "-1" });
   row.cells[0]?.append(element("span", { class: "row-mark" }, `${MARKS[mark]} `, button));
 }
 
@@ -123,8 +121,7 @@ function showNotice(renew: Renew): void {
   if ((present?.querySelector("span")?.textContent ?? "") === text) return;
   present?.remove();
   if (text === "") return;
-  const button = element("button", { type: "button", class: BUTTON }, "Reload");
-  button.addEventListener("click", () => void reload(renew));
+  const button = makeButton("Reload", () => void reload(renew));
   const style = "notice notice-warn live-notice";
   findRows()?.before(
     element("div", { id: NOTICE_ID, class: style }, element("span", {}, text), button),

@@ -5,7 +5,7 @@
  * @module
  */
 import { announce } from "./announce.ts";
-import { element } from "./element.ts";
+import { element, makeButton, SMALL_BUTTON } from "./element.ts";
 import { focusCell, type Position } from "./grid_cells.ts";
 import { findGrid, findRow, openRows, showRows, toRowsUrl } from "./grid_rows.ts";
 import { makeSelectAll } from "./grid_selection.ts";
@@ -117,12 +117,7 @@ function showProgress() {
   document.getElementById("search-progress")?.remove();
   const bar = element("progress", { "aria-label": "Search" });
   const text = element("span", {}, "Searching…");
-  const cancel = element(
-    "button",
-    { type: "button", class: "button button-quiet button-small" },
-    "Cancel",
-  );
-  cancel.addEventListener("click", searcher.cancel);
+  const cancel = makeButton("Cancel", searcher.cancel);
   const line = element("p", { id: "search-progress", class: "search-progress" }, bar, text, cancel);
   opened?.form.after(line);
   return {
@@ -156,15 +151,7 @@ async function showFound(asked: Found, focus?: Position): Promise<void> {
   if (left.length === 0) showNothing();
   const range = describeRange(found, start, left.length);
   const link = (name: string, rel: string, to: number) =>
-    element(
-      "a",
-      {
-        class: "button button-quiet button-small",
-        rel,
-        href: toFragment(currentState(), to) || "#",
-      },
-      name,
-    );
+    element("a", { class: SMALL_BUTTON, rel, href: toFragment(currentState(), to) || "#" }, name);
   const links = element(
     "div",
     { class: "pager-links" },

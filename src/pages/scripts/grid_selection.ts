@@ -6,13 +6,12 @@
  */
 import { announce } from "./announce.ts";
 import { copyText } from "./copy.ts";
-import { element } from "./element.ts";
+import { makeButton } from "./element.ts";
 import { openFormDialog } from "./row_dialog.ts";
 import { explainSilence, showFailure, showSaved } from "./save_state.ts";
 
 const ROW = "input.select[name=row]";
 const ALL = "[data-select-all]";
-const BUTTON = "button button-quiet button-small";
 /** Max rows of one change, and of one address. */
 const MAX_CHANGED = 500;
 const MAX_ADDRESS_ROWS = 100;
@@ -108,12 +107,6 @@ function show(): void {
   form.hidden = selected.size === 0;
   const text = form.querySelector("[data-selected]");
   if (text !== null) text.textContent = describe();
-}
-
-function makeButton(name: string, run: () => void): HTMLButtonElement {
-  const button = element("button", { type: "button", class: BUTTON }, name);
-  button.addEventListener("click", run);
-  return button;
 }
 
 type ChangeOptions = { isDeletion: boolean; renew: () => void };

@@ -1,6 +1,6 @@
 /** The visible result of the last change: saved, or not saved with the reason and an action. @module */
 import { announce } from "./announce.ts";
-import { element } from "./element.ts";
+import { element, makeButton } from "./element.ts";
 
 const ID = "save-state";
 const SAVED_VISIBLE_MS = 8000;
@@ -42,22 +42,15 @@ function show(text: string, tone: string, action: SaveAction | undefined): HTMLE
     { id: ID, class: `save-state notice ${tone}` },
     element("span", {}, text),
   );
-  if (action !== undefined) notice.append(makeButton(action));
+  if (action !== undefined)
+    notice.append(
+      makeButton(action.name, () => {
+        hideSaveState();
+        action.run();
+      }),
+    );
   // The user cannot reach elements outside an open dialog.
   (document.querySelector("dialog[open]") ?? document.querySelector("main"))?.append(notice);
   announce(text);
   return notice;
-}
-
-function makeButton({ name, run }: SaveAction): HTMLButtonElement {
-  const button = element(
-    "button",
-    { type: "button", class: "button button-quiet button-small" },
-    name,
-  );
-  button.addEventListener("click", () => {
-    hideSaveState();
-    run();
-  });
-  return button;
 }

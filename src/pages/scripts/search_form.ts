@@ -1,5 +1,5 @@
 /** The search form above a table's rows: a text to find in all columns, and conditions on columns. @module */
-import { element } from "./element.ts";
+import { element, makeButton, SMALL_BUTTON } from "./element.ts";
 import {
   OPERATORS,
   type OperatorName,
@@ -16,8 +16,6 @@ export type SearchForm = {
 };
 
 type Control = HTMLInputElement | HTMLSelectElement;
-
-const BUTTON = "button button-quiet button-small";
 
 export function makeSearchForm(
   form: HTMLFormElement,
@@ -39,7 +37,7 @@ export function makeSearchForm(
     condition.querySelector("select")?.focus();
   });
   const clear = makeButton("Clear", onClear);
-  const submit = element("button", { class: BUTTON }, "Search");
+  const submit = element("button", { class: SMALL_BUTTON }, "Search");
   form.append(text, submit, add, clear, conditions);
   form.hidden = false;
   return {
@@ -54,12 +52,6 @@ export function makeSearchForm(
       conditions: [...conditions.children].flatMap((part) => readCondition(part)),
     }),
   };
-}
-
-function makeButton(name: string, run: () => void): HTMLButtonElement {
-  const button = element("button", { type: "button", class: BUTTON }, name);
-  button.addEventListener("click", run);
-  return button;
 }
 
 function readCondition(part: Element): SearchCondition[] {
