@@ -7,8 +7,7 @@
 
 import { type AccountSettings, changeOwnPassword } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
-import { makeSession } from "../accounts/secrets/mod.ts";
-import { beginSignIn, toDeviceName } from "../accounts/sessions/mod.ts";
+import { beginSignIn } from "../accounts/sessions/mod.ts";
 import { html, redirect, renderForm, renderNotice } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
@@ -21,6 +20,7 @@ import {
   readNewPassword,
   renderNewPasswordFields,
 } from "./new_password_fields.ts";
+import { makeSessionStart } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 import { ACCOUNT_PASSWORD_PATH } from "./paths.ts";
 import { describeThrottle } from "./sign_in_page.ts";
@@ -68,19 +68,17 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
   const right = await verifyPassword(deps, attempt, present);
   if (right === undefined || attempt.known?.userId !== account.id)
     return respondWithWrongPassword(visit);
-  const session = makeSession(deps, account.id);
+  const start = makeSessionStart(deps, context.request, account.id);
   const isDone = await changeOwnPassword(deps, presented, {
     proof: right.proof,
     password: await makePasswordRecord(deps, account.id, password),
-    session,
-    sessionMaxS: deps.identity.sessionMaxS,
+    ...start,
     attempt: from,
     isKnownDevice: attempt.isKnownDevice,
-    deviceName: toDeviceName(context.request.headers.get("user-agent")),
   });
   // Another request has just changed the password, which ended this session.
   if (!isDone) throw new NotSignedIn();
-  return redirect(CHANGED, { cookies: toSessionCookies(session, deps.identity) });
+  return redirect(CHANGED, { cookies: toSessionCookies(start.session, deps.identity) });
 }
 
 function respondWithWrongPassword(visit: OwnVisit): Response {

@@ -1,18 +1,20 @@
 /** Dependencies of the identity pages, and their session lookup. @module */
 
-import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
+import { type IdentitySecrets, makeSession } from "../accounts/secrets/mod.ts";
 import {
   type FactorRule,
+  makePending,
   type PageSession,
   type PageSessionOptions,
   readPageSession,
+  toDeviceName,
   type Visitor,
 } from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { RandomBytes } from "../std/random_text.ts";
-import { readPageCookies } from "./cookies.ts";
+import { readPageCookies, readPresented } from "./cookies.ts";
 import type { Hashing } from "./hashing.ts";
 import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
@@ -51,6 +53,25 @@ export function readSessionOfPage(
     readPageCookies(request, identitySecrets),
     options,
   );
+}
+
+/** A new session of the browser, which replaces the sessions that it presents. */
+export function makeSessionStart(deps: PageDeps, request: Request, userId: string) {
+  return {
+    session: makeSession(deps, userId),
+    sessionMaxS: deps.identity.sessionMaxS,
+    presented: readPresented(request, deps.identitySecrets),
+    deviceName: toDeviceName(request.headers.get("user-agent")),
+  };
+}
+
+/** Starts a sign-in whose session can wait for a second factor. */
+export function makeSignInStart(deps: PageDeps, request: Request, userId: string) {
+  return {
+    ...makeSessionStart(deps, request, userId),
+    pending: makePending(deps, userId),
+    factorRule: toFactorRule(deps),
+  };
 }
 
 /** The rule that decides who needs a second factor. */

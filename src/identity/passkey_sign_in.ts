@@ -5,12 +5,11 @@
  * @module
  */
 
-import { makeSession } from "../accounts/secrets/mod.ts";
-import { beginPasskey, finishPasskeySignIn, toDeviceName } from "../accounts/sessions/mod.ts";
+import { beginPasskey, finishPasskeySignIn } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
-import { markFactorDevice, readDeviceCookie, readPresented, toSessionCookies } from "./cookies.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { markFactorDevice, readDeviceCookie, toSessionCookies } from "./cookies.ts";
+import { makeSessionStart, type PageDeps } from "./page_deps.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
 import { renderPasskeyForm } from "./passkey_form.ts";
 import { toRequestOptions } from "./passkey_options.ts";
@@ -82,21 +81,18 @@ async function startSession(
   verified: Verified,
 ): Promise<PasskeySignIn> {
   const { userId } = verified.stored;
-  const session = makeSession(deps, userId);
+  const start = makeSessionStart(deps, request, userId);
   const device = readDeviceCookie(request, deps.identitySecrets);
   const outcome = await finishPasskeySignIn(deps, {
     ...verified,
-    presented: readPresented(request, deps.identitySecrets),
-    session,
-    sessionMaxS: deps.identity.sessionMaxS,
+    ...start,
     address,
-    deviceName: toDeviceName(request.headers.get("user-agent")),
     isKnownDevice: device?.userIds.includes(userId) === true,
   });
   if (outcome !== "done") return { kind: outcome === "replayed" ? "stale" : "rejected" };
   const known = markFactorDevice(deps, request, userId);
   return {
     kind: "done",
-    cookies: [...toSessionCookies(session, deps.identity), known, clearChallenge()],
+    cookies: [...toSessionCookies(start.session, deps.identity), known, clearChallenge()],
   };
 }

@@ -8,20 +8,17 @@
 import { linkOwnProvider } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { type ClaimedRole, makeClaimedRecords } from "../accounts/people/mod.ts";
-import { makeSession } from "../accounts/secrets/mod.ts";
 import {
   beginProviderSignIn,
   finishProviderSignIn,
   type Linked,
-  makePending,
   recordRejectedSignIn,
-  toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { isEqualText } from "../std/is_equal_text.ts";
-import { readDeviceCookie, readPageCookies, readPresented } from "./cookies.ts";
-import { type PageDeps, toFactorRule } from "./page_deps.ts";
+import { readDeviceCookie, readPageCookies } from "./cookies.ts";
+import { makeSignInStart, type PageDeps } from "./page_deps.ts";
 import { LOGIN_PATH } from "./paths.ts";
 import { exchange, type Signed } from "./provider_exchange.ts";
 import {
@@ -144,27 +141,22 @@ async function admit(
 ): Promise<Admitted | undefined> {
   const { userId } = linked;
   const records = await toRecords(deps, { provider: provider.settings.name, userId, claimed });
-  const [session, pending] = [makeSession(deps, userId), makePending(deps, userId)];
+  const start = makeSignInStart(deps, request, userId);
   const device = readDeviceCookie(request, deps.identitySecrets);
   const outcome = await finishProviderSignIn(deps, {
     issuer: signed.issuer,
     subject: signed.subject,
     linked,
     provider: provider.settings.name,
-    presented: readPresented(request, deps.identitySecrets),
-    session,
-    pending,
-    factorRule: toFactorRule(deps),
-    sessionMaxS: deps.identity.sessionMaxS,
+    ...start,
     provenAtS: signed.authTimeS,
     address,
     state: state.state,
-    deviceName: toDeviceName(request.headers.get("user-agent")),
     isKnownDevice: device?.userIds.includes(userId) === true,
     claimed: records,
   });
   if (outcome === "wrong") return undefined;
-  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, session, pending, device }) };
+  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, ...start, device }) };
 }
 
 type Claimed = { provider: string; userId: string; claimed: readonly ClaimedRole[] };

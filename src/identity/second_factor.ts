@@ -5,7 +5,6 @@
  * @module
  */
 
-import { makeSession } from "../accounts/secrets/mod.ts";
 import {
   beginSecondFactor,
   type FactorAttempt,
@@ -21,7 +20,6 @@ import {
   readRecoveryCode,
   recordWrongFactor,
   TOTP_CODE,
-  toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { html, redirect, respondWithPage } from "../pages/mod.ts";
@@ -30,11 +28,10 @@ import {
   markFactorDevice,
   readDeviceCookie,
   readPendingCookie,
-  readPresented,
   toSessionCookies,
 } from "./cookies.ts";
 import { checkForm } from "./form_token.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { makeSessionStart, type PageDeps } from "./page_deps.ts";
 import { clearChallenge } from "./passkey_challenge.ts";
 import { findPasskeyFactor } from "./passkey_factor.ts";
 import { PASSKEY_FIELD } from "./passkey_form.ts";
@@ -163,19 +160,21 @@ async function finish(
   { request }: RequestContext,
   { from, attempt: { userId, isKnownDevice }, factor }: FinishOptions,
 ): Promise<string[] | "wrong" | "no_sign_in"> {
-  const session = makeSession(deps, userId);
+  const start = makeSessionStart(deps, request, userId);
   const outcome = await finishSecondFactor(deps, {
     from,
     factor,
     isKnownDevice,
-    presented: readPresented(request, deps.identitySecrets),
-    session,
-    sessionMaxS: deps.identity.sessionMaxS,
-    deviceName: toDeviceName(request.headers.get("user-agent")),
+    ...start,
   });
   if (outcome !== "done") return outcome;
   const device = markFactorDevice(deps, request, userId);
-  return [...toSessionCookies(session, deps.identity), device, clearPending(), clearChallenge()];
+  return [
+    ...toSessionCookies(start.session, deps.identity),
+    device,
+    clearPending(),
+    clearChallenge(),
+  ];
 }
 
 async function respondWithForm(

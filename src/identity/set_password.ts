@@ -5,13 +5,12 @@
  * @module
  */
 import { findPasswordLink, type PasswordLink } from "../accounts/people/mod.ts";
-import { makeSession } from "../accounts/secrets/mod.ts";
-import { makePending, signInByLink, toDeviceName } from "../accounts/sessions/mod.ts";
+import { signInByLink } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import { type Html, html, renderForm, respondWithPage } from "../pages/mod.ts";
 import { renderEmailField } from "./account_fields.ts";
 import { toFormTargets } from "./authorize_query.ts";
-import { readDeviceCookie, readPresented } from "./cookies.ts";
+import { readDeviceCookie } from "./cookies.ts";
 import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
 import {
   findNewPasswordIssues,
@@ -19,7 +18,7 @@ import {
   readNewPassword,
   renderNewPasswordFields,
 } from "./new_password_fields.ts";
-import { type PageDeps, toFactorRule } from "./page_deps.ts";
+import { makeSignInStart, type PageDeps } from "./page_deps.ts";
 import { makePasswordRecord } from "./password_record.ts";
 import { LOGIN_PATH, PASSWORD_SET, SET_PASSWORD_PATH } from "./paths.ts";
 import { renderInvitedProviders } from "./provider_buttons.ts";
@@ -66,20 +65,15 @@ async function handleNewPassword(
   { link, password }: { link: PasswordLink; password: string },
 ): Promise<Response> {
   const { userId } = link;
-  const [session, pending] = [makeSession(deps, userId), makePending(deps, userId)];
+  const start = makeSignInStart(deps, request, userId);
   const outcome = await signInByLink(deps, link, {
     password: await makePasswordRecord(deps, userId, password),
-    presented: readPresented(request, deps.identitySecrets),
-    session,
-    pending,
-    factorRule: toFactorRule(deps),
-    sessionMaxS: deps.identity.sessionMaxS,
+    ...start,
     address,
-    deviceName: toDeviceName(request.headers.get("user-agent")),
   });
   if (outcome === "wrong") return respondWithUnusableLink("token");
   const device = readDeviceCookie(request, deps.identitySecrets);
-  const cookies = toCookies(deps, outcome, { userId, session, pending, device });
+  const cookies = toCookies(deps, outcome, { userId, ...start, device });
   const { location, query } = toTarget(link);
   return redirectAdmitted(
     { kind: outcome, cookies },

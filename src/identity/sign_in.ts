@@ -6,26 +6,18 @@
  */
 
 import { toCanonicalEmail } from "../accounts/people/mod.ts";
-import { makeSession, type NewSession } from "../accounts/secrets/mod.ts";
+import type { NewSession } from "../accounts/secrets/mod.ts";
 import {
   beginSignIn,
   type Device,
   finishSignIn,
-  makePending,
   type NewPending,
-  toDeviceName,
   toDeviceText,
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import {
-  readDeviceCookie,
-  readPresented,
-  toDeviceCookie,
-  toPendingCookie,
-  toSessionCookies,
-} from "./cookies.ts";
-import { type PageDeps, toFactorRule } from "./page_deps.ts";
+import { readDeviceCookie, toDeviceCookie, toPendingCookie, toSessionCookies } from "./cookies.ts";
+import { makeSignInStart, type PageDeps } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 
 export type Typed = { email: string; password: string };
@@ -74,22 +66,17 @@ async function trySignIn(
   if (right === undefined || attempt.known === undefined || attempt.isDisabled)
     return { kind: "wrong" };
   const { userId } = attempt.known;
-  const [session, pending] = [makeSession(deps, userId), makePending(deps, userId)];
+  const start = makeSignInStart(deps, request, userId);
   const outcome = await finishSignIn(deps, {
     userId,
     proof: right.proof,
     fresh: right.isCurrent ? undefined : await makePasswordRecord(deps, userId, typed.password),
-    presented: readPresented(request, deps.identitySecrets),
-    session,
-    pending,
-    factorRule: toFactorRule(deps),
-    sessionMaxS: deps.identity.sessionMaxS,
+    ...start,
     from,
     isKnownDevice: attempt.isKnownDevice,
-    deviceName: toDeviceName(request.headers.get("user-agent")),
   });
   if (outcome === "wrong") return { kind: "changed" };
-  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, session, pending, device }) };
+  return { kind: outcome, cookies: toCookies(deps, outcome, { userId, ...start, device }) };
 }
 
 type Created = {

@@ -82,6 +82,5 @@ export async function changeOwnPassword(
     ...toSessionValues(change),
     client_networks: toClient(attempt.address).networks,
     known_device: toKnownDevice({ isKnownDevice, from: attempt }),
-    device_name: change.deviceName,
   });
 }

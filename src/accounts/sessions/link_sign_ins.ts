@@ -30,7 +30,6 @@ export async function signInByLink(
     presented: start.presented,
     ...toSessionValues(start),
     client_address: start.address,
-    device_name: start.deviceName,
     pending_id: pending.id,
     pending_digest: pending.digest,
     factor_rule: start.factorRule,

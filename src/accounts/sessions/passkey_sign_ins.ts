@@ -43,7 +43,6 @@ export async function finishPasskeySignIn(
     presented: finish.presented,
     ...toSessionValues(finish),
     client_address: finish.address,
-    device_name: finish.deviceName,
     is_known_device: finish.isKnownDevice,
   });
   return outcome as PasskeyOutcome;

@@ -62,7 +62,6 @@ export async function finishProviderSignIn(
     client_networks: toClient(finish.address).networks,
     provider: finish.provider,
     client_address: finish.address,
-    device_name: finish.deviceName,
     is_known_device: finish.isKnownDevice,
     claimed: finish.claimed,
     pending_id: pending.id,

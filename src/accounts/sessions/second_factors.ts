@@ -101,7 +101,6 @@ export async function finishSecondFactor(
     client_key: keys.client,
     device_key: finish.isKnownDevice ? keys.device : null,
     client_address: from.address,
-    device_name: finish.deviceName,
   });
   return outcome as "done" | "wrong" | "no_sign_in";
 }

@@ -193,12 +193,14 @@ export type SessionStart = {
 export function toSessionValues({
   session,
   sessionMaxS,
-}: Pick<SessionStart, "session" | "sessionMaxS">) {
+  deviceName,
+}: Pick<SessionStart, "session" | "sessionMaxS" | "deviceName">) {
   return {
     new_id: session.id,
     new_session_digest: session.sessionDigest,
     new_identity_digest: session.identityDigest,
     new_secret_id: session.secretId,
     max_s: sessionMaxS,
+    device_name: deviceName,
   };
 }

@@ -109,7 +109,6 @@ export async function finishSignIn(
     client_networks: toClient(finish.from.address).networks,
     known_device: toKnownDevice(finish),
     client_address: finish.from.address,
-    device_name: finish.deviceName,
     pending_id: pending.id,
     pending_digest: pending.digest,
     factor_rule: finish.factorRule,
