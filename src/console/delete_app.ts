@@ -7,6 +7,7 @@ import { redirectWithNotice } from "./done.ts";
 import { checkTypedName, makeFormPage } from "./form_page.ts";
 import { renderError, renderTextField } from "./parts.ts";
 import { APPS, toAppPath, toTablePath } from "./paths.ts";
+import { countOf } from "./table_parts.ts";
 
 /** Max time per request; the next request continues. */
 const WORK_MS = 15_000;
@@ -75,9 +76,5 @@ function renderContents({ keys, grants, tables, migrations }: AppEnd): Part {
   return html`<p>This cannot be undone. Deleted with the app:</p>
 <ul class="plain">${tables.length > 0 && html`<li>its rows in ${tables.map(({ name }) => name).join(", ")}</li>`}
 ${owned.length > 0 && html`<li>the tables that it owns: ${owned.join(", ")}</li>`}
-<li>${count(keys, "key")}, ${count(grants, "role")} of people, ${count(migrations, "migration")}</li></ul>`;
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+<li>${countOf(keys, "key")}, ${countOf(grants, "role")} of people, ${countOf(migrations, "migration")}</li></ul>`;
 }

@@ -47,10 +47,8 @@ export type ConsolePage = {
   tabs?: Part;
   body: Part;
   status?: number;
-  /** Whether the page has a grid of rows. */
-  hasGrid?: boolean;
-  /** Whether the page imports rows. */
-  isImport?: boolean;
+  /** The script of a page with a grid of rows, or of an import. */
+  script?: "grid" | "import";
 };
 
 export function respondWithConsolePage(page: ConsolePage): Response {
@@ -59,10 +57,7 @@ export function respondWithConsolePage(page: ConsolePage): Response {
       title: toWindowTitle(page),
       body: renderFrame(page),
       width: "own",
-      scripts: [
-        "console",
-        ...(page.hasGrid ? ["grid" as const] : page.isImport ? ["import" as const] : []),
-      ],
+      scripts: page.script === undefined ? ["console"] : ["console", page.script],
     },
     { status: page.status ?? 200 },
   );

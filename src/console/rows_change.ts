@@ -144,7 +144,7 @@ async function respondWithForm(
       renderChoice({ visit, table, change, ids, field }),
     ],
     status: problem?.status ?? (isRejected ? 422 : 200),
-    hasGrid: true,
+    script: "grid",
   });
 }
 

@@ -145,7 +145,7 @@ async function respondWithForm(
       html`<div class="row-page">${form}${renderCopies(visit, table, row)}</div>`,
     ],
     status: isOutdated ? 412 : (problem?.status ?? 200),
-    hasGrid: true,
+    script: "grid",
   });
 }
 

@@ -138,7 +138,7 @@ function respondWithImportPage(visit: Visit, table: RowsTable, rejected?: Reject
   return respondWithRowsPage(table, {
     title: "Import rows",
     isAction: true,
-    isImport: true,
+    script: "import",
     status: rejected === undefined ? 200 : 422,
     body: [
       rejected && renderRejected(rejected),

@@ -118,6 +118,6 @@ async function respondWithForm(
     isAction: true,
     body: [issues && renderIssues("The row was not added.", issues), form],
     status: problem?.status ?? 200,
-    hasGrid: true,
+    script: "grid",
   });
 }

@@ -65,7 +65,7 @@ export async function handleRows(visit: Visit): Promise<Response> {
       // The part that a script replaces with the next page.
       html`<div data-rows${visit.deps.hasLive && renderLive(table)}>${await renderRows(visit, table, position)}</div>`,
     ],
-    hasGrid: true,
+    script: "grid",
   });
 }
 

@@ -1,9 +1,8 @@
 /** The table of a rows page: visitor, declared columns and paths. @module */
 import { type RowsView, showConsoleRows } from "../accounts/console/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
-import type { Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { respondWithConsolePage } from "./frame.ts";
+import { type ConsolePage, respondWithConsolePage } from "./frame.ts";
 import { APPS, toAppPath, toAppTablesPath, toRowsPath } from "./paths.ts";
 
 export type RowsTable = RowsView & { slug: string; table: string; path: string };
@@ -19,21 +18,14 @@ export function toRowPath(path: string, id: string): string {
   return `${path}/rows/${encodeURIComponent(id)}`;
 }
 
-type RowsPage = {
-  title: string;
-  actions?: Part;
-  body: Part;
-  status?: number;
-  hasGrid?: boolean;
-  isImport?: boolean;
-};
-
 /** The page of the table's rows; with `isAction`, a page below it. */
 export function respondWithRowsPage(
   { me, slug, table, path }: RowsTable,
-  page: RowsPage & { isAction?: boolean },
+  {
+    isAction = false,
+    ...page
+  }: Omit<ConsolePage, "me" | "entry" | "crumbs"> & { isAction?: boolean },
 ): Response {
-  const { isAction = false, ...rest } = page;
   return respondWithConsolePage({
     me,
     entry: "Apps",
@@ -43,7 +35,7 @@ export function respondWithRowsPage(
       { name: "Tables", path: toAppTablesPath(slug) },
       ...(isAction ? [{ name: table, path }] : []),
     ],
-    ...rest,
+    ...page,
   });
 }
 

@@ -1,16 +1,11 @@
 /** The steps of a time axis, each with its counts and the counts of the same step in the previous span. Pure. @module */
-import type { Axis } from "../accounts/console/mod.ts";
+import type { Axis, Numbers } from "../accounts/console/mod.ts";
 import { estimateLatency, LATENCY_BUCKETS } from "../std/latency.ts";
 
 /** With fewer requests, a share or a p99 is meaningless. */
 export const MIN_REQUESTS = 30;
 
-export type Totals = {
-  requests: number;
-  errors: number;
-  rejections: number;
-  latencies: number[];
-};
+type Totals = Omit<Numbers, "counted">;
 
 export type Step = Omit<Totals, "latencies"> & {
   /** Milliseconds; `undefined` with too few requests. */
