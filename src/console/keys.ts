@@ -122,7 +122,7 @@ export async function readActiveKey(visit: Visit) {
   return { ...page, keyId, key };
 }
 
-export function noActiveKey(): Problem {
+function noActiveKey(): Problem {
   return new Problem("not_found", {
     message: "This app has no such active key: it was revoked or has expired",
   });

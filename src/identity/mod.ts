@@ -15,7 +15,7 @@ export {
   SESSION_COOKIE,
 } from "./cookies.ts";
 export { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
-export { HASHING_COST, type Hashing, makeHashing } from "./hashing.ts";
+export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
 export { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";

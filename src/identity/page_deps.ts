@@ -75,7 +75,7 @@ export function makeSignInStart(deps: PageDeps, request: Request, userId: string
 }
 
 /** The rule that decides who needs a second factor. */
-export function toFactorRule({
+function toFactorRule({
   identity,
   providers,
 }: Pick<PageDeps, "identity" | "providers">): FactorRule {

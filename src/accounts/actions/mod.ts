@@ -1,8 +1,6 @@
 /** Calls by an operator, an administrator or a signed-in person, and their audit log. @module */
 export {
-  type Actor,
   type ConsoleActor,
-  type ConsoleDeps,
   type ConsoleFunction,
   needsRecentSignIn,
   type PresentedCookies,

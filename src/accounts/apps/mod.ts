@@ -37,7 +37,6 @@ export {
 } from "./keys.ts";
 export {
   DEFAULT_PER_MINUTE,
-  type Limit,
   type Limits,
   MAX_PER_MINUTE,
   makeLimits,

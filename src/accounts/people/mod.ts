@@ -12,7 +12,6 @@ export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser } from "./export_user.ts";
 export {
   type ClaimedGrant,
-  checkRole,
   type GrantOptions,
   grantRole,
   listClaimedGrants,
@@ -61,7 +60,6 @@ export {
   findNewUserIssues,
   giveConsoleRole,
   makePasswordLink,
-  type PersonRef,
   removeConsoleRole,
   resetSecondFactor,
   setDisabled,

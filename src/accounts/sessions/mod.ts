@@ -1,6 +1,6 @@
 /** Sign-in by password, provider, passkey and second factor, and the sessions that it starts. @module */
 
-export { type AppPerson, type PeoplePage, readPeople } from "./app_people.ts";
+export { type PeoplePage, readPeople } from "./app_people.ts";
 export { isDeviceName, toDeviceName } from "./device_name.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { signInByLink } from "./link_sign_ins.ts";
