@@ -1,5 +1,6 @@
 /** Pages for failed sign-ins with a provider: what happened, and where to start again. @module */
 import { html, respondWithPage } from "../pages/mod.ts";
+import { toWait } from "./sign_in_page.ts";
 
 export type ProviderPage = {
   title: string;
@@ -77,11 +78,10 @@ export const PROVIDER_TEXTS = {
 export type ProviderRejection = keyof typeof PROVIDER_TEXTS;
 
 export function respondWithThrottle(waitS: number, back: string): Response {
-  const minutes = Math.ceil(waitS / 60);
   return respondWithProviderPage({
     status: 429,
     title: "Too many sign-in attempts",
-    text: `Please wait ${minutes === 1 ? "a minute" : `${minutes} minutes`}, then try again.`,
+    text: `Please wait ${toWait(waitS)}, then try again.`,
     back,
     retryAfterS: waitS,
   });

@@ -124,7 +124,8 @@ export function describeThrottle(waitS: number): {
 
 const DAY_MINUTES = 1440;
 
-function toWait(seconds: number): string {
+/** The time to wait, such as "5 minutes". */
+export function toWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
   if (minutes > DAY_MINUTES) return `${Math.ceil(minutes / DAY_MINUTES)} days`;
   return minutes === 1 ? "a minute" : `${minutes} minutes`;
