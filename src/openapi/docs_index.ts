@@ -5,8 +5,7 @@
  * @module
  */
 import { PROBLEMS, toSentence } from "../problem.ts";
-import type { Guide } from "./guides.ts";
-import { toGuidePath } from "./guides.ts";
+import { type Guide, toGuidePath } from "./guides.ts";
 import type { Endpoint } from "./reference/endpoints.ts";
 import { REFERENCE_PATH } from "./reference/frame.ts";
 

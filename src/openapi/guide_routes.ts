@@ -4,12 +4,10 @@
  *
  * @module
  */
-import { readFileSync } from "node:fs";
 import {
   compressResponse,
   encodeBody,
   isNamed,
-  type RequestContext,
   type Route,
   readEncoding,
   readIfNoneMatch,
@@ -19,15 +17,15 @@ import {
 import { type Page, respondWithPage } from "../pages/mod.ts";
 import { toGuidePage } from "./guide_view.ts";
 import {
+  ALL_GUIDES,
   GUIDES,
   type Guide,
   LLMS_PATH,
   OPERATORS_GUIDES,
+  readGuide,
   toGuidePath,
   toMarkdownPath,
 } from "./guides.ts";
-
-const FOLDER = new URL("../../docs/", import.meta.url);
 
 const INDEX = `# Rowhouse
 
@@ -53,13 +51,10 @@ const MARKDOWN = "text/markdown; charset=utf-8";
 export const guideRoutes: readonly Route<unknown>[] = [
   // The format is Markdown, but programs and browsers handle plain text.
   toRoute({ path: LLMS_PATH, type: "text/plain; charset=utf-8", read: () => INDEX }),
-  ...[...GUIDES, ...OPERATORS_GUIDES].flatMap((guide) => {
-    const read = () => readFileSync(new URL(`${guide.page}.md`, FOLDER), "utf8");
-    return [
-      toRoute({ path: toMarkdownPath(guide.page), type: MARKDOWN, read }),
-      toPageRoute(toGuidePath(guide.page), () => toGuidePage(guide, read())),
-    ];
-  }),
+  ...ALL_GUIDES.flatMap((guide) => [
+    toRoute({ path: toMarkdownPath(guide.page), type: MARKDOWN, read: () => readGuide(guide) }),
+    toPageRoute(toGuidePath(guide.page), () => toGuidePage(guide, readGuide(guide))),
+  ]),
 ];
 
 /** Nothing on the page is secret, so it can be compressed. */
@@ -76,6 +71,8 @@ function toPageRoute(path: string, make: () => Page): Route<unknown> {
   };
 }
 
+const HEADERS = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
+
 type Source = { path: string; type: string; read: () => string };
 type Text = { bytes: Uint8Array<ArrayBuffer>; tag: string };
 
@@ -85,27 +82,19 @@ function toRoute({ path, type, read }: Source): Route<unknown> {
     method: "GET",
     path,
     access: "open",
-    handle: async (_deps, context) => {
+    handle: async (_deps, { request }) => {
       stored ??= toText(read());
-      return await respondWithText(stored, type, context);
+      const { bytes, tag } = stored;
+      const known = readIfNoneMatch(request);
+      if (isNamed(known, tag)) return respondNotModified(tag, known, HEADERS);
+      const accepted = readEncoding(request.headers.get("accept-encoding"));
+      const encoded = { tag, ...(await encodeBody(bytes, accepted)) };
+      return respondTagged(encoded, { ...HEADERS, "content-type": type });
     },
   };
 }
 
 function toText(text: string): Text {
   const bytes = new TextEncoder().encode(text);
-  return { bytes, tag: new Bun.CryptoHasher("sha256").update(bytes).digest("base64url") };
-}
-
-async function respondWithText(
-  { bytes, tag }: Text,
-  type: string,
-  { request }: RequestContext,
-): Promise<Response> {
-  const headers = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
-  const known = readIfNoneMatch(request);
-  if (isNamed(known, tag)) return respondNotModified(tag, known, headers);
-  const accepted = readEncoding(request.headers.get("accept-encoding"));
-  const encoded = { tag, ...(await encodeBody(bytes, accepted)) };
-  return respondTagged(encoded, { ...headers, "content-type": type });
+  return { bytes, tag: Bun.CryptoHasher.hash("sha256", bytes, "base64url") };
 }

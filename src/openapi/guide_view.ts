@@ -1,4 +1,4 @@
-/** A page of `docs/` for people: its text next to the list of all pages. @module */
+/** The pages of `docs/` for people: text next to the list of all pages. @module */
 import {
   type Heading,
   type Html,
@@ -8,6 +8,7 @@ import {
   type Target,
 } from "../pages/mod.ts";
 import {
+  ALL_GUIDES,
   GUIDES,
   type Guide,
   LLMS_PATH,
@@ -17,23 +18,23 @@ import {
 } from "./guides.ts";
 import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./reference/frame.ts";
 
-const ALL: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
-
 export function toGuidePage(guide: Guide, markdown: string): Page {
   const { content, headings } = renderMarkdown(markdown, { toTarget });
+  const body = html`<div class="guide-page">${renderContents(headings)}
+<article class="guide">
+${content}</article></div>
+${renderNeighbors(guide)}`;
+  return toGuidesPage(guide.title, body, guide);
+}
+
+/** A page next to the list of guides: one of them, or the search. */
+export function toGuidesPage(title: string, content: Html, guide?: Guide): Page {
   return {
-    title: guide.title,
+    title,
     width: "own",
     styles: ["reference", "guide"],
     scripts: ["guide"],
-    body: renderFrame({
-      name: "Guides",
-      menu: renderMenu(guide),
-      content: html`<div class="guide-page">${renderContents(headings)}
-<article class="guide">
-${content}</article></div>
-${renderNeighbors(guide)}`,
-    }),
+    body: renderFrame({ name: "Guides", menu: renderMenu(guide), content }),
   };
 }
 
@@ -43,7 +44,7 @@ const LINK = /^(\w+)\.md(#.*)?$/;
 function toTarget(href: string): Target | undefined {
   if (/^(#|https:)/.test(href)) return { href };
   const [, page = "", anchor = ""] = LINK.exec(href) ?? [];
-  const guide = ALL.find((guide) => guide.page === page);
+  const guide = ALL_GUIDES.find((guide) => guide.page === page);
   return guide && { href: `${toGuidePath(guide.page)}${anchor}`, title: guide.title };
 }
 
@@ -55,25 +56,28 @@ function renderContents(headings: readonly Heading[]): Html | undefined {
 <ul>${listed.map(({ level, id, text }) => html`<li class="level-${level}"><a href="#${id}">${text}</a></li>`)}</ul></nav>`;
 }
 
-function renderMenu(guide: Guide): Html {
+function renderMenu(guide: Guide | undefined): Html {
   const toEntry = ({ page, title }: Guide): Entry => ({
     name: title,
     path: toGuidePath(page),
-    isCurrent: page === guide.page,
+    isCurrent: page === guide?.page,
   });
   return html`${renderMenuGroup("Reference", [{ name: "API reference", path: REFERENCE_PATH }])}
 ${renderMenuGroup("Guides", GUIDES.map(toEntry))}
 ${renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}
-${renderMenuGroup("For tools", [
-  { name: "This page as Markdown", path: toMarkdownPath(guide.page) },
-  { name: "llms.txt", path: LLMS_PATH },
-])}`;
+${
+  guide !== undefined &&
+  renderMenuGroup("For tools", [
+    { name: "This page as Markdown", path: toMarkdownPath(guide.page) },
+    { name: "llms.txt", path: LLMS_PATH },
+  ])
+}`;
 }
 
 /** The previous and the next page. */
 function renderNeighbors({ page }: Guide): Html {
-  const position = ALL.findIndex((guide) => guide.page === page);
-  const [before, after] = [ALL[position - 1], ALL[position + 1]];
+  const position = ALL_GUIDES.findIndex((guide) => guide.page === page);
+  const [before, after] = [ALL_GUIDES[position - 1], ALL_GUIDES[position + 1]];
   return html`<nav class="neighbors" aria-label="Other guides">${before !== undefined && html`<a rel="prev" href="${toGuidePath(before.page)}"><span class="quiet">Previous</span> ${before.title}</a>`}
 ${after !== undefined && html`<a rel="next" href="${toGuidePath(after.page)}"><span class="quiet">Next</span> ${after.title}</a>`}</nav>`;
 }

@@ -1,4 +1,5 @@
 /** The pages of `docs/` that a service serves, and their descriptions in its index. @module */
+import { readFileSync } from "node:fs";
 
 export const LLMS_PATH = "/llms.txt";
 
@@ -74,6 +75,15 @@ export const OPERATORS_GUIDES = [
 ] as const satisfies readonly Described[];
 
 export type Guide = (typeof GUIDES | typeof OPERATORS_GUIDES)[number];
+
+export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
+
+const FOLDER = new URL("../../docs/", import.meta.url);
+
+/** The Markdown of a page. */
+export function readGuide({ page }: Guide): string {
+  return readFileSync(new URL(`${page}.md`, FOLDER), "utf8");
+}
 
 /** The URL of a page for people. */
 export function toGuidePath(page: Guide["page"]): string {

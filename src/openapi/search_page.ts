@@ -1,5 +1,4 @@
 /** `/docs/search`: search results in the docs. The palette shows the same results over any page of the docs. @module */
-import { readFileSync } from "node:fs";
 import { compressResponse, type RequestContext, readParameters } from "../http/mod.ts";
 import { type Html, html, renderMarkdown, respondWithPage } from "../pages/mod.ts";
 import {
@@ -11,12 +10,12 @@ import {
   toSections,
 } from "./docs_index.ts";
 import { makeDocument } from "./document.ts";
-import { GUIDES, OPERATORS_GUIDES, toGuidePath } from "./guides.ts";
+import { toGuidesPage } from "./guide_view.ts";
+import { ALL_GUIDES, readGuide } from "./guides.ts";
 import { listEndpoints } from "./reference/endpoints.ts";
-import { REFERENCE_PATH, renderFrame, renderMenuGroup, SEARCH_PATH } from "./reference/frame.ts";
+import { SEARCH_PATH } from "./reference/frame.ts";
 import type { Documents, OpenapiDeps } from "./routes.ts";
 
-const FOLDER = new URL("../../docs/", import.meta.url);
 const MAX_CHARS = 100;
 const MAX_HITS = 20;
 
@@ -31,19 +30,13 @@ export async function handleDocsSearch(
   indexes.set(documents, index);
   const terms = readTerms(query);
   const hits = searchDocs(index, terms, { limit: MAX_HITS });
-  const page = respondWithPage({
-    title: "Search",
-    width: "own",
-    styles: ["reference", "guide"],
-    scripts: ["guide"],
-    body: renderFrame({ name: "Guides", menu: renderMenu(), content: renderResults(terms, hits) }),
-  });
-  return await compressResponse(page, request);
+  const page = toGuidesPage("Search", renderResults(terms, hits));
+  return await compressResponse(respondWithPage(page), request);
 }
 
 function makeIndex({ routes, previews }: Documents): readonly DocsEntry[] {
-  const guides = [...GUIDES, ...OPERATORS_GUIDES].flatMap((guide) => {
-    const markdown = readFileSync(new URL(`${guide.page}.md`, FOLDER), "utf8");
+  const guides = ALL_GUIDES.flatMap((guide) => {
+    const markdown = readGuide(guide);
     const { headings } = renderMarkdown(markdown, { toTarget: () => undefined });
     return toSections(guide, markdown, headings);
   });
@@ -54,16 +47,6 @@ function makeIndex({ routes, previews }: Documents): readonly DocsEntry[] {
 function readTerms(query: string): string {
   const given = new Map(readParameters(query)).get("q") ?? "";
   return given.replaceAll("\0", "").trim().slice(0, MAX_CHARS);
-}
-
-function renderMenu(): Html {
-  const toEntry = ({ page, title }: (typeof GUIDES | typeof OPERATORS_GUIDES)[number]) => ({
-    name: title,
-    path: toGuidePath(page),
-  });
-  return html`${renderMenuGroup("Reference", [{ name: "API reference", path: REFERENCE_PATH }])}
-${renderMenuGroup("Guides", GUIDES.map(toEntry))}
-${renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}`;
 }
 
 function renderResults(terms: string, hits: readonly DocsHit[]): Html {
