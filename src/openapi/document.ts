@@ -21,8 +21,8 @@ import { SESSION_COOKIE } from "../identity/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
-import type { DescribedRoute } from "./described_route.ts";
 import {
+  type DescribedRoute,
   formOf,
   listRejections,
   type ProblemGroup,
@@ -181,27 +181,16 @@ function toOperation(route: TableRoute): JsonSchema {
   };
 }
 
-function toParameter({
-  deprecated,
-  isRequired = false,
-  ...parameter
-}: OperationParameter): JsonSchema {
-  const { description } = parameter;
-  return {
-    ...parameter,
-    required: isRequired || parameter.in === "path",
-    ...toDeprecated({ deprecated, description }),
-  };
+function toParameter(parameter: OperationParameter): JsonSchema {
+  const { deprecated: _, isRequired = false, ...described } = parameter;
+  const required = isRequired || parameter.in === "path";
+  return { ...described, required, ...toDeprecated(parameter) };
 }
 
+type Deprecable = { readonly deprecated?: Deprecation; readonly description?: string };
+
 /** Tools read the flag, people the dates. */
-function toDeprecated({
-  deprecated,
-  description,
-}: {
-  deprecated?: Deprecation | undefined;
-  description?: string;
-}): JsonSchema {
+function toDeprecated({ deprecated, description }: Deprecable): JsonSchema {
   if (deprecated === undefined) return {};
   const { since, until } = deprecated;
   const days = `Deprecated since ${since}${until === undefined ? "" : `, removed from ${until}`}.`;

@@ -1,8 +1,14 @@
 /** Errors as responses: one per status, with its codes and an example of each. Pure. @module */
-import type { JsonSchema, Operation } from "../http/mod.ts";
+import type { JsonSchema, Operation, Route } from "../http/mod.ts";
+import type { Scope } from "../principal.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../problem.ts";
-import type { DescribedRoute } from "./described_route.ts";
 import { type Schemas, toReference } from "./table_schemas.ts";
+
+/** The parts of a route that a description needs. */
+export type DescribedRoute = Pick<
+  Route<never>,
+  "method" | "path" | "access" | "operation" | "previewed" | "previewedPaths"
+> & { readonly scope?: Scope };
 
 /** Errors of any endpoint. */
 const ALWAYS = ["invalid_request", "request_failed"] as const satisfies readonly ProblemCode[];
@@ -105,11 +111,7 @@ export function toErrorSchemas(
 }
 
 const SCHEMA_NAMES: Readonly<Record<Form, string>> = { full: "error", short: "identity-error" };
-const TEXT: JsonSchema = { type: "string" };
-const CODE = {
-  type: "string",
-  description: "The stable error code, for programs.",
-};
+const CODE = { type: "string", description: "The stable error code, for programs." };
 const SCHEMAS = {
   short: { type: "object", properties: {}, required: ["error"] },
   full: {
@@ -144,7 +146,7 @@ function toExample(code: ProblemCode, form: Form): JsonSchema {
   return { error: code, message: toSentence(PROBLEMS[code].when), requestId: EXAMPLE_ID };
 }
 
-function header(description: string, schema: JsonSchema = TEXT): JsonSchema {
+function header(description: string, schema: JsonSchema = { type: "string" }): JsonSchema {
   return { description, schema };
 }
 export const REQUEST_ID = { "X-Request-Id": header("The id of this request in the log.") };

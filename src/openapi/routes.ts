@@ -26,9 +26,9 @@ import {
 import type { Preview } from "../preview.ts";
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import type { DescribedRoute } from "./described_route.ts";
 import { makeDocument } from "./document.ts";
 import { OPENAPI_PATH } from "./pure.ts";
+import type { DescribedRoute } from "./rejections.ts";
 
 /** Max memory of documents. */
 const CACHE_BYTES = 33_554_432;
@@ -143,7 +143,7 @@ function findPacked(
   if (declared.reduce((sum, { chars }) => sum + chars, 0) > MAX_DECLARED_CHARS)
     throw new Problem("response_too_large", { message: TOO_LARGE });
   const body = new TextEncoder().encode(JSON.stringify(makeDocument(routes, { tables, previews })));
-  const tag = new Bun.CryptoHasher("sha256").update(body).digest("base64url");
+  const tag = Bun.CryptoHasher.hash("sha256", body, "base64url");
   const packed = new Uint8Array(Bun.zstdCompressSync(body, { level: 1 }));
   const created = { tag, encoding: "zstd", body: packed } as const;
   cache.keep(appId ?? "", terms, created);

@@ -1,9 +1,9 @@
 /** The endpoints of a description as a page shows them, with references followed. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
-import type { DescribedRoute } from "../described_route.ts";
 import type { Document } from "../document.ts";
-import { type Field, list, listFields, text, toField } from "./fields.ts";
-import { followReference, makeSample } from "./sample.ts";
+import type { DescribedRoute } from "../rejections.ts";
+import { type Field, listFields, text, toField } from "./fields.ts";
+import { followReference, list, makeSample } from "./sample.ts";
 
 export type Parameter = Field & { readonly in: string; readonly sample: unknown };
 

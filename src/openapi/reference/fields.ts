@@ -3,7 +3,7 @@ import { FORMATS } from "../../data/mod.ts";
 import { KINDS, type Kind } from "../../dsl/mod.ts";
 import type { JsonSchema } from "../../http/mod.ts";
 import type { Document } from "../document.ts";
-import { followReference, printJson } from "./sample.ts";
+import { followReference, list, printJson } from "./sample.ts";
 
 /** A column, a field or a parameter. */
 export type Field = {
@@ -107,8 +107,4 @@ const FORMAT_NAMES: ReadonlyMap<string | undefined, string | undefined> = new Ma
 
 export function text(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-export function list(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
 }

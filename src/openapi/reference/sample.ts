@@ -165,7 +165,7 @@ function printPythonValue(value: unknown): string {
   );
 }
 
-function list(value: unknown): unknown[] {
+export function list(value: unknown): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
