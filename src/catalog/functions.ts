@@ -6,7 +6,7 @@
  */
 import { echoColumn, quoteName } from "../db/mod.ts";
 import { PREVIEWS, type Preview } from "../preview.ts";
-import { SCOPE_BITS } from "../principal.ts";
+import { Problem } from "../problem.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
@@ -46,30 +46,17 @@ export const ALL_ENDPOINTS: readonly Endpoint[] = [
   ...Object.values(PREVIEWED),
 ];
 
-/** A retry after a broken connection is unsafe if the call may have written. */
-export const RETRY: Readonly<Record<Endpoint, "safe" | "unsafe">> = {
-  list: "safe",
-  get: "safe",
-  create: "unsafe",
-  create_many: "unsafe",
-  create_group: "unsafe",
-  update: "unsafe",
-  delete: "unsafe",
-  query: "safe",
-  changes: "safe",
-};
-
-/** The scope that a function requires of the key, as a bit of `rowhouse.proofs.scopes`. */
-export const SCOPE_BIT: Readonly<Record<Endpoint, number>> = {
-  list: SCOPE_BITS["data:read"],
-  get: SCOPE_BITS["data:read"],
-  create: SCOPE_BITS["data:write"],
-  create_many: SCOPE_BITS["data:write"],
-  create_group: SCOPE_BITS["data:write"],
-  update: SCOPE_BITS["data:write"],
-  delete: SCOPE_BITS["data:write"],
-  query: SCOPE_BITS["data:read"],
-  changes: SCOPE_BITS["data:read"],
+/** The scope that a function requires of the key. */
+export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = {
+  list: "data:read",
+  get: "data:read",
+  create: "data:write",
+  create_many: "data:write",
+  create_group: "data:write",
+  update: "data:write",
+  delete: "data:write",
+  query: "data:read",
+  changes: "data:read",
 };
 
 /** The bit in the scopes of each key of a live app. */
@@ -256,4 +243,14 @@ function quoteElement(element: string | Uint8Array | null): string {
 
 function isList<Value>(value: Value): value is Extract<Value, readonly unknown[]> {
   return Array.isArray(value);
+}
+
+/** The error for functions from another release. @param cause PostgreSQL's error, if a call failed */
+export function ofAnotherRelease(cause?: unknown): Problem {
+  return new Problem("unavailable", {
+    message:
+      "The tables' functions are from another release: the operator must run rowhouse migrate",
+    retryAfterS: 5,
+    cause,
+  });
 }

@@ -15,13 +15,13 @@ export {
   hasPreview,
   LIVE_BIT,
   NO_MATCH,
+  ofAnotherRelease,
   placeholdersOf,
   printedArguments,
   REJECTED,
-  RETRY,
   type RecordedName,
   requiredEndpointsOf,
-  SCOPE_BIT,
+  SCOPE_OF,
   TABLE_OWNER,
   toParameters,
 } from "./functions.ts";
@@ -37,5 +37,4 @@ export {
   type RecordedDefinition,
   referencesOf,
 } from "./names.ts";
-export { ofAnotherRelease } from "./other_release.ts";
 export { pageHead, rowTag, TAG_LENGTH } from "./tags.ts";

@@ -1,12 +1,13 @@
 /** Calls tables' functions, each with one statement. @module */
 import {
+  ALL_ENDPOINTS,
   callText,
   type Endpoint,
   type EndpointCall,
   hashColumnSet,
   pageHead,
-  RETRY,
   type RecordedTable,
+  SCOPE_OF,
   TAG_LENGTH,
   toParameters,
 } from "../catalog/mod.ts";
@@ -33,17 +34,19 @@ export async function callFunction(
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const { table, endpoint } = call;
   const { appId, proof } = context.principal;
-  const { meter } = context;
   const statements = statementsOf(table, deps.catalog.isDistributed());
   const { hash, texts } = statements;
-  // A write with an idempotency key takes effect once, however often it is sent.
+  // A write with an idempotency key takes effect once, however often it is sent. Another write is not retried after a broken
+  // connection, because it may have happened.
   const isKeyed = "claim" in call.values && call.values.claim !== null;
-  const retry = isKeyed ? "safe" : RETRY[endpoint];
-  const options = { retry, caller: context.request, queue: appId, isOfApp: true, meter };
   const parameters = toParameters({ app: appId, proof }, call);
   try {
     return await deps.db.bytes(texts[endpoint], parameters, {
-      ...options,
+      retry: isKeyed || SCOPE_OF[endpoint] === "data:read" ? "safe" : "unsafe",
+      caller: context.request,
+      queue: appId,
+      isOfApp: true,
+      meter: context.meter,
       isOwn: makeIsOwn(appId, hash, call),
       length: lengthOf(call),
       grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,
@@ -164,18 +167,9 @@ const cached = new WeakMap<TableDefinition, Statements>();
 function statementsOf({ definition }: RecordedTable, isDistributed: boolean): Statements {
   const found = cached.get(definition);
   if (found?.isDistributed === isDistributed) return found;
-  const of = (endpoint: Endpoint) => callText(definition, endpoint, { isDistributed });
-  const texts = {
-    list: of("list"),
-    get: of("get"),
-    create: of("create"),
-    create_many: of("create_many"),
-    create_group: of("create_group"),
-    update: of("update"),
-    delete: of("delete"),
-    query: of("query"),
-    changes: of("changes"),
-  };
+  const texts = Object.fromEntries(
+    ALL_ENDPOINTS.map((endpoint) => [endpoint, callText(definition, endpoint, { isDistributed })]),
+  ) as Statements["texts"];
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
   const created = { isDistributed, hash: hashColumnSet(definition), defaultBytes, texts };

@@ -12,11 +12,11 @@ import {
   hasPreview,
   LIVE_BIT,
   placeholdersOf,
-  RETRY,
-  SCOPE_BIT,
+  SCOPE_OF,
 } from "../catalog/mod.ts";
 import { APP_SETTING, quoteLiteral, quoteName } from "../db/mod.ts";
 import type { Kind } from "../dsl/mod.ts";
+import { SCOPE_BITS } from "../principal.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
 export type SetColumn = ColumnSet["columns"][number];
@@ -82,7 +82,7 @@ function fromProof(endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
   return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
-      and ${hasBit('"$p"."scopes"', SCOPE_BIT[endpoint])}
+      and ${hasBit('"$p"."scopes"', SCOPE_BITS[SCOPE_OF[endpoint]])}
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()`;
 }
 
@@ -108,7 +108,7 @@ export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
 
 /** The variable for whether the app is live, in functions of changes and writes, if live apps are on. */
 export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
-  const asks = endpoint === "changes" || RETRY[endpoint] === "unsafe";
+  const asks = endpoint === "changes" || SCOPE_OF[endpoint] === "data:write";
   return asks && hasPreview(site, "live") ? `  "$live" pg_catalog.bool;\n` : "";
 }
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { issueKey, revokeKey, rollKey } from "../../src/accounts/apps/mod.ts";
-import { endpointsOf, SCOPE_BIT } from "../../src/catalog/functions.ts";
+import { endpointsOf, SCOPE_OF } from "../../src/catalog/functions.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
@@ -101,7 +101,7 @@ const ENDPOINTS = endpointsOf({
 });
 
 describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
-  const scope = SCOPE_BIT[endpoint] === 1 ? "data:read" : "data:write";
+  const scope = SCOPE_OF[endpoint];
   const callWith = (login: postgres.Sql, proof: string) =>
     login.unsafe(
       `select api.${functionOf(schema, "notes", endpoint)}('${mine.id}', ${proof}, ${ARGUMENTS[endpoint].replace("NEW", crypto.randomUUID())})`,
