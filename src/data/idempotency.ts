@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { REPLAY } from "../db/mod.ts";
+import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 
@@ -27,9 +27,6 @@ export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
   };
 }
 
-/** Bytes of a key without its response; the same number as in `rowhouse.idempotency_sizes`. */
-export const KEY_BYTES = 200;
-
 /** Printable ASCII without `, `, which joins the values of a repeated header. */
 const KEY = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
@@ -47,25 +44,21 @@ export function readIdempotencyKey({ headers }: Request): string | undefined {
   });
 }
 
-/** The key and the request as arguments of the functions: see `rowhouse.claim_key`. */
-export function toClaim(
-  { request: { method } }: KeyRequestContext,
-  {
-    key,
-    path,
-    body,
-    hasCapacity,
-  }: { key: string; path: string; body: string; hasCapacity: boolean },
-): Uint8Array {
-  const claim = new Uint8Array(65);
-  claim[0] = hasCapacity ? 1 : 0;
-  claim.set(toDigest(key), 1);
-  claim.set(toDigest(`${method}\n${path}\n${body}`), 33);
-  return claim;
-}
+type Deps = { readonly idempotencyCapacity: IdempotencyCapacity };
+type KeyedRequest = { key: string | undefined; path: string; body: string };
 
-function toDigest(text: string): Uint8Array {
-  return new Bun.CryptoHasher("sha256").update(text).digest();
+/** The key and the request as an argument of the functions: see `rowhouse.claim_key`. */
+export function claimFor(
+  { idempotencyCapacity }: Deps,
+  { request: { method }, principal }: KeyRequestContext,
+  { key, path, body }: KeyedRequest,
+): Uint8Array | null {
+  if (key === undefined) return null;
+  const claim = new Uint8Array(65);
+  claim[0] = idempotencyCapacity.hasCapacity(principal.appId) ? 1 : 0;
+  claim.set(Bun.CryptoHasher.hash("sha256", key), 1);
+  claim.set(Bun.CryptoHasher.hash("sha256", `${method}\n${path}\n${body}`), 33);
+  return claim;
 }
 
 /** A replay of a first response. */
@@ -76,12 +69,26 @@ const SHORT = REPLAY.short.charCodeAt(0);
 const MISMATCH = REPLAY.mismatch.charCodeAt(0);
 const FULL = REPLAY.full.charCodeAt(0);
 
+type Written = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
+
 /**
- * The first response, if the function returned a replay.
+ * The first response to this key, if this call is a replay.
  *
  * @throws {Problem} idempotency_mismatch; idempotency_full
  */
-export function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | undefined {
+export function findReplay(
+  { idempotencyCapacity }: Deps,
+  { principal }: KeyRequestContext,
+  { key, found, rows = 1 }: Written,
+): Replay | undefined {
+  if (key === undefined) return undefined;
+  const replay = readReplay(found);
+  if (replay === undefined && found !== null)
+    idempotencyCapacity.add(principal.appId, countStored(found.length, rows) + KEY_BYTES);
+  return replay;
+}
+
+function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | undefined {
   const letter = found?.[0];
   if (found === null || letter === undefined) return undefined;
   if (letter === MISMATCH) throw new Problem("idempotency_mismatch");
@@ -89,6 +96,22 @@ export function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | unde
   if (letter !== WHOLE && letter !== SHORT) return undefined;
   return { body: found.subarray(1), isShort: letter === SHORT };
 }
+
+/** Bytes of a key without its response; the same number as in `rowhouse.idempotency_sizes`. */
+const KEY_BYTES = 200;
+
+/** The recorded bytes of a response. */
+function countStored(bytes: number, rows: number): number {
+  return bytes <= MAX_STORED_RESPONSE_BYTES ? bytes : rows * (ID_START + ID_LENGTH + '"},'.length);
+}
+
+/** The id at the start of a row's text. */
+export function readId(row: Uint8Array): string {
+  return new TextDecoder().decode(row.subarray(ID_START, ID_START + ID_LENGTH));
+}
+
+const ID_START = '{"id":"'.length;
+const ID_LENGTH = 36;
 
 /** The interval between counts of the space. */
 const FULL_RETRY_S = 600;

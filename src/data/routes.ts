@@ -23,8 +23,14 @@ import { callFunction, checkProof } from "./call.ts";
 import { rowsTooLarge } from "./call_error.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
-import { type Replay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
-import { claimFor, findReplay, readId } from "./keyed.ts";
+import {
+  claimFor,
+  findReplay,
+  type Replay,
+  readId,
+  readIdempotencyKey,
+  replayHeaders,
+} from "./idempotency.ts";
 import { CHANGES, openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { ONLY_LISTS } from "./query.ts";
