@@ -12,17 +12,11 @@ import { readValueText } from "./value_text.ts";
 
 export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
 
-export type Operator =
-  | "eq"
-  | "neq"
-  | "lt"
-  | "lte"
-  | "gt"
-  | "gte"
-  | "like"
-  | "ilike"
-  | "in"
-  | "null";
+const EQUALITY = ["eq", "neq", "in"] as const;
+const RANGES = ["lt", "lte", "gt", "gte"] as const;
+const OPERATORS = ["eq", "neq", ...RANGES, "like", "ilike", "in"] as const;
+
+export type Operator = (typeof OPERATORS)[number] | "null";
 /** A comparison of a column with values: one value, several for "in", none for "null". */
 export type Comparison = {
   readonly op: Operator;
@@ -74,9 +68,6 @@ type ConditionText = {
   readonly texts: readonly string[];
 };
 
-const OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"] as const;
-const EQUALITY = ["eq", "neq", "in"] as const;
-const RANGES = ["lt", "lte", "gt", "gte"] as const;
 const ORDERED = new Set<Operator>([...EQUALITY, ...RANGES]);
 const OPERATORS_OF: Readonly<Record<Kind, ReadonlySet<Operator>>> = {
   string: new Set(OPERATORS),
@@ -92,7 +83,7 @@ const OPERATORS_OF: Readonly<Record<Kind, ReadonlySet<Operator>>> = {
 
 const NEGATION = "not.";
 const NULL = "is.null";
-const GROUP = /^(not\.)?(and|or)(?=\()/;
+const GROUP = /(not\.)?(and|or)(?=\()/y;
 
 /** The reader omits conditions with issues; `attempt` collects the issues. */
 export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attempt): FilterReader {
@@ -233,6 +224,7 @@ function makeScanner(text: string) {
     return true;
   }
 
+  /** The groups of a sticky pattern that matches at the current position. */
   function match(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = at;
     const found = pattern.exec(text) ?? undefined;
@@ -265,12 +257,7 @@ function makeScanner(text: string) {
     expect,
     readValue,
     readList,
-    /** The groups of a pattern that matches at the current position. */
-    match: (pattern: RegExp) => {
-      const found = pattern.exec(text.slice(at)) ?? undefined;
-      at += found?.[0].length ?? 0;
-      return found;
-    },
+    match,
     /** A column's name and the following dot. */
     readName: () => {
       const name = match(/([^.,()"]+)\./suy)?.[1];

@@ -49,10 +49,9 @@ export function makeListCache(maxBytes: number): ListCache {
     }
   }
 
-  function touch(appId: string, app: AppPages): AppPages {
+  function touch(appId: string, app: AppPages): void {
     apps.delete(appId);
     apps.set(appId, app);
-    return app;
   }
 
   return {
@@ -66,10 +65,10 @@ export function makeListCache(maxBytes: number): ListCache {
       return page;
     },
     keep: (appId, cacheKey, page) => {
-      const found = apps.get(appId);
-      if (found !== undefined) drop(appId, found, cacheKey);
+      const app = apps.get(appId) ?? { pages: new Map(), bytes: 0 };
+      drop(appId, app, cacheKey);
       if (costOf(page) > maxBytes / MAX_PART) return;
-      const app = touch(appId, apps.get(appId) ?? { pages: new Map(), bytes: 0 });
+      touch(appId, app);
       // The bytes from the driver can be a small part of a large buffer.
       app.pages.set(cacheKey, { ...page, body: page.body.slice() });
       app.bytes += costOf(page);

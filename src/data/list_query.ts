@@ -9,7 +9,6 @@ import { readParameters } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { MAX_ROWS } from "./deps.ts";
 import {
   type Attempt,
   type Condition,
@@ -21,7 +20,7 @@ import {
   toComparable,
   unsupported,
 } from "./filter.ts";
-import { MAX_OFFSET, type Page, readWhole } from "./query.ts";
+import { type Page, readLimit, readOffset } from "./query.ts";
 
 export type SortKey = { readonly column: QueryColumn; readonly isDescending: boolean };
 
@@ -83,16 +82,15 @@ export function readListQuery(query: string, { columns }: Columns): ListQuery {
   const read = { reader, attempt };
   const asked = attempt(() => readOrder(read, once.get("order"))) ?? [];
   const select = attempt(() => readSelect(read, once.get("select"))) ?? [];
-  const limit =
-    attempt(() => readWhole("limit", once.get("limit"), Number.MAX_SAFE_INTEGER)) ?? MAX_ROWS;
-  const offset = attempt(() => readWhole("offset", once.get("offset"), MAX_OFFSET)) ?? 0;
+  const limit = attempt(() => readLimit(once.get("limit"))) ?? 0;
+  const offset = attempt(() => readOffset(once.get("offset"))) ?? 0;
   const order = toTotalOrder(asked, where);
   const known = issues.length === 0 ? order : undefined;
   const after = attempt(() => readAfter(once, known));
   if (issues.length > 0) throw toProblem(issues);
   const isPlain = [...once.keys()].every((name) => name === "limit" || name === "offset");
   return {
-    ...{ where, order, select, after, offset, limit: Math.min(limit, MAX_ROWS) },
+    ...{ where, order, select, after, offset, limit },
     isPlain: isPlain && where.length === 0,
   };
 }

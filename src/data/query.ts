@@ -1,8 +1,9 @@
 /** Query parameters of the data endpoints: only `limit` and `offset`, only on lists. Pure. @module */
 import { readParameters, unsupportedParameter } from "../http/mod.ts";
-import { Problem } from "../problem.ts";
+import type { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { MAX_ROWS } from "./deps.ts";
+import { invalid } from "./filter.ts";
 
 export const MAX_OFFSET = 2_147_483_647;
 /** The reason for rejecting other parameters. */
@@ -25,30 +26,28 @@ export function readPage(query: string): Page {
   const found = new Map<string, string>();
   for (const [name, value] of readParameters(query)) {
     if (name !== "limit" && name !== "offset") throw unsupportedParameter(name, ONLY_PAGES);
-    if (found.has(name))
-      throw new Problem("invalid_query", { message: `Cannot read ${name}: it is given twice` });
+    if (found.has(name)) throw invalid(`Cannot read ${name}: it is given twice`);
     found.set(name, value);
   }
-  return {
-    limit: Math.min(
-      readWhole("limit", found.get("limit"), Number.MAX_SAFE_INTEGER) ?? MAX_ROWS,
-      MAX_ROWS,
-    ),
-    offset: readWhole("offset", found.get("offset"), MAX_OFFSET) ?? 0,
-  };
+  return { limit: readLimit(found.get("limit")), offset: readOffset(found.get("offset")) };
 }
 
-export function readWhole(name: string, text: string | undefined, max: number): number | undefined {
-  if (text === undefined) return undefined;
-  if (!/^\d+$/.test(text)) throw notWhole(name, text, "a whole number from 0");
-  const value = Number(text);
-  // A larger limit means the max.
-  if (value > max && name !== "limit") throw notWhole(name, text, `at most ${max}`);
-  return value;
+export function readLimit(text: string | undefined): number {
+  return text === undefined ? MAX_ROWS : Math.min(readWhole("limit", text), MAX_ROWS);
+}
+
+export function readOffset(text: string | undefined): number {
+  if (text === undefined) return 0;
+  const offset = readWhole("offset", text);
+  if (offset > MAX_OFFSET) throw notWhole("offset", text, `at most ${MAX_OFFSET}`);
+  return offset;
+}
+
+function readWhole(name: string, text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  throw notWhole(name, text, "a whole number from 0");
 }
 
 function notWhole(name: string, text: string, wanted: string): Problem {
-  return new Problem("invalid_query", {
-    message: `Cannot read ${name} ${quote(text)}: must be ${wanted}`,
-  });
+  return invalid(`Cannot read ${name} ${quote(text)}: must be ${wanted}`);
 }

@@ -9,7 +9,7 @@
 import { type Constraint, indexesOf, keysOf, type RecordedTable } from "../catalog/mod.ts";
 import type { Kind } from "../dsl/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
-import type { ListQuery } from "./list_query.ts";
+import { ID, type ListQuery } from "./list_query.ts";
 
 /** The path along which rows are visited. */
 export type QueryPath = {
@@ -48,7 +48,6 @@ const ENDS: Readonly<Record<Kind, readonly [lowest: string, highest: string] | u
 /** Kinds with many distinct values, so that few rows have the same value. */
 const SELECTIVE: ReadonlySet<Kind> = new Set(["uuid", "ref", "timestamp"]);
 
-const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
 const PRIMARY_KEY: Index = { name: undefined, columns: [ID], isUnique: true };
 
 type Index = {

@@ -1,8 +1,7 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 import { queryColumns, type RecordedTable } from "../catalog/mod.ts";
-import { Problem } from "../problem.ts";
 import { MAX_VISITS } from "./deps.ts";
-import type { Condition, QueryColumn } from "./filter.ts";
+import { type Condition, invalid, type QueryColumn } from "./filter.ts";
 import { describeOrder, type ListQuery, type SortKey } from "./list_query.ts";
 import {
   type Bound,
@@ -78,9 +77,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
 function toPosition({ fixed, isDescending }: QueryPath, after: readonly (string | null)[]): Bound {
   const values = after.filter((value) => value !== null);
   if (values.length < after.length)
-    throw new Problem("invalid_query", {
-      message: "Cannot read after: it comes from a list with other conditions",
-    });
+    throw invalid("Cannot read after: it comes from a list with other conditions");
   return { op: isDescending ? "lte" : "gte", values: [...fixed, ...values] };
 }
 

@@ -7,13 +7,13 @@ import { callFunction, checkReadProof } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 import { type FoundPage, type PageQuery, readFound } from "./find_page.ts";
 import { type ListQuery, readListQuery } from "./list_query.ts";
-import { ONLY_PAGES, readPage } from "./query.ts";
+import { ONLY_PAGES, type Page, readPage } from "./query.ts";
 import { explainNeededIndex, planQuery } from "./query_plan.ts";
 
 /** A page of all rows in the order of creation, or a query. */
 export type AskedList = {
   readonly table: RecordedTable;
-  readonly page: { readonly limit: number; readonly offset: number };
+  readonly page: Page;
   readonly query: (ListQuery & { readonly isCounted: boolean }) | undefined;
 };
 
@@ -38,9 +38,7 @@ export async function readAskedList(
 function rejectQueries(query: string): void {
   for (const [name] of readParameters(query))
     if (name !== "limit" && name !== "offset")
-      throw new Problem("not_implemented", {
-        message: `On a Citus cluster ${ONLY_PAGES}`,
-      });
+      throw new Problem("not_implemented", { message: `On a Citus cluster ${ONLY_PAGES}` });
 }
 
 /** Issues name columns: reject only after the catalog is known to be current and the key is proven. */
@@ -76,7 +74,7 @@ function prefersCount({ headers }: Request): boolean {
 
 /** The cache key of a query. */
 export function toQueryTerms(query: ListQuery): string {
-  return new Bun.CryptoHasher("sha256").update(JSON.stringify(query)).digest("base64");
+  return Bun.CryptoHasher.hash("sha256", JSON.stringify(query), "base64");
 }
 
 type QueryCall = Pick<PageQuery, "table" | "tags"> & {
