@@ -1,9 +1,5 @@
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
-import {
-  type AuditView,
-  type ConsoleAuditEntry,
-  listConsoleAudit,
-} from "../accounts/console/mod.ts";
+import { type AuditContent, type ConsoleAuditEntry, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -41,19 +37,14 @@ export async function handleAppActivity(visit: Visit): Promise<Response> {
   return respondWithAppPage({ me, slug, isDisabled, tab: "Activity", body, status });
 }
 
-type Activity = { page: AuditView; body: Part; status: number };
-
-async function readActivity(
-  { deps, cookies, context }: Visit,
-  app: string | undefined,
-): Promise<Activity> {
+async function readActivity({ deps, context }: Visit, app: string | undefined) {
   const wanted = readFilter(context.query, app);
   const isReadable = wanted.issues.length === 0;
-  const page = await listConsoleAudit(deps, cookies, {
+  const page = await readConsole(deps, "list_audit", {
     ...wanted.filter,
-    before: readBefore(context.query),
-    maxRows: isReadable ? PAGE_ROWS + 1 : 0,
-    detailsChars: DETAILS_CHARS,
+    before_id: readBefore(context.query),
+    max_rows: isReadable ? PAGE_ROWS + 1 : 0,
+    details_chars: DETAILS_CHARS,
   });
   const body = [
     renderFilter(wanted, app),
@@ -68,7 +59,7 @@ function readBefore(query: string): number | undefined {
 }
 
 function renderPage(
-  { entries }: AuditView,
+  { entries }: AuditContent,
   { typed }: ReadFilter,
   { app, now }: { app: string | undefined; now: number },
 ): Part {

@@ -1,5 +1,5 @@
 /** The filtered audit log as CSV, read page by page while it is sent. @module */
-import { type ConsoleAuditEntry, listConsoleAudit } from "../accounts/console/mod.ts";
+import { type ConsoleAuditEntry, readConsole } from "../accounts/console/mod.ts";
 import { Problem } from "../problem.ts";
 import { toCsvLine } from "../std/csv.ts";
 import { readFilter } from "./activity_filter.ts";
@@ -40,12 +40,12 @@ export async function handleActivityCsv(visit: Visit): Promise<Response> {
 }
 
 async function readPage(
-  { deps, cookies, context }: Visit,
+  { deps, context }: Visit,
   before: number | undefined,
 ): Promise<ConsoleAuditEntry[]> {
   const { filter } = readFilter(context.query, undefined);
-  const page = { before, maxRows: PAGE_ROWS, detailsChars: DETAILS_CHARS };
-  return (await listConsoleAudit(deps, cookies, { ...filter, ...page })).entries;
+  const page = { before_id: before, max_rows: PAGE_ROWS, details_chars: DETAILS_CHARS };
+  return (await readConsole(deps, "list_audit", { ...filter, ...page })).entries;
 }
 
 /** Reads a page when the previous page has been sent. A failure aborts the response, so that it never looks complete. */

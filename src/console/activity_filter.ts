@@ -1,5 +1,4 @@
 /** The filter of the audit log: actor, action, app, person and time. @module */
-import type { AuditFilter } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { ACTION_LABELS } from "./action_labels.ts";
@@ -10,16 +9,16 @@ const NAMES = ["actor", "action", "app", "person", "from", "to"] as const;
 type Name = (typeof NAMES)[number];
 /** The input as typed, for the form and for links. */
 export type Typed = Record<Name, string>;
-export type ReadFilter = { typed: Typed; filter: AuditFilter; issues: string[] };
+export type ReadFilter = ReturnType<typeof readFilter>;
 
-/** `app` is set on an app's page. */
-export function readFilter(query: string, app: string | undefined): ReadFilter {
+/** The input as typed, its issues, and the arguments of `list_audit`. `app` is set on an app's page. */
+export function readFilter(query: string, app: string | undefined) {
   const given = new Map(readParameters(query));
   const read = (name: Name) =>
     (given.get(name) ?? "").trim().replaceAll("\0", "").slice(0, MAX_CHARS);
   const typed = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as Typed;
   if (app !== undefined) typed.app = app;
-  const { from: typedFrom, to: typedTo, ...filter } = typed;
+  const { actor, action, person, from: typedFrom, to: typedTo } = typed;
   const [from, until] = [readDay(typedFrom, 0), readDay(typedTo, 1)];
   const issues = [
     typedFrom !== "" &&
@@ -28,19 +27,20 @@ export function readFilter(query: string, app: string | undefined): ReadFilter {
     typedTo !== "" && until === undefined && `To must be a day, such as 2026-01-31, not ${typedTo}`,
     from !== undefined && until !== undefined && from >= until && "From must not be after To",
   ].filter((issue) => issue !== false);
-  return { typed, filter: { ...filter, from, until }, issues };
+  const filter = { of_actor: actor, of_action: action, of_app: typed.app, of_person: person };
+  return { typed, filter: { ...filter, from_at: from, before_at: until }, issues };
 }
 
 const MAX_CHARS = 254;
 const DAY_MS = 86_400_000;
 
 /** The start of the day that is `later` days after a day, in UTC. */
-function readDay(text: string, later: number): string | undefined {
+function readDay(text: string, later: number): Date | undefined {
   if (!/^[12]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
   const ms = Date.parse(`${text}T00:00:00Z`);
   // Date.parse() turns the 31st of a shorter month into another day.
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text)) return undefined;
-  return new Date(ms + later * DAY_MS).toISOString();
+  return new Date(ms + later * DAY_MS);
 }
 
 /** The filter as a query, without empty values. */

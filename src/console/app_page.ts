@@ -1,5 +1,5 @@
 /** Common parts of an app's pages: heading, breadcrumbs and tabs. @module */
-import { type ConsoleVisitor, type Span, showConsoleApp } from "../accounts/console/mod.ts";
+import { type ConsoleVisitor, readConsole, type Span } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -50,9 +50,9 @@ function renderTabs(slug: string, tab: string): Html {
 }
 
 /** The app in the address, with its requests over the requested span. @throws {Problem} unknown_app */
-export async function readApp({ deps, cookies, context }: Visit, span?: Span) {
+export async function readApp({ deps, context }: Visit, span: Span | "" = "") {
   const { app: slug = "" } = context.params;
-  return { ...(await showConsoleApp(deps, cookies, { slug, span })), slug };
+  return { ...(await readConsole(deps, "show_app", { app_slug: slug, wanted_span: span })), slug };
 }
 
 /** A page for one action on an app. */

@@ -42,11 +42,10 @@ export const deleteAppPage = makeFormPage({
     };
   },
   run: async (visit, { slug }) => {
-    const { deps, cookies } = visit;
     checkTypedName(visit, slug, "delete it");
     const end = performance.now() + WORK_MS;
     const isOverdue = () => performance.now() > end;
-    if (await deleteAppByConsole({ ...deps, isOverdue }, cookies, slug))
+    if (await deleteAppByConsole({ ...visit.deps, isOverdue }, slug))
       return redirectWithNotice(APPS, "app-deleted");
     const message =
       "The app has many rows and is not fully deleted yet. Delete it again to continue";

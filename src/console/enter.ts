@@ -8,7 +8,6 @@
 import {
   type ConsoleActor,
   ConsoleRejected,
-  type PresentedCookies,
   SecondFactorNeeded,
   SignInTooOld,
 } from "../accounts/actions/mod.ts";
@@ -53,7 +52,6 @@ const MAX_FORM_BYTES = 102_400;
 export type Visit = {
   /** Dependencies with the cookies, which identify the actor. */
   deps: ConsolePageDeps & ConsoleActor;
-  cookies: PresentedCookies;
   context: RequestContext;
   /** The sent form; empty for GET. */
   fields: ReadonlyMap<string, string>;
@@ -90,7 +88,6 @@ async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<
   const cookies = { ...readPageCookies(request, deps.identitySecrets), from: context.address };
   return {
     deps: { ...deps, consoleDb, sessionIdleS: identity.sessionIdleS, cookies },
-    cookies,
     context,
     fields,
     token: toSessionToken(request),

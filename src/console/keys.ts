@@ -3,7 +3,7 @@
 import { revokeKey } from "../accounts/apps/mod.ts";
 import type { AppKey } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import type { Scope } from "../principal.ts";
+import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
@@ -78,11 +78,16 @@ function renderKey(slug: string, key: PairedKey, now: number): Part[] {
   return [
     isActive ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`,
     html`<code>${key.keyId}</code>${renderPair(key)}`,
-    key.scopes.map((scope) => SCOPE_LABELS[scope]).join(", ") || "nothing",
+    listScopes(key) || "nothing",
     renderTime(key.lastUsedAt, now),
     renderEnd(key, now),
     isActive && renderActions(slug, key),
   ];
+}
+
+function listScopes({ scopes }: AppKey): string {
+  const sorted = SCOPES.filter((scope) => scopes.includes(scope));
+  return sorted.map((scope) => SCOPE_LABELS[scope]).join(", ");
 }
 
 function renderPair({ replaces, replacedBy }: PairedKey): Part {

@@ -21,9 +21,9 @@ import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 const SLUG_MAX = 40;
 
 export async function handlePerson(visit: Visit): Promise<Response> {
-  const { deps, cookies, context } = visit;
+  const { deps, context } = visit;
   const { after } = readListQuery(context.query, { maxLength: SLUG_MAX });
-  const page = await showConsolePerson(deps, cookies, {
+  const page = await showConsolePerson(deps, {
     id: context.params["person"] ?? "",
     after,
     maxRows: ROWS_READ,

@@ -32,9 +32,9 @@ export function toPersonName({
 }
 
 /** The person in the address, with the role on the app in the address. @throws {Problem} not_found */
-async function readPerson({ deps, cookies, context }: Visit): Promise<PersonView> {
+async function readPerson({ deps, context }: Visit): Promise<PersonView> {
   const { person: id = "", app } = context.params;
-  return await showConsolePerson(deps, cookies, {
+  return await showConsolePerson(deps, {
     id,
     ...(app === undefined ? {} : { app }),
     maxRows: 1,

@@ -1,5 +1,5 @@
 /** One push: its changes, its statements and its deferred builds. @module */
-import { type PushView, showConsolePush } from "../accounts/console/mod.ts";
+import { type PushView, readConsole } from "../accounts/console/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -12,10 +12,12 @@ import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
 import { renderPusher } from "./pushes.ts";
 import { renderBuilds } from "./table_parts.ts";
 
-export async function handlePush({ deps, cookies, context }: Visit): Promise<Response> {
+export async function handlePush({ deps, context }: Visit): Promise<Response> {
   const { app: slug = "", seq: text = "" } = context.params;
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new Problem("not_found");
-  const { me, push, builds } = await showConsolePush(deps, cookies, { slug, seq: Number(text) });
+  const values = { app_slug: slug, wanted: Number(text) };
+  const { me, push, builds } = await readConsole(deps, "show_push", values);
+  if (push === null) throw new Problem("not_found");
   return respondWithConsolePage({
     me,
     entry: "Apps",

@@ -1,5 +1,5 @@
 /** One failed, slow or rejected request: cause, key, fields, and a command to repeat it. @module */
-import { type RequestView, showConsoleRequest } from "../accounts/console/mod.ts";
+import { type RequestView, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -15,10 +15,12 @@ import { toRequestsPath } from "./requests_filter.ts";
 import { toApiUrl } from "./snippets.ts";
 
 export async function handleRequest(visit: Visit): Promise<Response> {
-  const { deps, cookies, context } = visit;
+  const { deps, context } = visit;
   const { request: id = "" } = context.params;
   if (!isUuid(id)) throw new Problem("not_found", { message: "This is not a request id" });
-  const { me, request } = await showConsoleRequest(deps, cookies, id);
+  const { me, request } = await readConsole(deps, "show_request", { wanted: id });
+  if (request === null)
+    throw new Problem("not_found", { message: "No stored request has this id" });
   const url = toApiUrl(visit);
   return respondWithConsolePage({
     me,

@@ -1,5 +1,5 @@
 /** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
-import { listConsoleRequests, type StoredRequest } from "../accounts/console/mod.ts";
+import { readConsole, type StoredRequest } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, redirect } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -26,12 +26,12 @@ const PAGE_ROWS = 100;
 const RETENTION =
   "Failed and slow requests (over 1 s) are stored for a day, max 100 per minute and process. Rejected requests are stored for 7 days, max 1,000 per app: the newest of each error and key. Requests appear about a minute after their response.";
 
-export async function handleRequests({ deps, cookies, context }: Visit): Promise<Response> {
+export async function handleRequests({ deps, context }: Visit): Promise<Response> {
   const typed = readRequestsQuery(context.query);
   const isFindable = typed.id === "" || isReference(typed.id);
-  const { me, requests } = await listConsoleRequests(deps, cookies, {
+  const { me, requests } = await readConsole(deps, "list_requests", {
     ...toRequestFilter(typed),
-    maxRows: isFindable ? PAGE_ROWS + 1 : 0,
+    max_rows: isFindable ? PAGE_ROWS + 1 : 0,
   });
   const [first] = requests;
   if (typed.id !== "" && first !== undefined && requests.length === 1)

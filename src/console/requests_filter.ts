@@ -1,5 +1,5 @@
 /** The filter of the list of requests, and its form. @module */
-import { REQUEST_KINDS, type RequestFilter, type RequestKind } from "../accounts/console/mod.ts";
+import { REQUEST_KINDS, type RequestKind } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -27,11 +27,19 @@ export function isReference(text: string): boolean {
   return isUuid(text) || REFERENCE.test(text);
 }
 
-export function toRequestFilter(typed: TypedRequests): RequestFilter {
-  const { id: reference, app, code, table, key, field, from, to } = typed;
-  const kind: RequestKind | "" = REQUEST_KINDS.find((known) => known === typed.kind) ?? "";
-  const filter = { reference, app, kind, code, table, key, field };
-  return { ...filter, from: readMoment(from), before: readMoment(to) };
+/** The arguments of `list_requests`. An empty or undefined value does not filter. */
+export function toRequestFilter(typed: TypedRequests) {
+  return {
+    of_reference: typed.id,
+    of_app: typed.app,
+    of_kind: REQUEST_KINDS.find((known) => known === typed.kind) ?? "",
+    of_code: typed.code,
+    of_table: typed.table,
+    of_key: typed.key,
+    of_field: typed.field,
+    from_at: readMoment(typed.from),
+    before_at: readMoment(typed.to),
+  };
 }
 
 /** A time in the format of links; other text does not filter. */

@@ -22,13 +22,13 @@ export type RowsUse = {
 
 /** A key of the app for this visitor: cached, or new and recorded in the audit log. */
 export async function readRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> {
-  const { deps, cookies } = visit;
+  const { deps } = visit;
   const name = toName(visit, use);
   const found = deps.rowsKeys.get(name);
   if (found !== undefined && found.endsAt - MARGIN_MS > deps.now()) return found;
   const { appId, isWrite, usedFor } = use;
   const scopes = isWrite ? (["data:read", "data:write"] as const) : (["data:read"] as const);
-  const created = await openRows(deps, cookies, { appId, scopes, usedFor });
+  const created = await openRows(deps, { appId, scopes, usedFor });
   deps.rowsKeys.set(name, created);
   return created;
 }
@@ -39,7 +39,7 @@ export function dropRowsKey(visit: Visit, use: RowsUse): void {
 }
 
 /** A digest of the cookies, so that no cookie stays in memory. */
-function toName({ cookies }: Visit, { appId, isWrite, usedFor }: RowsUse): string {
+function toName({ deps: { cookies } }: Visit, { appId, isWrite, usedFor }: RowsUse): string {
   const parts = [cookies.session, cookies.identity, appId, String(isWrite), usedFor];
   return Bun.CryptoHasher.hash("sha256", parts.join("\n"), "base64");
 }

@@ -1,16 +1,16 @@
 /** The table of a rows page: visitor, declared columns and paths. @module */
-import { type RowsView, showConsoleRows } from "../accounts/console/mod.ts";
+import { readConsole } from "../accounts/console/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type ConsolePage, respondWithConsolePage } from "./frame.ts";
 import { APPS, toAppPath, toAppTablesPath, toRowsPath } from "./paths.ts";
 
-export type RowsTable = RowsView & { slug: string; table: string; path: string };
+export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;
 
 /** @throws {Problem} unknown_app; unknown_table */
-export async function readRowsTable({ deps, cookies, context }: Visit): Promise<RowsTable> {
+export async function readRowsTable({ deps, context }: Visit) {
   const { app: slug = "", table = "" } = context.params;
-  const page = await showConsoleRows(deps, cookies, { slug, table });
+  const page = await readConsole(deps, "show_rows", { app_slug: slug, wanted_table: table });
   return { ...page, slug, table, path: toRowsPath(slug, table) };
 }
 

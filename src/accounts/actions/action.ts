@@ -21,10 +21,12 @@ export type PageCookies = { session: string; identity: string };
 export type PresentedCookies = PageCookies & { from: string };
 export type VisitorDeps = { db: Database; sessionIdleS: number };
 
-/** The login that can only call Console functions. */
-export type ConsoleDeps = { consoleDb: Database; sessionIdleS: number };
-/** An administrator in the Console, identified by the cookies. */
-export type ConsoleActor = ConsoleDeps & { cookies: PresentedCookies };
+/** An administrator in the Console, identified by the cookies. `consoleDb` is the login that can only call Console functions. */
+export type ConsoleActor = {
+  consoleDb: Database;
+  sessionIdleS: number;
+  cookies: PresentedCookies;
+};
 /** The caller of an action: an operator on the administrator's connection, or an administrator in the Console. */
 export type Actor = { admin: Database } | ConsoleActor;
 
@@ -68,7 +70,7 @@ export async function runAction<Name extends ActionName>(
   const wrapper: ConsoleName<Name> = `console_${name}` as ConsoleName<Name>;
   const all = values as unknown as ArgumentValues<ConsoleName<Name>>;
   // Both functions return the same shape, which the compiler cannot compare.
-  return (await callConsole(actor, actor.cookies, wrapper, all, reject)) as Result<Name>;
+  return (await callConsole(actor, wrapper, all, reject)) as Result<Name>;
 }
 
 export type OperatorArguments<Name extends FunctionName> = Omit<Arguments<Name>, "actor">;
@@ -110,8 +112,7 @@ export async function callAuthenticated<Name extends AuthenticatedFunction>(
 
 /** Calls a function on the Console's login, as {@linkcode callAuthenticated}. @throws {Problem} as {@linkcode runAction} */
 export async function callConsole<Name extends AuthenticatedFunction>(
-  { consoleDb: db, sessionIdleS }: ConsoleDeps,
-  cookies: PresentedCookies,
+  { consoleDb: db, sessionIdleS, cookies }: ConsoleActor,
   name: Name,
   values: ArgumentValues<Name>,
   reject?: Reject,

@@ -1,6 +1,6 @@
 /** Deletes an app in the Console, whose login never touches rows: the data service deletes the rows. @module */
 
-import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import type { Described } from "../apps/app_deletion.ts";
 
 /** The contents of an app, and the blockers of its deletion. */
@@ -12,13 +12,12 @@ export type AppEnd = Described;
  * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
  */
 export async function deleteAppByConsole(
-  deps: ConsoleDeps & { isOverdue: () => boolean },
-  cookies: PresentedCookies,
+  deps: ConsoleActor & { isOverdue: () => boolean },
   slug: string,
 ): Promise<boolean> {
   while (!deps.isOverdue()) {
     const values = { app_slug: slug };
-    const [step] = await callConsole(deps, cookies, "console_delete_app_step", values);
+    const [step] = await callConsole(deps, "console_delete_app_step", values);
     if (step === undefined) throw new Error("A step of an app's deletion returned no row");
     if (step.is_done) return true;
     if (step.is_waiting) await Bun.sleep(ROWS_WAIT_MS);

@@ -1,6 +1,4 @@
-/** Reads for the Console's pages. Each read is one call on the Console's login and returns no secret. @module */
-import { SCOPES, type Scope } from "../../principal.ts";
-import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
+/** The signed-in administrator, and the apps on the Console's pages. @module */
 import type { RegisteredTargets } from "../apps/app_targets.ts";
 import type { ListedKey } from "../apps/key_life.ts";
 import type { ConsoleRole } from "../people/users.ts";
@@ -55,28 +53,12 @@ export type AppKey = ListedKey & {
   replacedBy: string | null;
 };
 
-type AppPageView = PageView<{
+export type AppContent = {
   app: AppView;
   /** Null without a requested span. */
   axis: Axis | null;
   keys: AppKey[];
-}>;
-
-/** An app, and its requests over the requested span. @throws {Problem} unknown_app */
-export async function showConsoleApp(
-  deps: ConsoleDeps,
-  cookies: PresentedCookies,
-  { slug, span }: { slug: string; span?: Span | undefined },
-): Promise<AppPageView> {
-  const values = { app_slug: slug, wanted_span: span ?? "" };
-  const page = (await callConsole(deps, cookies, "console_show_app", values)) as AppPageView;
-  const keys = page.keys.map((key) => ({ ...key, scopes: toScopes(key.scopes) }));
-  return { ...page, keys };
-}
-
-function toScopes(given: readonly Scope[]): Scope[] {
-  return SCOPES.filter((scope) => given.includes(scope));
-}
+};
 
 /** The spans of time that numbers cover. */
 export const SPANS = ["hour", "day", "week"] as const;

@@ -1,6 +1,4 @@
-/** Pages of the audit log for the Console: filtered, newest first. @module */
-import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
-import type { PageView } from "./apps.ts";
+/** A page of the audit log for the Console. @module */
 
 export type ConsoleAuditEntry = {
   id: number;
@@ -20,52 +18,9 @@ export type ConsoleAuditEntry = {
   details: string;
 };
 
-/** An empty or undefined field does not filter. */
-export type AuditFilter = {
-  actor: string;
-  action: string;
-  app: string;
-  person: string;
-  /** The first time, and the end (exclusive), in ISO 8601. */
-  from: string | undefined;
-  until: string | undefined;
-};
-
-export type AuditPage = {
-  /** Only entries older than the entry with this id. */
-  before: number | undefined;
-  maxRows: number;
-  /** Max characters of the details. */
-  detailsChars: number;
-};
-
-export type AuditView = PageView<{
+export type AuditContent = {
   /** The app of the filter. */
   app: { disabledAt: string | null } | null;
+  /** Newest first. */
   entries: ConsoleAuditEntry[];
-}>;
-
-/** The matching entries, newest first. @throws {Problem} as `actions/rejections.ts` lists them */
-export async function listConsoleAudit(
-  deps: ConsoleDeps,
-  cookies: PresentedCookies,
-  filter: AuditFilter & AuditPage,
-): Promise<AuditView> {
-  const { actor, action, app, person, from, until, before, maxRows, detailsChars } = filter;
-  const page = await callConsole(deps, cookies, "console_list_audit", {
-    of_actor: actor,
-    of_action: action,
-    of_app: app,
-    of_person: person,
-    from_at: toDate(from),
-    before_at: toDate(until),
-    before_id: before,
-    max_rows: maxRows,
-    details_chars: detailsChars,
-  });
-  return page as AuditView;
-}
-
-function toDate(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : new Date(text);
-}
+};

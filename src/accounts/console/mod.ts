@@ -8,14 +8,8 @@ export {
   type Numbers,
   SPANS,
   type Span,
-  showConsoleApp,
 } from "./apps.ts";
-export {
-  type AuditFilter,
-  type AuditView,
-  type ConsoleAuditEntry,
-  listConsoleAudit,
-} from "./audit.ts";
+export type { AuditContent, ConsoleAuditEntry } from "./audit.ts";
 export type { Axis, Change } from "./axis.ts";
 export type {
   ChangesView,
@@ -30,18 +24,15 @@ export {
   type PersonView,
   showConsolePerson,
 } from "./people.ts";
-export { type ConsolePush, type PushView, showConsolePush } from "./pushes.ts";
+export type { ConsolePush, PushView } from "./pushes.ts";
 export { type ConsoleMatches, readConsole } from "./reads.ts";
 export {
-  listConsoleRequests,
   REQUEST_KINDS,
-  type RequestFilter,
   type RequestKind,
   type RequestView,
   type StoredRequest,
-  showConsoleRequest,
 } from "./requests.ts";
-export { openRows, type RowsKey, type RowsView, showConsoleRows } from "./rows.ts";
+export { openRows, type RowsKey } from "./rows.ts";
 export {
   type ConsoleAppTable,
   type ConsoleBuild,

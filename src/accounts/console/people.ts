@@ -1,6 +1,6 @@
 /** Reads for pages about people. Each read is one call on the Console's login and returns no password and no link. @module */
 import { isUuid } from "../../std/is_uuid.ts";
-import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import { unknownPerson } from "../actions/rejections.ts";
 import { isConfirmed } from "../people/addresses.ts";
 import type { Invitation } from "../people/invitations.ts";
@@ -66,14 +66,13 @@ type StoredPerson = Omit<PersonView["person"], "isConfirmed"> & {
 
 /** A person, and a page of their roles on apps: the roles after a slug, or only the role on `app`. @throws {Problem} not_found */
 export async function showConsolePerson(
-  deps: ConsoleDeps & { identitySecrets: IdentitySecrets },
-  cookies: PresentedCookies,
+  deps: ConsoleActor & { identitySecrets: IdentitySecrets },
   { id, app, after = "", maxRows }: { id: string; app?: string; after?: string; maxRows: number },
 ): Promise<PersonView> {
   // A malformed id belongs to no person.
   if (!isUuid(id)) throw unknownPerson();
   const values = { person: id, of_app: app, after_slug: after, max_rows: maxRows };
-  const found = await callConsole(deps, cookies, "console_show_person", values);
+  const found = await callConsole(deps, "console_show_person", values);
   const page = found as PersonView & { person: StoredPerson };
   const { addressDigest: digest, addressSecretId: secretId, ...person } = page.person;
   const stored = { userId: person.id, email: person.email, digest, secretId };

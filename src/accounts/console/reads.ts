@@ -2,11 +2,14 @@
 import { type ArgumentValues, type ConsoleActor, callConsole } from "../actions/action.ts";
 import type { ListedInvitation } from "../people/invitations.ts";
 import type { AppEnd } from "./app_end.ts";
-import type { ConsoleApp, PageView } from "./apps.ts";
+import type { AppContent, ConsoleApp, PageView } from "./apps.ts";
+import type { AuditContent } from "./audit.ts";
 import type { ChangesView } from "./changes.ts";
 import type { ConsoleHome } from "./home.ts";
 import type { AppPerson, PeopleList } from "./people.ts";
-import type { ConsolePush } from "./pushes.ts";
+import type { ConsolePush, PushView } from "./pushes.ts";
+import type { RequestView, StoredRequest } from "./requests.ts";
+import type { RowsContent } from "./rows.ts";
 import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, TableView } from "./tables.ts";
 
 /** The results of a search. */
@@ -25,11 +28,17 @@ export type ConsoleReads = {
   list_app_people: { isDisabled: boolean; administrators: number; people: AppPerson[] };
   list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
   list_apps: { apps: ConsoleApp[] };
+  list_audit: AuditContent;
   list_invitations: { invitations: ListedInvitation[]; invited: number };
   list_people: PeopleList;
   list_pushes: { app: PageApp; builds: ConsoleBuild[]; pushes: ConsolePush[] };
+  list_requests: { requests: StoredRequest[] };
   list_tables: { tables: ConsoleTable[] };
+  show_app: AppContent;
   show_changes: ChangesView;
+  show_push: { app: PageApp; builds: ConsoleBuild[]; push: PushView | null };
+  show_request: { request: RequestView | null };
+  show_rows: RowsContent;
   show_table: { table: TableView };
 };
 
@@ -39,6 +48,6 @@ export async function readConsole<Name extends keyof ConsoleReads>(
   name: Name,
   values: ArgumentValues<`console_${Name}`>,
 ): Promise<PageView<ConsoleReads[Name]>> {
-  const page = await callConsole(actor, actor.cookies, `console_${name}`, values);
+  const page = await callConsole(actor, `console_${name}`, values);
   return page as PageView<ConsoleReads[Name]>;
 }

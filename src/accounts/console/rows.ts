@@ -8,12 +8,10 @@ import type { TableDefinition } from "../../dsl/mod.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
-import { type ConsoleDeps, callConsole, type PresentedCookies } from "../actions/action.ts";
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
-import type { ConsoleVisitor } from "./apps.ts";
 
-export type RowsView = {
-  me: ConsoleVisitor;
+export type RowsContent = {
   appId: string;
   isDisabled: boolean;
   /** The current cursor of the app's changes; `null` if live updates are off. */
@@ -24,28 +22,16 @@ export type RowsView = {
   related: readonly TableDefinition[];
 };
 
-/** @throws {Problem} unknown_app; unknown_table */
-export async function showConsoleRows(
-  deps: ConsoleDeps,
-  cookies: PresentedCookies,
-  { slug, table }: { slug: string; table: string },
-): Promise<RowsView> {
-  const values = { app_slug: slug, wanted_table: table };
-  const page = await callConsole(deps, cookies, "console_show_rows", values);
-  return page as RowsView;
-}
-
 /** The text of a key, and its expiry. */
 export type RowsKey = { text: string; endsAt: number };
 
 /** @throws {Problem} unknown_app; forbidden — the app is disabled */
 export async function openRows(
-  deps: ConsoleDeps & { randomBytes: RandomBytes; keyPrefix: string },
-  cookies: PresentedCookies,
+  deps: ConsoleActor & { randomBytes: RandomBytes; keyPrefix: string },
   { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
 ): Promise<RowsKey> {
   const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
-  const endsAt = await callConsole(deps, cookies, "console_open_rows", {
+  const endsAt = await callConsole(deps, "console_open_rows", {
     wanted: appId,
     new_key_id: key.keyId,
     new_digest: toProofDigest(toProof(key.secret)),

@@ -87,7 +87,7 @@ export async function endRegistrationByConsole(
   await beginEndRegistration(deps, { table, slug, expected });
   const values = { app_slug: slug, wanted: table };
   for (;;) {
-    const state = await callConsole(deps, deps.cookies, "console_find_end", values);
+    const state = await callConsole(deps, "console_find_end", values);
     if (state !== "waiting" || deps.isOverdue()) return state as EndState;
     await Bun.sleep(ROWS_WAIT_MS);
   }
