@@ -20,7 +20,6 @@ export async function handleActivity(visit: Visit): Promise<Response> {
   const { page, body, status } = await readActivity(visit, undefined);
   return respondWithConsolePage({
     me: page.me,
-    entry: "Activity",
     title: "Activity",
     body,
     status,

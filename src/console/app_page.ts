@@ -19,7 +19,6 @@ type AppPage = {
 export function respondWithAppPage({ me, slug, isDisabled, tab, body, status }: AppPage): Response {
   return respondWithConsolePage({
     me,
-    entry: "Apps",
     title: slug,
     part: tab,
     crumbs: [{ name: "Apps", path: APPS }],
@@ -64,5 +63,5 @@ export function respondWithAppAction(
     { name: "Apps", path: APPS },
     { name: slug, path: toAppPath(slug) },
   ];
-  return respondWithConsolePage({ me, entry: "Apps", crumbs, ...page });
+  return respondWithConsolePage({ me, crumbs, ...page });
 }

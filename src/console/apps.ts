@@ -27,7 +27,6 @@ export async function handleApps(visit: Visit): Promise<Response> {
   const { page, last } = toPage(apps);
   return respondWithConsolePage({
     me,
-    entry: "Apps",
     title: "Apps",
     actions: renderLink("New app", NEW_APP, "primary", { keys: "n" }),
     body: [

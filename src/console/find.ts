@@ -61,7 +61,6 @@ export async function handleFind(visit: Visit): Promise<Response> {
   const groups = toGroups(query.search, found).filter(({ hits }) => hits.length > 0);
   return respondWithConsolePage({
     me: found.me,
-    entry: undefined,
     title: "Find",
     body: [
       renderSearch(FIND, query, SEARCHED),

@@ -12,30 +12,20 @@ import { type Html, html, type Part, renderBrand, respondWithPage } from "../pag
 import type { Problem } from "../problem.ts";
 import { DOCS, FIND } from "./paths.ts";
 
-/** The entries of the navigation: a new page is a line here and one in routes.ts. */
+/** The entries of the navigation. The shortcut of each entry is `g`, then its key. */
 const ENTRIES = [
-  { name: "Home", path: CONSOLE_PATH },
-  { name: "Apps", path: `${CONSOLE_PATH}/apps` },
-  { name: "People", path: `${CONSOLE_PATH}/people` },
-  { name: "Tables", path: `${CONSOLE_PATH}/tables` },
-  { name: "Requests", path: `${CONSOLE_PATH}/requests` },
-  { name: "Activity", path: `${CONSOLE_PATH}/activity` },
+  { name: "Home", path: CONSOLE_PATH, key: "h" },
+  { name: "Apps", path: `${CONSOLE_PATH}/apps`, key: "a" },
+  { name: "People", path: `${CONSOLE_PATH}/people`, key: "p" },
+  { name: "Tables", path: `${CONSOLE_PATH}/tables`, key: "t" },
+  { name: "Requests", path: `${CONSOLE_PATH}/requests`, key: "r" },
+  { name: "Activity", path: `${CONSOLE_PATH}/activity`, key: "l" },
 ] as const;
-
-/** Shortcuts: `g`, then one of these unique keys. */
-const KEYS: Readonly<Record<string, string>> = {
-  Home: "h",
-  Apps: "a",
-  People: "p",
-  Tables: "t",
-  Requests: "r",
-  Activity: "l",
-};
 
 export type ConsolePage = {
   me: ConsoleVisitor;
-  /** The entry in the navigation. */
-  entry: (typeof ENTRIES)[number]["name"] | undefined;
+  /** The entry in the navigation; defaults to the first parent page, or to the page itself. */
+  entry?: (typeof ENTRIES)[number]["name"];
   title: string;
   /** Distinguishes pages with the same heading; only in the window's title. */
   part?: string;
@@ -82,12 +72,13 @@ export function respondWithConsoleProblem(problem: Problem, rejected: RejectedRe
 type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 
 function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {
+  const current = entry ?? crumbs[0]?.name ?? title;
   return html`<a class="skip" href="#main">Skip to content</a>
 <div class="console">
 <nav class="side" aria-label="Console"${me !== undefined && html` data-visitor="${me.id}"`}>
 <a class="side-brand" href="${CONSOLE_PATH}">${renderBrand(24)}</a>
 <form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" data-placeholder="App, person, table, key or request id" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Open the command palette" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> opens the command palette</span></button></form>
-<ul class="side-list">${ENTRIES.map(({ name, path }) => html`<li><a href="${path}"${KEYS[name] !== undefined && html` data-keys="g ${KEYS[name]}" data-keys-for="${name}"`}${name === entry && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
+<ul class="side-list">${ENTRIES.map(({ name, path, key }) => html`<li><a href="${path}" data-keys="g ${key}" data-keys-for="${name}"${name === current && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
 <section class="recent" aria-labelledby="recent" hidden><h2 class="recent-name" id="recent">Recent apps</h2><ul class="side-list"></ul></section>
 <div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span><span class="quiet me-role">${me.role === "super_admin" ? "super admin" : "admin"}</span>`}
 <span class="me-links"><a href="${ACCOUNT_PATH}">Account</a> <a href="${DOCS}">Docs</a> <a href="${LOGIN_PATH}" data-sign-out>Sign out</a></span>

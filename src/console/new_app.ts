@@ -25,6 +25,6 @@ export const newAppPage = makeFormPage({
   },
   cancel: () => APPS,
   respond: ({ me }, page) =>
-    respondWithConsolePage({ me, entry: "Apps", crumbs: [{ name: "Apps", path: APPS }], ...page }),
+    respondWithConsolePage({ me, crumbs: [{ name: "Apps", path: APPS }], ...page }),
   failed: "No app was created.",
 });

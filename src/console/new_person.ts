@@ -176,5 +176,5 @@ function respondWithNewPerson(
   page: { title: string; body: Part; status?: number },
 ): Response {
   const crumbs = [{ name: "People", path: PEOPLE }];
-  return respondWithConsolePage({ me, entry: "People", crumbs, ...page });
+  return respondWithConsolePage({ me, crumbs, ...page });
 }

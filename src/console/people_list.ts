@@ -60,7 +60,6 @@ export function respondWithPeopleList<Row extends { email: string }>(
 ): Response {
   return respondWithConsolePage({
     me,
-    entry: "People",
     title: "People",
     ...(list.path === INVITATIONS ? { part: "Invitations" } : {}),
     actions: renderLink("Invite people", NEW_PERSON, "primary", { keys: "n" }),

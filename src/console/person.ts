@@ -32,7 +32,6 @@ export async function handlePerson(visit: Visit): Promise<Response> {
   const now = deps.now();
   return respondWithConsolePage({
     me,
-    entry: "People",
     title: toPersonName(person),
     crumbs: [{ name: "People", path: PEOPLE }],
     actions: person.disabledAt !== null && renderPill("disabled", "warn"),

@@ -94,5 +94,5 @@ export function respondWithPersonPage(
     { name: "People", path: PEOPLE },
     { name: toPersonName(person), path: toPersonPath(person.id) },
   ];
-  return respondWithConsolePage({ me, entry: "People", crumbs, ...page });
+  return respondWithConsolePage({ me, crumbs, ...page });
 }

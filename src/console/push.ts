@@ -20,7 +20,6 @@ export async function handlePush({ deps, context }: Visit): Promise<Response> {
   if (push === null) throw new Problem("not_found");
   return respondWithConsolePage({
     me,
-    entry: "Apps",
     title: `${toPushNumber(push.seq)} ${push.name.replaceAll("_", " ")}`,
     crumbs: [
       { name: "Apps", path: APPS },

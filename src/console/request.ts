@@ -24,7 +24,6 @@ export async function handleRequest(visit: Visit): Promise<Response> {
   const url = toApiUrl(visit);
   return respondWithConsolePage({
     me,
-    entry: "Requests",
     title: `${request.method} ${toVisiblePath(request)}`,
     crumbs: [{ name: "Requests", path: REQUESTS }],
     body: [

@@ -38,7 +38,6 @@ export async function handleRequests({ deps, context }: Visit): Promise<Response
     return redirect(toRequestPath(first.id));
   return respondWithConsolePage({
     me,
-    entry: "Requests",
     title: "Requests",
     body: [
       renderRequestsFilter(typed),

@@ -28,7 +28,6 @@ export function respondWithRowsPage(
 ): Response {
   return respondWithConsolePage({
     me,
-    entry: "Apps",
     crumbs: [
       { name: "Apps", path: APPS },
       { name: slug, path: toAppPath(slug) },

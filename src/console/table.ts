@@ -25,7 +25,6 @@ export async function handleTable(visit: Visit): Promise<Response> {
   const open = table.builds.filter(({ state }) => state !== "done");
   return respondWithConsolePage({
     me,
-    entry: "Tables",
     title: table.name,
     crumbs: [{ name: "Tables", path: TABLES }],
     actions: [

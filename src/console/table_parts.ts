@@ -124,5 +124,5 @@ export function respondWithTableAction(
     { name: "Tables", path: TABLES },
     { name, path: toTablePath(name) },
   ];
-  return respondWithConsolePage({ me, entry: "Tables", crumbs, ...page });
+  return respondWithConsolePage({ me, crumbs, ...page });
 }

@@ -31,7 +31,6 @@ export async function handleTables(visit: Visit): Promise<Response> {
   const isEmpty = page.length === 0 && query.search === "" && query.after === "";
   return respondWithConsolePage({
     me,
-    entry: "Tables",
     title: "Tables",
     body: [
       renderDone(visit),
