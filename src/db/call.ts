@@ -48,7 +48,7 @@ export function isForRecentSignIn(name: FunctionName): boolean {
 }
 
 type SetName = {
-  [Name in FunctionName]: (typeof FUNCTIONS)[Name]["isSet"] extends true ? Name : never;
+  [Name in FunctionName]: (typeof FUNCTIONS)[Name] extends { isSet: true } ? Name : never;
 }[FunctionName];
 
 type ItemOf<Rows> = Rows extends (infer Row)[] ? Row : never;
@@ -119,7 +119,7 @@ export function makeStatement(name: string, shape: FunctionShape): Statement {
     readText: `select ${selected}, ${echo}${from}`,
     encode: (values) => passed.map(([argument, type]) => encodeValue(type, values[argument])),
     decode: makeDecode(name, shape),
-    retry: shape.retry,
+    retry: shape.retry ?? "unsafe",
   };
 }
 
@@ -130,7 +130,7 @@ function renderResult(called: string, { returns, isSet }: FunctionShape) {
     const selected = Object.entries(returns).map(([column, type]) => renderColumn(column, type));
     return { selected: selected.join(", "), from: ` from ${called}` };
   }
-  if (!isSet) return { selected: renderColumn(VALUE_COLUMN, returns, called), from: "" };
+  if (isSet !== true) return { selected: renderColumn(VALUE_COLUMN, returns, called), from: "" };
   return { selected: VALUE_COLUMN, from: ` from ${called} as called (${VALUE_COLUMN})` };
 }
 
@@ -186,7 +186,7 @@ function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row
       : typeof returns === "string"
         ? (row: Row) => decodeRow(row)[VALUE_COLUMN]
         : decodeRow;
-  if (isSet) return (rows) => rows.map(decodeValue);
+  if (isSet === true) return (rows) => rows.map(decodeValue);
   return ([row]) => {
     if (row === undefined) throw new Error(`rowhouse.${name} returned no row`);
     return decodeValue(row);

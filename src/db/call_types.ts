@@ -21,13 +21,13 @@ export type SqlType = ItemType | `${ItemType}[]`;
 export type ReturnedType = SqlType | `${SqlType}?`;
 
 export type FunctionShape = {
-  /** Whether a call can be repeated. */
-  readonly retry: "safe" | "unsafe";
+  /** Set if a call can be repeated. */
+  readonly retry?: "safe";
   readonly parameters: Readonly<Record<string, SqlType>>;
   /** One value or the columns of a row. */
   readonly returns: "void" | ReturnedType | Readonly<Record<string, ReturnedType>>;
-  /** Whether it returns a set. */
-  readonly isSet: boolean;
+  /** Set if it returns a set. */
+  readonly isSet?: true;
   /** Requirements for the visitor in addition to the role. */
   readonly needs?: "recent sign-in";
 };
@@ -60,6 +60,6 @@ type RowOf<Returns> = Returns extends string
   ? ValueOf<Returns>
   : { [Column in keyof Returns]: ValueOf<Returns[Column]> };
 
-export type ResultOf<Shape extends FunctionShape> = Shape["isSet"] extends true
+export type ResultOf<Shape extends FunctionShape> = Shape extends { isSet: true }
   ? RowOf<Shape["returns"]>[]
   : RowOf<Shape["returns"]>;

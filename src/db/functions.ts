@@ -3,13 +3,10 @@ import type { FunctionShape } from "./call_types.ts";
 
 export const FUNCTIONS = {
   add_origin: {
-    retry: "unsafe",
     parameters: { app_slug: "text", new_url: "text", new_origin: "text", actor: "text" },
     returns: "void",
-    isSet: false,
   },
   add_own_passkey: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -30,13 +27,10 @@ export const FUNCTIONS = {
       code_digests: "text",
     },
     returns: "text",
-    isSet: false,
   },
   add_rejections: {
-    retry: "unsafe",
     parameters: { added_minute: "timestamptz", rejected: "jsonb" },
     returns: "void",
-    isSet: false,
   },
   add_statistics: {
     retry: "safe",
@@ -53,10 +47,8 @@ export const FUNCTIONS = {
       stored: "jsonb",
     },
     returns: "bool",
-    isSet: false,
   },
   admit: {
-    retry: "unsafe",
     parameters: {
       who: "uuid",
       presented: "text",
@@ -75,22 +67,13 @@ export const FUNCTIONS = {
       factor_rule: "text",
     },
     returns: "text",
-    isSet: false,
   },
   apply_claimed_roles: {
-    retry: "unsafe",
     parameters: { who: "uuid", by_provider: "text", claimed: "jsonb", claimed_secret_id: "text" },
     returns: "void",
-    isSet: false,
   },
-  ask_for_factor: {
-    retry: "unsafe",
-    parameters: { who: "uuid", factor_rule: "text" },
-    returns: "bool",
-    isSet: false,
-  },
+  ask_for_factor: { parameters: { who: "uuid", factor_rule: "text" }, returns: "bool" },
   ask_for_password: {
-    retry: "unsafe",
     parameters: {
       typed: "text",
       client_networks: "text[]",
@@ -101,28 +84,18 @@ export const FUNCTIONS = {
       return_to: "text",
     },
     returns: "int4",
-    isSet: false,
   },
   axis_of: {
     retry: "safe",
     parameters: { app: "uuid", of_app: "text", wanted_span: "text" },
     returns: "jsonb",
-    isSet: false,
   },
-  begin_change: {
-    retry: "unsafe",
-    parameters: { app: "uuid", wanted_table: "text" },
-    returns: "void",
-    isSet: false,
-  },
+  begin_change: { parameters: { app: "uuid", wanted_table: "text" }, returns: "void" },
   begin_end_registration: {
-    retry: "unsafe",
     parameters: { wanted_slug: "text", wanted_table: "text", expected: "text[]", actor: "text" },
     returns: "jsonb",
-    isSet: false,
   },
   begin_passkey: {
-    retry: "unsafe",
     parameters: {
       wanted: "bytea",
       client_networks: "text[]",
@@ -133,7 +106,6 @@ export const FUNCTIONS = {
     isSet: true,
   },
   begin_provider_sign_in: {
-    retry: "unsafe",
     parameters: {
       state: "text",
       client_networks: "text[]",
@@ -153,16 +125,12 @@ export const FUNCTIONS = {
       is_dry_run: "bool",
     },
     returns: { app_slug: "text?", wait_s: "int4?" },
-    isSet: false,
   },
   begin_retype: {
-    retry: "unsafe",
     parameters: { app: "uuid", wanted_table: "text", wanted: "jsonb" },
     returns: "void",
-    isSet: false,
   },
   begin_second_factor: {
-    retry: "unsafe",
     parameters: {
       pending_cookie: "text",
       kind: "text",
@@ -176,10 +144,8 @@ export const FUNCTIONS = {
       lasting_s: "int4",
     },
     returns: "jsonb?",
-    isSet: false,
   },
   begin_sign_in: {
-    retry: "unsafe",
     parameters: {
       typed: "text",
       client_networks: "text[]",
@@ -201,16 +167,14 @@ export const FUNCTIONS = {
     },
     isSet: true,
   },
-  builds_of: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb", isSet: false },
+  builds_of: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb" },
   busy_apps: {
     retry: "safe",
     parameters: { wanted_span: "text", max_rows: "int4" },
     returns: "jsonb",
-    isSet: false,
   },
-  cancel_rows_job: { retry: "unsafe", parameters: { job: "uuid" }, returns: "bool", isSet: false },
+  cancel_rows_job: { parameters: { job: "uuid" }, returns: "bool" },
   change_email: {
-    retry: "unsafe",
     parameters: {
       person_id: "uuid",
       proofs: "bytea[]",
@@ -220,10 +184,8 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "bool",
-    isSet: false,
   },
   change_own_password: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -243,10 +205,8 @@ export const FUNCTIONS = {
       device_name: "text",
     },
     returns: "bool",
-    isSet: false,
   },
   change_own_profile: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -256,7 +216,6 @@ export const FUNCTIONS = {
       new_picture: "text",
     },
     returns: "void",
-    isSet: false,
   },
   changes_between: {
     retry: "safe",
@@ -267,16 +226,9 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
-  check_circle: {
-    retry: "unsafe",
-    parameters: { circle: "text[]", app: "uuid" },
-    returns: "void",
-    isSet: false,
-  },
+  check_circle: { parameters: { circle: "text[]", app: "uuid" }, returns: "void" },
   check_console: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -286,90 +238,51 @@ export const FUNCTIONS = {
       is_sensitive: "bool",
     },
     returns: "uuid",
-    isSet: false,
   },
-  check_fresh: { retry: "safe", parameters: { own: "text" }, returns: "void", isSet: false },
+  check_fresh: { retry: "safe", parameters: { own: "text" }, returns: "void" },
   check_isolation: {
-    retry: "unsafe",
     parameters: { max_age_s: "float8" },
     returns: { issues: "jsonb", bodies: "text", release: "text", age_s: "float8" },
-    isSet: false,
   },
-  check_key: {
-    retry: "unsafe",
-    parameters: { app: "uuid", presented_proof: "bytea" },
-    returns: "uuid",
-    isSet: false,
-  },
+  check_key: { parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
   check_key_for: {
-    retry: "unsafe",
     parameters: { app: "uuid", presented_proof: "bytea", wanted: "int2" },
     returns: "uuid",
-    isSet: false,
   },
-  check_new_role: {
-    retry: "unsafe",
-    parameters: { who: "uuid", new_role: "text" },
-    returns: "text",
-    isSet: false,
-  },
-  check_push_key: {
-    retry: "unsafe",
-    parameters: { app: "uuid", presented_proof: "bytea" },
-    returns: "uuid",
-    isSet: false,
-  },
-  check_schema_key: {
-    retry: "unsafe",
-    parameters: { app: "uuid", presented_proof: "bytea" },
-    returns: "uuid",
-    isSet: false,
-  },
-  check_super_admin: {
-    retry: "unsafe",
-    parameters: { who: "uuid" },
-    returns: "void",
-    isSet: false,
-  },
+  check_new_role: { parameters: { who: "uuid", new_role: "text" }, returns: "text" },
+  check_push_key: { parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
+  check_schema_key: { parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
+  check_super_admin: { parameters: { who: "uuid" }, returns: "void" },
   claim_deferred_step: {
-    retry: "unsafe",
     parameters: { after: "int8", lease_s: "int4" },
     returns: { step_id: "int8", table_name: "text", step_name: "text", definition: "jsonb" },
     isSet: true,
   },
   claim_key: {
-    retry: "unsafe",
     parameters: { app: "uuid", claim: "bytea", first_response: "text", short: "text" },
     returns: "text",
-    isSet: false,
   },
   claim_mails: {
     retry: "safe",
     parameters: { max_rows: "int4", lease_s: "int4", retry_s: "float8" },
     returns: "jsonb",
-    isSet: false,
   },
   client_keys: {
     retry: "safe",
     parameters: { kind: "text", networks: "text[]" },
     returns: "text[]",
-    isSet: false,
   },
-  codes_version: { retry: "safe", parameters: { who: "uuid" }, returns: "text", isSet: false },
+  codes_version: { retry: "safe", parameters: { who: "uuid" }, returns: "text" },
   complete_key: {
-    retry: "unsafe",
     parameters: { app: "uuid", claim: "bytea", first_response: "text" },
     returns: "void",
-    isSet: false,
   },
   confirm_addresses: {
     retry: "safe",
     parameters: { confirmed: "jsonb", new_secret_id: "text", actor: "text" },
     returns: "int4",
-    isSet: false,
   },
   console_begin_end_registration: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -380,11 +293,9 @@ export const FUNCTIONS = {
       expected: "text[]",
     },
     returns: "jsonb",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_change_email: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -397,11 +308,9 @@ export const FUNCTIONS = {
       mail_secret_id: "text",
     },
     returns: "bool",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_create_app: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -412,10 +321,8 @@ export const FUNCTIONS = {
       added: "jsonb",
     },
     returns: "void",
-    isSet: false,
   },
   console_delete_app_step: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -428,7 +335,6 @@ export const FUNCTIONS = {
     needs: "recent sign-in",
   },
   console_delete_user: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -437,7 +343,6 @@ export const FUNCTIONS = {
       person: "uuid",
     },
     returns: "uuid",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_describe_app: {
@@ -450,10 +355,8 @@ export const FUNCTIONS = {
       app_slug: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_drop_table: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -463,11 +366,9 @@ export const FUNCTIONS = {
       expected: "text[]",
     },
     returns: "jsonb",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_end_app_sessions: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -476,11 +377,9 @@ export const FUNCTIONS = {
       app_slug: "text",
     },
     returns: "int4",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_end_session: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -490,11 +389,9 @@ export const FUNCTIONS = {
       session_id: "text",
     },
     returns: "bool",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_end_sessions: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -503,7 +400,6 @@ export const FUNCTIONS = {
       person: "uuid",
     },
     returns: "int4",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_find: {
@@ -517,10 +413,8 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_find_addresses: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -532,7 +426,6 @@ export const FUNCTIONS = {
     isSet: true,
   },
   console_find_app_id: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -541,10 +434,8 @@ export const FUNCTIONS = {
       app_slug: "text",
     },
     returns: "uuid?",
-    isSet: false,
   },
   console_find_end: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -554,10 +445,8 @@ export const FUNCTIONS = {
       wanted: "text",
     },
     returns: "text",
-    isSet: false,
   },
   console_grant_role: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -568,7 +457,6 @@ export const FUNCTIONS = {
       new_role: "text",
     },
     returns: "void",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_home: {
@@ -582,10 +470,8 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_invite: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -604,11 +490,9 @@ export const FUNCTIONS = {
       new_role: "text",
     },
     returns: "text",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_invite_people: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -621,11 +505,9 @@ export const FUNCTIONS = {
       new_role: "text",
     },
     returns: "text[]",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_issue_key: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -639,7 +521,6 @@ export const FUNCTIONS = {
       key_expires_at: "timestamptz",
     },
     returns: "bool",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_list_app_people: {
@@ -655,7 +536,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_app_tables: {
     retry: "safe",
@@ -669,7 +549,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_apps: {
     retry: "safe",
@@ -683,7 +562,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_audit: {
     retry: "safe",
@@ -703,7 +581,6 @@ export const FUNCTIONS = {
       details_chars: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_invitations: {
     retry: "safe",
@@ -717,7 +594,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_people: {
     retry: "safe",
@@ -731,7 +607,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_pushes: {
     retry: "safe",
@@ -745,7 +620,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_requests: {
     retry: "safe",
@@ -766,7 +640,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_list_tables: {
     retry: "safe",
@@ -780,10 +653,8 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_make_password_link: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -796,11 +667,9 @@ export const FUNCTIONS = {
       ends_at: "timestamptz",
     },
     returns: "bool",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_open_rows: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -813,10 +682,8 @@ export const FUNCTIONS = {
       used_for: "text",
     },
     returns: "float8?",
-    isSet: false,
   },
   console_resend_invitation: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -829,11 +696,9 @@ export const FUNCTIONS = {
       ends_at: "timestamptz",
     },
     returns: "text?",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_reset_second_factor: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -842,11 +707,9 @@ export const FUNCTIONS = {
       person: "uuid",
     },
     returns: "void",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_revoke_key: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -856,11 +719,9 @@ export const FUNCTIONS = {
       old_key_id: "text",
     },
     returns: "bool",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_revoke_role: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -870,11 +731,9 @@ export const FUNCTIONS = {
       app_slug: "text",
     },
     returns: "bool",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_roll_key: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -891,7 +750,6 @@ export const FUNCTIONS = {
     needs: "recent sign-in",
   },
   console_set_app_disabled: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -901,10 +759,8 @@ export const FUNCTIONS = {
       disabled: "bool",
     },
     returns: "bool",
-    isSet: false,
   },
   console_set_app_live: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -914,10 +770,8 @@ export const FUNCTIONS = {
       live: "bool",
     },
     returns: "bool",
-    isSet: false,
   },
   console_set_console_role: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -928,11 +782,9 @@ export const FUNCTIONS = {
       proofs: "bytea[]",
     },
     returns: "void",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_set_disabled: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -942,11 +794,9 @@ export const FUNCTIONS = {
       disabled: "bool",
     },
     returns: "void",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_set_limit: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -957,10 +807,8 @@ export const FUNCTIONS = {
       key_per_minute: "int4",
     },
     returns: "void",
-    isSet: false,
   },
   console_set_people_list: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -970,10 +818,8 @@ export const FUNCTIONS = {
       listed: "bool",
     },
     returns: "bool",
-    isSet: false,
   },
   console_set_targets: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -985,7 +831,6 @@ export const FUNCTIONS = {
       added: "jsonb",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_show_app: {
     retry: "safe",
@@ -998,7 +843,6 @@ export const FUNCTIONS = {
       wanted_span: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_show_changes: {
     retry: "safe",
@@ -1014,7 +858,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_show_person: {
     retry: "safe",
@@ -1029,7 +872,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_show_push: {
     retry: "safe",
@@ -1042,7 +884,6 @@ export const FUNCTIONS = {
       wanted: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_show_request: {
     retry: "safe",
@@ -1054,7 +895,6 @@ export const FUNCTIONS = {
       wanted: "uuid",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_show_rows: {
     retry: "safe",
@@ -1067,7 +907,6 @@ export const FUNCTIONS = {
       wanted_table: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_show_table: {
     retry: "safe",
@@ -1079,10 +918,8 @@ export const FUNCTIONS = {
       wanted: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
   console_transfer_table: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -1092,17 +929,14 @@ export const FUNCTIONS = {
       new_slug: "text",
     },
     returns: "text",
-    isSet: false,
     needs: "recent sign-in",
   },
   console_visitor: {
     retry: "safe",
     parameters: { who: "uuid", session_cookie: "text" },
     returns: "jsonb",
-    isSet: false,
   },
   console_withdraw_invitation: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -1111,14 +945,11 @@ export const FUNCTIONS = {
       person: "uuid",
     },
     returns: "bool",
-    isSet: false,
     needs: "recent sign-in",
   },
   count_attempt: {
-    retry: "unsafe",
     parameters: { keys: "text[]", bounds: "int4[]", max_global: "int4", window_s: "int4" },
     returns: "int4",
-    isSet: false,
   },
   count_claimed_roles: {
     retry: "safe",
@@ -1126,28 +957,19 @@ export const FUNCTIONS = {
     returns: { provider: "text", roles: "int8" },
     isSet: true,
   },
-  count_identity_values: { retry: "safe", parameters: {}, returns: "jsonb", isSet: false },
-  count_rows: {
-    retry: "safe",
-    parameters: { wanted_table: "text", app: "uuid" },
-    returns: "int8",
-    isSet: false,
-  },
-  count_users: { retry: "safe", parameters: {}, returns: "int8", isSet: false },
+  count_identity_values: { retry: "safe", parameters: {}, returns: "jsonb" },
+  count_rows: { retry: "safe", parameters: { wanted_table: "text", app: "uuid" }, returns: "int8" },
+  count_users: { retry: "safe", parameters: {}, returns: "int8" },
   counted_key: {
     retry: "safe",
     parameters: { state: "text", client_networks: "text[]" },
     returns: "text",
-    isSet: false,
   },
   create_app: {
-    retry: "unsafe",
     parameters: { new_id: "uuid", app_slug: "text", added: "jsonb", actor: "text" },
     returns: "void",
-    isSet: false,
   },
   create_linked_person: {
-    retry: "unsafe",
     parameters: {
       new_id: "uuid",
       mail: "text",
@@ -1160,10 +982,8 @@ export const FUNCTIONS = {
       provider: "text",
     },
     returns: "bool",
-    isSet: false,
   },
   create_user: {
-    retry: "unsafe",
     parameters: {
       new_id: "uuid",
       mail: "text",
@@ -1177,84 +997,39 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "bool",
-    isSet: false,
   },
-  definition_in: { retry: "safe", parameters: { text: "text" }, returns: "text", isSet: false },
+  definition_in: { retry: "safe", parameters: { text: "text" }, returns: "text" },
   delete_app_step: {
-    retry: "unsafe",
     parameters: { app_slug: "text", actor: "text" },
     returns: { is_done: "bool", job: "uuid?", deleted: "int8" },
-    isSet: false,
   },
-  delete_proof: {
-    retry: "unsafe",
-    parameters: { app: "uuid", proof_digest: "bytea" },
-    returns: "void",
-    isSet: false,
-  },
-  delete_rows: {
-    retry: "unsafe",
-    parameters: { names: "text[]", app: "uuid" },
-    returns: "int8[]",
-    isSet: false,
-  },
+  delete_proof: { parameters: { app: "uuid", proof_digest: "bytea" }, returns: "void" },
+  delete_rows: { parameters: { names: "text[]", app: "uuid" }, returns: "int8[]" },
   delete_some_rows: {
-    retry: "unsafe",
     parameters: { names: "text[]", app: "uuid", max_rows: "int4" },
     returns: { changed: "int8", counts: "int8[]" },
-    isSet: false,
   },
-  delete_stored: { retry: "unsafe", parameters: { app: "uuid" }, returns: "void", isSet: false },
-  delete_user: {
-    retry: "unsafe",
-    parameters: { mail: "text", actor: "text" },
-    returns: "uuid",
-    isSet: false,
-  },
-  describe_app: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb", isSet: false },
-  describe_archive: {
-    retry: "safe",
-    parameters: { app_slug: "text" },
-    returns: "json?",
-    isSet: false,
-  },
-  describe_invitation: {
-    retry: "safe",
-    parameters: { person: "uuid" },
-    returns: "jsonb",
-    isSet: false,
-  },
-  dev_leftovers: { retry: "safe", parameters: {}, returns: "jsonb?", isSet: false },
-  device_key: {
-    retry: "safe",
-    parameters: { device_id: "text", mail: "text" },
-    returns: "text",
-    isSet: false,
-  },
-  digest_bodies: { retry: "safe", parameters: {}, returns: "text", isSet: false },
-  digest_marks: { retry: "safe", parameters: {}, returns: "text", isSet: false },
+  delete_stored: { parameters: { app: "uuid" }, returns: "void" },
+  delete_user: { parameters: { mail: "text", actor: "text" }, returns: "uuid" },
+  describe_app: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb" },
+  describe_archive: { retry: "safe", parameters: { app_slug: "text" }, returns: "json?" },
+  describe_invitation: { retry: "safe", parameters: { person: "uuid" }, returns: "jsonb" },
+  dev_leftovers: { retry: "safe", parameters: {}, returns: "jsonb?" },
+  device_key: { retry: "safe", parameters: { device_id: "text", mail: "text" }, returns: "text" },
+  digest_bodies: { retry: "safe", parameters: {}, returns: "text" },
+  digest_marks: { retry: "safe", parameters: {}, returns: "text" },
   drop_table: {
-    retry: "unsafe",
     parameters: { wanted_table: "text", expected: "text[]", actor: "text" },
     returns: "jsonb",
-    isSet: false,
   },
-  drop_tables: { retry: "unsafe", parameters: { names: "text[]" }, returns: "void", isSet: false },
-  email_of: { retry: "safe", parameters: { person: "uuid" }, returns: "text", isSet: false },
-  end_app_sessions: {
-    retry: "unsafe",
-    parameters: { app_slug: "text", actor: "text" },
-    returns: "int4",
-    isSet: false,
-  },
+  drop_tables: { parameters: { names: "text[]" }, returns: "void" },
+  email_of: { retry: "safe", parameters: { person: "uuid" }, returns: "text" },
+  end_app_sessions: { parameters: { app_slug: "text", actor: "text" }, returns: "int4" },
   end_deferred_step: {
-    retry: "unsafe",
     parameters: { step_id: "int8", new_state: "text", new_issue: "text" },
     returns: "void",
-    isSet: false,
   },
   end_own_sessions: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -1263,74 +1038,41 @@ export const FUNCTIONS = {
       wanted: "text",
     },
     returns: "int4",
-    isSet: false,
   },
-  end_pending_sign_ins: {
-    retry: "unsafe",
-    parameters: { who: "uuid" },
-    returns: "void",
-    isSet: false,
-  },
-  end_retype: {
-    retry: "unsafe",
-    parameters: { app: "uuid", wanted_table: "text" },
-    returns: "void",
-    isSet: false,
-  },
-  end_rows_job: { retry: "unsafe", parameters: { job: "uuid" }, returns: "jsonb?", isSet: false },
-  end_session: {
-    retry: "unsafe",
-    parameters: { mail: "text", session_id: "text", actor: "text" },
-    returns: "bool",
-    isSet: false,
-  },
-  end_sessions: {
-    retry: "unsafe",
-    parameters: { mail: "text", actor: "text" },
-    returns: "int4",
-    isSet: false,
-  },
-  end_ways_in: { retry: "unsafe", parameters: { people: "uuid[]" }, returns: "void", isSet: false },
-  enter_app: { retry: "unsafe", parameters: { app: "uuid" }, returns: "void", isSet: false },
-  export_user: { retry: "safe", parameters: { mail: "text" }, returns: "json", isSet: false },
-  factor_due_at: {
-    retry: "safe",
-    parameters: { who: "uuid" },
-    returns: "timestamptz",
-    isSet: false,
-  },
+  end_pending_sign_ins: { parameters: { who: "uuid" }, returns: "void" },
+  end_retype: { parameters: { app: "uuid", wanted_table: "text" }, returns: "void" },
+  end_rows_job: { parameters: { job: "uuid" }, returns: "jsonb?" },
+  end_session: { parameters: { mail: "text", session_id: "text", actor: "text" }, returns: "bool" },
+  end_sessions: { parameters: { mail: "text", actor: "text" }, returns: "int4" },
+  end_ways_in: { parameters: { people: "uuid[]" }, returns: "void" },
+  enter_app: { parameters: { app: "uuid" }, returns: "void" },
+  export_user: { retry: "safe", parameters: { mail: "text" }, returns: "json" },
+  factor_due_at: { retry: "safe", parameters: { who: "uuid" }, returns: "timestamptz" },
   factor_keys: {
     retry: "safe",
     parameters: { who: "uuid", kind: "text", client_key: "text", device_key: "text" },
     returns: "text[]",
-    isSet: false,
   },
-  feed_name: { retry: "safe", parameters: {}, returns: "text", isSet: false },
+  feed_name: { retry: "safe", parameters: {}, returns: "text" },
   find_addresses: {
     retry: "safe",
     parameters: { mails: "text[]" },
     returns: { id: "uuid", email: "text", digest: "bytea?", secret_id: "text?" },
     isSet: true,
   },
-  find_app: { retry: "unsafe", parameters: { app_slug: "text" }, returns: "uuid", isSet: false },
-  find_app_id: { retry: "safe", parameters: { app_slug: "text" }, returns: "uuid?", isSet: false },
+  find_app: { parameters: { app_slug: "text" }, returns: "uuid" },
+  find_app_id: { retry: "safe", parameters: { app_slug: "text" }, returns: "uuid?" },
   find_apps: {
     retry: "safe",
     parameters: { slugs: "text[]" },
     returns: { id: "uuid", slug: "text", is_disabled: "bool" },
     isSet: true,
   },
-  find_by_super_admin: {
-    retry: "unsafe",
-    parameters: { who: "uuid", person: "uuid" },
-    returns: "text",
-    isSet: false,
-  },
+  find_by_super_admin: { parameters: { who: "uuid", person: "uuid" }, returns: "text" },
   find_circle: {
     retry: "safe",
     parameters: { wanted_table: "text", app: "uuid" },
     returns: "text[]",
-    isSet: false,
   },
   find_index: {
     retry: "safe",
@@ -1338,7 +1080,7 @@ export const FUNCTIONS = {
     returns: { is_valid: "bool", is_building: "bool" },
     isSet: true,
   },
-  find_issues: { retry: "safe", parameters: {}, returns: "jsonb", isSet: false },
+  find_issues: { retry: "safe", parameters: {}, returns: "jsonb" },
   find_link_mail: {
     retry: "safe",
     parameters: { link_id: "text" },
@@ -1384,17 +1126,10 @@ export const FUNCTIONS = {
     },
     isSet: true,
   },
-  find_return_app: {
-    retry: "safe",
-    parameters: { app_slug: "text" },
-    returns: "jsonb?",
-    isSet: false,
-  },
+  find_return_app: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb?" },
   find_session: {
-    retry: "unsafe",
     parameters: { presented: "text", idle_s: "int4" },
     returns: { live: "int4", session_id: "text", person_id: "uuid", identity_digest: "bytea" },
-    isSet: false,
   },
   find_uncallable_tables: {
     retry: "safe",
@@ -1403,15 +1138,9 @@ export const FUNCTIONS = {
     isSet: true,
   },
   find_unrecorded: { retry: "safe", parameters: {}, returns: "text", isSet: true },
-  find_unused_sets: {
-    retry: "safe",
-    parameters: { unused_s: "int4" },
-    returns: "json",
-    isSet: false,
-  },
-  find_user: { retry: "safe", parameters: { mail: "text" }, returns: "uuid", isSet: false },
+  find_unused_sets: { retry: "safe", parameters: { unused_s: "int4" }, returns: "json" },
+  find_user: { retry: "safe", parameters: { mail: "text" }, returns: "uuid" },
   find_visitor_session: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -1419,10 +1148,8 @@ export const FUNCTIONS = {
       client_address: "text",
     },
     returns: "text",
-    isSet: false,
   },
   finish_passkey_sign_in: {
-    retry: "unsafe",
     parameters: {
       wanted: "bytea",
       who: "uuid",
@@ -1444,10 +1171,8 @@ export const FUNCTIONS = {
       is_known_device: "bool",
     },
     returns: "text",
-    isSet: false,
   },
   finish_provider_sign_in: {
-    retry: "unsafe",
     parameters: {
       who: "uuid",
       link_issuer: "text",
@@ -1474,10 +1199,8 @@ export const FUNCTIONS = {
       factor_rule: "text",
     },
     returns: "text",
-    isSet: false,
   },
   finish_second_factor: {
-    retry: "unsafe",
     parameters: {
       pending_cookie: "text",
       kind: "text",
@@ -1499,10 +1222,8 @@ export const FUNCTIONS = {
       device_name: "text",
     },
     returns: "text",
-    isSet: false,
   },
   finish_sign_in: {
-    retry: "unsafe",
     parameters: {
       who: "uuid",
       presented_proof: "bytea",
@@ -1524,69 +1245,33 @@ export const FUNCTIONS = {
       factor_rule: "text",
     },
     returns: "text",
-    isSet: false,
   },
-  forget_key: {
-    retry: "unsafe",
-    parameters: { app: "uuid", claim: "bytea" },
-    returns: "void",
-    isSet: false,
-  },
-  forget_sets: {
-    retry: "unsafe",
-    parameters: { wanted_table: "text", removed: "jsonb" },
-    returns: "void",
-    isSet: false,
-  },
-  found_table: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb", isSet: false },
-  give_back_attempts: {
-    retry: "unsafe",
-    parameters: { keys: "text[]" },
-    returns: "void",
-    isSet: false,
-  },
+  forget_key: { parameters: { app: "uuid", claim: "bytea" }, returns: "void" },
+  forget_sets: { parameters: { wanted_table: "text", removed: "jsonb" }, returns: "void" },
+  found_table: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb" },
+  give_back_attempts: { parameters: { keys: "text[]" }, returns: "void" },
   give_up_tables: {
-    retry: "unsafe",
     parameters: { app: "uuid", app_slug: "text", circle: "text[]", actor: "text" },
     returns: "void",
-    isSet: false,
   },
   grant_role: {
-    retry: "unsafe",
     parameters: { mail: "text", app_slug: "text", new_role: "text", actor: "text" },
     returns: "void",
-    isSet: false,
   },
-  has_administrator: { retry: "safe", parameters: {}, returns: "bool", isSet: false },
-  has_mail_sender: { retry: "safe", parameters: {}, returns: "bool", isSet: false },
-  has_second_factor: { retry: "safe", parameters: { who: "uuid" }, returns: "bool", isSet: false },
-  hold_account: {
-    retry: "unsafe",
-    parameters: { who: "uuid", person: "uuid" },
-    returns: "text",
-    isSet: false,
-  },
-  hold_app_accounts: {
-    retry: "unsafe",
-    parameters: { who: "uuid", app_slug: "text" },
-    returns: "text",
-    isSet: false,
-  },
-  hold_visitor: { retry: "unsafe", parameters: { own: "text" }, returns: "uuid", isSet: false },
+  has_administrator: { retry: "safe", parameters: {}, returns: "bool" },
+  has_mail_sender: { retry: "safe", parameters: {}, returns: "bool" },
+  has_second_factor: { retry: "safe", parameters: { who: "uuid" }, returns: "bool" },
+  hold_account: { parameters: { who: "uuid", person: "uuid" }, returns: "text" },
+  hold_app_accounts: { parameters: { who: "uuid", app_slug: "text" }, returns: "text" },
+  hold_visitor: { parameters: { own: "text" }, returns: "uuid" },
   idempotency_sizes: {
     retry: "safe",
     parameters: { after: "uuid" },
     returns: { app_id: "uuid", bytes: "int8" },
     isSet: true,
   },
-  invitation_state: {
-    retry: "safe",
-    parameters: { person: "uuid" },
-    returns: "text",
-    isSet: false,
-  },
+  invitation_state: { retry: "safe", parameters: { person: "uuid" }, returns: "text" },
   invite: {
-    retry: "unsafe",
     parameters: {
       new_id: "uuid",
       mail: "text",
@@ -1602,10 +1287,8 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "text",
-    isSet: false,
   },
   invite_people: {
-    retry: "unsafe",
     parameters: {
       people: "jsonb",
       link_secret_id: "text",
@@ -1615,14 +1298,12 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "text[]",
-    isSet: false,
   },
-  is_change: { retry: "safe", parameters: { action: "text" }, returns: "bool", isSet: false },
-  is_distributed: { retry: "safe", parameters: {}, returns: "bool", isSet: false },
-  is_factor_overdue: { retry: "safe", parameters: { who: "uuid" }, returns: "bool", isSet: false },
-  is_fresh: { retry: "safe", parameters: { session_id: "text" }, returns: "bool", isSet: false },
+  is_change: { retry: "safe", parameters: { action: "text" }, returns: "bool" },
+  is_distributed: { retry: "safe", parameters: {}, returns: "bool" },
+  is_factor_overdue: { retry: "safe", parameters: { who: "uuid" }, returns: "bool" },
+  is_fresh: { retry: "safe", parameters: { session_id: "text" }, returns: "bool" },
   issue_key: {
-    retry: "unsafe",
     parameters: {
       app_slug: "text",
       new_key_id: "text",
@@ -1633,23 +1314,15 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "bool",
-    isSet: false,
   },
-  joined_records: { retry: "safe", parameters: { joins: "jsonb" }, returns: "jsonb", isSet: false },
-  key_of: {
-    retry: "safe",
-    parameters: { app_slug: "text", wanted: "text" },
-    returns: "text",
-    isSet: false,
-  },
+  joined_records: { retry: "safe", parameters: { joins: "jsonb" }, returns: "jsonb" },
+  key_of: { retry: "safe", parameters: { app_slug: "text", wanted: "text" }, returns: "text" },
   lasting_key: {
     retry: "safe",
     parameters: { who: "uuid", kind: "text", device_key: "text" },
     returns: "text",
-    isSet: false,
   },
   lease_tokens: {
-    retry: "unsafe",
     parameters: {
       reporter: "uuid",
       names: "text[]",
@@ -1660,14 +1333,8 @@ export const FUNCTIONS = {
     returns: { bucket: "text", leased: "float8", left_over: "float8" },
     isSet: true,
   },
-  leave_tables: {
-    retry: "unsafe",
-    parameters: { app: "uuid", names: "text[]" },
-    returns: "void",
-    isSet: false,
-  },
+  leave_tables: { parameters: { app: "uuid", names: "text[]" }, returns: "void" },
   link_invited_person: {
-    retry: "unsafe",
     parameters: {
       who: "uuid",
       mail: "text",
@@ -1679,10 +1346,8 @@ export const FUNCTIONS = {
       provider: "text",
     },
     returns: "bool",
-    isSet: false,
   },
   link_provider: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -1696,7 +1361,6 @@ export const FUNCTIONS = {
       provider: "text",
     },
     returns: "text",
-    isSet: false,
   },
   list_addresses: {
     retry: "safe",
@@ -1704,36 +1368,34 @@ export const FUNCTIONS = {
     returns: { user_id: "uuid", email: "text", digest: "bytea?", secret_id: "text?" },
     isSet: true,
   },
-  list_all_apps: { retry: "safe", parameters: {}, returns: "json", isSet: false },
+  list_all_apps: { retry: "safe", parameters: {}, returns: "json" },
   list_apps: {
     retry: "safe",
     parameters: { search: "text", after_slug: "text", max_rows: "int4" },
     returns: "jsonb",
-    isSet: false,
   },
-  list_audit: { retry: "safe", parameters: { max_rows: "int4" }, returns: "json", isSet: false },
+  list_audit: { retry: "safe", parameters: { max_rows: "int4" }, returns: "json" },
   list_claimed_grants: {
     retry: "safe",
     parameters: { by_provider: "text" },
     returns: { email: "text", app: "text", role: "text" },
     isSet: true,
   },
-  list_grants: { retry: "safe", parameters: { app_slug: "text" }, returns: "json", isSet: false },
+  list_grants: { retry: "safe", parameters: { app_slug: "text" }, returns: "json" },
   list_invitations: {
     retry: "safe",
     parameters: { search: "text", after_email: "text", max_rows: "int4" },
     returns: "jsonb",
-    isSet: false,
   },
-  list_keys: { retry: "safe", parameters: { app_slug: "text" }, returns: "json", isSet: false },
+  list_keys: { retry: "safe", parameters: { app_slug: "text" }, returns: "json" },
   list_origins: {
     retry: "safe",
     parameters: {},
     returns: { slug: "text", app_id: "uuid", origin: "text?" },
     isSet: true,
   },
-  list_processes: { retry: "safe", parameters: {}, returns: "jsonb", isSet: false },
-  list_sessions: { retry: "safe", parameters: { mail: "text" }, returns: "json", isSet: false },
+  list_processes: { retry: "safe", parameters: {}, returns: "jsonb" },
+  list_sessions: { retry: "safe", parameters: { mail: "text" }, returns: "json" },
   list_table_apps: {
     retry: "safe",
     parameters: { app: "uuid" },
@@ -1744,24 +1406,18 @@ export const FUNCTIONS = {
     retry: "safe",
     parameters: { after_email: "text", max_rows: "int4" },
     returns: "json",
-    isSet: false,
   },
-  lock_names: { retry: "unsafe", parameters: { names: "text[]" }, returns: "void", isSet: false },
+  lock_names: { parameters: { names: "text[]" }, returns: "void" },
   lock_push: {
-    retry: "unsafe",
     parameters: { names: "text[]", stamps: "jsonb", app: "uuid", head: "int4" },
     returns: "void",
-    isSet: false,
   },
   lock_tables: {
-    retry: "unsafe",
     parameters: { names: "text[]", referenced: "text[]", budget_ms: "int4" },
     returns: "void",
-    isSet: false,
   },
-  mail_state: { retry: "safe", parameters: {}, returns: "jsonb", isSet: false },
+  mail_state: { retry: "safe", parameters: {}, returns: "jsonb" },
   make_password_link: {
-    retry: "unsafe",
     parameters: {
       mail: "text",
       link_id: "text",
@@ -1771,26 +1427,14 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "bool",
-    isSet: false,
   },
-  may_mail: {
-    retry: "safe",
-    parameters: { person: "uuid", kind: "text" },
-    returns: "bool",
-    isSet: false,
-  },
-  next_circle: { retry: "safe", parameters: { app: "uuid" }, returns: "text[]", isSet: false },
-  numbers_of: {
-    retry: "safe",
-    parameters: { app: "uuid", wanted_span: "text" },
-    returns: "jsonb",
-    isSet: false,
-  },
+  may_mail: { retry: "safe", parameters: { person: "uuid", kind: "text" }, returns: "bool" },
+  next_circle: { retry: "safe", parameters: { app: "uuid" }, returns: "text[]" },
+  numbers_of: { retry: "safe", parameters: { app: "uuid", wanted_span: "text" }, returns: "jsonb" },
   pair_key: {
     retry: "safe",
     parameters: { address_key: "text", client_key: "text" },
     returns: "text",
-    isSet: false,
   },
   poll_changes: {
     retry: "safe",
@@ -1802,10 +1446,8 @@ export const FUNCTIONS = {
     retry: "safe",
     parameters: { app: "uuid", presented_proof: "bytea" },
     returns: "int8",
-    isSet: false,
   },
   prove_password: {
-    retry: "unsafe",
     parameters: {
       who: "uuid",
       presented_proof: "bytea",
@@ -1816,16 +1458,9 @@ export const FUNCTIONS = {
       known_device: "text",
     },
     returns: "bool",
-    isSet: false,
   },
-  pushing_key: {
-    retry: "safe",
-    parameters: { app: "uuid", wanted: "text" },
-    returns: "jsonb",
-    isSet: false,
-  },
+  pushing_key: { retry: "safe", parameters: { app: "uuid", wanted: "text" }, returns: "jsonb" },
   put_forgotten_link: {
-    retry: "unsafe",
     parameters: {
       mail_id: "int8",
       sent_to: "text",
@@ -1836,10 +1471,8 @@ export const FUNCTIONS = {
       ends_at: "timestamptz",
     },
     returns: "bool",
-    isSet: false,
   },
   put_own_recovery_codes: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -1851,10 +1484,8 @@ export const FUNCTIONS = {
       replaced: "text",
     },
     returns: "text",
-    isSet: false,
   },
   put_own_totp: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -1869,10 +1500,8 @@ export const FUNCTIONS = {
       replaced: "text",
     },
     returns: "text",
-    isSet: false,
   },
   put_password_link: {
-    retry: "unsafe",
     parameters: {
       person: "uuid",
       new_id: "text",
@@ -1881,33 +1510,26 @@ export const FUNCTIONS = {
       ends_at: "timestamptz",
     },
     returns: "void",
-    isSet: false,
   },
   put_proof: {
-    retry: "unsafe",
     parameters: { app: "uuid", new_digest: "bytea", bits: "int2", until: "timestamptz" },
     returns: "void",
-    isSet: false,
   },
   put_recovery_codes: {
-    retry: "unsafe",
     parameters: { who: "uuid", digests: "text", new_secret_id: "text" },
     returns: "void",
-    isSet: false,
   },
   query_bound: {
     retry: "safe",
     parameters: { targets: "text[]", types: "text[]", bound: "jsonb" },
     returns: "text",
-    isSet: false,
   },
   query_condition: {
     retry: "safe",
     parameters: { columns: "text[]", types: "text[]", condition: "jsonb" },
     returns: "text",
-    isSet: false,
   },
-  query_operator: { retry: "safe", parameters: { name: "text" }, returns: "text", isSet: false },
+  query_operator: { retry: "safe", parameters: { name: "text" }, returns: "text" },
   query_statement: {
     retry: "safe",
     parameters: {
@@ -1918,19 +1540,11 @@ export const FUNCTIONS = {
       plan: "jsonb",
     },
     returns: "text",
-    isSet: false,
   },
-  query_value: {
-    retry: "safe",
-    parameters: { ordinal: "int4", type: "text" },
-    returns: "text",
-    isSet: false,
-  },
+  query_value: { retry: "safe", parameters: { ordinal: "int4", type: "text" }, returns: "text" },
   queue_mail: {
-    retry: "unsafe",
     parameters: { person: "uuid", kind: "text", link: "text", more: "jsonb" },
     returns: "bool",
-    isSet: false,
   },
   read_account_settings: {
     retry: "safe",
@@ -1941,14 +1555,12 @@ export const FUNCTIONS = {
       client_address: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
-  read_catalog: { retry: "safe", parameters: { since: "int8" }, returns: "json", isSet: false },
+  read_catalog: { retry: "safe", parameters: { since: "int8" }, returns: "json" },
   read_generated: {
     retry: "safe",
     parameters: { wanted: "text", endpoints: "text[]" },
     returns: "json",
-    isSet: false,
   },
   read_limits: {
     retry: "safe",
@@ -1968,12 +1580,7 @@ export const FUNCTIONS = {
     },
     isSet: true,
   },
-  read_own_links: {
-    retry: "safe",
-    parameters: { who: "uuid", own: "text" },
-    returns: "jsonb",
-    isSet: false,
-  },
+  read_own_links: { retry: "safe", parameters: { who: "uuid", own: "text" }, returns: "jsonb" },
   read_own_passkeys: {
     retry: "safe",
     parameters: {
@@ -1983,7 +1590,6 @@ export const FUNCTIONS = {
       client_address: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
   read_own_second_factor: {
     retry: "safe",
@@ -1994,7 +1600,6 @@ export const FUNCTIONS = {
       client_address: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
   read_page_session: {
     retry: "safe",
@@ -2007,7 +1612,6 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: { live: "int4", visitor: "jsonb?", app: "jsonb?", apps: "jsonb" },
-    isSet: false,
   },
   read_people: {
     retry: "safe",
@@ -2033,7 +1637,6 @@ export const FUNCTIONS = {
     retry: "safe",
     parameters: { app: "uuid", names: "text[]", large_pages: "int4", rows_a_page: "int4" },
     returns: "json",
-    isSet: false,
   },
   read_rejections: {
     retry: "safe",
@@ -2052,24 +1655,15 @@ export const FUNCTIONS = {
       max_bytes: "int4",
     },
     returns: { lines: "text", row_count: "int4", last: "uuid?" },
-    isSet: false,
   },
-  read_setup: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb", isSet: false },
-  read_time: { retry: "safe", parameters: { value: "text" }, returns: "timestamptz", isSet: false },
-  record_change: {
-    retry: "unsafe",
-    parameters: { app: "uuid", wanted_table: "text" },
-    returns: "void",
-    isSet: false,
-  },
+  read_setup: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb" },
+  read_time: { retry: "safe", parameters: { value: "text" }, returns: "timestamptz" },
+  record_change: { parameters: { app: "uuid", wanted_table: "text" }, returns: "void" },
   record_password_attempt: {
-    retry: "unsafe",
     parameters: { person: "uuid", client_address: "text" },
     returns: "void",
-    isSet: false,
   },
   record_push: {
-    retry: "unsafe",
     parameters: {
       app: "uuid",
       migration: "jsonb",
@@ -2078,25 +1672,15 @@ export const FUNCTIONS = {
       builds: "jsonb",
     },
     returns: "int8",
-    isSet: false,
   },
   record_rejected_sign_in: {
-    retry: "unsafe",
     parameters: { provider: "text", reason: "text", who: "uuid", client_address: "text" },
     returns: "void",
-    isSet: false,
   },
-  record_session_conflict: {
-    retry: "unsafe",
-    parameters: { live_ids: "text[]" },
-    returns: "void",
-    isSet: false,
-  },
+  record_session_conflict: { parameters: { live_ids: "text[]" }, returns: "void" },
   record_wrong_factor: {
-    retry: "unsafe",
     parameters: { who: "uuid", kind: "text", client_address: "text" },
     returns: "void",
-    isSet: false,
   },
   references_of: {
     retry: "safe",
@@ -2104,17 +1688,15 @@ export const FUNCTIONS = {
     returns: { child: "text", parent: "text" },
     isSet: true,
   },
-  reject_issues: { retry: "unsafe", parameters: {}, returns: "void", isSet: false },
-  reject_key: { retry: "unsafe", parameters: {}, returns: "text", isSet: false },
-  reject_row: { retry: "unsafe", parameters: { row_id: "uuid" }, returns: "text", isSet: false },
+  reject_issues: { parameters: {}, returns: "void" },
+  reject_key: { parameters: {}, returns: "text" },
+  reject_row: { parameters: { row_id: "uuid" }, returns: "text" },
   rejected_app: {
     retry: "safe",
     parameters: { proven: "uuid", presented_key: "text" },
     returns: "uuid",
-    isSet: false,
   },
   remove_own_passkey: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -2123,10 +1705,8 @@ export const FUNCTIONS = {
       wanted: "text",
     },
     returns: "text",
-    isSet: false,
   },
   remove_own_totp: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -2134,16 +1714,12 @@ export const FUNCTIONS = {
       client_address: "text",
     },
     returns: "bool",
-    isSet: false,
   },
   rename_app: {
-    retry: "unsafe",
     parameters: { old_slug: "text", new_slug: "text", actor: "text" },
     returns: "void",
-    isSet: false,
   },
   rename_own_passkey: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -2153,7 +1729,6 @@ export const FUNCTIONS = {
       new_label: "text",
     },
     returns: "text",
-    isSet: false,
   },
   renew_address: {
     retry: "safe",
@@ -2165,16 +1740,9 @@ export const FUNCTIONS = {
       fresh_secret_id: "text",
     },
     returns: "void",
-    isSet: false,
   },
-  renew_deferred_step: {
-    retry: "unsafe",
-    parameters: { step_id: "int8", lease_s: "int4" },
-    returns: "void",
-    isSet: false,
-  },
+  renew_deferred_step: { parameters: { step_id: "int8", lease_s: "int4" }, returns: "void" },
   resend_invitation: {
-    retry: "unsafe",
     parameters: {
       mail: "text",
       link_id: "text",
@@ -2184,23 +1752,14 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "text?",
-    isSet: false,
   },
-  reset_changes: { retry: "unsafe", parameters: { app: "uuid" }, returns: "void", isSet: false },
-  reset_second_factor: {
-    retry: "unsafe",
-    parameters: { mail: "text", actor: "text" },
-    returns: "void",
-    isSet: false,
-  },
+  reset_changes: { parameters: { app: "uuid" }, returns: "void" },
+  reset_second_factor: { parameters: { mail: "text", actor: "text" }, returns: "void" },
   restore_references: {
-    retry: "unsafe",
     parameters: { wanted_table: "text", empty: "text[]", app: "uuid", lines: "text" },
     returns: "void",
-    isSet: false,
   },
   restore_rows: {
-    retry: "unsafe",
     parameters: {
       wanted_table: "text",
       names: "text[]",
@@ -2209,26 +1768,14 @@ export const FUNCTIONS = {
       lines: "text",
     },
     returns: "void",
-    isSet: false,
   },
   revoke_claimed_roles: {
-    retry: "unsafe",
     parameters: { by_provider: "text", actor: "text" },
     returns: { email: "text", app: "text", role: "text" },
     isSet: true,
   },
-  revoke_key: {
-    retry: "unsafe",
-    parameters: { old_key_id: "text", actor: "text" },
-    returns: "bool",
-    isSet: false,
-  },
-  revoke_role: {
-    retry: "unsafe",
-    parameters: { mail: "text", app_slug: "text", actor: "text" },
-    returns: "bool",
-    isSet: false,
-  },
+  revoke_key: { parameters: { old_key_id: "text", actor: "text" }, returns: "bool" },
+  revoke_role: { parameters: { mail: "text", app_slug: "text", actor: "text" }, returns: "bool" },
   risen_codes: {
     retry: "safe",
     parameters: {
@@ -2239,10 +1786,8 @@ export const FUNCTIONS = {
       max_rows: "int4",
     },
     returns: "jsonb",
-    isSet: false,
   },
   roll_key: {
-    retry: "unsafe",
     parameters: {
       old_key_id: "text",
       new_key_id: "text",
@@ -2253,52 +1798,28 @@ export const FUNCTIONS = {
     returns: { new_expires_at: "timestamptz?", old_expires_at: "timestamptz" },
     isSet: true,
   },
-  run_rows_job: {
-    retry: "unsafe",
-    parameters: { job: "uuid", max_rows: "int4" },
-    returns: "bool?",
-    isSet: false,
-  },
-  scope_bits: { retry: "safe", parameters: { scopes: "text[]" }, returns: "int2", isSet: false },
+  run_rows_job: { parameters: { job: "uuid", max_rows: "int4" }, returns: "bool?" },
+  scope_bits: { retry: "safe", parameters: { scopes: "text[]" }, returns: "int2" },
   secrets_of_factors: { retry: "safe", parameters: {}, returns: "text", isSet: true },
   set_app_disabled: {
-    retry: "unsafe",
     parameters: { app_slug: "text", disabled: "bool", actor: "text" },
     returns: "bool",
-    isSet: false,
   },
-  set_app_live: {
-    retry: "unsafe",
-    parameters: { app_slug: "text", live: "bool", actor: "text" },
-    returns: "bool",
-    isSet: false,
-  },
+  set_app_live: { parameters: { app_slug: "text", live: "bool", actor: "text" }, returns: "bool" },
   set_console_role: {
-    retry: "unsafe",
     parameters: { mail: "text", new_role: "text", proofs: "bytea[]", actor: "text" },
     returns: "void",
-    isSet: false,
   },
-  set_disabled: {
-    retry: "unsafe",
-    parameters: { mail: "text", disabled: "bool", actor: "text" },
-    returns: "void",
-    isSet: false,
-  },
+  set_disabled: { parameters: { mail: "text", disabled: "bool", actor: "text" }, returns: "void" },
   set_limit: {
-    retry: "unsafe",
     parameters: { app_slug: "text", per_minute: "int4", key_per_minute: "int4", actor: "text" },
     returns: "void",
-    isSet: false,
   },
   set_people_list: {
-    retry: "unsafe",
     parameters: { app_slug: "text", listed: "bool", actor: "text" },
     returns: "bool",
-    isSet: false,
   },
   set_targets: {
-    retry: "unsafe",
     parameters: {
       app_slug: "text",
       replaced: "text[]",
@@ -2307,23 +1828,15 @@ export const FUNCTIONS = {
       actor: "text",
     },
     returns: "jsonb",
-    isSet: false,
   },
-  settle_mail: {
-    retry: "safe",
-    parameters: { mail_id: "int8", outcome: "text" },
-    returns: "void",
-    isSet: false,
-  },
+  settle_mail: { retry: "safe", parameters: { mail_id: "int8", outcome: "text" }, returns: "void" },
   show_pending_sign_in: {
     retry: "safe",
     parameters: { pending_cookie: "text" },
     returns: "jsonb?",
-    isSet: false,
   },
-  show_user: { retry: "safe", parameters: { mail: "text" }, returns: "json", isSet: false },
+  show_user: { retry: "safe", parameters: { mail: "text" }, returns: "json" },
   sign_in_by_link: {
-    retry: "unsafe",
     parameters: {
       link_id: "text",
       presented_proof: "bytea",
@@ -2343,32 +1856,21 @@ export const FUNCTIONS = {
       factor_rule: "text",
     },
     returns: "text",
-    isSet: false,
   },
   sign_in_wait: {
-    retry: "unsafe",
     parameters: { keys: "text[]", bounds: "int4[]", max_global: "int4", pending: "int4" },
     returns: "int4",
-    isSet: false,
   },
-  sign_out: {
-    retry: "unsafe",
-    parameters: { presented: "text", client_address: "text" },
-    returns: "void",
-    isSet: false,
-  },
+  sign_out: { parameters: { presented: "text", client_address: "text" }, returns: "void" },
   sign_out_everywhere: {
-    retry: "unsafe",
     parameters: { session_cookie: "text", identity_cookie: "text", client_address: "text" },
     returns: "void",
-    isSet: false,
   },
-  size_of_table: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb", isSet: false },
+  size_of_table: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb" },
   span_of: {
     retry: "safe",
     parameters: { wanted_span: "text" },
     returns: { since: "timestamptz", step: "text", step_s: "int4", steps: "int4" },
-    isSet: false,
   },
   split_presented: {
     retry: "safe",
@@ -2376,9 +1878,8 @@ export const FUNCTIONS = {
     returns: { id: "text", proof: "bytea" },
     isSet: true,
   },
-  stamp_of: { retry: "safe", parameters: { wanted: "text" }, returns: "int8", isSet: false },
+  stamp_of: { retry: "safe", parameters: { wanted: "text" }, returns: "int8" },
   start_session: {
-    retry: "unsafe",
     parameters: {
       who: "uuid",
       presented: "text",
@@ -2394,60 +1895,26 @@ export const FUNCTIONS = {
       is_known_device: "bool",
     },
     returns: "void",
-    isSet: false,
   },
-  stored_grant: {
-    retry: "safe",
-    parameters: { person: "uuid", app: "uuid" },
-    returns: "json",
-    isSet: false,
-  },
-  sweep_audit: { retry: "safe", parameters: { keep_s: "int4" }, returns: "int4", isSet: false },
-  sweep_changes: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4", isSet: false },
-  sweep_idempotency_keys: {
-    retry: "safe",
-    parameters: { max_rows: "int4" },
-    returns: "int4",
-    isSet: false,
-  },
-  sweep_leases: { retry: "safe", parameters: {}, returns: "void", isSet: false },
-  sweep_nonces: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4", isSet: false },
-  sweep_pending_sign_ins: {
-    retry: "unsafe",
-    parameters: { max_rows: "int4" },
-    returns: "void",
-    isSet: false,
-  },
-  sweep_statistics: {
-    retry: "safe",
-    parameters: { max_rows: "int4" },
-    returns: "int4",
-    isSet: false,
-  },
-  sweep_throttle: {
-    retry: "safe",
-    parameters: { max_rows: "int4" },
-    returns: "int4",
-    isSet: false,
-  },
-  tables_of: { retry: "safe", parameters: { app: "uuid" }, returns: "text[]", isSet: false },
-  targets_of: { retry: "safe", parameters: { app: "uuid" }, returns: "jsonb", isSet: false },
-  throttle_key: {
-    retry: "safe",
-    parameters: { kind: "text", name: "text" },
-    returns: "text",
-    isSet: false,
-  },
-  totp_version: { retry: "safe", parameters: { who: "uuid" }, returns: "text", isSet: false },
+  stored_grant: { retry: "safe", parameters: { person: "uuid", app: "uuid" }, returns: "json" },
+  sweep_audit: { retry: "safe", parameters: { keep_s: "int4" }, returns: "int4" },
+  sweep_changes: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4" },
+  sweep_idempotency_keys: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4" },
+  sweep_leases: { retry: "safe", parameters: {}, returns: "void" },
+  sweep_nonces: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4" },
+  sweep_pending_sign_ins: { parameters: { max_rows: "int4" }, returns: "void" },
+  sweep_statistics: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4" },
+  sweep_throttle: { retry: "safe", parameters: { max_rows: "int4" }, returns: "int4" },
+  tables_of: { retry: "safe", parameters: { app: "uuid" }, returns: "text[]" },
+  targets_of: { retry: "safe", parameters: { app: "uuid" }, returns: "jsonb" },
+  throttle_key: { retry: "safe", parameters: { kind: "text", name: "text" }, returns: "text" },
+  totp_version: { retry: "safe", parameters: { who: "uuid" }, returns: "text" },
   transfer_table: {
-    retry: "unsafe",
     parameters: { wanted_table: "text", new_slug: "text", actor: "text" },
     returns: "text",
-    isSet: false,
   },
-  trim_rejected: { retry: "unsafe", parameters: { apps: "uuid[]" }, returns: "void", isSet: false },
+  trim_rejected: { parameters: { apps: "uuid[]" }, returns: "void" },
   unlink_provider: {
-    retry: "unsafe",
     parameters: {
       session_cookie: "text",
       identity_cookie: "text",
@@ -2457,16 +1924,9 @@ export const FUNCTIONS = {
       provider: "text",
     },
     returns: "text",
-    isSet: false,
   },
-  use_challenge: {
-    retry: "unsafe",
-    parameters: { challenge_key: "text", window_s: "int4" },
-    returns: "bool",
-    isSet: false,
-  },
+  use_challenge: { parameters: { challenge_key: "text", window_s: "int4" }, returns: "bool" },
   use_factor: {
-    retry: "unsafe",
     parameters: {
       who: "uuid",
       kind: "text",
@@ -2478,10 +1938,8 @@ export const FUNCTIONS = {
       fresh_secret_id: "text",
     },
     returns: "bool",
-    isSet: false,
   },
   use_key: {
-    retry: "unsafe",
     parameters: { wanted: "text", presented_proof: "bytea" },
     returns: {
       key_id: "text",
@@ -2506,14 +1964,8 @@ export const FUNCTIONS = {
     },
     isSet: true,
   },
-  use_nonces: {
-    retry: "unsafe",
-    parameters: { presented: "uuid[]" },
-    returns: "uuid",
-    isSet: true,
-  },
+  use_nonces: { parameters: { presented: "uuid[]" }, returns: "uuid", isSet: true },
   use_passkey: {
-    retry: "unsafe",
     parameters: {
       wanted: "bytea",
       who: "uuid",
@@ -2523,10 +1975,8 @@ export const FUNCTIONS = {
       fresh_secret_id: "text",
     },
     returns: "text",
-    isSet: false,
   },
   use_password_link: {
-    retry: "unsafe",
     parameters: {
       link_id: "text",
       presented_proof: "bytea",
@@ -2535,20 +1985,9 @@ export const FUNCTIONS = {
       new_secret_id: "text",
     },
     returns: "bool",
-    isSet: false,
   },
-  users_of_table: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb", isSet: false },
-  utc_text: { retry: "safe", parameters: { at: "timestamptz" }, returns: "text", isSet: false },
-  withdraw_invitation: {
-    retry: "unsafe",
-    parameters: { mail: "text", actor: "text" },
-    returns: "bool",
-    isSet: false,
-  },
-  without_secrets: {
-    retry: "safe",
-    parameters: { stored: "jsonb" },
-    returns: "jsonb",
-    isSet: false,
-  },
+  users_of_table: { retry: "safe", parameters: { wanted: "text" }, returns: "jsonb" },
+  utc_text: { retry: "safe", parameters: { at: "timestamptz" }, returns: "text" },
+  withdraw_invitation: { parameters: { mail: "text", actor: "text" }, returns: "bool" },
+  without_secrets: { retry: "safe", parameters: { stored: "jsonb" }, returns: "jsonb" },
 } as const satisfies Readonly<Record<string, FunctionShape>>;

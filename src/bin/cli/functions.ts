@@ -60,10 +60,10 @@ function toShape({ name, isVolatile, isSet, returned, parts, comment, body }: Ro
       ? `${returned}${nullable.has("result") ? "?" : ""}`
       : Object.fromEntries(columns.map(ofColumn));
   const shape = {
-    retry: isVolatile && !isIdempotent ? "unsafe" : "safe",
+    ...((!isVolatile || isIdempotent) && { retry: "safe" }),
     parameters: Object.fromEntries(passed.map((part) => [part.name, part.type])),
     returns,
-    isSet,
+    ...(isSet && { isSet }),
     ...(NEEDS_RECENT_SIGN_IN.test(body) && { needs: "recent sign-in" }),
   };
   // All types were checked above.
