@@ -16,8 +16,8 @@ begin
       and nodeid not in (select id from rowhouse.nodes);
 end
 $$;
-revoke execute on function rowhouse.hold_new_nodes() from public;
-grant execute on function rowhouse.hold_new_nodes()
+revoke execute on function rowhouse.hold_new_nodes from public;
+grant execute on function rowhouse.hold_new_nodes
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- The rebalancer calls it before a service has excluded the node.
@@ -25,5 +25,5 @@ create or replace function rowhouse.may_have_shard(shard bigint, node integer) r
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.nodes where id = node)
 $$;
-alter function rowhouse.may_have_shard(bigint, integer) owner to rowhouse_owner;
-revoke execute on function rowhouse.may_have_shard(bigint, integer) from public;
+alter function rowhouse.may_have_shard owner to rowhouse_owner;
+revoke execute on function rowhouse.may_have_shard from public;

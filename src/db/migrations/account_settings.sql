@@ -135,8 +135,7 @@ begin
   end if;
 end
 $$;
-grant execute on function rowhouse.sign_out_everywhere(text, text, text) to rowhouse_service,
-  rowhouse_identity;
+grant execute on function rowhouse.sign_out_everywhere to rowhouse_service, rowhouse_identity;
 -- Sets a new password after the current one was verified, and replaces all sessions with a new
 -- one. Password links end too. The proof of the current password and the new session are handled
 -- as in a sign-in.

@@ -57,5 +57,4 @@ create function rowhouse.renew_address(
   where id = who and email = mail and email_digest = sha256(presented_proof || uuid_send(who))
 $$;
 comment on function rowhouse.renew_address is 'idempotent';
-grant execute on function rowhouse.renew_address(uuid, text, bytea, bytea, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.renew_address to rowhouse_service, rowhouse_identity;

@@ -123,7 +123,7 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.apps where slug = app_slug and disabled_at is null
 $$;
 comment on function rowhouse.find_return_app is 'null result';
-grant execute on function rowhouse.find_return_app(text) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.find_return_app to rowhouse_service, rowhouse_identity;
 
 -- Changes an app's origins and redirect targets: removes all targets of the kinds in
 -- "replaced" and the targets in "removed", then adds the targets in "added". Returns the resulting
@@ -217,5 +217,5 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   where disabled_at is null
 $$;
 comment on function rowhouse.list_origins is 'null origin';
-grant execute on function rowhouse.read_limits(integer), rowhouse.list_origins()
+grant execute on function rowhouse.read_limits, rowhouse.list_origins
   to rowhouse_service, rowhouse_gateway, rowhouse_identity;

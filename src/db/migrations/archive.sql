@@ -111,8 +111,7 @@ end
 $$;
 
 grant create on schema rowhouse to rowhouse_rows;
-alter function rowhouse.read_rows(text, text[], uuid, uuid, integer, integer)
-  owner to rowhouse_rows;
-alter function rowhouse.restore_rows(text, text[], text[], uuid, text) owner to rowhouse_rows;
-alter function rowhouse.restore_references(text, text[], uuid, text) owner to rowhouse_rows;
+alter function rowhouse.read_rows owner to rowhouse_rows;
+alter function rowhouse.restore_rows owner to rowhouse_rows;
+alter function rowhouse.restore_references owner to rowhouse_rows;
 revoke create on schema rowhouse from rowhouse_rows;

@@ -47,8 +47,8 @@ exception when datetime_field_overflow or invalid_datetime_format or
   return null;
 end
 $$;
-grant execute on function rowhouse.begin_retype(uuid, text, jsonb),
-  rowhouse.end_retype(uuid, text), rowhouse.read_time(text) to rowhouse_tables;
+grant execute on function rowhouse.begin_retype, rowhouse.end_retype, rowhouse.read_time
+  to rowhouse_tables;
 
 -- Runs before an explicit change of a table of the app: no build of the table may be in progress.
 -- Deletes records of finished builds, because the names that they built can change.
@@ -91,5 +91,4 @@ begin
   delete from rowhouse.tables where name = wanted_table;
 end
 $$;
-grant execute on function rowhouse.begin_change(uuid, text), rowhouse.record_change(uuid, text)
-  to rowhouse_tables;
+grant execute on function rowhouse.begin_change, rowhouse.record_change to rowhouse_tables;

@@ -104,7 +104,7 @@ set search_path = pg_catalog, pg_temp as $$
   where not exists (select from pg_namespace where nspname = 'rowhouse_dev')
 $$;
 comment on function rowhouse.dev_leftovers is 'null result';
-grant execute on function rowhouse.dev_leftovers() to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.dev_leftovers to rowhouse_service, rowhouse_identity;
 
 -- proves: admin
 create function rowhouse.console_home(wanted_span text, max_rows integer) returns jsonb as $$

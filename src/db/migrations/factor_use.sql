@@ -62,9 +62,7 @@ begin
 end
 $$;
 comment on function rowhouse.begin_second_factor is 'null result';
-grant execute on function rowhouse.begin_second_factor(
-  text, text, text, text, uuid[], integer, integer, integer, integer, integer) to rowhouse_service,
-    rowhouse_identity;
+grant execute on function rowhouse.begin_second_factor to rowhouse_service, rowhouse_identity;
 
 -- Uses a factor, if one of the proofs matches. For an authenticator code "factor_count" is its
 -- time step, which only increases; for a passkey, whose id is "factor_key", its own counter.
@@ -150,10 +148,7 @@ begin
   return 'done';
 end
 $$;
-grant execute on function rowhouse.finish_second_factor(
-  text, text, bytea, bytea[], bigint, bytea, bytea, text, text, text, bytea, bytea, text, integer,
-    text, text, text, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.finish_second_factor to rowhouse_service, rowhouse_identity;
 
 -- Records a wrong second factor: someone knows the password.
 create function rowhouse.record_wrong_factor(who uuid, kind text, client_address text) returns void
@@ -162,5 +157,4 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
   values ('sign-in', 'second_factor_rejected', who, jsonb_build_object('kind', left(kind, 40)),
     nullif(left(client_address, 64), ''))
 $$;
-grant execute on function rowhouse.record_wrong_factor(uuid, text, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.record_wrong_factor to rowhouse_service, rowhouse_identity;

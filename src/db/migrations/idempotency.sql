@@ -83,9 +83,8 @@ create function rowhouse.forget_key(app uuid, claim bytea) returns void language
 set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.idempotency_keys where app_id = app and key = substring(claim from 2 for 32)
 $$;
-grant execute on function rowhouse.claim_key(uuid, bytea, text, text),
-  rowhouse.complete_key(uuid, bytea, text),
-  rowhouse.forget_key(uuid, bytea) to rowhouse_tenant;
+grant execute on function rowhouse.claim_key, rowhouse.complete_key, rowhouse.forget_key
+  to rowhouse_tenant;
 
 -- Deletes at most max_rows keys that are older than a day; returns their number.
 create function rowhouse.sweep_idempotency_keys(max_rows integer) returns integer
@@ -133,5 +132,5 @@ begin
 end
 $$;
 comment on function rowhouse.idempotency_sizes is 'idempotent';
-grant execute on function rowhouse.sweep_idempotency_keys(integer), rowhouse.idempotency_sizes(uuid)
+grant execute on function rowhouse.sweep_idempotency_keys, rowhouse.idempotency_sizes
   to rowhouse_service, rowhouse_data;

@@ -94,7 +94,7 @@ begin
   release := (select name from rowhouse.release);
 end
 $$;
-grant execute on function rowhouse.check_isolation(double precision)
+grant execute on function rowhouse.check_isolation
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- Raises an error while there are issues: no table or function of an app is dropped then.

@@ -95,7 +95,7 @@ begin
   raise exception 'no live key of this app' using errcode = 'RH401';
 end
 $$;
-grant execute on function rowhouse.reject_key() to rowhouse_tenant;
+grant execute on function rowhouse.reject_key to rowhouse_tenant;
 
 -- Raised by a generated function for a row larger than the maximum response.
 create function rowhouse.reject_row(row_id uuid) returns text language plpgsql
@@ -104,7 +104,7 @@ begin
   raise exception 'a row is too large' using errcode = 'RH413', detail = row_id::text;
 end
 $$;
-grant execute on function rowhouse.reject_row(uuid) to rowhouse_tenant;
+grant execute on function rowhouse.reject_row to rowhouse_tenant;
 
 -- The secret that is mixed into tags of pages, so that a tag reveals nothing about its input. The
 -- only row is read by its key: if scans are disabled, PostgreSQL before 18 estimates a table scan
@@ -152,8 +152,7 @@ set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['schema:read', 'schema:push']))
 $$;
-grant execute on function rowhouse.check_push_key(uuid, bytea),
-  rowhouse.check_schema_key(uuid, bytea) to rowhouse_tables;
+grant execute on function rowhouse.check_push_key, rowhouse.check_schema_key to rowhouse_tables;
 
 -- Checks the key for the description of an app's tables: any key of the app.
 create function rowhouse.check_key(app uuid, presented_proof bytea) returns uuid
@@ -162,7 +161,7 @@ set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['data:read', 'data:write', 'schema:read', 'schema:push']))
 $$;
-grant execute on function rowhouse.check_key(uuid, bytea) to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 
 -- A disabled app's keys have no proofs: rowhouse.set_app_disabled() removes and restores them. The
 -- caller has locked the app's row.
@@ -305,7 +304,7 @@ begin
     false;
 end
 $$;
-grant execute on function rowhouse.use_key(text, bytea) to rowhouse_service, rowhouse_gateway;
+grant execute on function rowhouse.use_key to rowhouse_service, rowhouse_gateway;
 
 -- The keys with a correct proof, each with its position, and the version of keys at the read. In
 -- the given order: processes that record the same keys in the same order wait for each other and
@@ -324,7 +323,7 @@ begin
 end
 $$;
 comment on function rowhouse.use_keys is 'idempotent; null expires_at';
-grant execute on function rowhouse.use_keys(text[], bytea[]) to rowhouse_service, rowhouse_gateway;
+grant execute on function rowhouse.use_keys to rowhouse_service, rowhouse_gateway;
 
 -- For operators: the keys of an app, newest first; never their secrets.
 create function rowhouse.list_keys(app_slug text) returns json language plpgsql stable
@@ -352,4 +351,4 @@ set search_path = pg_catalog, pg_temp as $$
   where name = 'catalog' and rowhouse.check_key(app, presented_proof) is not null
 $$;
 comment on function rowhouse.prove_key is 'idempotent';
-grant execute on function rowhouse.prove_key(uuid, bytea) to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.prove_key to rowhouse_service, rowhouse_data;

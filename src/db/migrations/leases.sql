@@ -86,6 +86,5 @@ set search_path = pg_catalog, pg_temp as $$
       for update skip locked)
 $$;
 comment on function rowhouse.sweep_leases is 'idempotent';
-grant execute on function rowhouse.lease_tokens(uuid, text[], double precision[],
-  double precision[], double precision[]),
-  rowhouse.sweep_leases() to rowhouse_service, rowhouse_gateway;
+grant execute on function rowhouse.lease_tokens, rowhouse.sweep_leases
+  to rowhouse_service, rowhouse_gateway;

@@ -42,7 +42,7 @@ set search_path = pg_catalog, pg_temp as $$
     ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0'))
   from rowhouse.change_feed, pg_control_system() where is_only
 $$;
-grant execute on function rowhouse.feed_name() to rowhouse_tenant;
+grant execute on function rowhouse.feed_name to rowhouse_tenant;
 
 -- The snapshot of a cursor; null if changes since then have been deleted.
 create function rowhouse.read_cursor(cursor text) returns pg_snapshot language plpgsql stable
@@ -61,7 +61,7 @@ exception when invalid_text_representation then
   return null;
 end
 $$;
-grant execute on function rowhouse.read_cursor(text) to rowhouse_tenant;
+grant execute on function rowhouse.read_cursor to rowhouse_tenant;
 
 -- For a process with subscribers, by the app and the proof of each key, ordered by app: the
 -- current state, the tables of these apps that changed since the last call, and the positions of
@@ -99,8 +99,7 @@ begin
 end
 $$;
 comment on function rowhouse.poll_changes is 'idempotent';
-grant execute on function rowhouse.poll_changes(text, uuid[], bytea[])
-  to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.poll_changes to rowhouse_service, rowhouse_data;
 
 -- Moves the floor once a retention period has passed, and deletes at most max_rows changes below
 -- it; returns their number. A dump from another cluster contains changes of transactions that are
@@ -134,7 +133,7 @@ begin
 end
 $$;
 comment on function rowhouse.sweep_changes is 'idempotent';
-grant execute on function rowhouse.sweep_changes(integer) to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.sweep_changes to rowhouse_service, rowhouse_data;
 
 -- Makes the readers of an app's changes read everything again.
 create function rowhouse.reset_changes(app uuid) returns void language plpgsql

@@ -90,9 +90,7 @@ begin
   return 0;
 end
 $$;
-grant execute on function rowhouse.ask_for_password(text, text[], integer[], integer, text,
-  text, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.ask_for_password to rowhouse_service, rowhouse_identity;
 
 -- Claims due mails: no other process gets them during the lease. Each retry waits four times as
 -- long as the one before; after the sixth attempt the mail fails.
@@ -147,8 +145,7 @@ begin
 end
 $$;
 comment on function rowhouse.claim_mails is 'idempotent';
-grant execute on function rowhouse.claim_mails(integer, integer, float8) to rowhouse_service,
-  rowhouse_identity;
+grant execute on function rowhouse.claim_mails to rowhouse_service, rowhouse_identity;
 
 -- Records the outcome of a mail: "sent"; "rejected" if the server rejects it permanently; "void" if
 -- it is obsolete.
@@ -164,7 +161,7 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
   where id = mail_id and sent_at is null and outcome in ('sent', 'rejected')
 $$;
 comment on function rowhouse.settle_mail is 'idempotent';
-grant execute on function rowhouse.settle_mail(bigint, text) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.settle_mail to rowhouse_service, rowhouse_identity;
 
 -- The link for a password reset mail, if the caller presents the proof of the current link and the
 -- service's secret: a serving login cannot create links without the secret. False if there is no
@@ -203,9 +200,7 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.put_forgotten_link(bigint, text, bytea, text, bytea,
-  text, timestamptz)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.put_forgotten_link to rowhouse_service, rowhouse_identity;
 
 -- For operators: whether a process sends mail, and the state of mails.
 create function rowhouse.mail_state() returns jsonb language sql stable security definer
@@ -217,7 +212,7 @@ set search_path = pg_catalog, pg_temp as $$
     'givenUp', count(given_up_at))
   from rowhouse.mails where user_id is not null
 $$;
-grant execute on function rowhouse.mail_state() to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.mail_state to rowhouse_service, rowhouse_identity;
 
 -- For operators: the person of a link, and whether it is mailed.
 create function rowhouse.find_link_mail(link_id text) returns table (

@@ -24,8 +24,7 @@ begin atomic
   left join rowhouse.apps on apps.slug = app_slug and apps.disabled_at is null;
 end;
 comment on function rowhouse.read_me is 'null session, asked, person';
-grant execute on function rowhouse.read_me(text, integer, text, boolean)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.read_me to rowhouse_service, rowhouse_identity;
 
 -- The people with a role on an app, for /v1/auth/people: by id, at most max_rows after after_id,
 -- each with the facts that determine the role; never an address. Null unless the app lists its
@@ -57,5 +56,4 @@ begin atomic
       or (me.person -> 'on' ->> 'isAdministrator')::boolean);
 end;
 comment on function rowhouse.read_people is 'null session, person, people';
-grant execute on function rowhouse.read_people(text, integer, text, boolean, uuid, integer)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.read_people to rowhouse_service, rowhouse_identity;

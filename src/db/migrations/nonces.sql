@@ -34,5 +34,5 @@ begin
 end
 $$;
 comment on function rowhouse.sweep_nonces is 'idempotent';
-grant execute on function rowhouse.use_nonces(uuid[]), rowhouse.sweep_nonces(integer)
+grant execute on function rowhouse.use_nonces, rowhouse.sweep_nonces
   to rowhouse_data, rowhouse_identity;

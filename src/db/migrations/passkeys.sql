@@ -22,8 +22,7 @@ begin
 end
 $$;
 comment on function rowhouse.begin_passkey is 'null user_id, public_key, secret_id';
-grant execute on function rowhouse.begin_passkey(bytea, text[], integer[], integer)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.begin_passkey to rowhouse_service, rowhouse_identity;
 
 -- Returns whether this is the first use of a challenge. Used challenges are stored as long as
 -- attempts are counted, which is longer than they are valid.
@@ -109,10 +108,7 @@ begin
   return outcome;
 end
 $$;
-grant execute on function rowhouse.finish_passkey_sign_in(
-  bytea, uuid, bytea, bigint, bytea, text, text, integer, text[], text, text, bytea, bytea, text,
-    integer, text, text, boolean)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.finish_passkey_sign_in to rowhouse_service, rowhouse_identity;
 
 -- proves: owner
 create function rowhouse.read_own_passkeys() returns jsonb as $$

@@ -104,8 +104,7 @@ begin
 end
 $$;
 comment on function rowhouse.show_pending_sign_in is 'null result';
-grant execute on function rowhouse.show_pending_sign_in(text) to rowhouse_service,
-  rowhouse_identity;
+grant execute on function rowhouse.show_pending_sign_in to rowhouse_service, rowhouse_identity;
 
 -- Ends a person's pending sign-ins, and restores the attempts that others have used up: the old
 -- password is no longer valid. Restores the lasting limit once per period: someone who reads the

@@ -160,7 +160,7 @@ begin
   return swept;
 end
 $$;
-grant execute on function rowhouse.sweep_audit(integer) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.sweep_audit to rowhouse_service, rowhouse_identity;
 
 -- Replaces the presented sessions with a new one. Queues a mail if the person has not signed in on
 -- this device before.
@@ -262,10 +262,7 @@ begin
     pending_digest, factor_rule);
 end
 $$;
-grant execute on function rowhouse.finish_sign_in(
-  uuid, bytea, text, bytea, text, text, text, bytea, bytea, text, integer, text[], text, text, text,
-    text, bytea, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.finish_sign_in to rowhouse_service, rowhouse_identity;
 
 -- A link sets a password once: of two concurrent uses the second finds no row. Accepts an
 -- invitation. Ends earlier sessions, and the wait after failed attempts: attempts at the old
@@ -333,9 +330,7 @@ begin
     factor_rule);
 end
 $$;
-grant execute on function rowhouse.use_password_link(text, bytea, text, bytea, text),
-  rowhouse.sign_in_by_link(text, bytea, text, bytea, text, text, text, bytea, bytea, text, integer,
-    text, text, text, bytea, text)
+grant execute on function rowhouse.use_password_link, rowhouse.sign_in_by_link
   to rowhouse_service, rowhouse_identity;
 
 -- For operators: the audit log, latest entries first.
@@ -370,5 +365,5 @@ create function rowhouse.has_administrator() returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.users where console_role is not null and disabled_at is null)
 $$;
-grant execute on function rowhouse.has_administrator() to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.has_administrator to rowhouse_service, rowhouse_identity;
 comment on function rowhouse.sweep_audit is 'idempotent';

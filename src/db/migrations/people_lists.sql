@@ -81,8 +81,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   where email > after_email order by email limit max_rows
 $$;
 comment on function rowhouse.list_addresses is 'null digest, secret_id';
-grant execute on function rowhouse.list_addresses(text, integer)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.list_addresses to rowhouse_service, rowhouse_identity;
 
 -- The roles from a provider's claims, by app and address.
 create function rowhouse.list_claimed_grants(by_provider text)
@@ -106,7 +105,7 @@ returns table (id uuid, slug text, is_disabled boolean) language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select id, slug, disabled_at is not null from rowhouse.apps where slug = any (slugs)
 $$;
-grant execute on function rowhouse.count_claimed_roles(), rowhouse.find_apps(text[])
+grant execute on function rowhouse.count_claimed_roles, rowhouse.find_apps
   to rowhouse_service, rowhouse_identity;
 
 -- A row of any table without the columns that are never shown.
@@ -173,13 +172,13 @@ create function rowhouse.find_password_link(link_id text) returns table (
 $$;
 comment on function rowhouse.find_password_link
   is 'null display_name, return_app, return_to';
-grant execute on function rowhouse.find_password_link(text) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.find_password_link to rowhouse_service, rowhouse_identity;
 
 create function rowhouse.count_users() returns bigint language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select count(*) from rowhouse.users
 $$;
-grant execute on function rowhouse.count_users() to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.count_users to rowhouse_service, rowhouse_identity;
 
 -- How many values of each kind depend on each secret of the service.
 create function rowhouse.count_identity_values() returns jsonb language sql stable
@@ -201,5 +200,4 @@ set search_path = pg_catalog, pg_temp as $$
     select secret_id, kind, count(*) as values from created group by secret_id, kind) as counted
     group by secret_id) as found
 $$;
-grant execute on function rowhouse.count_identity_values()
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.count_identity_values to rowhouse_service, rowhouse_identity;

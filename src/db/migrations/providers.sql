@@ -50,8 +50,7 @@ begin
   return query select 0, is_first;
 end
 $$;
-grant execute on function rowhouse.begin_provider_sign_in(text, text[], integer[], integer)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.begin_provider_sign_in to rowhouse_service, rowhouse_identity;
 
 -- Replaces the roles that a provider's claims granted to a person. Never changes or revokes roles
 -- from a person or another provider. Each is [app, role, digest in hexadecimal]; called only by
@@ -137,10 +136,7 @@ begin
   return outcome;
 end
 $$;
-grant execute on function rowhouse.finish_provider_sign_in(
-  uuid, text, text, bytea, bytea, text, text, text, bytea, bytea, text, integer, timestamptz,
-    text, text[], text, text, text, boolean,
-  jsonb, text, bytea, text) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.finish_provider_sign_in to rowhouse_service, rowhouse_identity;
 
 -- Accepts an invitation: links the invited person with this address, who has neither a password
 -- nor another link, while the invitation is valid. "presented_proof" proves the address, which
@@ -171,9 +167,7 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.link_invited_person(
-    uuid, text, bytea, text, text, bytea, text, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.link_invited_person to rowhouse_service, rowhouse_identity;
 
 -- Creates a person without any role, who can sign in only with the link. False if the address or
 -- the link is already in use.
@@ -200,9 +194,7 @@ begin
   return true;
 end
 $$;
-grant execute on function rowhouse.create_linked_person(uuid, text, bytea, text, text, text,
-  bytea, text, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.create_linked_person to rowhouse_service, rowhouse_identity;
 
 -- Links the person to a provider account, after a sign-in within ten minutes; returns the outcome.
 -- "expected" is the person who started it, for whom the digest was created.
@@ -297,6 +289,5 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
     jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),
     nullif(left(client_address, 64), ''))
 $$;
-grant execute on function rowhouse.find_provider_person(text, text, text),
-  rowhouse.read_own_links(uuid, text), rowhouse.record_rejected_sign_in(text, text, uuid, text)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.find_provider_person, rowhouse.read_own_links,
+  rowhouse.record_rejected_sign_in to rowhouse_service, rowhouse_identity;

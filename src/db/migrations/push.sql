@@ -139,8 +139,7 @@ begin
 end
 $$;
 comment on function rowhouse.begin_push is 'idempotent; null app_slug, wait_s';
-grant execute on function rowhouse.begin_push(uuid, bytea, integer, boolean, boolean)
-  to rowhouse_tables;
+grant execute on function rowhouse.begin_push to rowhouse_tables;
 
 -- First statement of a push: acquires its locks without waiting, and rejects a plan for another
 -- state of its tables (stamps: the highest recorded version of each, 0 for a missing table) or of
@@ -276,10 +275,8 @@ set search_path = pg_catalog, pg_temp as $$
     and unused_since is not null
 $$;
 
-grant execute on function rowhouse.forget_sets(text, jsonb),
-  rowhouse.lock_push(text[], jsonb, uuid, integer),
-  rowhouse.lock_tables(text[], text[], integer), rowhouse.record_push(uuid, jsonb, jsonb, jsonb,
-  jsonb) to rowhouse_tables;
+grant execute on function rowhouse.forget_sets, rowhouse.lock_push, rowhouse.lock_tables,
+  rowhouse.record_push to rowhouse_tables;
 
 -- Leases the next deferred step after the given step that no other process works on.
 create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
@@ -326,10 +323,8 @@ set search_path = pg_catalog, pg_temp as $$
   where index_class.relname = index_name and table_class.relname = find_index.table_name
     and index_class.relnamespace = (select oid from pg_namespace where nspname = 'data')
 $$;
-grant execute on function rowhouse.find_index(text, text),
-  rowhouse.claim_deferred_step(bigint, integer),
-  rowhouse.renew_deferred_step(bigint, integer), rowhouse.end_deferred_step(bigint, text, text)
-  to rowhouse_tables;
+grant execute on function rowhouse.find_index, rowhouse.claim_deferred_step,
+  rowhouse.renew_deferred_step, rowhouse.end_deferred_step to rowhouse_tables;
 
 -- For operators: the owners and users of an app's tables.
 create function rowhouse.list_table_apps(app uuid)
@@ -342,4 +337,4 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   where name in (select table_name from rowhouse.registrations where app_id = app)
   order by name
 $$;
-grant execute on function rowhouse.list_table_apps(uuid) to rowhouse_tables;
+grant execute on function rowhouse.list_table_apps to rowhouse_tables;

@@ -148,10 +148,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
         and oidvectortypes(proargtypes) = arguments))
   order by table_name
 $$;
-grant execute on function rowhouse.is_distributed(), rowhouse.stamp_of(text),
-  rowhouse.function_name(text, text, text), rowhouse.read_generated(text, text[]),
-  rowhouse.find_uncallable_tables(jsonb)
+grant execute on function rowhouse.is_distributed, rowhouse.stamp_of, rowhouse.function_name,
+  rowhouse.read_generated, rowhouse.find_uncallable_tables
   to rowhouse_tables, rowhouse_service, rowhouse_data;
-grant execute on function rowhouse.read_catalog(bigint) to rowhouse_service, rowhouse_data;
-grant execute on function rowhouse.joined_records(jsonb),
-  rowhouse.read_push_state(uuid, text[], integer, integer) to rowhouse_tables;
+grant execute on function rowhouse.read_catalog to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.joined_records, rowhouse.read_push_state to rowhouse_tables;

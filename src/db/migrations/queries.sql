@@ -173,9 +173,5 @@ begin
 end
 $$;
 
-grant execute on function
-  rowhouse.query_value(int4, text),
-  rowhouse.query_operator(text),
-  rowhouse.query_condition(text[], text[], jsonb),
-  rowhouse.query_bound(text[], text[], jsonb),
-  rowhouse.query_statement(text, text[], text[], text[], jsonb) to rowhouse_tenant;
+grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
+  rowhouse.query_bound, rowhouse.query_statement to rowhouse_tenant;

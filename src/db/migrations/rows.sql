@@ -149,11 +149,11 @@ $$;
 
 comment on function rowhouse.run_rows_job is 'null result';
 
-grant execute on function rowhouse.enter_app(uuid) to rowhouse_rows;
+grant execute on function rowhouse.enter_app to rowhouse_rows;
 grant create on schema rowhouse to rowhouse_rows;
-alter function rowhouse.count_rows(text, uuid) owner to rowhouse_rows;
-alter function rowhouse.delete_rows(text[], uuid) owner to rowhouse_rows;
-alter function rowhouse.delete_some_rows(text[], uuid, integer) owner to rowhouse_rows;
-alter function rowhouse.run_rows_job(uuid, integer) owner to rowhouse_rows;
+alter function rowhouse.count_rows owner to rowhouse_rows;
+alter function rowhouse.delete_rows owner to rowhouse_rows;
+alter function rowhouse.delete_some_rows owner to rowhouse_rows;
+alter function rowhouse.run_rows_job owner to rowhouse_rows;
 revoke create on schema rowhouse from rowhouse_rows;
-grant execute on function rowhouse.run_rows_job(uuid, integer) to rowhouse_service, rowhouse_data;
+grant execute on function rowhouse.run_rows_job to rowhouse_service, rowhouse_data;

@@ -45,7 +45,7 @@ set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.totp_factors where user_id = who)
     or exists (select from rowhouse.passkeys where user_id = who)
 $$;
-grant execute on function rowhouse.has_second_factor(uuid) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.has_second_factor to rowhouse_service, rowhouse_identity;
 
 -- For operators: the secret that each second factor and recovery code depends on.
 create function rowhouse.secrets_of_factors() returns setof text
@@ -55,7 +55,7 @@ set search_path = pg_catalog, pg_temp as $$
     from rowhouse.recovery_codes
   union all select secret_id from rowhouse.passkeys
 $$;
-grant execute on function rowhouse.secrets_of_factors() to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.secrets_of_factors to rowhouse_service, rowhouse_identity;
 
 -- Returns whether a session was authenticated in the last ten minutes, also by the second factor if
 -- its owner has a second factor.
@@ -67,7 +67,7 @@ set search_path = pg_catalog, pg_temp as $$
     and (second_factor_at > clock_timestamp() - interval '10 minutes'
       or not rowhouse.has_second_factor(user_id)))
 $$;
-grant execute on function rowhouse.is_fresh(text) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.is_fresh to rowhouse_service, rowhouse_identity;
 
 -- The deadline for a required second factor of a person who has none; null: never.
 create function rowhouse.factor_due_at(who uuid) returns timestamptz
@@ -76,10 +76,10 @@ set search_path = pg_catalog, pg_temp as $$
   select factor_asked_at + interval '7 days' from rowhouse.users
   where id = who and factor_asked_at is not null and not rowhouse.has_second_factor(id)
 $$;
-grant execute on function rowhouse.factor_due_at(uuid) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.factor_due_at to rowhouse_service, rowhouse_identity;
 create function rowhouse.is_factor_overdue(who uuid) returns boolean
   language sql stable security definer
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(rowhouse.factor_due_at(who) <= clock_timestamp(), false)
 $$;
-grant execute on function rowhouse.is_factor_overdue(uuid) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.is_factor_overdue to rowhouse_service, rowhouse_identity;

@@ -48,7 +48,7 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
   insert into rowhouse.audit (actor, action, user_id, client)
   select user_id::text, 'sign_out', user_id, nullif(client_address, '') from ended
 $$;
-grant execute on function rowhouse.sign_out(text, text) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.sign_out to rowhouse_service, rowhouse_identity;
 
 -- The live session that a browser presents in a list of <id>.<proof>. If the list has two live
 -- sessions, returns none, because the intended session is unknown. Ignores rows without a valid
@@ -95,8 +95,7 @@ begin
   end if;
 end
 $$;
-grant execute on function rowhouse.find_session(text, integer) to rowhouse_service,
-  rowhouse_identity;
+grant execute on function rowhouse.find_session to rowhouse_service, rowhouse_identity;
 
 -- Parses a list of <id>.<proof>: each id with its proof.
 create function rowhouse.split_presented(presented text) returns table (id text, proof bytea)
@@ -151,6 +150,5 @@ end
 $$;
 comment on function rowhouse.read_page_session is 'idempotent; null visitor, app';
 
-grant execute on function rowhouse.split_presented(text), rowhouse.stored_grant(uuid, uuid),
-  rowhouse.read_page_session(text, text, integer, text, text, integer)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.split_presented, rowhouse.stored_grant,
+  rowhouse.read_page_session to rowhouse_service, rowhouse_identity;

@@ -277,6 +277,5 @@ begin
 end
 $$;
 comment on function rowhouse.sweep_statistics is 'idempotent';
-grant execute on function rowhouse.sweep_statistics(integer), rowhouse.add_statistics(
-  uuid, text, timestamptz, timestamptz, boolean, double precision, jsonb, jsonb, jsonb, jsonb)
+grant execute on function rowhouse.sweep_statistics, rowhouse.add_statistics
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;

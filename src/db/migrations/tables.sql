@@ -224,7 +224,7 @@ begin
 end
 $$;
 comment on function rowhouse.end_rows_job is 'null result';
-grant execute on function rowhouse.end_rows_job(uuid), rowhouse.cancel_rows_job(uuid)
+grant execute on function rowhouse.end_rows_job, rowhouse.cancel_rows_job
   to rowhouse_service, rowhouse_data;
 
 -- Drops tables that no app uses, with their types and functions, together: they can reference each

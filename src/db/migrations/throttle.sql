@@ -78,7 +78,7 @@ begin
 end
 $$;
 comment on function rowhouse.sweep_throttle is 'idempotent';
-grant execute on function rowhouse.sweep_throttle(integer) to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.sweep_throttle to rowhouse_service, rowhouse_identity;
 
 -- Counts an attempt by all its counters and returns null; or returns how long to wait and writes
 -- nothing. No count lasts longer than thirty days: a stolen login cannot lock out users for
@@ -191,7 +191,4 @@ begin
 end
 $$;
 comment on function rowhouse.begin_sign_in is 'null user_id, password_hash, password_secret_id';
-grant execute on function
-  rowhouse.begin_sign_in(
-    text, text[], text, uuid[], text, integer, integer[], integer, integer)
-  to rowhouse_service, rowhouse_identity;
+grant execute on function rowhouse.begin_sign_in to rowhouse_service, rowhouse_identity;
