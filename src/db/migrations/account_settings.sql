@@ -43,7 +43,7 @@ begin
 end
 $$;
 
--- proves: owner
+-- proves: owner; idempotent
 create function rowhouse.read_account_settings() returns jsonb as $$
 begin
   return (select jsonb_build_object('id', users.id, 'email', email, 'displayName', display_name,
@@ -63,7 +63,6 @@ begin
     from rowhouse.users where id = who);
 end
 $$;
-comment on function rowhouse.read_account_settings is 'idempotent';
 
 -- The audit log records which fields changed, not their values: it outlives the person.
 -- proves: owner

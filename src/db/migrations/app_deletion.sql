@@ -183,14 +183,13 @@ $$;
 comment on function rowhouse.delete_app_step is 'null job';
 
 -- The contents of an app, and the blockers of its deletion.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_describe_app(app_slug text) returns jsonb as $$
 begin
   return rowhouse.describe_app(app_slug)
     || jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie));
 end
 $$;
-comment on function rowhouse.console_describe_app is 'idempotent';
 
 -- proves: admin, recent sign-in
 create function rowhouse.console_delete_app_step(app_slug text)

@@ -10,7 +10,7 @@ create index audit__action__id__idx on rowhouse.audit (action, id);
 -- or a text such as "sign-in". A person is an address or an id: only the id of a deleted person
 -- remains. The period includes its start and excludes its end. An entry gets its id when it is
 -- written, and its time when its transaction begins, less than an hour earlier.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_audit(of_actor text, of_action text, of_app text,
   of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, max_rows integer,
   details_chars integer) returns jsonb as $$
@@ -52,4 +52,3 @@ begin
         then actor::uuid end) as entry));
 end
 $$;
-comment on function rowhouse.console_list_audit is 'idempotent';

@@ -141,7 +141,7 @@ $$;
 -- returns the changes in the span and before it, for the length of the span but at least an hour.
 -- From the definitions of the latest pushes, the page computes changed fields. "unit" is the span
 -- of the counts.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_show_changes(app_slug text, unit text, from_at timestamptz,
   until_at timestamptz, max_rows integer) returns jsonb as $$
 declare
@@ -168,4 +168,3 @@ begin
       order by applied_at desc limit 5) as push));
 end
 $$;
-comment on function rowhouse.console_show_changes is 'idempotent';

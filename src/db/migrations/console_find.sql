@@ -1,7 +1,7 @@
 -- Search in the Console: apps, people, tables and keys whose name or address contains a text, best
 -- match first. Key ids match by prefix.
 
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_find(search text, max_rows integer) returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
@@ -24,4 +24,3 @@ begin
       order by revoked_at is not null, slug, key_id limit max_rows) as hit));
 end
 $$;
-comment on function rowhouse.console_find is 'idempotent';

@@ -106,7 +106,7 @@ $$;
 comment on function rowhouse.dev_leftovers is 'null result';
 grant execute on function rowhouse.dev_leftovers to rowhouse_service, rowhouse_identity;
 
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_home(wanted_span text, max_rows integer) returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
@@ -136,4 +136,3 @@ begin
       where state <> 'done' order by name limit 10) as step));
 end
 $$;
-comment on function rowhouse.console_home is 'idempotent';

@@ -58,7 +58,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- People by address. Counts cover only the listed people.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_people(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
@@ -78,10 +78,9 @@ begin
   ) as listed));
 end
 $$;
-comment on function rowhouse.console_list_people is 'idempotent';
 
 -- A person with roles on apps after a slug, or on one app, and the active sessions, latest first.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_show_person(person uuid, of_app text, after_slug text,
   max_rows integer) returns jsonb as $$
 declare
@@ -123,10 +122,9 @@ begin
       order by last_seen_at desc, id limit 100) as live));
 end
 $$;
-comment on function rowhouse.console_show_person is 'idempotent';
 
 -- Pending invitations, by address.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_invitations(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
@@ -135,10 +133,9 @@ begin
     'invitations', rowhouse.list_invitations(search, after_email, max_rows));
 end
 $$;
-comment on function rowhouse.console_list_invitations is 'idempotent';
 
 -- People with a role on an app, by address, and how many people have a role on every app.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_app_people(app_slug text, search text, after_email text,
   max_rows integer) returns jsonb as $$
 declare
@@ -161,4 +158,3 @@ begin
         order by email limit max_rows) as listed));
 end
 $$;
-comment on function rowhouse.console_list_app_people is 'idempotent';

@@ -35,7 +35,7 @@ set search_path = pg_catalog, pg_temp as $$
   ) as listed
 $$;
 
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_apps(search text, after_slug text, max_rows integer)
   returns jsonb as $$
 begin
@@ -43,11 +43,10 @@ begin
     'apps', rowhouse.list_apps(search, after_slug, max_rows));
 end
 $$;
-comment on function rowhouse.console_list_apps is 'idempotent';
 
 -- An app with its origins, tables and keys, newest first; with its requests over time if a span is
 -- given.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_show_app(app_slug text, wanted_span text) returns jsonb as $$
 declare
   app rowhouse.apps;
@@ -76,4 +75,3 @@ begin
       from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));
 end
 $$;
-comment on function rowhouse.console_show_app is 'idempotent';

@@ -1,7 +1,7 @@
 -- Failed, slow and rejected requests in the Console: filtered lists, and one request with its key
 -- and app.
 
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_requests(of_reference text, of_app text, of_kind text,
   of_code text, of_table text, of_key text, of_field text, from_at timestamptz,
   before_at timestamptz, max_rows integer) returns jsonb as $$
@@ -32,10 +32,9 @@ begin
       order by at desc limit max_rows) as stored));
 end
 $$;
-comment on function rowhouse.console_list_requests is 'idempotent';
 
 -- A request with its details: the state of its key, and the push before it.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_show_request(wanted uuid) returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
@@ -53,4 +52,3 @@ begin
       where stored.id = wanted));
 end
 $$;
-comment on function rowhouse.console_show_request is 'idempotent';

@@ -40,7 +40,7 @@ create trigger end_console_keys after update of console_role, disabled_at on row
   for each row
   when (new.console_role is null or new.disabled_at is not null)
     execute function rowhouse.end_console_keys();
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_show_rows(app_slug text, wanted_table text) returns jsonb as $$
 declare
   app rowhouse.apps; declared jsonb;
@@ -67,12 +67,11 @@ begin
           jsonb_build_object('name', wanted_table)))));
 end
 $$;
-comment on function rowhouse.console_show_rows is 'idempotent';
 
 -- Creates a key; returns when it expires, in milliseconds, or null if the app is disabled. Accepts
 -- the id of the app whose page was read, because another app can have its slug by now. The idle
 -- limit of the session also bounds the key, so that an event stream cannot outlive the session.
--- proves: admin
+-- proves: admin; null result
 create function rowhouse.console_open_rows(wanted uuid, new_key_id text, new_digest bytea,
   key_scopes text[], used_for text) returns float8 as $$
 declare
@@ -104,4 +103,3 @@ begin
   return extract(epoch from ends) * 1000;
 end
 $$;
-comment on function rowhouse.console_open_rows is 'null result';

@@ -75,7 +75,7 @@ set search_path = pg_catalog, pg_temp as $$
       where table_name = wanted) as used
 $$;
 
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_tables(search text, after_name text, max_rows integer)
   returns jsonb as $$
 begin
@@ -91,10 +91,9 @@ begin
         order by name limit max_rows) as listed));
 end
 $$;
-comment on function rowhouse.console_list_tables is 'idempotent';
 
 -- One table: uses are grouped by their declared columns, which many apps can share.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_show_table(wanted text) returns jsonb as $$
 declare
   details jsonb;
@@ -127,7 +126,6 @@ begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie), 'table', details);
 end
 $$;
-comment on function rowhouse.console_show_table is 'idempotent';
 
 -- An app by its slug, for its pages.
 create function rowhouse.console_app(wanted text) returns rowhouse.apps language plpgsql stable
@@ -144,7 +142,7 @@ end
 $$;
 
 -- The tables that an app uses, with its declared columns.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_app_tables(app_slug text, after_name text, max_rows integer)
   returns jsonb as $$
 declare
@@ -165,7 +163,6 @@ begin
           order by table_name limit max_rows) as listed));
 end
 $$;
-comment on function rowhouse.console_list_app_tables is 'idempotent';
 
 -- The key of a push; null if an operator pushed.
 create function rowhouse.pushing_key(app uuid, wanted text) returns jsonb language sql stable
@@ -176,7 +173,7 @@ $$;
 
 -- An app's pushes, newest first, with the head of each file, which describes the push, and pending
 -- deferred steps.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_list_pushes(app_slug text, before_seq integer, max_rows integer)
   returns jsonb as $$
 declare
@@ -198,7 +195,6 @@ begin
         order by name limit 50) as build));
 end
 $$;
-comment on function rowhouse.console_list_pushes is 'idempotent';
 
 -- The definition in a migration's text: one line.
 create function rowhouse.definition_in(text text) returns text language sql immutable
@@ -207,7 +203,7 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- One push with the previous push and its deferred steps, which have the same time as the push.
--- proves: admin
+-- proves: admin; idempotent
 create function rowhouse.console_show_push(app_slug text, wanted integer) returns jsonb as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
@@ -231,7 +227,6 @@ begin
         order by name limit 100) as build));
 end
 $$;
-comment on function rowhouse.console_show_push is 'idempotent';
 
 -- The state of a job that ends an app's use of a table: "waiting", "done", or "rejected" because
 -- rows of another table reference its rows.

@@ -33,7 +33,7 @@ set search_path = pg_catalog, pg_temp as $$
   select who, decode(text, 'hex'), new_secret_id from unnest(string_to_array(digests, ',')) as text
 $$;
 
--- proves: owner
+-- proves: owner; idempotent
 create function rowhouse.read_own_second_factor() returns jsonb as $$
 begin
   return jsonb_build_object('isFresh', rowhouse.is_fresh(own),
@@ -43,7 +43,6 @@ begin
     'passkeys', (select count(*) from rowhouse.passkeys where user_id = who));
 end
 $$;
-comment on function rowhouse.read_own_second_factor is 'idempotent';
 
 -- After a correct code: stores the authenticator app, replaces a previous one, and adds recovery
 -- codes. "expected" is the person for whom the digests were created. Returns "first" or "done";

@@ -110,7 +110,7 @@ end
 $$;
 grant execute on function rowhouse.finish_passkey_sign_in to rowhouse_service, rowhouse_identity;
 
--- proves: owner
+-- proves: owner; idempotent
 create function rowhouse.read_own_passkeys() returns jsonb as $$
 begin
   return jsonb_build_object('isFresh', rowhouse.is_fresh(own), 'sessionId', own,
@@ -122,7 +122,6 @@ begin
     from rowhouse.passkeys where user_id = who));
 end
 $$;
-comment on function rowhouse.read_own_passkeys is 'idempotent';
 
 -- Adds a passkey after a sign-in within ten minutes; returns the outcome. "expected" is the person
 -- and session that began it, for whom the digests were created. Max ten per person. The first

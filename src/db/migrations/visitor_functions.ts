@@ -14,10 +14,10 @@
  * types.
  *
  * Any other function is written without arguments for cookies, without a language and without a grant, below a line with
- * its required visitor:
+ * its required visitor and, after a semicolon, its comment:
  *
  * ```sql
- * -- proves: admin
+ * -- proves: admin; idempotent
  * create function rowhouse.console_show_table(wanted text) returns jsonb as $$
  * begin
  *   …
@@ -68,7 +68,7 @@ type Parts = Readonly<Record<string, string | undefined>>;
 const BODY = String.raw`(?:(?!\$\$)[\s\S])+?`;
 const FORM = new RegExp(
   [
-    String.raw`^-- proves: (?<proves>.+)\ncreate function rowhouse\.(?<name>\w+)\((?<parameters>[^()]*)\)`,
+    String.raw`^-- proves: (?<proves>[^;\n]+)(?:; (?<comment>.+))?\ncreate function rowhouse\.(?<name>\w+)\((?<parameters>[^()]*)\)`,
     String.raw`\s+returns\s+(?<returns>${BODY}) as \$\$\n`,
     String.raw`(?:declare\n(?<declares>${BODY})\n)?begin\n(?<body>${BODY})\nend\n\$\$;$`,
   ].join(""),
@@ -80,7 +80,7 @@ const ACTION = new RegExp(
     String.raw`^-- action: (?<proves>.+)\n(?<replaced>(?:--   .+\n)*)`,
     String.raw`(?<definition>create function rowhouse\.(?<name>\w+)\((?<parameters>[^()]*)\)`,
     String.raw`\s+returns\s+(?<returns>${BODY})\s+language\s${BODY}\$\$\n${BODY}\n\$\$;`,
-    String.raw`(?:\ncomment on function rowhouse\.\w+ is (?<comment>.+);)?)$`,
+    String.raw`(?:\ncomment on function rowhouse\.\w+ is '(?<comment>.+)';)?)$`,
   ].join(""),
   "gm",
 );
@@ -127,10 +127,9 @@ function addConsoleFunction({
       .join(", "),
     returns,
     body: `  ${toVerb(returns)} ${called};`,
+    comment,
   });
-  const comments =
-    comment === undefined ? "" : `\ncomment on function rowhouse.console_${name} is ${comment};`;
-  return `${definition}\n${written}${comments}`;
+  return `${definition}\n${written}`;
 }
 
 function readArgument(argument: string): [string, Passed] {
@@ -152,9 +151,12 @@ function toVerb(returns: string): string {
   return /^(?:table|setof)\b/.test(returns) ? "return query select * from" : "return";
 }
 
-function writeOut({ proves = "", name, parameters, returns, declares = "", body }: Parts): string {
+function writeOut({ proves = "", declares = "", comment, ...parts }: Parts): string {
+  const { name, parameters, returns, body } = parts;
   const proof = PROOFS[proves];
   if (proof === undefined) throw new Error(`rowhouse.${name}: unknown proof "${proves}"`);
+  const comments =
+    comment === undefined ? "" : `\ncomment on function rowhouse.${name} is '${comment}';`;
   const signature = `rowhouse.${name}(${[PRESENTED, parameters].filter(Boolean).join(", ")})`;
   return `create function ${signature} returns ${returns}
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
@@ -165,5 +167,5 @@ begin
 ${body}
 end
 $$;
-grant execute on function ${signature} to ${proof.logins};`;
+grant execute on function ${signature} to ${proof.logins};${comments}`;
 }
