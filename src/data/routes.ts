@@ -34,9 +34,9 @@ import {
 import { CHANGES, openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { ONLY_LISTS } from "./query.ts";
-import { checkBatch, readBatch } from "./read_batch.ts";
+import { checkBatch, type ReadBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
-import { readRow } from "./read_row.ts";
+import { type ReadRow, readRow } from "./read_row.ts";
 import {
   encodePage,
   respondToReader,
@@ -125,22 +125,16 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
       read: (definition) => readRow(definition, sent, { whole: true }),
     });
   const { table, read } = await readFor(found);
-  const path = `/v1/data/db/${table.name}`;
+  const path = `${DATA_PATH}/${table.name}`;
   const id = deps.makeId();
-  const values = {
-    id,
-    body: read.text,
-    bytes: deps.maxResponseBytes,
-    claim: claimFor(deps, context, { key, path, body: text }),
-  };
+  const bytes = deps.maxResponseBytes;
+  const claim = claimFor(deps, context, { key, path, body: text });
+  const toCall = ({ text: body }: ReadRow) =>
+    ({ endpoint: "create", values: { id, body, bytes, claim } }) as const;
   const created = await callFunction(deps, context, {
     table,
-    endpoint: "create",
-    values,
-    renew: async (newer) => {
-      const { text: body } = (await readFor(newer)).read;
-      return { endpoint: "create", values: { ...values, body } };
-    },
+    ...toCall(read),
+    renew: async (newer) => toCall((await readFor(newer)).read),
   });
   const replay = findReplay(deps, context, { key, found: created });
   if (replay === undefined)
@@ -173,17 +167,14 @@ async function createMany(
   }
   // Sorted in case the clock went back: responses and lists have the order of the ids.
   const ids = Array.from({ length: read.count }, () => deps.makeId()).sort();
-  const path = `/v1/data/db/${table.name}`;
+  const path = `${DATA_PATH}/${table.name}`;
   const claim = claimFor(deps, context, { key, path, body: text });
-  const values = { ids, bodies: read.text, bytes, claim };
+  const toCall = ({ text: bodies }: ReadBatch) =>
+    ({ endpoint: "create_many", values: { ids, bodies, bytes, claim } }) as const;
   const created = await callFunction(deps, context, {
     table,
-    endpoint: "create_many",
-    values,
-    renew: async (newer) => {
-      const { text: bodies } = (await readFor(newer)).read;
-      return { endpoint: "create_many", values: { ...values, bodies } };
-    },
+    ...toCall(read),
+    renew: async (newer) => toCall((await readFor(newer)).read),
   });
   const replay = findReplay(deps, context, { key, found: created, rows: read.count });
   return replay === undefined
@@ -194,7 +185,7 @@ async function createMany(
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
   const found = await requireTable(deps, context);
   const id = readRowRequest(context);
-  const wanted = readIfMatch(context.request);
+  const match = listTags(readIfMatch(context.request)) ?? null;
   const key = readIdempotencyKey(context.request);
   const { text, value } = await readBody(context.request);
   const sent = checkObject(value);
@@ -204,22 +195,15 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
       read: (definition) => readRow(definition, sent, { whole: false }),
     });
   const { table, read } = await readFor(found);
-  const path = `/v1/data/db/${table.name}/${id}`;
-  const values = {
-    id,
-    body: read.text,
-    bytes: deps.maxResponseBytes,
-    match: listTags(wanted) ?? null,
-    claim: claimFor(deps, context, { key, path, body: text }),
-  };
+  const path = `${DATA_PATH}/${table.name}/${id}`;
+  const bytes = deps.maxResponseBytes;
+  const claim = claimFor(deps, context, { key, path, body: text });
+  const toCall = ({ text: body }: ReadRow) =>
+    ({ endpoint: "update", values: { id, body, bytes, match, claim } }) as const;
   const updated = await callFunction(deps, context, {
     table,
-    endpoint: "update",
-    values,
-    renew: async (newer) => {
-      const { text: body } = (await readFor(newer)).read;
-      return { endpoint: "update", values: { ...values, body } };
-    },
+    ...toCall(read),
+    renew: async (newer) => toCall((await readFor(newer)).read),
   });
   const replay = findReplay(deps, context, { key, found: updated });
   return replay === undefined ? respondWithRow(readMatched(updated)) : respondWithReplay(replay);
