@@ -1,5 +1,5 @@
 /** Waits for changes of a table through its event stream, or for an interval if the service has none. @module */
-import type { Connection, TableFeed } from "./data_call.ts";
+import { type Connection, type TableFeed, TEMPORARY } from "./data_call.ts";
 import { sleep } from "./deadline.ts";
 
 export type Watcher = {
@@ -13,7 +13,6 @@ const SETTLE_MS = 50;
 const RETRY_MS = 2_000;
 /** Longer than the service's interval of heartbeats. */
 const SILENCE_MS = 40_000;
-const TEMPORARY: readonly number[] = [429, 502, 503, 504];
 
 /** Joins the table's stream. The stream ends when its last watcher leaves. */
 export function watchTable(connection: Connection, table: string): Watcher {

@@ -58,7 +58,7 @@ export type DataResponse = {
 };
 
 /** Statuses of temporary failures. */
-const TEMPORARY: readonly number[] = [429, 502, 503, 504];
+export const TEMPORARY: readonly number[] = [429, 502, 503, 504];
 /** Calls that are safe to retry without an idempotency key. */
 const REPEATABLE: readonly string[] = ["GET", "DELETE"];
 /** Codes that state that the service has done nothing. */

@@ -60,16 +60,8 @@ export type DataErrorCode =
   | (string & {});
 
 /** The parts of a `DataError`. */
-export type DataErrorParts = {
-  readonly status: number;
-  readonly code: DataErrorCode;
-  readonly details?: readonly DataErrorDetail[];
-  readonly requestId?: string | undefined;
-  readonly retryable?: boolean;
-  readonly retryAfterMs?: number | undefined;
-  readonly cause?: unknown;
-  readonly stored?: readonly { readonly id: string }[];
-};
+export type DataErrorParts = Pick<DataError, "status" | "code"> &
+  Partial<Omit<DataError, "name" | "message" | "stack" | "issues">>;
 
 /**
  * A failed call. If the caller's `AbortSignal` ends a call, the call throws the signal's reason instead.

@@ -1,17 +1,8 @@
 /** Finds one row by its unique columns, page by page. An incomplete search throws instead of returning `undefined`. @module */
 import { DataError } from "./data_error.ts";
 import { isModel, type TableKinds } from "./matches.ts";
+import type { AnyQuery, AnyRow, Page } from "./table_client.ts";
 
-type Page<Row> = {
-  readonly rows: readonly Row[];
-  readonly hasMore: boolean;
-  readonly next?: string | null;
-};
-type Search = {
-  readonly where: object;
-  readonly limit: number;
-  readonly after: string | undefined;
-};
 type Target = {
   readonly table: string;
   readonly where: object;
@@ -28,10 +19,10 @@ const MAX_CALLS = 20;
  * @throws {TypeError} for a column that is not unique, and for anything but a value
  * @throws {DataError} needs_index — the search did not reach the end of the table
  */
-export async function findRow<Row>(
-  list: (search: Search) => Promise<Page<Row>>,
+export async function findRow(
+  list: (search: AnyQuery) => Promise<Page<AnyRow>>,
   target: Target,
-): Promise<Row | undefined> {
+): Promise<AnyRow | undefined> {
   checkTarget(target);
   let after: string | undefined;
   for (let calls = 0; calls < MAX_CALLS; calls++) {

@@ -161,10 +161,8 @@ export interface TableClient<Types extends TableTypes> {
 export type AnyRow = TableTypes["row"];
 
 /** The column types after the checks. */
-export type AnyQuery = ListOptions & {
+export type AnyQuery = Omit<QueryOptions<AnyRow>, "where" | "orderBy"> & {
   readonly where?: object | undefined;
   readonly orderBy?: readonly object[] | undefined;
   readonly select?: readonly string[] | undefined;
-  readonly after?: string | undefined;
-  readonly count?: boolean | undefined;
 };

@@ -42,10 +42,10 @@ export type Test =
   | { readonly op: "is"; readonly column: string }
   | { readonly op: "in"; readonly column: string; readonly values: readonly Scalar[] }
   | { readonly op: ValueOperator; readonly column: string; readonly value: Scalar };
-type ValueOperator = "eq" | "neq" | "lt" | "lte" | "gt" | "gte" | "like" | "ilike";
+type ValueOperator = (typeof VALUE_OPERATORS)[number];
 type ColumnTest = Extract<Test, { column: string }>;
 
-const VALUE_OPERATORS: readonly string[] = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike"];
+const VALUE_OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike"] as const;
 
 /** The tree of conditions. @throws {TypeError} the value is not a condition */
 export function toTest(where: object): Test & { readonly op: "and" } {
@@ -91,7 +91,7 @@ function toColumnTests(column: string, asked: unknown): Test[] {
 }
 
 function isValueOperator(op: string): op is ValueOperator {
-  return VALUE_OPERATORS.includes(op);
+  return VALUE_OPERATORS.some((operator) => operator === op);
 }
 
 function readScalar(column: string, value: unknown): Scalar {
