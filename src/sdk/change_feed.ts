@@ -29,7 +29,9 @@ export function watchTable(connection: Connection, table: string): Watcher {
       const woken = new AbortController();
       wake = () => woken.abort();
       try {
-        if (!isBehind) await sleepUntil(feed.isOpen ? undefined : everyMs, signal, woken.signal);
+        const either = AbortSignal.any([signal, woken.signal]);
+        const ms = feed.isOpen ? SILENCE_MS : everyMs;
+        if (!isBehind) await sleep(ms, either).catch(() => signal.throwIfAborted());
         if (isBehind) await sleep(Math.random() * SETTLE_MS, signal);
       } finally {
         wake = undefined;
@@ -43,16 +45,6 @@ export function watchTable(connection: Connection, table: string): Watcher {
       if (connection.feeds.get(table) === feed) connection.feeds.delete(table);
     },
   };
-}
-
-/** Waits for the time to pass or for `woken` to abort; without a time, only for `woken`. @throws the reason of `signal` */
-async function sleepUntil(
-  ms: number | undefined,
-  signal: AbortSignal,
-  woken: AbortSignal,
-): Promise<void> {
-  const both = AbortSignal.any([signal, woken]);
-  await sleep(ms ?? SILENCE_MS, both).catch(() => signal.throwIfAborted());
 }
 
 function startFeed(connection: Connection, table: string): TableFeed {

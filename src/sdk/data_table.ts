@@ -33,19 +33,22 @@ export function makeTable(
   table: string,
   source?: TableKinds,
 ): TableClient<TableTypes> {
-  const toCall = (verb: string, sent: Sent, options?: ChangeOptions): Call => {
+  const toCall = (verb: string, sent: Sent, options: ChangeOptions = {}): Call => {
     const name = `${table}.${verb}`;
     // Checks presence: an undefined id must fail, not turn into a call of the list.
     const segments = "id" in sent ? [table, sent.id] : [table];
     const path = `/v1/data/db/${segments.map((segment) => toSegment(segment, name)).join("/")}`;
-    return { ...toBounds(options), ...sent, name, path };
+    const { signal, timeoutMs, ifMatch } = options;
+    return { signal, timeoutMs, ifMatch: toIfMatch(ifMatch), ...sent, name, path };
   };
   const sendRow = async (call: Call) => {
     const { body, tag } = await send(connection, call);
     return keepTag(readRow(body, call), tag);
   };
   const pages = (options?: AnyQuery) => readPages(list, options);
-  const all = (options?: AnyQuery) => readRows(pages(options));
+  async function* all(options?: AnyQuery): AsyncGenerator<AnyRow, void, undefined> {
+    for await (const { rows } of pages(options)) yield* rows;
+  }
   const toListCall = (options: AnyQuery): Call => {
     const call = toCall("list", { method: "GET" }, options);
     const prefer = options.count === true ? "count=bounded" : undefined;
@@ -162,20 +165,6 @@ async function* readPages(
     else if (page.rows.length === 0) return;
     else position = { offset: (position.offset ?? 0) + page.rows.length };
   }
-}
-
-async function* readRows(
-  pages: AsyncIterable<Page<AnyRow>>,
-): AsyncGenerator<AnyRow, void, undefined> {
-  for await (const { rows } of pages) yield* rows;
-}
-
-function toBounds({
-  signal,
-  timeoutMs,
-  ifMatch,
-}: ChangeOptions = {}): Pick<Call, "signal" | "timeoutMs" | "ifMatch"> {
-  return { signal, timeoutMs, ifMatch: toIfMatch(ifMatch) };
 }
 
 /** All parameters: the service must reject unknown parameters, so the client does not drop them. */
