@@ -34,7 +34,7 @@ export function makeFailures(buckets: SharedBuckets): Failures {
       if (empty === undefined) return;
       throw new Problem("rate_limited", {
         message: "Too many requests from this address failed to authenticate",
-        retryAfterS: waitSeconds(empty, FAILURES_PER_MINUTE),
+        retryAfterS: waitSeconds(empty),
       });
     },
     giveBack: (address) => buckets.giveBack(find(address)),

@@ -53,11 +53,11 @@ const EMPTY = new Uint8Array();
 /** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout */
 export function makeForward(upstream: Upstream): Forward {
   return async (context, options) => {
-    const { body, oversize } = await readSignable(context.request, options.maxBytes);
-    const call = toCall(upstream, context, { ...options, body, oversize });
+    const signable = await readSignable(context.request, options.maxBytes);
+    const call = toCall(upstream, context, { ...options, ...signable });
     const response = await send(upstream, context, call);
     // The rest of an oversized body is never read, so the connection cannot be reused.
-    if (oversize) response.headers.set("connection", "close");
+    if (signable.oversize) response.headers.set("connection", "close");
     return response;
   };
 }
@@ -72,11 +72,10 @@ export function toForwarded<Deps>(
   return routes.map((route): Route<unknown> => ({ ...route, handle }));
 }
 
+type Signable = { body: Uint8Array<ArrayBuffer>; oversize: boolean };
+
 /** The body of a request. An oversized body is not sent: the service rejects the request in its own order of checks. */
-async function readSignable(
-  request: Request,
-  maxBytes: number,
-): Promise<{ body: Uint8Array<ArrayBuffer>; oversize: boolean }> {
+async function readSignable(request: Request, maxBytes: number): Promise<Signable> {
   // No DELETE route reads a body.
   const received = request.method === "DELETE" ? EMPTY : await readBoundedBody(request, maxBytes);
   if (!(received instanceof Problem)) return { body: received, oversize: false };
@@ -89,12 +88,7 @@ type Call = { url: string; method: string; headers: Headers; body: Uint8Array<Ar
 function toCall(
   { audience, url, secret, now }: Upstream,
   { request, requestId, address, trace }: RequestContext,
-  {
-    virtualHost,
-    principal,
-    body,
-    oversize,
-  }: ForwardOptions & { body: Uint8Array<ArrayBuffer>; oversize: boolean },
+  { virtualHost, principal, body, oversize }: ForwardOptions & Signable,
 ): Call {
   const { method } = request;
   const target = readTarget(request.url);
@@ -259,9 +253,5 @@ function toUpstreamFailure(error: unknown, audience: Audience): UpstreamFailure 
     return { code: "timeout", message: `The ${audience} service did not respond in time` };
   if (!isConnectFailure(error))
     return { code: "bad_gateway", message: `The ${audience} service interrupted its response` };
-  return {
-    code: "unavailable",
-    message: `The ${audience} service is unreachable`,
-    retryAfterS: 1,
-  };
+  return { code: "unavailable", message: `The ${audience} service is unreachable`, retryAfterS: 1 };
 }

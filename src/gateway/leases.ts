@@ -7,21 +7,23 @@
  */
 import { call, type Database } from "../db/mod.ts";
 
-export type Bucket = { tokens: number; countedAt: number };
-
 export const MINUTE_MS = 60_000;
 
-/** Refills a bucket up to a time; `perMinute` is both its size and its refill per minute. */
-export function refill(bucket: Bucket, perMinute: number, time: number): void {
+/** Refills a bucket up to a time. */
+export function refill(bucket: SharedBucket, time: number): void {
+  const { perMinute, tokens, countedAt } = bucket;
   // Ignore a clock that was set back.
-  const passed = Math.max(0, time - bucket.countedAt);
-  bucket.tokens = Math.min(perMinute, bucket.tokens + (passed * perMinute) / MINUTE_MS);
+  const passed = Math.max(0, time - countedAt);
+  bucket.tokens = Math.min(perMinute, tokens + (passed * perMinute) / MINUTE_MS);
   bucket.countedAt = time;
 }
 
-export type SharedBucket = Bucket & {
+export type SharedBucket = {
   readonly name: string;
+  /** The size, and the refill per minute. */
   perMinute: number;
+  tokens: number;
+  countedAt: number;
   /** Used tokens that are not reported yet. */
   unreported: number;
   /** Requested tokens since the last report, including rejected requests. */
@@ -58,7 +60,9 @@ export type Reporter = {
 
 export type ReporterDeps = {
   lease: Lease;
+  /** Receives database errors other than outages. */
   logError: (error: unknown) => void;
+  /** A monotonic clock. */
   now: () => number;
 };
 
@@ -173,7 +177,7 @@ function settle(
   bucket.unreported -= report.spent;
   bucket.demand -= demand;
   // A single process never allows more than the limit, even if the database grants more.
-  refill(bucket, bucket.perMinute, time);
+  refill(bucket, time);
   bucket.tokens = Math.min(bucket.tokens, response.left - bucket.unreported);
   bucket.lease = {
     tokens: response.leased - bucket.unreported,

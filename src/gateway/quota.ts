@@ -58,7 +58,7 @@ function toNearest(nearest: Meter, meter: Meter): Meter {
 
 /** Remaining tokens of the closest limit, and the seconds until it is full again. */
 function toQuota(meters: Meters, { name, bucket }: Meter, left = bucket.tokens): Quota {
-  const wait = Math.ceil(waitFor(bucket, bucket.perMinute, bucket.perMinute) / 1000);
+  const wait = Math.ceil(waitFor(bucket, bucket.perMinute) / 1000);
   const policies = meters.map((meter) => `"${meter.name}";q=${meter.bucket.perMinute};w=60`);
   return {
     "ratelimit-policy": policies.join(", "),
@@ -72,6 +72,6 @@ function rateLimited(meter: Meter, meters: Meters): Problem {
   return new Problem("rate_limited", {
     message: `This ${name} is limited to ${bucket.perMinute} requests per minute`,
     headers: toQuota(meters, meter, 0),
-    retryAfterS: waitSeconds(bucket, bucket.perMinute),
+    retryAfterS: waitSeconds(bucket),
   });
 }

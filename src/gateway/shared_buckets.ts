@@ -17,14 +17,7 @@
  * @module
  */
 import { BoundedMap } from "../std/bounded_map.ts";
-import {
-  type Bucket,
-  type Lease,
-  MINUTE_MS,
-  makeReporter,
-  refill,
-  type SharedBucket,
-} from "./leases.ts";
+import { MINUTE_MS, makeReporter, type ReporterDeps, refill, type SharedBucket } from "./leases.ts";
 
 export type { SharedBucket } from "./leases.ts";
 
@@ -38,14 +31,6 @@ export type SharedBuckets = {
   /** Uses a token of a bucket, even if it is empty. */
   readonly record: (bucket: SharedBucket) => void;
   readonly giveBack: (bucket: SharedBucket) => void;
-};
-
-export type SharedBucketsDeps = {
-  lease: Lease;
-  /** Receives database errors other than outages. */
-  logError: (error: unknown) => void;
-  /** A monotonic clock. */
-  now?: () => number;
 };
 
 const MAX_BUCKETS = 20_000;
@@ -66,8 +51,8 @@ const NO_LEASE = {
 };
 
 /** Max 20,000 buckets in memory. A new bucket counts as full until the database responds. */
-export function makeSharedBuckets(deps: SharedBucketsDeps): SharedBuckets {
-  const { now = () => performance.now() } = deps;
+export function makeSharedBuckets(deps: Omit<ReporterDeps, "now">): SharedBuckets {
+  const now = () => performance.now();
   const buckets = new BoundedMap<string, SharedBucket>(MAX_BUCKETS);
   const reporter = makeReporter({ ...deps, now });
   const evaluateNow = (bucket: SharedBucket) =>
@@ -164,16 +149,16 @@ function refresh(bucket: SharedBucket, perMinute: number, time: number): SharedB
   // Use under another limit does not apply to this limit.
   if (perMinute !== bucket.perMinute)
     Object.assign(bucket, { perMinute, unreported: 0, demand: 0, lease: { ...NO_LEASE } });
-  refill(bucket, perMinute, time);
+  refill(bucket, time);
   return bucket;
 }
 
 /** Seconds until a bucket holds one token, for `Retry-After`. */
-export function waitSeconds(bucket: Bucket, perMinute: number): number {
-  return Math.max(1, Math.ceil(waitFor(bucket, 1, perMinute) / 1000));
+export function waitSeconds(bucket: SharedBucket): number {
+  return Math.max(1, Math.ceil(waitFor(bucket, 1) / 1000));
 }
 
 /** Milliseconds until a bucket holds `tokens`. */
-export function waitFor(bucket: Bucket, tokens: number, perMinute: number): number {
-  return Math.max(0, ((tokens - bucket.tokens) * MINUTE_MS) / perMinute);
+export function waitFor(bucket: SharedBucket, tokens: number): number {
+  return Math.max(0, ((tokens - bucket.tokens) * MINUTE_MS) / bucket.perMinute);
 }
