@@ -23,10 +23,8 @@ export function toColumnSet({ name, columns }: ColumnSet): ColumnSet {
 /** The hash in the names of functions. Columns are sorted, because a table has one order for each column set. */
 export function hashColumnSet({ name, columns }: ColumnSet): string {
   const sorted = columns.map(toSetColumn).sort((a, b) => (a.name < b.name ? -1 : 1));
-  return new Bun.CryptoHasher("sha256")
-    .update(canonicalJson({ name, columns: sorted }))
-    .digest("hex")
-    .slice(0, HASH_LENGTH);
+  const text = canonicalJson({ name, columns: sorted });
+  return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
 }
 
 function toSetColumn(column: ColumnSet["columns"][number]): ColumnSet["columns"][number] {

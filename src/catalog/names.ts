@@ -5,7 +5,7 @@
  * @module
  */
 import { isNamed } from "../db/mod.ts";
-import type { Kind, TableDefinition } from "../dsl/mod.ts";
+import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 
 const MAX_BYTES = 63;
 const HASH_LENGTH = 10;
@@ -39,10 +39,8 @@ export function deriveName(
 ): string {
   const name = `${table}__${columns.join("__")}__${suffix}`;
   if (name.length <= MAX_BYTES && !columns.some(isAmbiguous)) return name;
-  const hash = new Bun.CryptoHasher("sha256")
-    .update(JSON.stringify([name, columns]))
-    .digest("hex")
-    .slice(0, HASH_LENGTH);
+  const text = JSON.stringify([name, columns]);
+  const hash = Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
   return `${name.slice(0, MAX_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
 }
 
@@ -57,18 +55,13 @@ export function enumTypeName(table: string, column: string): string {
 
 /** The unique constraints of a table. */
 export function keysOf(table: TableDefinition): Constraint[] {
-  const lists = [
-    ...table.columns.filter((column) => column.unique).map((column) => [column.name]),
-    ...table.uniques,
-  ];
-  return toConstraints(table, lists, "key");
+  const single = toSingles(table, ({ unique }) => unique);
+  return toConstraints(table, [...single, ...table.uniques], "key");
 }
 
 /** The plain indexes of a table: the declared indexes, and one for each reference. */
 export function indexesOf(table: RecordedDefinition): Constraint[] {
-  const single = table.columns
-    .filter((column) => column.index || column.kind === "ref")
-    .map((column) => [column.name]);
+  const single = toSingles(table, ({ index, kind }) => index || kind === "ref");
   return toConstraints(table, [...single, ...table.indexes], "idx").map((index) => {
     const appId = table.deferred?.indexes[index.name];
     return appId === undefined ? index : { ...index, appId };
@@ -77,10 +70,15 @@ export function indexesOf(table: RecordedDefinition): Constraint[] {
 
 /** The references of a table. */
 export function referencesOf(table: TableDefinition): Constraint[] {
-  const lists = table.columns
-    .filter((column) => column.kind === "ref")
-    .map((column) => [column.name]);
-  return toConstraints(table, lists, "fkey");
+  const single = toSingles(table, ({ kind }) => kind === "ref");
+  return toConstraints(table, single, "fkey");
+}
+
+function toSingles(
+  { columns }: TableDefinition,
+  has: (column: NamedColumn) => boolean,
+): string[][] {
+  return columns.filter(has).map(({ name }) => [name]);
 }
 
 /** The constraint or index of this table with this name. A shard can have shortened the name. */
