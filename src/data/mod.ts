@@ -1,5 +1,5 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
-export { type ChangeFeed, makeChangeFeed } from "./change_feed.ts";
+export { makeChangeFeed } from "./change_feed.ts";
 export {
   type DataDeps,
   IDEMPOTENCY_BYTES,
@@ -11,10 +11,7 @@ export {
   MAX_VISITS,
 } from "./deps.ts";
 export { toFilterParameters } from "./filter_parameters.ts";
-export {
-  type IdempotencyCapacity,
-  makeIdempotencyCapacity,
-} from "./idempotency.ts";
+export { type IdempotencyCapacity, makeIdempotencyCapacity } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
 export { dataRoutes } from "./routes.ts";

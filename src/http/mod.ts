@@ -19,11 +19,7 @@ export {
 export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { deprecationHeaders } from "./deprecation.ts";
-export {
-  type Encoding,
-  encodeBody,
-  readEncoding,
-} from "./encoding.ts";
+export { type Encoding, encodeBody, readEncoding } from "./encoding.ts";
 export { keyRejected, scopeMissing } from "./key_rejected.ts";
 export {
   type Deprecation,

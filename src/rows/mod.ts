@@ -4,21 +4,14 @@
  *
  * @module
  */
-export { type Batch, type Batcher, type BatchLimits, makeBatcher } from "./batches.ts";
+export { type Batch, makeBatcher } from "./batches.ts";
 export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
-export { type ListedPage, type PagePosition, readPages } from "./pages.ts";
+export { type PagePosition, readPages } from "./pages.ts";
 export { readChunks } from "./read_chunks.ts";
-export {
-  type Match,
-  makeRowsReader,
-  type RowsRead,
-  type RowsReader,
-  toMatchKey,
-} from "./read_rows.ts";
+export { type Match, makeRowsReader, type RowsRead, toMatchKey } from "./read_rows.ts";
 export {
   FILE_FORMATS,
   type FileFormat,
-  type FileRow,
   findFormat,
   type LineIssue,
   makeSource,
@@ -26,4 +19,4 @@ export {
 } from "./source.ts";
 export { toMoment } from "./text_values.ts";
 export { REQUIRED, type Read, readValue } from "./values.ts";
-export { makeRowsWriter, type RowsWriter, toCsvNames, toCsvValues } from "./write_rows.ts";
+export { makeRowsWriter, toCsvNames, toCsvValues } from "./write_rows.ts";

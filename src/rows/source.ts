@@ -7,9 +7,7 @@ import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 import { type JsonText, makeJsonTextReader } from "../std/json_reader.ts";
 
 /** A value of a file: text, which its column interprets, or JSON. `undefined` text is an empty field. */
-export type Cell =
-  | { readonly text: string | undefined; readonly isQuoted: boolean }
-  | { readonly json: unknown };
+export type Cell = { readonly text: string | undefined } | { readonly json: unknown };
 
 /** A row of a file, by the file's names. With issues, it has no cells. */
 export type SourceRow = {
@@ -84,7 +82,7 @@ function toRow({ line, fields, issues }: Fields, names: readonly string[]): Sour
   }
   const cells = fields.map(({ text, isQuoted }, index) => {
     const isEmpty = text === "" && !isQuoted;
-    return [names[index] ?? "", { text: isEmpty ? undefined : text, isQuoted }] as const;
+    return [names[index] ?? "", { text: isEmpty ? undefined : text }] as const;
   });
   return { line, cells, issues };
 }

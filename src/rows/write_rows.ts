@@ -17,15 +17,14 @@ export function makeRowsWriter(
   format: FileFormat,
   { isInert = false }: { isInert?: boolean } = {},
 ): RowsWriter {
-  if (format === "ndjson") return { start: "", toText: ({ app_id: _, ...row }) => toJsonLine(row) };
+  if (format === "ndjson")
+    return { start: "", toText: ({ app_id: _, ...row }) => `${JSON.stringify(row)}\n` };
   const toLine = isInert ? toCsvLine : toExactCsvLine;
   return {
     start: toLine(toCsvNames(table)),
     toText: (row) => toLine(toCsvValues(table, row)),
   };
 }
-
-const toJsonLine = (row: Row) => `${JSON.stringify(row)}\n`;
 
 /** The first line of a CSV. */
 export function toCsvNames({ columns }: TableDefinition): string[] {
