@@ -1,5 +1,4 @@
 /** Parts of the Console's pages. Input is isolated and truncated, so that it cannot break the layout. @module */
-import { TOKEN_FIELD } from "../identity/mod.ts";
 import {
   type Field,
   type Html,
@@ -119,18 +118,15 @@ ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 
 /** A form of the Console, with a link that cancels it. The link has the focus if the form deletes something. */
 export function renderActionForm({
-  token,
   cancel,
   ...form
-}: Pick<Parameters<typeof renderForm>[0], "action" | "fields" | "button"> & {
-  token: string;
+}: Pick<Parameters<typeof renderForm>[0], "action" | "token" | "fields" | "button"> & {
   tone?: "primary" | "danger";
   cancel: string;
 }): Html {
   const isFocused = form.tone === "danger";
   return renderForm({
     ...form,
-    token: { name: TOKEN_FIELD, value: token },
     cancel: renderLink("Cancel", cancel, "quiet", { isFocused }),
   });
 }

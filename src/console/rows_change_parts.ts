@@ -1,7 +1,6 @@
 /** The forms of a change of several rows: the change, its preview, and the result for each row. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
-import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
+import { type Html, html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderSnippet } from "./parts.ts";

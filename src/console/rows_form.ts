@@ -1,7 +1,6 @@
 /** The form of a new or existing row: fields, their errors, and the choices of references. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
-import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part, toScriptPath } from "../pages/mod.ts";
+import { type Html, html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
 import type { Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";

@@ -7,8 +7,7 @@
  */
 import { MAX_BATCH, MAX_BODY } from "../data/pure.ts";
 import { respondWithJson } from "../http/mod.ts";
-import { TOKEN_FIELD } from "../identity/mod.ts";
-import { type Html, html, type Part, redirect } from "../pages/mod.ts";
+import { type Html, html, type Part, redirect, TOKEN_FIELD } from "../pages/mod.ts";
 import type { Detail } from "../problem.ts";
 import {
   type Batch,

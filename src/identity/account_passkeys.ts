@@ -29,7 +29,6 @@ import { isStorableText } from "../std/is_storable_text.ts";
 import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { markFactorDevice } from "./cookies.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
 import { PASSKEY_FIELD, renderPasskeyForm } from "./passkey_form.ts";
 import { toCreationOptions } from "./passkey_options.ts";
@@ -250,7 +249,7 @@ function renderPasskey(
   const newName = html`<label class="visually-hidden" for="label-${ref}">New name</label><input id="label-${ref}" name="${LABEL}" type="text" value="${label}" maxlength="${PASSKEY_LABEL_MAX_CHARS}" autocomplete="off" required>`;
   const rename = renderForm({
     action: ACCOUNT_PASSKEYS_PATH,
-    token: { name: TOKEN_FIELD, value: token },
+    token,
     fields: html`<input type="hidden" name="act" value="rename"><input type="hidden" name="ref" value="${ref}">${newName}`,
     button: "Save",
     tone: "quiet",

@@ -12,7 +12,6 @@ import { html, redirect, renderForm, renderNotice } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 import {
   findNewPasswordIssues,
   type NewPassword,
@@ -104,11 +103,7 @@ function respondWithForm(
     }),
     ...renderNewPasswordFields(issues, { isFirst: false }),
   ];
-  const form = {
-    action: ACCOUNT_PASSWORD_PATH,
-    token: { name: TOKEN_FIELD, value: token },
-    fields,
-  };
+  const form = { action: ACCOUNT_PASSWORD_PATH, token, fields };
   return respondWithAccountPage(deps, {
     tab: "Password",
     title: "Password",

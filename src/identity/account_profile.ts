@@ -4,7 +4,6 @@ import { NAME_MAX_CHARS } from "../accounts/people/mod.ts";
 import { html, redirect, renderField, renderForm, renderNotice } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "./paths.ts";
 
 const SAVED = `${ACCOUNT_PATH}?saved=yes`;
@@ -88,7 +87,7 @@ function respondWithForm(
       isFirst: issues.name.length === 0 && issues.picture.length > 0,
     }),
   ];
-  const form = { action: ACCOUNT_PATH, token: { name: TOKEN_FIELD, value: token }, fields };
+  const form = { action: ACCOUNT_PATH, token, fields };
   return respondWithAccountPage(deps, {
     tab: "Profile",
     title: "Profile",

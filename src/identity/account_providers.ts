@@ -16,7 +16,6 @@ import {
 import { Problem } from "../problem.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithQuestion } from "./account_removal.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.ts";
 import { startAtProvider } from "./provider_start.ts";
@@ -145,7 +144,7 @@ function renderProvider(
   const of = html`<span class="visually-hidden"> ${label}</span>`;
   const link = renderForm({
     action: ACCOUNT_PROVIDERS_PATH,
-    token: { name: TOKEN_FIELD, value: token },
+    token,
     fields: html`<input type="hidden" name="provider" value="${name}"><input type="hidden" name="act" value="${LINK}">`,
     button: html`Link${of}`,
     tone: "quiet",

@@ -8,7 +8,6 @@ import type { OwnSecondFactor } from "../accounts/account_settings/mod.ts";
 import { SignInTooOld } from "../accounts/actions/mod.ts";
 import { html, type Part, renderForm } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage, type TabName } from "./account_page.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 
 export type Removal = {
   /** The page that lists the item and accepts the form. */
@@ -53,7 +52,7 @@ export function respondWithQuestion(
   const body = html`${text}
 ${renderForm({
   action,
-  token: { name: TOKEN_FIELD, value: token },
+  token,
   fields: html`<input type="hidden" name="act" value="${intent}">${fields}`,
   button: title,
 })}

@@ -15,7 +15,6 @@ import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
 import { type Html, html, redirect, renderForm, renderNotice, renderTime } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
 import {
   CODES_REPLAYED_PATH,
@@ -115,7 +114,7 @@ function renderCodes(
 function renderMakeCodes(token: string, replaced: string): Html {
   return renderForm({
     action: ACCOUNT_SECURITY_PATH,
-    token: { name: TOKEN_FIELD, value: token },
+    token,
     fields: html`<input type="hidden" name="act" value="codes"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">`,
     button: html`Create new codes<span class="visually-hidden"> that replace your recovery codes</span>`,
     tone: "quiet",

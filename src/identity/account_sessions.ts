@@ -3,7 +3,6 @@ import { endOwnSessions, type OwnSession } from "../accounts/account_settings/mo
 import { isIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html, redirect, renderForm, renderNotice, renderTime } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
 
 const ALL_OTHERS = "others";
@@ -52,7 +51,7 @@ function renderEnd(end: { token: string; session: string; button: string; about?
   const { token, session, button, about } = end;
   return renderForm({
     action: ACCOUNT_SESSIONS_PATH,
-    token: { name: TOKEN_FIELD, value: token },
+    token,
     fields: html`<input type="hidden" name="session" value="${session}">`,
     button:
       about === undefined ? button : html`${button}<span class="visually-hidden"> ${about}</span>`,

@@ -20,7 +20,6 @@ import {
 import { splitTarget, toTarget } from "../http/mod.ts";
 import { type Html, html, redirect, renderField, renderForm, renderNotice } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { renderQrCode } from "./qr_code.ts";
 import {
@@ -90,7 +89,7 @@ function respondWithForm(visit: OwnVisit, { totp, replaced, notice, issue }: Sta
 ${renderKey(totp.key, toUri(visit, totp.key))}
 ${renderForm({
   action: toTarget(splitTarget(context.request.url)),
-  token: { name: TOKEN_FIELD, value: token },
+  token,
   fields: html`<input type="hidden" name="${SEALED_FIELD}" value="${sealed}"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">${code}`,
   button: "Turn on",
 })}

@@ -11,7 +11,7 @@ import { html, redirect, renderForm, renderNotice, respondWithPage } from "../pa
 import { toDurationText } from "../std/duration.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { renderEmailField } from "./account_fields.ts";
-import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import { checkForm, makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { FORGOT_PATH, LOGIN_PATH } from "./paths.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
@@ -71,7 +71,7 @@ function respondWithForm(deps: PageDeps, context: RequestContext, state: State):
 ${notice !== undefined && renderNotice("error", notice)}
 ${renderForm({
   action: `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
-  token: { name: TOKEN_FIELD, value: token },
+  token,
   fields: renderEmailField({ value: typed, issues, isFirst: true }),
   button: "Send link",
 })}

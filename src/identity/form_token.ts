@@ -7,6 +7,7 @@
 
 import { isSecretText, makeSecret } from "../accounts/secrets/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
+import { TOKEN_FIELD } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { isEqualText } from "../std/is_equal_text.ts";
 import type { RandomBytes } from "../std/random_text.ts";
@@ -14,7 +15,6 @@ import { IDENTITY_COOKIE } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 
 const FORM_COOKIE = "__Host-rowhouse_form";
-export const TOKEN_FIELD = "form_token";
 
 /** The cookie that a form's token is bound to: the form's own cookie, or the session. */
 export type FormBinding = "form" | "session";

@@ -18,7 +18,7 @@ import {
 } from "../pages/mod.ts";
 import { renderTabs } from "./account_page.ts";
 import { clearPages, clearPending, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
-import { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
+import { checkForm, toSessionToken } from "./form_token.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET, SIGN_OUT_PATH } from "./paths.ts";
 import { readReturnTo, toReturnQuery } from "./return_to.ts";
@@ -155,7 +155,7 @@ function renderApp({ slug, role, url }: VisitorApp): Html {
 function renderSignOut(token: string, { isEverywhere }: { isEverywhere: boolean }): Html {
   return renderForm({
     action: SIGN_OUT_PATH,
-    token: { name: TOKEN_FIELD, value: token },
+    token,
     fields: isEverywhere && html`<input type="hidden" name="everywhere" value="yes">`,
     button: isEverywhere ? "Sign out everywhere" : "Sign out",
     tone: "quiet",

@@ -14,7 +14,7 @@ export {
   readPageCookies,
   SESSION_COOKIE,
 } from "./cookies.ts";
-export { checkForm, TOKEN_FIELD, toSessionToken } from "./form_token.ts";
+export { checkForm, toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
 export { type PageDeps, readSessionOfPage } from "./page_deps.ts";

@@ -1,6 +1,5 @@
 /** A form for passkeys. The script `passkey` shows the form, fills it in and sends it. @module */
-import { type Html, html, type Part } from "../pages/mod.ts";
-import { TOKEN_FIELD } from "./form_token.ts";
+import { type Html, html, type Part, TOKEN_FIELD } from "../pages/mod.ts";
 
 /** The hidden field for the passkey's response. */
 export const PASSKEY_FIELD = "passkey";

@@ -9,7 +9,7 @@ import {
   renderNotice,
   respondWithPage,
 } from "../pages/mod.ts";
-import { makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import { makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { offerPasskeyFactor } from "./passkey_factor.ts";
 import type { CheckedReturn } from "./return_to.ts";
@@ -33,10 +33,9 @@ export function respondWithFactorForm(
 ): Response {
   const { pending, target, failure } = state;
   const { token, cookies } = makeFormToken(request, deps.randomBytes);
-  const action = toTarget(splitTarget(request.url));
-  const form = { action, token: { name: TOKEN_FIELD, value: token } };
+  const form = { action: toTarget(splitTarget(request.url)), token };
   const isAgain = failure.status !== 200;
-  const passkey = offerPasskeyFactor(deps, request, { action, token, pending, isAgain });
+  const passkey = offerPasskeyFactor(deps, request, { ...form, pending, isAgain });
   const body = html`
 <h1>Verify your identity</h1>
 <p class="lead">Signing in as <strong>${pending.email}</strong></p>

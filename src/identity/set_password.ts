@@ -11,7 +11,7 @@ import { type Html, html, renderForm, respondWithPage } from "../pages/mod.ts";
 import { renderEmailField } from "./account_fields.ts";
 import { toFormTargets } from "./authorize_query.ts";
 import { readDeviceCookie } from "./cookies.ts";
-import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import { checkForm, makeFormToken } from "./form_token.ts";
 import {
   findNewPasswordIssues,
   type NewPasswordIssues,
@@ -118,7 +118,7 @@ function respondWithForm(
 ${providers}
 ${renderForm({
   action: SET_PASSWORD_PATH,
-  token: { name: TOKEN_FIELD, value: token },
+  token,
   fields: [
     // In the body, not in the URL: proxies log URLs.
     html`<input type="hidden" name="${LINK_FIELD}" value="${text}">`,

@@ -10,7 +10,7 @@ import {
 } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { clearPages } from "./cookies.ts";
-import { checkForm, makeFormToken, TOKEN_FIELD } from "./form_token.ts";
+import { checkForm, makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { PASSKEY_FIELD } from "./passkey_form.ts";
 import { offerPasskey, type PasskeySignIn, signInWithPasskey } from "./passkey_sign_in.ts";
@@ -154,7 +154,7 @@ ${notice !== undefined && renderNotice("error", notice)}
 ${renderProviders(deps.providers, action)}
 ${renderForm({
   action,
-  token: { name: TOKEN_FIELD, value: token },
+  token,
   fields: renderFields(state, { hasPasskeys }),
   button: "Sign in",
 })}

@@ -66,10 +66,13 @@ function renderIssues(name: string, issues: readonly string[]): Html {
   return html`<ul class="issues" id="${name}-issue">${issues.map((issue) => html`<li>${issue}</li>`)}</ul>`;
 }
 
+/** The hidden field for the token, which proves that the form comes from these pages. */
+export const TOKEN_FIELD = "form_token";
+
 /** A POST form with `fields` above its button. With `cancel`, the form is a sheet of the Console. */
 export function renderForm(form: {
   action: string;
-  token: { name: string; value: string };
+  token: string;
   fields?: Part;
   button: Part;
   tone?: "primary" | "danger" | "quiet";
@@ -77,7 +80,7 @@ export function renderForm(form: {
 }): Html {
   const button = html`<button class="button button-${form.tone ?? "primary"}" type="submit">${form.button}</button>`;
   return html`<form${form.cancel !== undefined && html` class="sheet action"`} method="post" action="${form.action}">
-<input type="hidden" name="${form.token.name}" value="${form.token.value}">
+<input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
 ${form.fields}
 ${form.cancel === undefined ? button : html`<div class="action-buttons">${button}${form.cancel}</div>`}
 </form>`;

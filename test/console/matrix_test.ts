@@ -7,12 +7,8 @@ import { listSessions, removeConsoleRole, setDisabled } from "../../src/accounts
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  IDENTITY_COOKIE,
-  SESSION_COOKIE,
-  TOKEN_FIELD,
-  toSessionToken,
-} from "../../src/identity/mod.ts";
+import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
+import { TOKEN_FIELD } from "../../src/pages/mod.ts";
 import {
   type Jar,
   makePerson,
