@@ -5,6 +5,7 @@ import { type RequestContext, readForm, splitTarget } from "../http/mod.ts";
 import {
   type Html,
   html,
+  type PageOptions,
   type Part,
   redirect,
   respondWithPage,
@@ -88,13 +89,10 @@ function isSecurityPage({ url }: Request): boolean {
   return splitTarget(url).path.startsWith(ACCOUNT_SECURITY_PATH);
 }
 
-export type AccountPage = {
+export type AccountPage = PageOptions & {
   tab: TabName;
   title: string;
   body: Part;
-  status?: number;
-  headers?: Record<string, string>;
-  cookies?: readonly string[];
   /** In addition to `page`, which every account page loads. */
   scripts?: readonly ScriptName[];
 };

@@ -37,7 +37,7 @@ import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { respondWithRecoveryCodes } from "./recovery_codes_page.ts";
 import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
 import { findDestination, readReturnTo, toReturnQuery } from "./return_to.ts";
-import { describeThrottle } from "./sign_in_page.ts";
+import { describeThrottle, type FormFailure } from "./sign_in_page.ts";
 
 const MAX_PASSKEYS = 10;
 const LABEL = "label";
@@ -51,7 +51,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map([
   ["done=remove", "Passkey removed. You can also delete it on your device."],
 ]);
 
-type Failure = { status: number; issue: string; headers?: Record<string, string> };
+type Failure = FormFailure<never>;
 const STALE = "The request expired. Please try again.";
 const REPEATED =
   "This passkey was already added. If you did not save the recovery codes, create new ones under Security.";
@@ -133,7 +133,7 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "fi
     credentialId: attestation.id,
     address: context.address,
   });
-  if (waitS > 0) return toThrottled(waitS);
+  if (waitS > 0) return describeThrottle(waitS);
   const created = await verifyAttestation(attestation, { party, challenge });
   if (created === undefined) return reject(WRONG);
   const added = { ...created, userId: account.id, sessionId, challenge, label, codes };
@@ -154,13 +154,8 @@ async function remove({ deps, presented, fields }: OwnVisit): Promise<Failure | 
   return undefined;
 }
 
-function reject(issue: string): Failure {
-  return { status: 422, issue };
-}
-
-function toThrottled(waitS: number): Failure {
-  const { notice: issue, ...rest } = describeThrottle(waitS);
-  return { ...rest, issue };
+function reject(notice: string): Failure {
+  return { status: 422, notice };
 }
 
 function readLabel(text: string): string | undefined {
@@ -184,7 +179,7 @@ async function respondWithPasskeys(
   const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: failure !== undefined });
   const body = html`<p class="lead">Sign in with your fingerprint, face, screen lock or security key</p>
 ${notice !== undefined && renderNotice("info", notice)}
-${failure !== undefined && renderNotice("error", failure.issue)}
+${failure?.notice !== undefined && renderNotice("error", failure.notice)}
 ${!passkeys.isFresh && renderStale()}
 ${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}
@@ -196,7 +191,7 @@ ${part}
     scripts: ["passkey"],
     cookies,
     status: failure?.status ?? 200,
-    ...(failure?.headers === undefined ? {} : { headers: failure.headers }),
+    headers: failure?.headers,
   });
 }
 

@@ -22,18 +22,12 @@ import {
 import { makeSessionStart } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 import { ACCOUNT_PASSWORD_PATH } from "./paths.ts";
-import { describeThrottle } from "./sign_in_page.ts";
+import { describeThrottle, type FormFailure } from "./sign_in_page.ts";
 
 const CHANGED = `${ACCOUNT_PASSWORD_PATH}?changed=yes`;
 
 type Issues = NewPasswordIssues & { present: string[] };
 type Typed = NewPassword & { present: string };
-type Failure = {
-  status: number;
-  headers?: Record<string, string>;
-  notice?: string;
-  issues?: Issues;
-};
 
 export function handlePassword(visit: OwnVisit): Response {
   const isChanged = visit.context.query === "changed=yes";
@@ -89,7 +83,7 @@ const NO_ISSUES: Issues = { present: [], password: [], again: [] };
 
 function respondWithForm(
   { deps, account, token }: OwnVisit,
-  { status, headers, notice, issues = NO_ISSUES }: Failure,
+  { status, headers, notice, issues = NO_ISSUES }: FormFailure<Issues>,
   isChanged = false,
 ): Response {
   const fields = [
@@ -108,7 +102,7 @@ function respondWithForm(
     tab: "Password",
     title: "Password",
     status,
-    ...(headers === undefined ? {} : { headers }),
+    headers,
     body: html`<p class="lead">A new password ends all your other sessions</p>
 ${isChanged && renderNotice("info", "Password changed. All your other sessions have ended.")}
 ${notice !== undefined && renderNotice("error", notice)}

@@ -15,7 +15,7 @@ import { checkForm, makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { FORGOT_PATH, LOGIN_PATH } from "./paths.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
-import { describeThrottle } from "./sign_in_page.ts";
+import { describeThrottle, type FormFailure } from "./sign_in_page.ts";
 
 const TITLE = "Forgot your password?";
 
@@ -54,13 +54,7 @@ export async function handleForgotForm(deps: PageDeps, context: RequestContext):
   return redirect(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
 }
 
-type State = Pick<CheckedReturn, "back"> & {
-  status: number;
-  headers?: Record<string, string>;
-  notice?: string;
-  typed?: string;
-  issues?: string[];
-};
+type State = Pick<CheckedReturn, "back"> & FormFailure<string[]> & { typed?: string };
 
 function respondWithForm(deps: PageDeps, context: RequestContext, state: State): Response {
   const { status, headers, notice, typed, issues = [], back } = state;
@@ -76,10 +70,7 @@ ${renderForm({
   button: "Send link",
 })}
 <p class="aside"><a href="${back}">Back to sign-in</a></p>`;
-  return respondWithPage(
-    { title: TITLE, body, scripts: ["page"] },
-    { status, cookies, ...(headers === undefined ? {} : { headers }) },
-  );
+  return respondWithPage({ title: TITLE, body, scripts: ["page"] }, { status, cookies, headers });
 }
 
 function respondWithSent(back: string): Response {

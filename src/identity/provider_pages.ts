@@ -99,7 +99,7 @@ export function respondWithProviderPage(page: ProviderPage): Response {
     {
       status,
       cookies: page.cookies ?? [],
-      ...(seconds === undefined ? {} : { headers: { "retry-after": String(seconds) } }),
+      headers: seconds === undefined ? {} : { "retry-after": String(seconds) },
     },
   );
 }

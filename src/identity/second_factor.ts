@@ -58,7 +58,7 @@ export async function handleSecondFactorForm(
   const target = await checkReturnTo(deps, context, readReturnTo(context.query));
   const typed = readTyped(fields);
   if ("issue" in typed) {
-    const failure = { status: 422, issue: typed.issue, kind: typed.kind };
+    const failure = { status: 422, issues: [typed.issue], kind: typed.kind };
     return await respondWithForm(deps, context, { target, failure });
   }
   return await handleTyped(deps, context, { target, typed });
@@ -110,7 +110,7 @@ async function handleTyped(
     const failure = {
       status: 422,
       kind: typed.kind,
-      ...(typed.kind === "passkey" ? { notice: text } : { issue: text }),
+      ...(typed.kind === "passkey" ? { notice: text } : { issues: [text] }),
     };
     return await respondWithForm(deps, context, { target, failure });
   }

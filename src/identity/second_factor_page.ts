@@ -13,14 +13,11 @@ import { makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { offerPasskeyFactor } from "./passkey_factor.ts";
 import type { CheckedReturn } from "./return_to.ts";
+import type { FormFailure } from "./sign_in_page.ts";
 
-export type FactorFailure = {
-  status: number;
-  headers?: Record<string, string>;
+export type FactorFailure = FormFailure<string[]> & {
   /** The submitted form. */
   kind?: FactorKind;
-  notice?: string;
-  issue?: string;
 };
 
 const CODE_CHARS = 16;
@@ -54,12 +51,12 @@ ${pending.recoveryCodes > 0 && renderRecovery(form, { pending, failure })}
       status: failure.status,
       cookies: [...cookies, ...passkey.cookies],
       formTargets: target.formTargets,
-      ...(failure.headers === undefined ? {} : { headers: failure.headers }),
+      headers: failure.headers,
     },
   );
 }
 
-function renderCode({ kind, issue }: FactorFailure): Html {
+function renderCode({ kind, issues = [] }: FactorFailure): Html {
   return renderField({
     name: "code",
     label: "Code",
@@ -68,7 +65,7 @@ function renderCode({ kind, issue }: FactorFailure): Html {
     inputMode: "numeric",
     autocomplete: "one-time-code",
     maxLength: CODE_CHARS,
-    issues: kind !== "recovery" && issue !== undefined ? [issue] : [],
+    issues: kind === "recovery" ? [] : issues,
     isFirst: kind !== "recovery",
   });
 }
@@ -87,7 +84,7 @@ function renderRecovery(
     type: "text",
     autocomplete: "off",
     maxLength: 2 * CODE_CHARS,
-    issues: failure.kind === "recovery" && failure.issue !== undefined ? [failure.issue] : [],
+    issues: failure.kind === "recovery" ? (failure.issues ?? []) : [],
     isFirst: failure.kind === "recovery",
   });
   return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>

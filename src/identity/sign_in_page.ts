@@ -3,6 +3,7 @@ import type { RequestContext } from "../http/mod.ts";
 import {
   type Html,
   html,
+  type PageOptions,
   redirect,
   renderForm,
   renderNotice,
@@ -90,12 +91,13 @@ function toQuery(path: string): string {
   return /\?.*/.exec(path)?.[0] ?? "";
 }
 
-type Failure = {
+/** The status of a form that is shown again, with a notice above it or the issues of its fields. */
+export type FormFailure<Issues> = Pick<PageOptions, "headers"> & {
   status: number;
-  headers?: Record<string, string>;
   notice?: string;
-  issues?: { email: string[]; password: string[] };
+  issues?: Issues;
 };
+type Failure = FormFailure<{ email: string[]; password: string[] }>;
 
 const LABELS = {
   wrong: "The email address or password is incorrect. Please check both and try again.",
@@ -110,11 +112,7 @@ function toFailure(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }
 }
 
 /** The response to a throttled attempt. */
-export function describeThrottle(waitS: number): {
-  status: number;
-  headers: Record<string, string>;
-  notice: string;
-} {
+export function describeThrottle(waitS: number) {
   return {
     status: 429,
     headers: { "retry-after": String(waitS) },
@@ -166,7 +164,7 @@ ${passkey.part}
       status: state.status,
       cookies: [...ofToken, ...passkey.cookies, ...cookies],
       formTargets: target.formTargets ?? [],
-      ...(state.headers === undefined ? {} : { headers: state.headers }),
+      headers: state.headers,
     },
   );
 }

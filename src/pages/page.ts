@@ -24,7 +24,7 @@ export type Page = {
 
 export type PageOptions = {
   status?: number;
-  headers?: Record<string, string>;
+  headers?: Record<string, string> | undefined;
   cookies?: readonly string[];
   /** Other origins that a form of this page can redirect to: browsers apply `form-action` to redirects, too. */
   formTargets?: readonly string[];
