@@ -13,18 +13,17 @@ import {
 } from "../accounts/actions/mod.ts";
 import type { RowsKey } from "../accounts/console/mod.ts";
 import type { Database } from "../db/mod.ts";
-import { type RequestContext, readForm, splitTarget, toTarget } from "../http/mod.ts";
+import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
 import {
   ADD_FACTOR_PATH,
   CONSOLE_PATH,
   CONSOLE_SIGN_IN_PATH,
-  checkForm,
   clearPlanted,
   LOGIN_PATH,
   type PageDeps,
-  readPageCookies,
+  readSessionForm,
   readSessionOfPage,
-  toSessionToken,
+  toActor,
 } from "../identity/mod.ts";
 import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -79,19 +78,10 @@ export function enter(
 }
 
 async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<Visit> {
-  const { consoleDb, identity } = deps;
-  const { request } = context;
+  const { consoleDb } = deps;
   if (consoleDb === undefined) throw new Problem("unknown_route");
-  const fields =
-    request.method === "POST" ? await readForm(request, MAX_FORM_BYTES) : new Map<string, string>();
-  if (request.method === "POST") checkForm(request, identity, { fields, binding: "session" });
-  const cookies = { ...readPageCookies(request, deps.identitySecrets), from: context.address };
-  return {
-    deps: { ...deps, consoleDb, sessionIdleS: identity.sessionIdleS, cookies },
-    context,
-    fields,
-    token: toSessionToken(request),
-  };
+  const form = await readSessionForm(deps, context, MAX_FORM_BYTES);
+  return { deps: { ...deps, consoleDb, ...toActor(deps, context) }, context, ...form };
 }
 
 /** Redirects to the sign-in, which returns to this page. */

@@ -1,7 +1,7 @@
 /** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
 import { type AccountSettings, readAccountSettings } from "../accounts/account_settings/mod.ts";
-import { NotSignedIn, type PresentedCookies, SignInTooOld } from "../accounts/actions/mod.ts";
-import { type RequestContext, readForm, splitTarget } from "../http/mod.ts";
+import { NotSignedIn, SignInTooOld, type VisitorActor } from "../accounts/actions/mod.ts";
+import { type RequestContext, splitTarget } from "../http/mod.ts";
 import {
   type Html,
   html,
@@ -11,9 +11,8 @@ import {
   respondWithPage,
   type ScriptName,
 } from "../pages/mod.ts";
-import { clearPlanted, readPageCookies } from "./cookies.ts";
-import { checkForm, toSessionToken } from "./form_token.ts";
-import { isFactorDemanded, type PageDeps } from "./page_deps.ts";
+import { clearPlanted } from "./cookies.ts";
+import { isFactorDemanded, type PageDeps, readSessionForm, toActor } from "./page_deps.ts";
 import {
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PATH,
@@ -37,8 +36,8 @@ export type TabName = (typeof TABS)[number]["name"];
 
 /** An authenticated request for an account page. */
 export type OwnVisit = {
-  deps: PageDeps & { sessionIdleS: number };
-  presented: PresentedCookies;
+  /** Dependencies with the cookies, which identify the person. */
+  deps: PageDeps & VisitorActor;
   context: RequestContext;
   account: AccountSettings;
   /** Form fields; empty on `GET`. */
@@ -52,18 +51,14 @@ export function enterAccount(
   handle: (visit: OwnVisit) => Response | Promise<Response>,
 ): (deps: PageDeps, context: RequestContext) => Promise<Response> {
   return async (given, context) => {
-    const { request, address } = context;
-    const deps = { ...given, sessionIdleS: given.identity.sessionIdleS };
-    const isSent = request.method === "POST";
-    const fields = isSent ? await readForm(request) : new Map<string, string>();
-    if (isSent) checkForm(request, deps.identity, { fields, binding: "session" });
-    const presented = { ...readPageCookies(request, deps.identitySecrets), from: address };
-    const token = toSessionToken(request);
+    const { request } = context;
+    const deps = { ...given, ...toActor(given, context) };
+    const form = await readSessionForm(deps, context);
     try {
-      const account = await readAccountSettings(deps, presented);
+      const account = await readAccountSettings(deps);
       if (isFactorDemanded(deps, account) && !isSecurityPage(request))
         return redirect(ADD_FACTOR_PATH);
-      return await handle({ deps, presented, context, account, fields, token });
+      return await handle({ deps, context, account, ...form });
     } catch (error) {
       if (error instanceof NotSignedIn)
         return redirect(

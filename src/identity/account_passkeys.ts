@@ -70,12 +70,12 @@ export async function handlePasskeys(visit: OwnVisit): Promise<Response> {
 
 /** The confirmation page for a removal. @throws {SignInTooOld} */
 async function handleRemoval(visit: OwnVisit): Promise<Response | undefined> {
-  const { deps, presented, context } = visit;
+  const { deps, context } = visit;
   const wanted = readRemoved(context.query);
   if (wanted === undefined) return undefined;
-  const passkey = (await readOwnPasskeys(deps, presented)).list.find(({ ref }) => ref === wanted);
+  const passkey = (await readOwnPasskeys(deps)).list.find(({ ref }) => ref === wanted);
   if (passkey === undefined) return undefined;
-  return respondWithRemoval(visit, await readOwnSecondFactor(deps, presented), {
+  return respondWithRemoval(visit, await readOwnSecondFactor(deps), {
     action: ACCOUNT_PASSKEYS_PATH,
     title: "Remove the passkey",
     text: html`<strong><bdi>${passkey.label}</bdi></strong> no longer signs you in.`,
@@ -117,12 +117,12 @@ const CHANGES: ReadonlyMap<string, Change> = new Map([
 ]);
 
 async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "first" | "done"> {
-  const { deps, presented, account, context, fields } = visit;
+  const { deps, account, context, fields } = visit;
   const party = findRelyingParty(deps.identity);
   const attestation = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
   const label = readLabel(fields.get(LABEL) ?? "") ?? toDefaultLabel(visit);
   if (party === undefined || attestation === undefined) return reject(WRONG);
-  const { sessionId, list } = await readOwnPasskeys(deps, presented);
+  const { sessionId, list } = await readOwnPasskeys(deps);
   const purpose = { kind: "register", userId: account.id, sessionId } as const;
   const challenge = readChallenge(deps, context.request, purpose);
   if (challenge === undefined)
@@ -137,20 +137,20 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "fi
   const created = await verifyAttestation(attestation, { party, challenge });
   if (created === undefined) return reject(WRONG);
   const added = { ...created, userId: account.id, sessionId, challenge, label, codes };
-  const outcome = await addOwnPasskey(deps, presented, added);
+  const outcome = await addOwnPasskey(deps, added);
   return outcome === "first" || outcome === "done" ? outcome : reject(ISSUES[outcome]);
 }
 
-async function rename({ deps, presented, fields }: OwnVisit): Promise<Failure | undefined> {
+async function rename({ deps, fields }: OwnVisit): Promise<Failure | undefined> {
   const label = readLabel(fields.get(LABEL) ?? "");
   if (label === undefined) return reject(UNNAMED);
   // Renaming a passkey that was removed is not an error.
-  await renameOwnPasskey(deps, presented, { ref: fields.get("ref") ?? "", label });
+  await renameOwnPasskey(deps, { ref: fields.get("ref") ?? "", label });
   return undefined;
 }
 
-async function remove({ deps, presented, fields }: OwnVisit): Promise<Failure | undefined> {
-  await removeOwnPasskey(deps, presented, fields.get("ref") ?? "");
+async function remove({ deps, fields }: OwnVisit): Promise<Failure | undefined> {
+  await removeOwnPasskey(deps, fields.get("ref") ?? "");
   return undefined;
 }
 
@@ -172,8 +172,8 @@ async function respondWithPasskeys(
   visit: OwnVisit,
   failure: Failure | undefined,
 ): Promise<Response> {
-  const { deps, presented, context } = visit;
-  const passkeys = await readOwnPasskeys(deps, presented);
+  const { deps, context } = visit;
+  const passkeys = await readOwnPasskeys(deps);
   const notice = failure === undefined ? NOTICES.get(context.query) : undefined;
   const party = findRelyingParty(deps.identity);
   const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: failure !== undefined });

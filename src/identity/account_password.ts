@@ -53,7 +53,7 @@ function findIssues({ email, displayName, appSlugs }: AccountSettings, typed: Ty
 }
 
 async function change(visit: OwnVisit, { present, password }: Typed): Promise<Response> {
-  const { deps, presented, account, context } = visit;
+  const { deps, account, context } = visit;
   const device = readDeviceCookie(context.request, deps.identitySecrets);
   const from = { email: account.email, address: context.address, device };
   const attempt = await beginSignIn(deps, from);
@@ -62,7 +62,7 @@ async function change(visit: OwnVisit, { present, password }: Typed): Promise<Re
   if (right === undefined || attempt.known?.userId !== account.id)
     return respondWithWrongPassword(visit);
   const start = makeSessionStart(deps, context.request, account.id);
-  const isDone = await changeOwnPassword(deps, presented, {
+  const isDone = await changeOwnPassword(deps, {
     proof: right.proof,
     password: await makePasswordRecord(deps, account.id, password),
     ...start,

@@ -18,7 +18,7 @@ export function handleProfile(visit: OwnVisit): Response {
 }
 
 export async function handleProfileForm(visit: OwnVisit): Promise<Response> {
-  const { deps, presented, fields } = visit;
+  const { deps, fields } = visit;
   const typed = {
     name: (fields.get("name") ?? "").trim(),
     picture: (fields.get("picture") ?? "").trim(),
@@ -26,7 +26,7 @@ export async function handleProfileForm(visit: OwnVisit): Promise<Response> {
   const issues = { name: findNameIssues(typed.name), picture: findPictureIssues(typed.picture) };
   if (issues.name.length + issues.picture.length > 0)
     return respondWithForm(visit, { typed, isSaved: false, issues });
-  await changeOwnProfile(deps, presented, {
+  await changeOwnProfile(deps, {
     displayName: typed.name === "" ? null : typed.name,
     avatarUrl: typed.picture === "" ? null : new URL(typed.picture).href,
   });

@@ -58,13 +58,13 @@ async function handleUnlink(visit: OwnVisit): Promise<Response | undefined> {
 
 /** Continues to the provider, or unlinks it. @throws {Problem} invalid_request — unknown provider */
 export async function handleLinksForm(visit: OwnVisit): Promise<Response> {
-  const { deps, presented, fields } = visit;
+  const { deps, fields } = visit;
   const provider = deps.providers.find(fields.get("provider"));
   if (provider === undefined)
     throw new Problem("invalid_request", { message: "The form names no known provider." });
   if (fields.get("act") === LINK) return await respondWithProviderLink(visit, provider);
   const { name, issuer, label } = provider.settings;
-  const outcome = await unlinkOwnProvider(deps, presented, { issuer, provider: name });
+  const outcome = await unlinkOwnProvider(deps, { issuer, provider: name });
   if (outcome === "done") return redirect(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`);
   return await respondWithLastLink(visit, label);
 }

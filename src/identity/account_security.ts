@@ -36,8 +36,8 @@ const NOTICES: ReadonlyMap<string, string> = new Map([
 ]);
 
 export async function handleSecurity(visit: OwnVisit): Promise<Response> {
-  const { deps, presented, context, token } = visit;
-  const own = await readOwnSecondFactor(deps, presented);
+  const { deps, context, token } = visit;
+  const own = await readOwnSecondFactor(deps);
   if (readRemoved(context.query) === "app" && own.totpSince !== null)
     return respondWithRemoval(visit, own, {
       action: ACCOUNT_SECURITY_PATH,
@@ -61,14 +61,14 @@ ${own.totpSince === null && own.passkeys === 0 && html`<p class="more">Your firs
 
 /** Creates new recovery codes, or removes the authenticator app. @throws {SignInTooOld} */
 export async function handleSecurityForm(visit: OwnVisit): Promise<Response> {
-  const { deps, presented, fields, account } = visit;
+  const { deps, fields, account } = visit;
   if (fields.get("act") === REMOVE) {
-    await removeOwnTotp(deps, presented);
+    await removeOwnTotp(deps);
     return redirect(REMOVED);
   }
   const codes = makeRecoveryCodes(deps, account.id);
   const replaced = fields.get(REPLACED_FIELD) ?? "";
-  const outcome = await putOwnRecoveryCodes(deps, presented, {
+  const outcome = await putOwnRecoveryCodes(deps, {
     userId: account.id,
     codes,
     replaced,

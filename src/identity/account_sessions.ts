@@ -28,11 +28,11 @@ ${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: A
 }
 
 /** Ends one session, or all others. */
-export async function handleSessionsForm({ deps, presented, fields }: OwnVisit): Promise<Response> {
+export async function handleSessionsForm({ deps, fields }: OwnVisit): Promise<Response> {
   const wanted = fields.get("session") ?? "";
   const isAll = wanted === ALL_OTHERS;
-  if (isAll) await endOwnSessions(deps, presented, undefined);
-  else if (isIdText(wanted)) await endOwnSessions(deps, presented, wanted);
+  if (isAll) await endOwnSessions(deps, undefined);
+  else if (isIdText(wanted)) await endOwnSessions(deps, wanted);
   return redirect(`${ACCOUNT_SESSIONS_PATH}?ended=${isAll ? "others" : "one"}`);
 }
 

@@ -36,14 +36,14 @@ const CODE_CHARS = 16;
 
 /** @throws {SignInTooOld} */
 export async function handleTotp(visit: OwnVisit): Promise<Response> {
-  const { isFresh, totpVersion } = await readOwnSecondFactor(visit.deps, visit.presented);
+  const { isFresh, totpVersion } = await readOwnSecondFactor(visit.deps);
   if (!isFresh) throw new SignInTooOld();
   return respondWithForm(visit, { totp: makeNew(visit), replaced: totpVersion });
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
-  const { deps, presented, account, fields } = visit;
+  const { deps, account, fields } = visit;
   const replaced = fields.get(REPLACED_FIELD) ?? "";
   const totp = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
   if (totp === undefined)
@@ -55,7 +55,7 @@ export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
   const codes = makeRecoveryCodes(deps, account.id);
   const record = makeTotpRecord(deps, account.id, totp.key);
   const options = { userId: account.id, totp: record, step, codes, replaced };
-  const outcome = await putOwnTotp(deps, presented, options);
+  const outcome = await putOwnTotp(deps, options);
   if (outcome === "other_session") throw new NotSignedIn();
   if (outcome === "repeated") return redirect(CODES_REPLAYED_PATH);
   return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });

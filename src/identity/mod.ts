@@ -11,13 +11,12 @@ export {
   DEVICE_COOKIE,
   IDENTITY_COOKIE,
   PENDING_COOKIE,
-  readPageCookies,
   SESSION_COOKIE,
 } from "./cookies.ts";
-export { checkForm, toSessionToken } from "./form_token.ts";
+export { toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
-export { type PageDeps, readSessionOfPage } from "./page_deps.ts";
+export { type PageDeps, readSessionForm, readSessionOfPage, toActor } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { setPasswordByLink } from "./password_record.ts";
 export {

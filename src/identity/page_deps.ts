@@ -11,10 +11,11 @@ import {
   type Visitor,
 } from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
-import type { RequestContext } from "../http/mod.ts";
+import { type RequestContext, readForm } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { readPageCookies, readPresented } from "./cookies.ts";
+import { checkForm, toSessionToken } from "./form_token.ts";
 import type { Hashing } from "./hashing.ts";
 import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
@@ -53,6 +54,32 @@ export function readSessionOfPage(
     readPageCookies(request, identitySecrets),
     options,
   );
+}
+
+/** The person of a request for the calls that authenticate by both cookies. */
+export function toActor(
+  { identity, identitySecrets }: PageDeps,
+  { request, address }: RequestContext,
+) {
+  const cookies = { ...readPageCookies(request, identitySecrets), from: address };
+  return { sessionIdleS: identity.sessionIdleS, cookies };
+}
+
+/**
+ * The sent form of a page that requires a session, empty for GET, and the token for the page's forms.
+ *
+ * @throws {Problem} forbidden — another site sent the form, or the form token is invalid
+ */
+export async function readSessionForm(
+  { identity }: PageDeps,
+  { request }: RequestContext,
+  maxBytes?: number,
+): Promise<{ fields: ReadonlyMap<string, string>; token: string }> {
+  const token = toSessionToken(request);
+  if (request.method !== "POST") return { fields: new Map(), token };
+  const fields = await readForm(request, maxBytes);
+  checkForm(request, identity, { fields, binding: "session" });
+  return { fields, token };
 }
 
 /** A new session of the browser, which replaces the sessions that it presents. */

@@ -17,8 +17,8 @@ import {
 import type { RequestContext } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { isEqualText } from "../std/is_equal_text.ts";
-import { readDeviceCookie, readPageCookies } from "./cookies.ts";
-import { makeSignInStart, type PageDeps } from "./page_deps.ts";
+import { readDeviceCookie } from "./cookies.ts";
+import { makeSignInStart, type PageDeps, toActor } from "./page_deps.ts";
 import { LOGIN_PATH } from "./paths.ts";
 import { exchange, type Signed } from "./provider_exchange.ts";
 import {
@@ -109,13 +109,12 @@ async function signInAs(
 /** Links the account to the person who started the sign-in and who must still be signed in. */
 async function linkAs(
   deps: PageDeps,
-  { request, address }: RequestContext,
+  context: RequestContext,
   arrival: Arrival & { signed: Signed; linkUserId: string },
 ): Promise<Response> {
   const { provider, signed, linkUserId: userId, location } = arrival;
   const outcome = await linkOwnProvider(
-    { ...deps, sessionIdleS: deps.identity.sessionIdleS },
-    { ...readPageCookies(request, deps.identitySecrets), from: address },
+    { ...deps, ...toActor(deps, context) },
     { issuer: signed.issuer, subject: signed.subject, userId, provider: provider.settings.name },
   ).catch(toOtherSession);
   if (outcome !== "done") return await reject(deps, arrival, { rejection: outcome, userId });

@@ -1,5 +1,5 @@
 /** The account settings of a person. Each action is one SQL call that authenticates the caller by both cookies. @module */
-import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
+import { callAuthenticated, type VisitorActor } from "../actions/action.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import { type SessionStart, toSessionValues } from "../sessions/sessions.ts";
 import { type AttemptFrom, toClient, toKnownDevice } from "../sessions/sign_in_attempts.ts";
@@ -29,11 +29,8 @@ export type AccountSettings = {
 };
 
 /** @throws {NotSignedIn} */
-export async function readAccountSettings(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
-): Promise<AccountSettings> {
-  return (await callAuthenticated(deps, presented, "read_account_settings", {})) as AccountSettings;
+export async function readAccountSettings(deps: VisitorActor): Promise<AccountSettings> {
+  return (await callAuthenticated(deps, "read_account_settings", {})) as AccountSettings;
 }
 
 export const PICTURE_MAX_CHARS = 2048;
@@ -42,21 +39,19 @@ export type OwnProfile = { displayName: string | null; avatarUrl: string | null 
 
 /** Changes the name and the address of the picture. @throws {NotSignedIn} */
 export async function changeOwnProfile(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
+  deps: VisitorActor,
   { displayName, avatarUrl }: OwnProfile,
 ): Promise<void> {
   const values = { new_name: displayName, new_picture: avatarUrl };
-  await callAuthenticated(deps, presented, "change_own_profile", values);
+  await callAuthenticated(deps, "change_own_profile", values);
 }
 
 /** Ends another session of the caller; without an id, all others. Returns the number of ended sessions. @throws {NotSignedIn} */
 export async function endOwnSessions(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
+  deps: VisitorActor,
   sessionId: string | undefined,
 ): Promise<number> {
-  return await callAuthenticated(deps, presented, "end_own_sessions", { wanted: sessionId });
+  return await callAuthenticated(deps, "end_own_sessions", { wanted: sessionId });
 }
 
 /** A new password, and the session that replaces all sessions of the person. */
@@ -69,12 +64,11 @@ export type PasswordChange = Omit<SessionStart, "presented"> & {
 
 /** Sets a new password. Returns false if the current password has changed since the proof. @throws {NotSignedIn} */
 export async function changeOwnPassword(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
+  deps: VisitorActor,
   change: PasswordChange,
 ): Promise<boolean> {
   const { password, attempt, isKnownDevice } = change;
-  return await callAuthenticated(deps, presented, "change_own_password", {
+  return await callAuthenticated(deps, "change_own_password", {
     presented_proof: change.proof,
     new_hash: password.hash,
     new_digest: password.digest,

@@ -1,5 +1,5 @@
 /** A person's passkeys. Each action is one SQL call that authenticates the caller by both cookies. @module */
-import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
+import { callAuthenticated, type VisitorActor } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makePasskeyRecord, type PasskeyKey, toChallengeKey, toHex } from "../sessions/passkeys.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
@@ -28,11 +28,8 @@ export type OwnPasskeys = {
 };
 
 /** @throws {NotSignedIn} */
-export async function readOwnPasskeys(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
-): Promise<OwnPasskeys> {
-  return (await callAuthenticated(deps, presented, "read_own_passkeys", {})) as OwnPasskeys;
+export async function readOwnPasskeys(deps: VisitorActor): Promise<OwnPasskeys> {
+  return (await callAuthenticated(deps, "read_own_passkeys", {})) as OwnPasskeys;
 }
 
 /**
@@ -53,12 +50,11 @@ export type AddedPasskey = PasskeyKey & {
 
 /** Stores a passkey after its response was verified. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function addOwnPasskey(
-  deps: VisitorDeps & { identitySecrets: IdentitySecrets },
-  presented: PresentedCookies,
+  deps: VisitorActor & { identitySecrets: IdentitySecrets },
   added: AddedPasskey,
 ): Promise<AddOutcome> {
   const { digest, secretId } = makePasskeyRecord(deps, added);
-  const outcome = await callAuthenticated(deps, presented, "add_own_passkey", {
+  const outcome = await callAuthenticated(deps, "add_own_passkey", {
     expected: added.userId,
     expected_session: added.sessionId,
     challenge_key: toChallengeKey(added.challenge),
@@ -76,24 +72,15 @@ export async function addOwnPasskey(
   return outcome as AddOutcome;
 }
 
-/** @throws {NotSignedIn} */
+/** Without effect on an unknown passkey. @throws {NotSignedIn} */
 export async function renameOwnPasskey(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
+  deps: VisitorActor,
   { ref, label }: { ref: string; label: string },
-): Promise<"done" | "unknown"> {
-  const values = { wanted: ref, new_label: label };
-  return (await callAuthenticated(deps, presented, "rename_own_passkey", values)) as
-    | "done"
-    | "unknown";
+): Promise<void> {
+  await callAuthenticated(deps, "rename_own_passkey", { wanted: ref, new_label: label });
 }
 
-/** @throws {NotSignedIn} @throws {SignInTooOld} */
-export async function removeOwnPasskey(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
-  ref: string,
-): Promise<"done" | "unknown"> {
-  const outcome = await callAuthenticated(deps, presented, "remove_own_passkey", { wanted: ref });
-  return outcome as "done" | "unknown";
+/** Without effect on an unknown passkey. @throws {NotSignedIn} @throws {SignInTooOld} */
+export async function removeOwnPasskey(deps: VisitorActor, ref: string): Promise<void> {
+  await callAuthenticated(deps, "remove_own_passkey", { wanted: ref });
 }

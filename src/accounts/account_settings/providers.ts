@@ -1,6 +1,6 @@
 /** The providers linked to an account. Each change authenticates the caller by both cookies. @module */
 import { call, type Database } from "../../db/mod.ts";
-import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
+import { callAuthenticated, type VisitorActor } from "../actions/action.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { makeLinkRecord, type Subject } from "../sessions/provider_links.ts";
 import type { AccountSettings } from "./account.ts";
@@ -10,12 +10,11 @@ export type LinkOutcome = "done" | "other_session" | "too_old" | "in_use" | "ano
 
 /** Links a provider to the signed-in person, who must still be `userId`. @throws {NotSignedIn} */
 export async function linkOwnProvider(
-  deps: VisitorDeps & { identitySecrets: IdentitySecrets },
-  presented: PresentedCookies,
+  deps: VisitorActor & { identitySecrets: IdentitySecrets },
   { userId, provider, ...linked }: Subject & { userId: string; provider: string },
 ): Promise<LinkOutcome> {
   const { digest, secretId } = makeLinkRecord(deps, linked, userId);
-  const outcome = await callAuthenticated(deps, presented, "link_provider", {
+  const outcome = await callAuthenticated(deps, "link_provider", {
     expected: userId,
     link_issuer: linked.issuer,
     link_subject: linked.subject,
@@ -28,12 +27,11 @@ export async function linkOwnProvider(
 
 /** Unlinks a provider from the signed-in person, unless it is the last way to sign in. @throws {NotSignedIn} */
 export async function unlinkOwnProvider(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
+  deps: VisitorActor,
   { issuer, provider }: { issuer: string; provider: string },
 ): Promise<"done" | "last"> {
   const values = { link_issuer: issuer, provider };
-  return (await callAuthenticated(deps, presented, "unlink_provider", values)) as "done" | "last";
+  return (await callAuthenticated(deps, "unlink_provider", values)) as "done" | "last";
 }
 
 export type OwnLinks = {

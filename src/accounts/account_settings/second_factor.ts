@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { callAuthenticated, type PresentedCookies, type VisitorDeps } from "../actions/action.ts";
+import { callAuthenticated, type VisitorActor } from "../actions/action.ts";
 import type { RecoveryCodes } from "../sessions/recovery_codes.ts";
 import type { TotpRecord } from "../sessions/totp.ts";
 
@@ -22,16 +22,8 @@ export type OwnSecondFactor = {
 };
 
 /** @throws {NotSignedIn} */
-export async function readOwnSecondFactor(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
-): Promise<OwnSecondFactor> {
-  return (await callAuthenticated(
-    deps,
-    presented,
-    "read_own_second_factor",
-    {},
-  )) as OwnSecondFactor;
+export async function readOwnSecondFactor(deps: VisitorActor): Promise<OwnSecondFactor> {
+  return (await callAuthenticated(deps, "read_own_second_factor", {})) as OwnSecondFactor;
 }
 
 /**
@@ -42,8 +34,7 @@ export type PutOutcome = "first" | "done" | "repeated" | "other_session";
 
 /** Stores an authenticator app with recovery codes, replacing an existing app. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnTotp(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
+  deps: VisitorActor,
   options: {
     userId: string;
     totp: TotpRecord;
@@ -53,7 +44,7 @@ export async function putOwnTotp(
   },
 ): Promise<PutOutcome> {
   const { userId, totp, step, codes, replaced } = options;
-  const outcome = await callAuthenticated(deps, presented, "put_own_totp", {
+  const outcome = await callAuthenticated(deps, "put_own_totp", {
     expected: userId,
     new_sealed: totp.sealed,
     new_digest: totp.digest,
@@ -67,11 +58,10 @@ export async function putOwnTotp(
 
 /** Replaces all recovery codes. @throws {NotSignedIn} @throws {SignInTooOld} */
 export async function putOwnRecoveryCodes(
-  deps: VisitorDeps,
-  presented: PresentedCookies,
+  deps: VisitorActor,
   { userId, codes, replaced }: { userId: string; codes: RecoveryCodes; replaced: string },
 ): Promise<Exclude<PutOutcome, "first">> {
-  const outcome = await callAuthenticated(deps, presented, "put_own_recovery_codes", {
+  const outcome = await callAuthenticated(deps, "put_own_recovery_codes", {
     expected: userId,
     code_digests: codes.digests,
     new_secret_id: codes.secretId,
@@ -81,6 +71,6 @@ export async function putOwnRecoveryCodes(
 }
 
 /** @throws {NotSignedIn} @throws {SignInTooOld} */
-export async function removeOwnTotp(deps: VisitorDeps, presented: PresentedCookies): Promise<void> {
-  await callAuthenticated(deps, presented, "remove_own_totp", {});
+export async function removeOwnTotp(deps: VisitorActor): Promise<void> {
+  await callAuthenticated(deps, "remove_own_totp", {});
 }

@@ -19,14 +19,11 @@ import { toRejection } from "./rejections.ts";
 export type PageCookies = { session: string; identity: string };
 /** The cookies and the client of a browser; the audit log records the client. */
 export type PresentedCookies = PageCookies & { from: string };
-export type VisitorDeps = { db: Database; sessionIdleS: number };
+/** A person in a browser, identified by the cookies. */
+export type VisitorActor = { db: Database; sessionIdleS: number; cookies: PresentedCookies };
 
 /** An administrator in the Console, identified by the cookies. `consoleDb` is the login that can only call Console functions. */
-export type ConsoleActor = {
-  consoleDb: Database;
-  sessionIdleS: number;
-  cookies: PresentedCookies;
-};
+export type ConsoleActor = Omit<VisitorActor, "db"> & { consoleDb: Database };
 /** The caller of an action: an operator on the administrator's connection, or an administrator in the Console. */
 export type Actor = { admin: Database } | ConsoleActor;
 
@@ -90,8 +87,7 @@ export async function callAsOperator<Name extends FunctionName>(
 
 /** Calls a function that authenticates the person of these cookies. @throws {Problem} as {@linkcode runAction} */
 export async function callAuthenticated<Name extends AuthenticatedFunction>(
-  { db, sessionIdleS }: VisitorDeps,
-  { session, identity, from }: PresentedCookies,
+  { db, sessionIdleS, cookies: { session, identity, from } }: VisitorActor,
   name: Name,
   values: ArgumentValues<Name>,
   reject?: Reject,
@@ -117,5 +113,5 @@ export async function callConsole<Name extends AuthenticatedFunction>(
   values: ArgumentValues<Name>,
   reject?: Reject,
 ): Promise<Result<Name>> {
-  return await callAuthenticated({ db, sessionIdleS }, cookies, name, values, reject);
+  return await callAuthenticated({ db, sessionIdleS, cookies }, name, values, reject);
 }

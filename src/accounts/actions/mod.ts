@@ -3,7 +3,7 @@ export {
   type ConsoleActor,
   type ConsoleFunction,
   needsRecentSignIn,
-  type PresentedCookies,
+  type VisitorActor,
 } from "./action.ts";
 export { listAudit, OPERATOR, sweepAudit } from "./audit.ts";
 export { AUDIT_RETENTION_S } from "./audit_retention.ts";
