@@ -1,6 +1,7 @@
 /** Descriptions of the data endpoints. @module */
 import {
   IF_NONE_MATCH,
+  NOT_MODIFIED,
   type Operation,
   type OperationParameter,
   type OperationResponse,
@@ -28,11 +29,6 @@ const IDEMPOTENCY_KEY: OperationParameter = {
   name: "Idempotency-Key",
   description: "Makes retries safe: requests with the same key within 24 hours take effect once.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
-};
-const SAME: OperationResponse = {
-  status: 304,
-  when: "Not modified: the `ETag` in `If-None-Match` is current.",
-  headers: ["ETag"],
 };
 const ROW: OperationResponse["bodies"] = [{ table: "row" }];
 
@@ -117,7 +113,7 @@ export const OPERATIONS = {
     isFiltered: true,
     responses: [
       { status: 200, when: "A page of rows.", bodies: [{ table: "found" }], headers: ["ETag"] },
-      SAME,
+      NOT_MODIFIED,
     ],
     problems: [...READS, "needs_index"],
   },
@@ -128,7 +124,7 @@ export const OPERATIONS = {
     parameters: [LIMIT, OFFSET, IF_NONE_MATCH],
     responses: [
       { status: 200, when: "A page of rows.", bodies: [{ table: "page" }], headers: ["ETag"] },
-      SAME,
+      NOT_MODIFIED,
     ],
     problems: READS,
   },
@@ -137,7 +133,7 @@ export const OPERATIONS = {
     group: "rows",
     summary: "Get a row",
     parameters: [ID, IF_NONE_MATCH],
-    responses: [{ status: 200, when: "The row.", bodies: ROW, headers: ["ETag"] }, SAME],
+    responses: [{ status: 200, when: "The row.", bodies: ROW, headers: ["ETag"] }, NOT_MODIFIED],
     problems: [...READS, "invalid_id", "not_found"],
   },
   changes: {

@@ -4,22 +4,16 @@ import {
   type Encoding,
   encodeBody,
   isNamed,
+  KEEPING,
   type NamedTags,
   type ResponseOptions,
   respondNotModified,
-  respondTagged,
   respondWithBytes,
   type TaggedBody,
   tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import type { FoundPage } from "./find_page.ts";
-
-/** Callers can store a response, and must revalidate it before reuse. */
-const KEEPING = {
-  "cache-control": "private, no-cache",
-  vary: "Authorization, Accept-Encoding, Origin",
-} as const;
 
 /** The response with a row. @throws {Problem} not_found */
 export function respondWithRow(
@@ -52,12 +46,7 @@ export function respondToReader(
 ): Response {
   if (row === null || known === undefined) return respondWithRow(row);
   const tag = rowTag(row);
-  return isNamed(known, tag) ? respondUnchanged(tag, known) : respondWithRow(row);
-}
-
-/** The 304 response to a caller that has the current state. */
-export function respondUnchanged(tag: string, known: NamedTags): Response {
-  return respondNotModified(tag, known, KEEPING);
+  return isNamed(known, tag) ? respondNotModified(tag, known, KEEPING) : respondWithRow(row);
 }
 
 /** The page in an encoding; `undefined` if the function returned only its tag. */
@@ -67,9 +56,4 @@ export async function encodePage(
 ): Promise<{ tag: string; page: TaggedBody | undefined }> {
   if (body === undefined) return { tag, page: undefined };
   return { tag, page: { tag, ...(await encodeBody(body, encoding)) } };
-}
-
-/** The response with a page. */
-export function respondWithListPage(page: TaggedBody): Response {
-  return respondTagged(page, KEEPING);
 }

@@ -8,6 +8,7 @@ import { NO_MATCH, type RecordedTable } from "../catalog/mod.ts";
 import {
   checkObject,
   isNamed,
+  KEEPING,
   type KeyRequestContext,
   listTags,
   type ResponseOptions,
@@ -17,6 +18,8 @@ import {
   readIfNoneMatch,
   rejectQuery,
   respondEmpty,
+  respondNotModified,
+  respondTagged,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { callFunction, checkProof } from "./call.ts";
@@ -40,10 +43,8 @@ import { type ReadRow, readRow } from "./read_row.ts";
 import {
   encodePage,
   respondToReader,
-  respondUnchanged,
   respondUntagged,
   respondWithBatch,
-  respondWithListPage,
   respondWithRow,
 } from "./responses.ts";
 import { findQueriedPage, readAskedList, toQueryTerms } from "./run_query.ts";
@@ -93,9 +94,9 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
       : await findQueriedPage(deps, context, { table, query, tags });
   const { tag, page = stored } = await encodePage(current, encoding);
   if (page?.tag === tag && page !== stored) deps.listCache.keep(appId, cacheKey, page);
-  if (known !== undefined && isNamed(known, tag)) return respondUnchanged(tag, known);
+  if (isNamed(known, tag)) return respondNotModified(tag, known, KEEPING);
   if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
-  return respondWithListPage(page);
+  return respondTagged(page, KEEPING);
 }
 
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {

@@ -8,6 +8,12 @@ export type TaggedBody = EncodedBody & { readonly tag: string };
 
 type Headers = Readonly<Record<string, string>>;
 
+/** For responses to a key: callers can store a response, and must revalidate it before reuse. */
+export const KEEPING = {
+  "cache-control": "private, no-cache",
+  vary: "Authorization, Accept-Encoding, Origin",
+} as const;
+
 /** The response with body and tag. */
 export function respondTagged({ tag, body, encoding }: TaggedBody, headers: Headers): Response {
   const etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;

@@ -11,6 +11,7 @@ export {
 } from "./body.ts";
 export {
   compressResponse,
+  KEEPING,
   respondNotModified,
   respondTagged,
   type TaggedBody,
@@ -25,6 +26,7 @@ export {
   type Deprecation,
   IF_NONE_MATCH,
   type JsonSchema,
+  NOT_MODIFIED,
   OPERATION_GROUPS,
   type Operation,
   type OperationParameter,

@@ -55,6 +55,12 @@ export type OperationResponse = {
   readonly headers?: readonly ResponseHeader[];
 };
 
+export const NOT_MODIFIED: OperationResponse = {
+  status: 304,
+  when: "Not modified: the `ETag` in `If-None-Match` is current.",
+  headers: ["ETag"],
+};
+
 /** The groups of the OpenAPI document, in order. */
 export const OPERATION_GROUPS = {
   rows: "The rows of an app's tables.",

@@ -12,7 +12,9 @@ import {
   encodeBody,
   IF_NONE_MATCH,
   isNamed,
+  KEEPING,
   keyRejected,
+  NOT_MODIFIED,
   type Operation,
   type OptionalKeyContext,
   type Route,
@@ -56,11 +58,7 @@ const OPERATION: Operation = {
   parameters: [IF_NONE_MATCH],
   responses: [
     { status: 200, when: "An OpenAPI document.", bodies: [{ type: "object" }], headers: ["ETag"] },
-    {
-      status: 304,
-      when: "Not modified: the `ETag` in `If-None-Match` is current.",
-      headers: ["ETag"],
-    },
+    NOT_MODIFIED,
   ],
   problems: [
     "invalid_query",
@@ -82,11 +80,6 @@ export const openapiRoutes: readonly Route<OpenapiDeps>[] = [
   },
 ];
 
-const HEADERS = {
-  "cache-control": "private, no-cache",
-  vary: "Authorization, Accept-Encoding, Origin",
-} as const;
-
 async function handleDocument(
   deps: OpenapiDeps,
   { request, query, principal }: OptionalKeyContext,
@@ -98,8 +91,8 @@ async function handleDocument(
   const appId = principal?.appId;
   const packed = findPacked(deps, { appId });
   const { tag } = packed;
-  if (isNamed(known, tag)) return respondNotModified(tag, known, HEADERS);
-  return respondTagged(await unpack(deps, packed, { appId, encoding }), HEADERS);
+  if (isNamed(known, tag)) return respondNotModified(tag, known, KEEPING);
+  return respondTagged(await unpack(deps, packed, { appId, encoding }), KEEPING);
 }
 
 /**
