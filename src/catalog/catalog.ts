@@ -70,7 +70,8 @@ export function makeCatalog(deps: { db: Database; refresh: () => Promise<unknown
     follow: async (version) => {
       if (version === seen) return;
       // A lower version means another database, such as a restored backup. The tables in memory are then invalid.
-      const news = await readNews(deps.db, version < seen ? 0 : seen);
+      const since = version < seen ? 0 : seen;
+      const news = (await call(deps.db, "read_catalog", { since })) as News;
       if (version < seen) tables.clear();
       for (const { name, definition } of news.tables)
         tables.set(name, { whole: definition, uses: tables.get(name)?.uses ?? new Map() });
@@ -81,8 +82,4 @@ export function makeCatalog(deps: { db: Database; refresh: () => Promise<unknown
       ({ isDistributed } = news);
     },
   };
-}
-
-async function readNews(db: Database, since: number): Promise<News> {
-  return (await call(db, "read_catalog", { since })) as News;
 }

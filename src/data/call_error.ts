@@ -18,7 +18,8 @@ export function toCallError(
 ): unknown {
   const signal = error instanceof SignalError ? error.signal : undefined;
   if (signal === SIGNALS.keyRejected) return keyRejected(error);
-  const rejectWrite = writesNothing(call) ? undefined : TOO_LARGE[call.endpoint];
+  const writesNothing = call.endpoint === "update" && call.values.body === "{}";
+  const rejectWrite = writesNothing ? undefined : TOO_LARGE[call.endpoint];
   if (error instanceof SignalError && signal === SIGNALS.rowTooLarge)
     return rejectWrite?.(maxResponseBytes) ?? tooLarge(error.detail);
   const state = readSqlState(error);
@@ -28,12 +29,6 @@ export function toCallError(
 
 /** PostgreSQL cannot build a value of 1 GB, so it cannot measure such a row. */
 const PROGRAM_LIMIT = "54000";
-
-function writesNothing({ endpoint, values }: EndpointCall): boolean {
-  return endpoint === "update" && values.body === NOTHING;
-}
-
-const NOTHING = "{}";
 
 const TOO_LARGE: Readonly<Partial<Record<Endpoint, (maxBytes: number) => Problem>>> = {
   create: wouldBeTooLarge,

@@ -179,9 +179,7 @@ function listKeys(hubs: readonly Hub[]): Presented[] {
   for (const hub of hubs)
     for (const subscriber of hub.subscribers) {
       const { appId: app, keyId, proof } = subscriber.context.principal;
-      const known = byKey.get(keyId) ?? { app, proof, subscribers: [] };
-      known.subscribers.push(subscriber);
-      byKey.set(keyId, known);
+      byKey.getOrInsert(keyId, { app, proof, subscribers: [] }).subscribers.push(subscriber);
     }
   return [...byKey.values()].sort((a, b) => (a.app < b.app ? -1 : 1));
 }

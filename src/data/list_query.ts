@@ -5,7 +5,8 @@
  * @module
  */
 import type { RecordedTable } from "../catalog/mod.ts";
-import { readParameters } from "../http/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { type OperationParameter, readParameters } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
@@ -14,6 +15,7 @@ import {
   type Condition,
   type FilterReader,
   invalid,
+  listOperators,
   makeFilterReader,
   QUERY_LIMITS,
   type QueryColumn,
@@ -120,9 +122,16 @@ function isOnce(name: string): name is Once {
   return ONCE.some((other) => other === name);
 }
 
-/** Whether a parameter of this name is a condition on the column. */
-export function isColumnParameter(name: string): boolean {
-  return !isOnce(name) && !Object.hasOwn(GROUPS, name);
+/** The columns of a table as parameters, except those that a parameter of the list hides. */
+export function toFilterParameters(columns: readonly NamedColumn[]): OperationParameter[] {
+  return [ID, ...columns]
+    .filter(({ name }) => !isOnce(name) && !Object.hasOwn(GROUPS, name))
+    .map(({ name, kind }) => ({
+      in: "query",
+      name,
+      description: `A condition on the column, which is of kind ${kind}: ${listOperators(kind)}, each also after \`not.\`.`,
+      schema: { type: "string", examples: ["not.is.null"] },
+    }));
 }
 
 function readWhere(reader: FilterReader, name: string, text: string): Condition {

@@ -10,10 +10,10 @@ export {
   MAX_ROWS,
   MAX_VISITS,
 } from "./deps.ts";
-export { toFilterParameters } from "./filter_parameters.ts";
 export { type IdempotencyCapacity, makeIdempotencyCapacity } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
+export { toFilterParameters } from "./list_query.ts";
 export { dataRoutes } from "./routes.ts";
 export { MAX_STREAMS, type MaxStreams } from "./stream_counts.ts";
 export { FORMATS, JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";

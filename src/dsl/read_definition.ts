@@ -34,7 +34,8 @@ export function readDefinitionInto(issues: Issues, value: unknown): Reading {
   const tables = readTables(value, issues);
   rejectDanglingRefs(tables, issues);
   if (!issues.isEmpty()) return { issues: issues.list() };
-  return { definition: { version: 1, tables: [...tables].sort(byName) } };
+  const sorted = [...tables].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { definition: { version: 1, tables: sorted } };
 }
 
 function readTables(value: unknown, issues: Issues): readonly TableDefinition[] {
@@ -66,8 +67,4 @@ function rejectDanglingRefs(tables: readonly TableDefinition[], issues: Issues):
       issues.add(at, `Cannot refer to ${quote(column.table)}: this schema declares no such table`);
     }
   }
-}
-
-function byName(a: TableDefinition, b: TableDefinition): number {
-  return a.name < b.name ? -1 : 1;
 }

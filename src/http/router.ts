@@ -133,9 +133,7 @@ function addSegment<Deps>(node: Node<Deps>, segment: string, path: string): Node
       throw new Error(`Route ${path} renames a parameter`);
     return node.parameter.node;
   }
-  const next = node.literals.get(segment) ?? makeNode<Deps>();
-  node.literals.set(segment, next);
-  return next;
+  return node.literals.getOrInsertComputed(segment, () => makeNode<Deps>());
 }
 
 /** Path and query of a request target as received: without decoding and without a fragment. */

@@ -171,10 +171,8 @@ let last = 0;
 
 /** A cached number and length per definition: a change of the served columns creates a new object. */
 function toDisplayed(definition: TableDefinition): DisplayedTable {
-  const found = displayed.get(definition);
-  if (found !== undefined) return found;
-  last += 1;
-  const created = { number: last, chars: JSON.stringify(definition).length };
-  displayed.set(definition, created);
-  return created;
+  return displayed.getOrInsertComputed(definition, () => {
+    last += 1;
+    return { number: last, chars: JSON.stringify(definition).length };
+  });
 }

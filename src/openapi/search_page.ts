@@ -26,8 +26,7 @@ export async function handleDocsSearch(
   { documents }: Pick<OpenapiDeps, "documents">,
   { query, request }: RequestContext,
 ): Promise<Response> {
-  const index = indexes.get(documents) ?? makeIndex(documents);
-  indexes.set(documents, index);
+  const index = indexes.getOrInsertComputed(documents, makeIndex);
   const terms = readTerms(query);
   const hits = searchDocs(index, terms, { limit: MAX_HITS });
   const page = toGuidesPage("Search", renderResults(terms, hits));

@@ -17,12 +17,8 @@ export function canonicalJson(value: unknown): string {
 
 function sortKeys(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const entries = Object.entries(value).sort(byKey);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   // fromEntries defines keys instead of assigning them, so "__proto__" stays a key. Keys that look like
   // whole numbers come first in any object, in the same order whatever the input was.
   return Object.fromEntries(entries);
-}
-
-function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
-  return a < b ? -1 : 1;
 }

@@ -51,7 +51,9 @@ export function toPlainAddress(address: string): string {
   if (!MAYBE_MAPPED.test(address) || !isIPv6(address)) return address;
   const groups = readGroups(address);
   const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  return isMapped ? groups.slice(6).flatMap(toBytes).join(".") : address;
+  if (!isMapped) return address;
+  const bytes = groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]);
+  return bytes.join(".");
 }
 
 /** The eight groups of an IPv6 address. */
@@ -70,8 +72,4 @@ function readSide(side: string): number[] {
     const [a = 0, b = 0, c = 0, d = 0] = group.split(".").map(Number);
     return [a * 256 + b, c * 256 + d];
   });
-}
-
-function toBytes(group: number): number[] {
-  return [group >> 8, group & 0xff];
 }

@@ -63,8 +63,7 @@ const created = new WeakMap<Documents, Readonly<Record<"keyless" | "keyed", Shar
 
 /** The shared page, built once. With a key, each table has its endpoints on its own page. */
 function findShared(documents: Documents, tables: readonly unknown[] | undefined): Shared {
-  const found = created.get(documents) ?? makeShared(documents);
-  created.set(documents, found);
+  const found = created.getOrInsertComputed(documents, makeShared);
   return tables === undefined ? found.keyless : found.keyed;
 }
 
