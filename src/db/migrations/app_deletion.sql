@@ -16,12 +16,8 @@ $$;
 create function rowhouse.describe_app(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
-  app uuid;
+  app uuid := (rowhouse.console_app(app_slug)).id;
 begin
-  select id into app from rowhouse.apps where slug = app_slug;
-  if app is null then
-    raise exception 'no such app' using errcode = 'RH005';
-  end if;
   return jsonb_build_object('id', app,
     'keys', (select count(*) from rowhouse.api_keys where app_id = app),
     'grants', (select count(*) from rowhouse.grants where app_id = app),
@@ -128,16 +124,12 @@ create function rowhouse.delete_app_step(
   app_slug text, actor text, out is_done boolean, out job uuid, out deleted bigint
 ) language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  app uuid;
+  app uuid := (rowhouse.console_app(app_slug)).id;
   circle text[];
   work rowhouse.row_jobs;
 begin
   is_done := false;
   deleted := 0;
-  select id into app from rowhouse.apps where slug = app_slug;
-  if app is null then
-    raise exception 'no such app' using errcode = 'RH005';
-  end if;
   perform rowhouse.lock_names(array['app ' || app]);
   if exists (select from rowhouse.tables join rowhouse.registrations on table_name = name
     where owner_app_id = app and app_id <> app)

@@ -64,18 +64,13 @@ create function rowhouse.console_list_people(search text, after_email text, max_
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'invited', (select count(*) from rowhouse.invitations),
-    'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
-    select id, email, display_name as "displayName", console_role as "consoleRole",
-      password_hash is not null as "hasPassword",
-      exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
-      rowhouse.invitation_state(id) as "invitationState",
-      created_at as "createdAt", disabled_at as "disabledAt", (select count(*) from rowhouse.grants
-      where user_id = found.id) as apps,
-      (select max(last_seen_at) from rowhouse.sessions where user_id = found.id) as "lastSeenAt"
-    from (select * from rowhouse.users where email > after_email
-      and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
-      order by email limit max_rows) as found
-  ) as listed));
+    'people', (select coalesce(jsonb_agg(rowhouse.describe_user(users)::jsonb || jsonb_build_object(
+        'apps', (select count(*) from rowhouse.grants where user_id = users.id),
+        'lastSeenAt', (select max(last_seen_at) from rowhouse.sessions where user_id = users.id))
+        order by email), '[]')
+      from (select * from rowhouse.users where email > after_email
+        and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
+        order by email limit max_rows) as users));
 end
 $$;
 
@@ -87,23 +82,19 @@ declare
   mail text := rowhouse.email_of(person);
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
-    'person', (select to_jsonb(details) from (
-      select id, email, display_name as "displayName", console_role as "consoleRole",
-      password_hash is not null as "hasPassword",
-      exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
-      rowhouse.invitation_state(id) as "invitationState",
-      created_at as "createdAt", disabled_at as "disabledAt",
-        (select expires_at from rowhouse.password_links where user_id = person
-          and expires_at > now()) as "linkEndsAt",
-        exists (select from rowhouse.totp_factors where user_id = person) as "hasTotp",
-        (select count(*) from rowhouse.passkeys where user_id = person) as passkeys,
-        (select count(*) from rowhouse.recovery_codes where user_id = person) as "recoveryCodes",
-        encode(email_digest, 'hex') as "addressDigest", email_secret_id as "addressSecretId",
-        (select jsonb_build_object('attempts', attempts, 'lastAt', last_at, 'lastFrom', last_from)
-          from rowhouse.failed_sign_ins where user_id = person) as "failedSignIns",
-        rowhouse.is_last_super_admin(users) as "isLast",
-        rowhouse.describe_invitation(person) as invitation
-      from rowhouse.users where email = mail) as details),
+    'person', (select rowhouse.describe_user(users)::jsonb || jsonb_build_object(
+        'linkEndsAt', (select expires_at from rowhouse.password_links where user_id = person
+          and expires_at > now()),
+        'hasTotp', exists (select from rowhouse.totp_factors where user_id = person),
+        'passkeys', (select count(*) from rowhouse.passkeys where user_id = person),
+        'recoveryCodes', (select count(*) from rowhouse.recovery_codes where user_id = person),
+        'addressDigest', encode(email_digest, 'hex'), 'addressSecretId', email_secret_id,
+        'failedSignIns', (select jsonb_build_object('attempts', attempts, 'lastAt', last_at,
+            'lastFrom', last_from)
+          from rowhouse.failed_sign_ins where user_id = person),
+        'isLast', rowhouse.is_last_super_admin(users),
+        'invitation', rowhouse.describe_invitation(person))
+      from rowhouse.users where email = mail),
     'grants', (select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
       select slug as app, role, granted_at as "grantedAt", provider,
         apps.disabled_at is not null as "isDisabled"
@@ -145,16 +136,12 @@ begin
     'isDisabled', (select disabled_at is not null from rowhouse.apps where id = app),
     'administrators', (select count(*) from rowhouse.users
     where console_role is not null and disabled_at is null),
-    'people', (select coalesce(jsonb_agg(to_jsonb(listed) order by email), '[]') from (
-      select id, email, display_name as "displayName", console_role as "consoleRole",
-      password_hash is not null as "hasPassword",
-      exists (select from rowhouse.provider_links where user_id = id) as "hasProvider",
-      rowhouse.invitation_state(id) as "invitationState",
-      created_at as "createdAt", disabled_at as "disabledAt", role,
-      granted_at as "grantedAt", provider
+    'people', (select coalesce(jsonb_agg(listed.person order by email), '[]') from (
+      select email, rowhouse.describe_user(users)::jsonb || jsonb_build_object('role', role,
+        'grantedAt', granted_at, 'provider', provider) as person
       from rowhouse.grants join rowhouse.users on id = user_id
       where app_id = app and email > after_email
         and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
-        order by email limit max_rows) as listed));
+      order by email limit max_rows) as listed));
 end
 $$;

@@ -49,12 +49,8 @@ $$;
 -- proves: admin; idempotent
 create function rowhouse.console_show_app(app_slug text, wanted_span text) returns jsonb as $$
 declare
-  app rowhouse.apps;
+  app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  select * into app from rowhouse.apps where slug = app_slug;
-  if app.id is null then
-    raise exception 'no such app' using errcode = 'RH005';
-  end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'app', rowhouse.targets_of(app.id) || jsonb_build_object('slug', app.slug, 'id', app.id,
       'createdAt', app.created_at,

@@ -40,15 +40,13 @@ create trigger end_console_keys after update of console_role, disabled_at on row
   for each row
   when (new.console_role is null or new.disabled_at is not null)
     execute function rowhouse.end_console_keys();
+
 -- proves: admin; idempotent
 create function rowhouse.console_show_rows(app_slug text, wanted_table text) returns jsonb as $$
 declare
-  app rowhouse.apps; declared jsonb;
+  app rowhouse.apps := rowhouse.console_app(app_slug);
+  declared jsonb;
 begin
-  select * into app from rowhouse.apps where slug = app_slug;
-  if app.id is null then
-    raise exception 'no such app' using errcode = 'RH005';
-  end if;
   select definition into declared from rowhouse.registrations where app_id = app.id
     and table_name = wanted_table;
   if declared is null then

@@ -35,18 +35,13 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   wait integer := rowhouse.count_attempt(
     rowhouse.client_keys('provider client', client_networks), client_bounds, null, window_s);
-  ends timestamptz := clock_timestamp() + make_interval(secs => least(window_s, 2592000));
 begin
   if wait is not null then
     return query select wait, true;
     return;
   end if;
-  -- It is stored as long as attempts are counted, which is longer than it is valid.
-  insert into rowhouse.throttle (key, attempts, ends_at)
-  values (rowhouse.throttle_key('state', state), 1, ends) on conflict (key) do nothing;
-  is_first := found;
-  insert into rowhouse.throttle (key, attempts, ends_at)
-  values (rowhouse.counted_key(state, client_networks), 1, ends) on conflict (key) do nothing;
+  is_first := rowhouse.use_challenge(rowhouse.throttle_key('state', state), window_s);
+  perform rowhouse.use_challenge(rowhouse.counted_key(state, client_networks), window_s);
   return query select 0, is_first;
 end
 $$;

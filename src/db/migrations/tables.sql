@@ -55,10 +55,7 @@ begin
   if not found then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
-  select id into new_id from rowhouse.apps where slug = new_slug;
-  if not found then
-    raise exception 'no such app' using errcode = 'RH005';
-  end if;
+  new_id := (rowhouse.console_app(new_slug)).id;
   if not exists (select from rowhouse.registrations where app_id = new_id
     and table_name = wanted_table and not is_ending) then
     raise exception 'not a user of the table' using errcode = 'RH006';
@@ -119,15 +116,11 @@ create function rowhouse.begin_end_registration(
   wanted_slug text, wanted_table text, expected text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  app uuid;
+  app uuid := (rowhouse.console_app(wanted_slug)).id;
   circle text[];
   next_version bigint;
   job_id uuid;
 begin
-  select id into app from rowhouse.apps where slug = wanted_slug;
-  if not found then
-    raise exception 'no such app' using errcode = 'RH005';
-  end if;
   perform rowhouse.lock_names(array['app ' || app]);
   circle := rowhouse.find_circle(wanted_table, app);
   perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
