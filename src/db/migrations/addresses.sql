@@ -25,8 +25,7 @@ $$;
 -- re-signs the address with another secret; with an actor, every way to sign in to these accounts
 -- ends.
 create function rowhouse.confirm_addresses(confirmed jsonb, new_secret_id text, actor text)
-  returns integer
-language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+returns integer language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   people uuid[];
 begin

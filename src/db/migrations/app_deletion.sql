@@ -95,8 +95,7 @@ $$;
 -- Ends an app's use of a circle of tables that no longer contain its rows; drops the tables that
 -- it owns.
 create function rowhouse.give_up_tables(app uuid, app_slug text, circle text[], actor text)
-  returns void language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
   perform rowhouse.reject_issues();

@@ -69,8 +69,7 @@ $$;
 
 -- action: admin
 create function rowhouse.create_app(new_id uuid, app_slug text, added jsonb, actor text)
-  returns void language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.apps (id, slug) values (new_id, app_slug);
   insert into rowhouse.targets (app_id, kind, url, origin)
@@ -86,8 +85,7 @@ $$;
 -- Null resets a limit to the default.
 -- action: admin
 create function rowhouse.set_limit(app_slug text, per_minute integer, key_per_minute integer,
-  actor text) returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+  actor text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   before rowhouse.apps;
 begin
@@ -130,8 +128,7 @@ grant execute on function rowhouse.find_return_app to rowhouse_service, rowhouse
 -- targets. If targets in "removed" do not exist, returns them as "missing" and changes nothing.
 -- action: admin
 create function rowhouse.set_targets(app_slug text, replaced text[], removed jsonb, added jsonb,
-  actor text) returns jsonb
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+  actor text) returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   missing jsonb;
@@ -186,8 +183,7 @@ $$;
 
 -- Registers another origin of an app; an existing origin stays unchanged.
 create function rowhouse.add_origin(app_slug text, new_url text, new_origin text, actor text)
-  returns void language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.targets (app_id, kind, url, origin)
   select id, 'origin', new_url, new_origin from rowhouse.apps where slug = app_slug

@@ -25,9 +25,8 @@ comment on function rowhouse.describe_archive is 'null result';
 -- into the byte limit, but at least one. Equal rows produce equal lines.
 create function rowhouse.read_rows(
   wanted_table text, names text[], app uuid, after uuid, max_rows integer, max_bytes integer,
-  out lines text, out row_count integer, out last uuid)
-language plpgsql security definer
-set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+  out lines text, out row_count integer, out last uuid
+) language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 begin
   perform rowhouse.enter_app(app);
   execute format($query$
@@ -86,9 +85,8 @@ $$;
 
 -- Sets the omitted columns.
 create function rowhouse.restore_references(
-  wanted_table text, empty text[], app uuid, lines text)
-  returns void language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
+  wanted_table text, empty text[], app uuid, lines text
+) returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   part text[];
   -- References are ids.

@@ -5,8 +5,7 @@
 -- before has its own counter. Otherwise there are two: the person with this client, and the person
 -- with all clients.
 create function rowhouse.factor_keys(who uuid, kind text, client_key text, device_key text)
-  returns text[]
-language sql immutable set search_path = pg_catalog, pg_temp as $$
+returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case when device_key is not null then array[format('%s %s on %s', who, kind, device_key)]
     else array[rowhouse.pair_key(format('%s %s', who, kind), client_key),
       format('%s %s', who, kind)] end
@@ -107,9 +106,8 @@ $$;
 -- "done"; "wrong" for a used factor or a missing proof; or "no_sign_in" if no sign-in is pending.
 create function rowhouse.finish_second_factor(
   pending_cookie text, kind text, factor_key bytea, factor_proofs bytea[], factor_count bigint,
-  fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text,
-  presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-  new_secret_id text, max_s integer,
+  fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text, presented text, new_id text,
+  new_session_digest bytea, new_identity_digest bytea, new_secret_id text, max_s integer,
   client_key text, device_key text, client_address text, device_name text
 ) returns text language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$

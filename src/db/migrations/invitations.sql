@@ -31,9 +31,7 @@ $$;
 
 -- By address, each with the first roles.
 create function rowhouse.list_invitations(search text, after_email text, max_rows integer)
-returns jsonb
-  language sql stable
-set search_path = pg_catalog, pg_temp as $$
+returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(rowhouse.describe_invitation(id) || jsonb_build_object(
     'id', id, 'email', email, 'displayName', display_name, 'consoleRole', console_role,
       'disabledAt', disabled_at,
@@ -54,9 +52,8 @@ $$;
 -- action: admin, recent sign-in
 --   new_console_role = rowhouse.check_new_role(who, new_console_role text)
 create function rowhouse.invite(
-  new_id uuid, mail text, mail_digest bytea, new_name text, new_console_role text,
-  link_id text, proof bytea, link_secret_id text, ends_at timestamptz, app_slug text,
-  new_role text, actor text
+  new_id uuid, mail text, mail_digest bytea, new_name text, new_console_role text, link_id text,
+  proof bytea, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
 ) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   known uuid := (select id from rowhouse.users where email = mail);
@@ -67,9 +64,8 @@ begin
     perform rowhouse.grant_role(mail, app_slug, new_role, actor);
     return case when rowhouse.invitation_state(known) is null then 'granted' else 'added' end;
   end if;
-  is_mailed := rowhouse.create_user(
-    new_id, mail, mail_digest, new_name, new_console_role, link_id, proof, link_secret_id,
-      ends_at, actor);
+  is_mailed := rowhouse.create_user(new_id, mail, mail_digest, new_name, new_console_role, link_id,
+    proof, link_secret_id, ends_at, actor);
   if app_slug is not null then
     perform rowhouse.grant_role(mail, app_slug, new_role, actor);
     update rowhouse.password_links set return_app = app_slug, return_to = app.home

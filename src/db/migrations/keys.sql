@@ -124,9 +124,7 @@ $$;
 
 -- The app of a live key with one of these scopes, if the proof is correct.
 create function rowhouse.check_key_for(app uuid, presented_proof bytea, wanted smallint)
-  returns uuid
-  language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+returns uuid language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
   if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(presented_proof)
@@ -139,16 +137,14 @@ $$;
 
 -- Checks the key of a push.
 create function rowhouse.check_push_key(app uuid, presented_proof bytea) returns uuid
-  language sql security definer
-set search_path = pg_catalog, pg_temp as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(array['schema:push']))
 $$;
 
 -- Checks the key for reading an app's schema, migrations and plans: a key that can read or push
 -- the schema.
 create function rowhouse.check_schema_key(app uuid, presented_proof bytea) returns uuid
-  language sql security definer
-set search_path = pg_catalog, pg_temp as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['schema:read', 'schema:push']))
 $$;
@@ -156,8 +152,7 @@ grant execute on function rowhouse.check_push_key, rowhouse.check_schema_key to 
 
 -- Checks the key for the description of an app's tables: any key of the app.
 create function rowhouse.check_key(app uuid, presented_proof bytea) returns uuid
-  language sql security definer
-set search_path = pg_catalog, pg_temp as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['data:read', 'data:write', 'schema:read', 'schema:push']))
 $$;
@@ -166,8 +161,7 @@ grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 -- A disabled app's keys have no proofs: rowhouse.set_app_disabled() removes and restores them. The
 -- caller has locked the app's row.
 create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
-  returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app_live boolean;
 begin
@@ -345,8 +339,7 @@ $$;
 
 -- For the description of an app's tables: the version of the catalog, if a live key is proven.
 create function rowhouse.prove_key(app uuid, presented_proof bytea) returns bigint
-  language sql volatile
-set search_path = pg_catalog, pg_temp as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   select version from rowhouse.versions
   where name = 'catalog' and rowhouse.check_key(app, presented_proof) is not null
 $$;

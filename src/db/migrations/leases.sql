@@ -26,10 +26,9 @@ create unlogged table rowhouse.leases (
 -- using it: `LEASE_MS` of `gateway/leases.ts`.
 create function rowhouse.lease_tokens(
   reporter uuid, names text[], limits double precision[], spent double precision[],
-    wanted double precision[]
+  wanted double precision[]
 ) returns table (bucket text, leased double precision, left_over double precision)
-  language plpgsql volatile
-security definer set search_path = pg_catalog, pg_temp as $$
+  language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   at constant timestamptz := clock_timestamp();
 begin

@@ -147,9 +147,8 @@ $$;
 -- Returns whether this changed anything. The functions that write rows see the state in the proofs
 -- of keys.
 -- action: admin
-create function rowhouse.set_app_live(app_slug text, live boolean, actor text)
-  returns boolean language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+create function rowhouse.set_app_live(app_slug text, live boolean, actor text) returns boolean
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   was_live boolean;

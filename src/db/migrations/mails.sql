@@ -95,8 +95,7 @@ grant execute on function rowhouse.ask_for_password to rowhouse_service, rowhous
 -- Claims due mails: no other process gets them during the lease. Each retry waits four times as
 -- long as the one before; after the sixth attempt the mail fails.
 create function rowhouse.claim_mails(max_rows integer, lease_s integer, retry_s float8)
-returns jsonb
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+returns jsonb language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   claimed jsonb;
 begin

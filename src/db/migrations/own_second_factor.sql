@@ -26,8 +26,7 @@ $$;
 
 -- Replaces all recovery codes; the argument contains the digests of their proofs in hexadecimal.
 create function rowhouse.put_recovery_codes(who uuid, digests text, new_secret_id text) returns void
-  language sql volatile
-set search_path = pg_catalog, pg_temp as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.recovery_codes where user_id = who;
   insert into rowhouse.recovery_codes (user_id, digest, secret_id)
   select who, decode(text, 'hex'), new_secret_id from unnest(string_to_array(digests, ',')) as text

@@ -7,8 +7,7 @@
 
 -- Before the verification: how long to wait, and the stored passkey, if it exists.
 create function rowhouse.begin_passkey(wanted bytea, client_networks text[],
-  client_bounds integer[],
-  window_s integer)
+  client_bounds integer[], window_s integer)
 returns table (wait_s integer, user_id uuid, public_key bytea, secret_id text)
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
@@ -41,8 +40,7 @@ $$;
 create function rowhouse.use_passkey(
   wanted bytea, who uuid, presented_proof bytea, new_count bigint, fresh_digest bytea,
   fresh_secret_id text
-) returns text
-language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+) returns text language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   used rowhouse.passkeys;
   rejection text;
@@ -74,13 +72,11 @@ $$;
 -- the presented sessions with a new one.
 create function rowhouse.finish_passkey_sign_in(
   wanted bytea, who uuid, presented_proof bytea, new_count bigint, fresh_digest bytea,
-  fresh_secret_id text,
-  challenge_key text, window_s integer, client_networks text[], presented text,
-  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-  max_s integer,
-  client_address text, device_name text, is_known_device boolean
-) returns text
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  fresh_secret_id text, challenge_key text, window_s integer, client_networks text[],
+  presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
+  new_secret_id text, max_s integer, client_address text, device_name text, is_known_device boolean
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   outcome text;
 begin
@@ -98,10 +94,8 @@ begin
   if outcome <> 'done' then
     return outcome;
   end if;
-  perform rowhouse.start_session(
-    who, presented, new_id, new_session_digest, new_identity_digest, new_secret_id,
-      max_s, now(), now(),
-    client_address, device_name, is_known_device);
+  perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
+    new_secret_id, max_s, now(), now(), client_address, device_name, is_known_device);
   perform rowhouse.give_back_attempts(rowhouse.client_keys('passkey client', client_networks));
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'sign_in', who, jsonb_build_object('method', 'passkey'));

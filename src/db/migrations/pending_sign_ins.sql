@@ -20,8 +20,7 @@ create index pending_sign_ins__expires_at__idx on rowhouse.pending_sign_ins (exp
 -- and clears it if the rule no longer applies. The rule is "none", "console" (people with a Console
 -- role), "all", or "default": "console" once anyone has a second factor.
 create function rowhouse.ask_for_factor(who uuid, factor_rule text) returns boolean
-  language plpgsql volatile
-set search_path = pg_catalog, pg_temp as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   is_asked boolean;
 begin
@@ -39,10 +38,8 @@ $$;
 -- should be added; or "pending": the sign-in waits for the second factor, and there is no session.
 create function rowhouse.admit(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-    new_secret_id text,
-  max_s integer, proven timestamptz, client_address text, device_name text, is_known_device boolean,
-    provider text,
-  pending_id text, pending_digest bytea, factor_rule text
+  new_secret_id text, max_s integer, proven timestamptz, client_address text, device_name text,
+  is_known_device boolean, provider text, pending_id text, pending_digest bytea, factor_rule text
 ) returns text language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   if rowhouse.has_second_factor(who) then
@@ -58,8 +55,7 @@ begin
     return 'pending';
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, max_s,
-    proven, null, client_address, device_name, is_known_device);
+    new_secret_id, max_s, proven, null, client_address, device_name, is_known_device);
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'sign_in', who, jsonb_strip_nulls(jsonb_build_object('provider', provider)));
   return case when rowhouse.ask_for_factor(who, factor_rule) then 'asked' else 'done' end;

@@ -145,8 +145,7 @@ create trigger reject_change before update or delete or truncate on rowhouse.aud
 -- Deletes a batch of entries older than the retention; returns their number. Never deletes entries
 -- younger than thirty days, regardless of the argument: a stolen login must not remove traces.
 create function rowhouse.sweep_audit(keep_s integer) returns integer
-  language plpgsql security definer
-set search_path = pg_catalog, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   swept integer;
 begin
@@ -166,10 +165,8 @@ grant execute on function rowhouse.sweep_audit to rowhouse_service, rowhouse_ide
 -- this device before.
 create function rowhouse.start_session(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
-    new_secret_id text,
-  max_s integer, proven timestamptz, second_factor timestamptz, client_address text,
-  device_name text,
-    is_known_device boolean
+  new_secret_id text, max_s integer, proven timestamptz, second_factor timestamptz,
+  client_address text, device_name text, is_known_device boolean
 ) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
@@ -179,9 +176,8 @@ begin
   delete from rowhouse.sessions where id in (
     select id from rowhouse.sessions where expires_at < now()
       order by expires_at limit 20 for update skip locked);
-  insert into rowhouse.sessions (
-    id, session_digest, identity_digest, secret_id, user_id, device, address, proven_at,
-      second_factor_at, expires_at)
+  insert into rowhouse.sessions (id, session_digest, identity_digest, secret_id, user_id, device,
+    address, proven_at, second_factor_at, expires_at)
   values (new_id, new_session_digest, new_identity_digest, new_secret_id, who,
     left(device_name, 80), left(client_address, 64),
     proven, second_factor, now() + make_interval(secs => max_s));
@@ -243,13 +239,11 @@ $$;
 -- sign-in. Returns the outcome; "wrong" without a proof of the password.
 create function rowhouse.finish_sign_in(
   who uuid, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
-  presented text,
-  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-  max_s integer,
-  client_networks text[], known_device text, client_address text, device_name text,
-  pending_id text, pending_digest bytea, factor_rule text
-) returns text
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
+  new_secret_id text, max_s integer, client_networks text[], known_device text, client_address text,
+  device_name text, pending_id text, pending_digest bytea, factor_rule text
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.prove_password(
     who, presented_proof, fresh_hash, fresh_digest, fresh_secret_id, client_networks, known_device)
@@ -257,9 +251,8 @@ begin
     return 'wrong';
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
-    new_secret_id, max_s, now(),
-    client_address, device_name, known_device is not null, null, pending_id,
-    pending_digest, factor_rule);
+    new_secret_id, max_s, now(), client_address, device_name, known_device is not null, null,
+    pending_id, pending_digest, factor_rule);
 end
 $$;
 grant execute on function rowhouse.finish_sign_in to rowhouse_service, rowhouse_identity;
@@ -326,8 +319,7 @@ begin
   end if;
   return rowhouse.admit(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s, now(), client_address, device_name, true, null, pending_id,
-    pending_digest,
-    factor_rule);
+    pending_digest, factor_rule);
 end
 $$;
 grant execute on function rowhouse.use_password_link, rowhouse.sign_in_by_link

@@ -76,8 +76,7 @@ $$;
 -- Grants a role on an app, and replaces the previous role: claims no longer change it.
 -- action: admin, recent sign-in
 create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text)
-  returns void
-language plpgsql set search_path = pg_catalog, pg_temp as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid;
   app uuid := (select id from rowhouse.apps where slug = app_slug);
@@ -247,8 +246,7 @@ $$;
 -- action: admin, recent sign-in
 --   mail = rowhouse.find_by_super_admin(who, person uuid)
 create function rowhouse.set_console_role(mail text, new_role text, proofs bytea[], actor text)
-returns void
-language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin

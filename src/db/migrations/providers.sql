@@ -96,14 +96,12 @@ $$;
 -- its own digest.
 create function rowhouse.finish_provider_sign_in(
   who uuid, link_issuer text, link_subject text, presented_proof bytea, fresh_digest bytea,
-    fresh_secret_id text, presented text,
-  new_id text, new_session_digest bytea, new_identity_digest bytea, new_secret_id text,
-    max_s integer,
-  proven timestamptz, state text, client_networks text[], provider text, client_address text,
-    device_name text,
+  fresh_secret_id text, presented text, new_id text, new_session_digest bytea,
+  new_identity_digest bytea, new_secret_id text, max_s integer, proven timestamptz, state text,
+  client_networks text[], provider text, client_address text, device_name text,
   is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
-) returns text
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   outcome text;
 begin
@@ -168,10 +166,9 @@ grant execute on function rowhouse.link_invited_person to rowhouse_service, rowh
 -- the link is already in use.
 create function rowhouse.create_linked_person(
   new_id uuid, mail text, mail_digest bytea, new_name text, link_issuer text, link_subject text,
-    new_digest bytea, new_secret_id text,
-  provider text
-) returns boolean
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  new_digest bytea, new_secret_id text, provider text
+) returns boolean language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (select from rowhouse.provider_links where issuer = link_issuer
     and subject = link_subject) then
@@ -277,8 +274,7 @@ $$;
 -- Records why a provider's response was rejected: a short reason for operators, never the response.
 create function rowhouse.record_rejected_sign_in(
   provider text, reason text, who uuid, client_address text
-) returns void
-language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
   values ('sign-in', 'sign_in_rejected', who,
     jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),

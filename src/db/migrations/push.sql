@@ -145,8 +145,7 @@ grant execute on function rowhouse.begin_push to rowhouse_tables;
 -- state of its tables (stamps: the highest recorded version of each, 0 for a missing table) or of
 -- the app's migrations.
 create function rowhouse.lock_push(names text[], stamps jsonb, app uuid, head integer) returns void
-  language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   lock_name text;
 begin
@@ -175,8 +174,7 @@ $$;
 -- lock, and must never wait longer than that in total. Tables in referenced change only because
 -- other tables reference them, and they stay readable.
 create function rowhouse.lock_tables(names text[], referenced text[], budget_ms integer)
-  returns void language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   table_name text;
   started_at timestamptz := clock_timestamp();
@@ -199,9 +197,8 @@ $$;
 -- possible results of one push of one app: the app's next migration, tables that are new or owned
 -- by the app and exist, uses of recorded tables with their column sets, and deferred builds.
 -- Briefly acquires the only lock that all apps' pushes share.
-create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb,
-  uses jsonb, builds jsonb)
-returns bigint language plpgsql security definer
+create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb, uses jsonb,
+  builds jsonb) returns bigint language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare
   head record;
@@ -267,8 +264,7 @@ $$;
 
 -- Deletes column sets that their apps no longer use. The same message drops their functions.
 create function rowhouse.forget_sets(wanted_table text, removed jsonb) returns void
-  language sql security definer
-set search_path = pg_catalog, pg_temp as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.column_sets as sets
     using jsonb_to_recordset(removed) as item ("appId" uuid, hash text)
   where table_name = wanted_table and sets.app_id = item."appId" and sets.hash = item.hash
@@ -305,8 +301,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
 $$;
 
 create function rowhouse.end_deferred_step(step_id bigint, new_state text, new_issue text)
-  returns void
-language sql volatile set search_path = pg_catalog, pg_temp as $$
+returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
   update rowhouse.deferred_steps set state = new_state, issue = new_issue, progress = null,
     lease_until = '-infinity', finished_at = case when new_state = 'done' then now() end
   where id = step_id

@@ -231,8 +231,7 @@ comment on function rowhouse.add_statistics is 'idempotent';
 -- Deletes at most max_rows expired rows of each kind; returns the largest number of deleted rows of
 -- a kind.
 create function rowhouse.sweep_statistics(max_rows integer) returns integer
-  language plpgsql volatile security definer
-set search_path = pg_catalog, pg_temp as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   swept integer := 0;
   swept_here integer;

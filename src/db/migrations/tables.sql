@@ -43,8 +43,7 @@ $$;
 -- Transfers a table to an app that uses it; returns the slug of its previous owner.
 -- action: admin, recent sign-in
 create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text
-  language plpgsql
-set search_path = pg_catalog, pg_temp as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old_slug text;
   new_id uuid;
@@ -75,8 +74,7 @@ $$;
 -- The references between tables: an app's declared references or, without an app, all existing
 -- references.
 create function rowhouse.references_of(app uuid) returns table (child text, parent text)
-  language sql stable
-set search_path = pg_catalog, pg_temp as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct known.name, declared.item ->> 'table' from (
     select table_name, definition from rowhouse.registrations where app_id = app
     union all

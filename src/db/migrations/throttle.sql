@@ -44,8 +44,7 @@ $$;
 -- waits for the next minute: this bounds the counters, and so the table. "pending" is the number
 -- of attempts that are not in the counters yet.
 create function rowhouse.sign_in_wait(keys text[], bounds integer[], max_global integer,
-  pending integer) returns integer
-language sql volatile set search_path = pg_catalog, pg_temp as $$
+  pending integer) returns integer language sql volatile set search_path = pg_catalog, pg_temp as $$
   with counter as (
     select throttle.key, attempts + pending as attempts, ends_at, bound,
       pending + max(attempts) filter (where throttle.key = 'all') over () as all_attempts
