@@ -136,11 +136,6 @@ test.each([
     sql: `cardinality(latencies) = ${LATENCY_BUCKETS}`,
   },
   {
-    fact: "latencies that are added",
-    file: "statistics",
-    sql: `array[${buckets.map((index) => `known.latencies[${index}] + excluded.latencies[${index}]`).join(", ")}]`,
-  },
-  {
     fact: "latencies that are summed",
     file: "console_home",
     sql: `jsonb_build_array(${buckets.map((index) => `coalesce(sum(latencies[${index}]), 0)`).join(", ")})`,

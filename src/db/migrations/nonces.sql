@@ -20,16 +20,14 @@ $$;
 -- accepts their request: the clocks of two processes can each be a minute off, in different
 -- directions.
 create function rowhouse.sweep_nonces(max_rows integer) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-  swept integer;
-begin
-  delete from rowhouse.nonces where nonce = any (array(
-    select nonce from rowhouse.nonces where used_at < now() - interval '5 minutes'
-      order by used_at limit max_rows for update skip locked));
-  get diagnostics swept = row_count;
-  return swept;
-end
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  with swept as (
+    delete from rowhouse.nonces where nonce = any (array(
+      select nonce from rowhouse.nonces where used_at < now() - interval '5 minutes'
+        order by used_at limit max_rows for update skip locked))
+    returning 1
+  )
+  select count(*)::integer from swept
 $$;
 comment on function rowhouse.sweep_nonces is 'idempotent';
 grant execute on function rowhouse.use_nonces, rowhouse.sweep_nonces

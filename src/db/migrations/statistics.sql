@@ -193,13 +193,9 @@ begin
   order by app, span
   on conflict (app_id, span, at) do update set requests = known.requests + excluded.requests,
     errors = known.errors + excluded.errors, rejections = known.rejections + excluded.rejections,
-    latencies = array[known.latencies[1] + excluded.latencies[1],
-    known.latencies[2] + excluded.latencies[2], known.latencies[3] + excluded.latencies[3],
-    known.latencies[4] + excluded.latencies[4], known.latencies[5] + excluded.latencies[5],
-    known.latencies[6] + excluded.latencies[6], known.latencies[7] + excluded.latencies[7],
-    known.latencies[8] + excluded.latencies[8], known.latencies[9] + excluded.latencies[9],
-    known.latencies[10] + excluded.latencies[10], known.latencies[11] + excluded.latencies[11],
-    known.latencies[12] + excluded.latencies[12]];
+    latencies = array(select before + added
+      from unnest(known.latencies, excluded.latencies) with ordinality as pair (before, added, at)
+      order by pair.at);
   if jsonb_array_length(rejected) > 0 then
     perform rowhouse.add_rejections(added_minute, rejected);
   end if;
