@@ -1,19 +1,11 @@
 /** The route of explicit changes: `POST /v1/data/schema/changes`. @module */
-import {
-  checkJsonBody,
-  checkObject,
-  type KeyRequestContext,
-  parseJson,
-  type Route,
-  readText,
-  rejectQuery,
-} from "../http/mod.ts";
+import type { KeyRequestContext, Route } from "../http/mod.ts";
 import { applyChange } from "./apply_change.ts";
 import { beginPush } from "./begin_push.ts";
 import { readChangeBody } from "./body.ts";
 import { CHANGES_PATH, MAX_BYTES } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
-import { type PushRouteDeps, respondWithPush } from "./routes.ts";
+import { type PushRouteDeps, readJsonObject, respondWithPush } from "./routes.ts";
 
 export const changeRoutes: readonly Route<PushRouteDeps>[] = [
   {
@@ -28,10 +20,7 @@ export const changeRoutes: readonly Route<PushRouteDeps>[] = [
 ];
 
 async function handleChange(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  rejectQuery(context.query);
-  checkJsonBody(context.request);
-  const text = await readText(context.request, MAX_BYTES);
-  const request = readChangeBody(checkObject(parseJson(text)));
+  const request = readChangeBody(await readJsonObject(context, MAX_BYTES));
   const app = await beginPush(deps, context.principal, request.options);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
   return await respondWithPush(deps, await applyChange(deps, { app, ...request, options }));

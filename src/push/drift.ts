@@ -59,9 +59,18 @@ export type RecordedState = Recorded & { unfinished: Unfinished[] };
 
 /** Every difference between the record and PostgreSQL, except builds in progress. */
 export function findDrift(recorded: RecordedState, found: Facts): Difference[] {
-  const unfinished = new Set(recorded.unfinished.map(toPath));
-  const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
-  return compareFacts(without(toFacts(recorded)), without(found));
+  return compareFinished(recorded.unfinished, toFacts(recorded), found);
+}
+
+/** Every difference, except in unfinished builds. */
+export function compareFinished(
+  unfinished: readonly Unfinished[],
+  wanted: Facts,
+  found: Facts,
+): Difference[] {
+  const paths = new Set(unfinished.map(toPath));
+  const without = (facts: Facts) => new Map([...facts].filter(([path]) => !paths.has(path)));
+  return compareFacts(without(wanted), without(found));
 }
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };

@@ -103,16 +103,10 @@ function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
-    ...keysOf(table).map(
-      (key): Fact => [
-        `${path} / index ${key.name}`,
-        `btree (${printTerms(key)}), unique where ${printRows(key)}`,
-      ],
-    ),
-    ...indexesOf(table).map(
+    ...[...keysOf(table), ...indexesOf(table)].map(
       (index): Fact => [
         `${path} / index ${index.name}`,
-        `btree (${printTerms(index)}) where ${printRows(index)}`,
+        `btree (${printTerms(index)})${index.kind === "key" ? ", unique" : ""} where ${printRows(index)}`,
       ],
     ),
     ...referencesOf(table).map((reference): Fact => {

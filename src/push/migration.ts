@@ -12,6 +12,7 @@ import {
 } from "./migration_text.ts";
 import type { ReplayedMigration } from "./replayed_migration.ts";
 import type { Plan, Step } from "./step.ts";
+import { findCreated } from "./step_order.ts";
 
 /** The name of a step in plans, file names and headers. */
 const DESCRIPTIONS: {
@@ -51,9 +52,7 @@ const DESCRIPTIONS: {
 
 /** The plan, one line per step, without implied steps. Marks steps that existing rows can block. */
 export function describePlan(plan: Plan): string[] {
-  const fresh = new Set(
-    plan.steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])),
-  );
+  const fresh = findCreated(plan.steps);
   const isChecked = (step: Step) =>
     (step.kind === "add_key" && !fresh.has(step.table)) ||
     (step.kind === "set_required" && step.required) ||

@@ -119,24 +119,23 @@ function findDemand({ table, column, before }: Columns, shared: boolean): Confli
 
 /** Undeclared parts count too: quotas and the rule on names that differ only in case apply to the whole table. */
 function findOvergrowth(next: TableDefinition): Conflict[] {
-  const conflicts: Conflict[] = [];
+  const columns = next.columns.length;
   const indexes = keysOf(next).length + indexesOf(next).length;
-  const remedy =
-    "pushed columns and indexes count toward the limit even if no longer declared: use another table";
-  if (next.columns.length > QUOTAS.columnsPerTable) {
-    const wanted = `${next.columns.length} columns`;
-    const found = `a limit of ${QUOTAS.columnsPerTable}, including those no longer declared`;
-    conflicts.push({ table: next.name, wanted, found, remedy });
-  }
-  if (indexes > QUOTAS.indexesPerTable) {
-    const found = `a limit of ${QUOTAS.indexesPerTable}, including those no longer declared`;
-    conflicts.push({ table: next.name, wanted: `${indexes} indexes`, found, remedy });
-  }
   const bytes = sumDefaults(next.columns);
-  if (bytes > QUOTAS.tableDefaultBytes) {
-    const found = `a limit of ${QUOTAS.tableDefaultBytes}, including those no longer declared`;
-    conflicts.push({ table: next.name, wanted: `defaults of ${bytes} bytes`, found, remedy });
-  }
+  const sums = [
+    { sum: columns, max: QUOTAS.columnsPerTable, wanted: `${columns} columns` },
+    { sum: indexes, max: QUOTAS.indexesPerTable, wanted: `${indexes} indexes` },
+    { sum: bytes, max: QUOTAS.tableDefaultBytes, wanted: `defaults of ${bytes} bytes` },
+  ];
+  const conflicts = sums
+    .filter(({ sum, max }) => sum > max)
+    .map(({ max, wanted }) => ({
+      table: next.name,
+      wanted,
+      found: `a limit of ${max}, including those no longer declared`,
+      remedy:
+        "pushed columns and indexes count toward the limit even if no longer declared: use another table",
+    }));
   return [...conflicts, ...findSameFolded(next)];
 }
 

@@ -256,10 +256,8 @@ function countIndexes(table: TableDefinition): number {
   return keysOf(table).length + indexesOf(table).length;
 }
 
-function findForeignTable({ uses, ownerAppId, name }: TableState) {
-  return uses.some(({ appId }) => appId !== ownerAppId)
-    ? `another app declares ${name}`
-    : undefined;
+function findForeignTable(found: TableState) {
+  return isShared(found) ? `another app declares ${found.name}` : undefined;
 }
 
 function findReference(found: TableState, state: PushState) {

@@ -40,22 +40,20 @@ export async function readReplayBody(
   const { dryRun, details: flagIssues } = readDryRun(body);
   const { share, details: shareIssues } = readShare(body);
   const read = readDefinition(body["definition"]);
-  const texts = readTexts(body["migrations"], dryRun ? MAX_PLANNED : 1);
-  const migrations = await readMigrations(texts ?? [], appId);
+  const max = dryRun ? MAX_PLANNED : 1;
+  const { migrations, details: textIssues } = await readMigrations(body, { appId, max });
   const details = [
     ...("issues" in read ? read.issues.map(toDetail) : []),
-    ...(texts === undefined ? [describeTexts(dryRun ? MAX_PLANNED : 1)] : []),
-    ...migrations.flatMap(toTextDetails),
+    ...textIssues,
     ...flagIssues,
     ...shareIssues,
     ...findUnknownKeys(body, KEYS),
   ];
   if ("issues" in read || details.length > 0) throw invalid(details);
-  const checked = migrations.flatMap((migration) => ("issues" in migration ? [] : [migration]));
-  const [next] = checked;
+  const [next] = migrations;
   return {
     definition: read.definition,
-    migrations: checked,
+    migrations,
     share,
     ...(dryRun || next === undefined ? {} : { next }),
   };
@@ -80,50 +78,48 @@ export async function readJoinBody(
   const { share, details: shareIssues } = readShare(body);
   const read = readDefinition(body["definition"]);
   const declared = readDefinition(body["declared"]);
-  const texts = readTexts(body["migrations"], MAX_MIGRATIONS);
-  const migrations = await readMigrations(texts ?? [], appId);
+  const texts = await readMigrations(body, { appId, max: MAX_MIGRATIONS });
   const details = [
     ...[read, declared].flatMap((checkedDefinition) =>
       "issues" in checkedDefinition ? checkedDefinition.issues.map(toDetail) : [],
     ),
-    ...(texts === undefined ? [describeTexts(MAX_MIGRATIONS)] : []),
-    ...migrations.flatMap(toTextDetails),
+    ...texts.details,
     ...flagIssues,
     ...shareIssues,
     ...findUnknownKeys(body, ["migrations", "definition", "declared", "dryRun", "share"]),
   ];
   if ("issues" in read || "issues" in declared || details.length > 0) throw invalid(details);
-  const checked = migrations.flatMap((migration) => ("issues" in migration ? [] : [migration]));
   return {
     definition: read.definition,
-    join: { migrations: checked, declared: declared.definition },
+    join: { migrations: texts.migrations, declared: declared.definition },
     options: { dryRun, share },
   };
 }
 
-function toTextDetails(read: ReturnType<typeof readMigration>, index: number): Detail[] {
-  if (!("issues" in read)) return [];
-  return read.issues.map((message) => ({ path: `/migrations/${index}`, message }));
-}
-
-function readTexts(value: unknown, maxCount: number): string[] | undefined {
-  if (!Array.isArray(value) || value.length === 0 || value.length > maxCount) return undefined;
-  return value.every((item): item is string => typeof item === "string") ? value : undefined;
-}
-
-function describeTexts(max: number): Detail {
-  const count = max === 1 ? "the text of one migration" : `1 to ${max} texts`;
-  return { path: "/migrations", message: `Cannot read the migrations: must be a list of ${count}` };
-}
-
 /** Each migration can be as large as a push: other requests run in between. */
-async function readMigrations(texts: readonly string[], appId: string) {
-  const read: ReturnType<typeof readMigration>[] = [];
-  for (const text of texts) {
-    await acquireTurn(appId);
-    read.push(readMigration(text));
+async function readMigrations(
+  { migrations: texts }: Readonly<Record<string, unknown>>,
+  { appId, max }: { appId: string; max: number },
+): Promise<{ migrations: CheckedMigration[]; details: Detail[] }> {
+  const migrations: CheckedMigration[] = [];
+  const details: Detail[] = [];
+  if (!isTextList(texts) || texts.length === 0 || texts.length > max) {
+    const count = max === 1 ? "the text of one migration" : `1 to ${max} texts`;
+    const message = `Cannot read the migrations: must be a list of ${count}`;
+    return { migrations, details: [{ path: "/migrations", message }] };
   }
-  return read;
+  for (const [index, text] of texts.entries()) {
+    await acquireTurn(appId);
+    const read = readMigration(text);
+    if ("issues" in read)
+      details.push(...read.issues.map((message) => ({ path: `/migrations/${index}`, message })));
+    else migrations.push(read);
+  }
+  return { migrations, details };
+}
+
+function isTextList(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 function readMigration(text: string): CheckedMigration | { issues: string[] } {

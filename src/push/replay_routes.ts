@@ -4,23 +4,14 @@
  *
  * @module
  */
-import {
-  checkJsonBody,
-  checkObject,
-  type KeyRequestContext,
-  parseJson,
-  type Route,
-  readText,
-  rejectQuery,
-  respondWithJson,
-} from "../http/mod.ts";
+import { type KeyRequestContext, type Route, respondWithJson } from "../http/mod.ts";
 import { push } from "./apply.ts";
 import { beginPush } from "./begin_push.ts";
 import { JOINS_PATH, MAX_REPLAY_BYTES, MIGRATIONS_PATH } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import { planReplay, type ReplayRequest, replay } from "./replay.ts";
 import { type ReplayBody, readJoinBody, readReplayBody } from "./replay_body.ts";
-import { type PushRouteDeps, respondWithPush } from "./routes.ts";
+import { type PushRouteDeps, readJsonObject, respondWithPush } from "./routes.ts";
 
 export const replayRoutes: readonly Route<PushRouteDeps>[] = [
   {
@@ -48,9 +39,7 @@ export const replayRoutes: readonly Route<PushRouteDeps>[] = [
  * because reading can last long.
  */
 async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  rejectQuery(context.query);
-  checkJsonBody(context.request);
-  const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
+  const body = await readJsonObject(context, MAX_REPLAY_BYTES);
   if (body["dryRun"] !== true) return await handleMigration(deps, context, body);
   return await deps.planning.admit(context.principal.appId, async () => {
     const app = await beginPush(deps, context.principal, { dryRun: true });
@@ -60,9 +49,7 @@ async function handleReplay(deps: PushRouteDeps, context: KeyRequestContext): Pr
 
 /** Counts the request before reading it, because the body contains all missing migrations. */
 async function handleJoin(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  rejectQuery(context.query);
-  checkJsonBody(context.request);
-  const body = checkObject(parseJson(await readText(context.request, MAX_REPLAY_BYTES)));
+  const body = await readJsonObject(context, MAX_REPLAY_BYTES);
   const dryRun = body["dryRun"] === true;
   const app = await beginPush(deps, context.principal, { dryRun });
   const request = await readJoinBody(body, app.id);

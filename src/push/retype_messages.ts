@@ -68,7 +68,7 @@ export function renderCancel(appId: string, table: string, lock: string): string
 
 /** Converts the next rows in the order of their ids. Returns whether there were any, and how many do not convert. */
 export function renderBatch({ appId, table, before, column }: Swap): string {
-  const { check, value } = convert({ table, before, column }, '"$t"');
+  const { check, value } = convert({ table, before, column });
   const name = `data.${quoteName(table)}`;
   return [
     ...MESSAGE_SETTINGS,
@@ -101,7 +101,7 @@ export function renderHorizon(table: string): string {
 /** Converts rows written since they were copied. Returns how many do not convert. */
 export function renderSettle(swap: Swap): string {
   const { appId, table, before, column } = swap;
-  const { check, value } = convert({ table, before, column }, '"$t"');
+  const { check, value } = convert({ table, before, column });
   return [
     ...MESSAGE_SETTINGS,
     ...renderTenant(appId),
@@ -115,7 +115,7 @@ select pg_catalog.count(*)::pg_catalog.text as failed from data.${quoteName(tabl
 
 /** The number of the app's rows, and of those that do not convert. */
 export function renderCount({ appId, table, before, column }: Swap): string {
-  const { check } = convert({ table, before, column }, '"$t"');
+  const { check } = convert({ table, before, column });
   return [
     ...MESSAGE_SETTINGS,
     ...renderTenant(appId),
@@ -129,7 +129,7 @@ export function renderCount({ appId, table, before, column }: Swap): string {
  */
 export function renderSwap({ appId, table, before, column }: Swap): string[] {
   const name = `data.${quoteName(table)}`;
-  const { check, value } = convert({ table, before, column }, '"$t"');
+  const { check, value } = convert({ table, before, column });
   const renamed = quoteName(column.name);
   const type = enumTypeName(table, column.name);
   return [
@@ -161,8 +161,8 @@ end`)}`,
 
 type Retyped = Pick<Swap, "table" | "before" | "column">;
 
-function convert(retyped: Retyped, alias: string) {
-  return renderConversion(`${alias}.${quoteName(retyped.before.name)}`, retyped);
+function convert(retyped: Retyped) {
+  return renderConversion(`"$t".${quoteName(retyped.before.name)}`, retyped);
 }
 
 function renderLock(table: string): string {

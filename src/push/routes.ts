@@ -78,6 +78,16 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   return await respondWithPush(deps, await push(deps, { app, ...request, options }));
 }
 
+/** The JSON object in the body of a request, which has no query. */
+export async function readJsonObject(
+  { query, request }: KeyRequestContext,
+  maxBytes: number,
+): Promise<Readonly<Record<string, unknown>>> {
+  rejectQuery(query);
+  checkJsonBody(request);
+  return checkObject(parseJson(await readText(request, maxBytes)));
+}
+
 export async function respondWithPush(
   { catalog, log }: PushRouteDeps,
   { deferred: _, ...result }: PushResult,

@@ -6,7 +6,7 @@
  */
 import type { ConsoleTable, FoundTable } from "../accounts/console/mod.ts";
 import { COPY, copyTypeName } from "./conversions.ts";
-import { compareFacts, type Difference, NOTHING } from "./drift.ts";
+import { compareFinished, type Difference, NOTHING } from "./drift.ts";
 import { type Facts, THERE, toFacts } from "./facts.ts";
 import { withoutDropped } from "./snapshot.ts";
 
@@ -23,16 +23,9 @@ export function findTableDifferences({
   builds,
 }: Pick<ConsoleTable, "name" | "definition" | "found" | "builds">): Difference[] {
   if (found === null) return [{ thing: `table ${name}`, wanted: THERE, found: NOTHING }];
-  const unfinished = new Set(
-    builds
-      .filter(({ state }) => state !== "done")
-      .map(
-        (fact) => `table ${name} / ${fact.kind === "index" ? "index" : "constraint"} ${fact.name}`,
-      ),
-  );
-  const without = (facts: Facts) => new Map([...facts].filter(([path]) => !unfinished.has(path)));
+  const unfinished = builds.filter(({ state }) => state !== "done");
   const recorded = toFacts({ tables: [definition], sets: [], isDistributed: false, previews: [] });
-  return compareFacts(without(toComparable(recorded)), without(toFoundFacts(name, found)));
+  return compareFinished(unfinished, toComparable(recorded), toFoundFacts(name, found));
 }
 
 function toComparable(facts: Facts): Facts {
