@@ -7,10 +7,8 @@ import {
   checkLoginsLetIn,
   type Database,
   GrantLoginError,
-  grantConsole,
-  grantIdentity,
   grantLogin,
-  grantRows,
+  grantTask,
   isDistributed,
   isRestored,
   migrate,
@@ -135,17 +133,12 @@ export async function setUpDatabase(
   }
   if (spreads) await setUpCluster(admin, citus?.shards);
   const login = await grantServingLogin(admin, config);
-  if (await grantConsoleLogin(admin, config))
-    print("The login of CONSOLE_DATABASE_URL can serve the Console");
-  if (config.IDENTITY_DATABASE_URL !== undefined) {
-    checkOwn("IDENTITY_DATABASE_URL", config);
-    await grantIdentity(admin, config.IDENTITY_DATABASE_URL);
-    print("The login of IDENTITY_DATABASE_URL can serve identity");
-  }
-  if (config.ROWS_DATABASE_URL !== undefined) {
-    checkOwn("ROWS_DATABASE_URL", config);
-    await grantRows(admin, config.ROWS_DATABASE_URL);
-    print("The login of ROWS_DATABASE_URL can count, read, restore and delete apps' rows");
+  for (const variable of OWN_VARIABLES) {
+    const url = config[variable];
+    if (url === undefined) continue;
+    checkOwn(variable, config);
+    await grantTask(admin, variable, url);
+    print(`The login of ${variable} can ${TASKS[variable]}`);
   }
   if (spreads) {
     await spreadLogins(admin);
@@ -187,22 +180,14 @@ async function grantServingLogin(admin: Database, config: Addresses): Promise<st
   return login;
 }
 
-/** Whether a Console login is set. */
-async function grantConsoleLogin(admin: Database, config: Addresses): Promise<boolean> {
-  const { CONSOLE_DATABASE_URL: url } = config;
-  if (url === undefined) return false;
-  checkOwn("CONSOLE_DATABASE_URL", config);
-  await grantConsole(admin, url);
-  return true;
-}
-
-/** Each must name a separate login. */
-const OWN_VARIABLES = [
-  "CONSOLE_DATABASE_URL",
-  "IDENTITY_DATABASE_URL",
-  "ROWS_DATABASE_URL",
-] as const;
-type OwnVariable = (typeof OWN_VARIABLES)[number];
+/** The tasks of logins. Each setting must name a separate login. */
+const TASKS = {
+  CONSOLE_DATABASE_URL: "serve the Console",
+  IDENTITY_DATABASE_URL: "serve identity",
+  ROWS_DATABASE_URL: "count, read, restore and delete apps' rows",
+} as const;
+type OwnVariable = keyof typeof TASKS;
+const OWN_VARIABLES = Object.keys(TASKS) as OwnVariable[];
 
 /** @throws {GrantLoginError} two settings share a login, so that a stolen login could do both jobs */
 function checkOwn(variable: OwnVariable, config: Addresses): void {

@@ -27,11 +27,9 @@ export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isola
 export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {
   GrantLoginError,
-  grantConsole,
-  grantIdentity,
   grantLogin,
   grantPush,
-  grantRows,
+  grantTask,
   quietLogins,
 } from "./migrations/grant_login.ts";
 export {

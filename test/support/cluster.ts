@@ -3,10 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Database,
-  grantConsole,
   grantLogin,
   grantPush,
-  grantRows,
+  grantTask,
   migrate,
   openDatabase,
 } from "../../src/db/mod.ts";
@@ -175,8 +174,8 @@ async function setUp(root: Database, access: Access, citus?: CitusDatabase): Pro
     await grantLogin(admin, access.servingUrl);
     await grantLogin(admin, access.apartUrl, "all", { hasIdentityLogin: true });
     await grantPush(admin, access.pushUrl);
-    await grantConsole(admin, access.consoleUrl);
-    await grantRows(admin, access.rowsUrl);
+    await grantTask(admin, "CONSOLE_DATABASE_URL", access.consoleUrl);
+    await grantTask(admin, "ROWS_DATABASE_URL", access.rowsUrl);
     for (const role of SPLIT_ROLES) await grantLogin(admin, access.roleUrls[role], role);
     await admin.message(`${readFileSync(SUPERUSER_SQL, "utf8")}; select 1`);
     await recordRelease(admin, RELEASE);

@@ -77,39 +77,27 @@ export async function grantLogin(
   });
 }
 
-/**
- * Grants the login of `identityUrl` the rights to serve identity in a process that runs all parts.
- *
- * @throws {GrantLoginError} the role does not exist
- */
-export async function grantIdentity(admin: Database, identityUrl: string): Promise<void> {
-  await grantMembership(admin, identityUrl, {
-    groups: [SERVING_ROLES.identity],
-    variable: "IDENTITY_DATABASE_URL",
-  });
-}
+/** Logins with one task, by the setting with the address. */
+const MEMBERSHIPS = {
+  /** Serves identity in a process that runs all parts. */
+  IDENTITY_DATABASE_URL: { groups: [SERVING_ROLES.identity] },
+  /** The actions of administrators, which verify the user. */
+  CONSOLE_DATABASE_URL: { groups: ["rowhouse_console"] },
+  /** Operators' commands count, read, restore and delete apps' rows. Counting a large table has no time limit. */
+  ROWS_DATABASE_URL: { groups: ["rowhouse_rows"], limitMs: 0 },
+} as const;
 
 /**
- * Grants the login of `consoleUrl` the actions of administrators, which verify the user.
+ * Grants the login of `url` the rights for its task.
  *
  * @throws {GrantLoginError} the role does not exist
  */
-export async function grantConsole(admin: Database, consoleUrl: string): Promise<void> {
-  await grantMembership(admin, consoleUrl, {
-    groups: ["rowhouse_console"],
-    variable: "CONSOLE_DATABASE_URL",
-  });
-}
-
-/**
- * Grants the login of `rowsUrl` the rights to count, read, restore and delete apps' rows for operators' commands.
- *
- * @throws {GrantLoginError} the role does not exist
- */
-export async function grantRows(admin: Database, rowsUrl: string): Promise<void> {
-  // Counting the rows of a large table has no time limit.
-  const membership = { groups: ["rowhouse_rows"], variable: "ROWS_DATABASE_URL", limitMs: 0 };
-  await grantMembership(admin, rowsUrl, membership);
+export async function grantTask(
+  admin: Database,
+  variable: keyof typeof MEMBERSHIPS,
+  url: string,
+): Promise<void> {
+  await grantMembership(admin, url, { variable, ...MEMBERSHIPS[variable] });
 }
 
 type Membership = {
