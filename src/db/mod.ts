@@ -56,19 +56,9 @@ export type { NodeEntry } from "./pool/nodes.ts";
 export type { ReadLength } from "./pool/pipelines.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
 export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./previews.ts";
-export {
-  DEV_KEY_NAME,
-  makeDatabase,
-  makeLogin,
-  markForDev,
-  readDevState,
-} from "./provision.ts";
+export { DEV_KEY_NAME, makeDatabase, makeLogin, markForDev, readDevState } from "./provision.ts";
 export { readRows } from "./read_rows.ts";
-export {
-  isSupportedVersion,
-  MIN_POSTGRES_VERSION,
-  readMajorVersion,
-} from "./server_version.ts";
+export { isSupportedVersion, MIN_POSTGRES_VERSION, readMajorVersion } from "./server_version.ts";
 export { SIGNALS } from "./signals.ts";
 export { ALL_APPS, MAX_STORED_RESPONSE_BYTES, REPLAY } from "./sql_constants.ts";
 export {
@@ -79,9 +69,4 @@ export {
   ViolationError,
 } from "./sqlstate.ts";
 export { withTemporaryLogin } from "./temporary_login.ts";
-export {
-  coalesce,
-  type Versions,
-  type VersionWatch,
-  watchVersions,
-} from "./versions.ts";
+export { coalesce, type Versions, type VersionWatch, watchVersions } from "./versions.ts";

@@ -4,11 +4,7 @@ export { applyChange, type ChangeResult } from "./apply_change.ts";
 export { checkDefinition, readChangeBody } from "./body.ts";
 export type { Change } from "./change.ts";
 export { changeRoutes } from "./change_routes.ts";
-export {
-  type ConversionPlan,
-  convertToCitus,
-  planConversion,
-} from "./convert.ts";
+export { type ConversionPlan, convertToCitus, planConversion } from "./convert.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";
 export {
@@ -20,26 +16,12 @@ export {
   type ProjectMigration,
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
-export {
-  MAX_BYTES,
-  MAX_REPLAY_BYTES,
-  PUSH_LIMITS,
-  type PushLimits,
-} from "./limits.ts";
+export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
 export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 export { planPush } from "./plan.ts";
 export { makePlanning } from "./planning.ts";
-export {
-  findOutdatedTables,
-  findUncallableTables,
-  refreshFunctions,
-} from "./refresh.ts";
-export {
-  type CheckBodies,
-  makeCheckBodies,
-  RELEASE,
-  recordRelease,
-} from "./release.ts";
+export { findOutdatedTables, findUncallableTables, refreshFunctions } from "./refresh.ts";
+export { type CheckBodies, makeCheckBodies, RELEASE, recordRelease } from "./release.ts";
 export { type PlannedMigration, planReplay, replay } from "./replay.ts";
 export { readJoinBody, readReplayBody } from "./replay_body.ts";
 export { replayRoutes } from "./replay_routes.ts";

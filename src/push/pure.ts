@@ -22,10 +22,6 @@ export {
   showMigration,
   splitMigrationText,
 } from "./migration_text.ts";
-export {
-  type ProjectRecord,
-  type RecordedMigration,
-  toProjectHistory,
-} from "./project_history.ts";
+export { type ProjectRecord, type RecordedMigration, toProjectHistory } from "./project_history.ts";
 export type { PlannedMigration } from "./replay.ts";
 export type { Status, StoredMigration, TableApps } from "./status.ts";
