@@ -50,6 +50,7 @@ import { handleImport, handleImportForm } from "./rows_import.ts";
 import { handleRowsJson } from "./rows_json.ts";
 import { handleNewRow, handleNewRowForm } from "./rows_new.ts";
 import { handleRows } from "./rows_page.ts";
+import { makeRowsPage } from "./rows_table.ts";
 import { limitsPage, settingsPage, statePage } from "./settings.ts";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
@@ -102,16 +103,16 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${PERSON}/delete`, deletePersonAction),
   ...page(`${CONSOLE_PATH}/requests`, { show: handleRequests }),
   ...page(`${CONSOLE_PATH}/requests/:request`, { show: handleRequest }),
-  ...page(TABLE, { show: handleRows }),
-  ...page(`${TABLE}/new`, { show: handleNewRow, submit: handleNewRowForm }),
-  ...page(`${TABLE}/rows/:row`, { show: handleRow, submit: handleRowForm }),
-  ...page(`${TABLE}/rows/:row/delete`, { show: handleRowDeletion, submit: handleRowDeletionForm }),
-  ...page(`${TABLE}/import`, { show: handleImport, submit: handleImportForm }),
-  ...page(`${TABLE}/change`, { show: handleChange, submit: handleChangeForm }),
+  ...page(TABLE, makeRowsPage(handleRows)),
+  ...page(`${TABLE}/new`, makeRowsPage(handleNewRow, handleNewRowForm)),
+  ...page(`${TABLE}/rows/:row`, makeRowsPage(handleRow, handleRowForm)),
+  ...page(`${TABLE}/rows/:row/delete`, makeRowsPage(handleRowDeletion, handleRowDeletionForm)),
+  ...page(`${TABLE}/import`, makeRowsPage(handleImport, handleImportForm)),
+  ...page(`${TABLE}/change`, makeRowsPage(handleChange, handleChangeForm)),
   ...page(`${TABLE}/list`, { show: handleRowsJson }),
   ...page(`${TABLE}/changes`, { show: streamRowsChanges }),
-  ...page(`${TABLE}/export/csv`, { show: handleCsv }),
-  ...page(`${TABLE}/export/json`, { show: handleJsonFile }),
+  ...page(`${TABLE}/export/csv`, makeRowsPage(handleCsv)),
+  ...page(`${TABLE}/export/json`, makeRowsPage(handleJsonFile)),
   ...page(`${APP}/tables`, { show: handleAppTables }),
   ...page(`${TABLE}/end`, endUsePage),
   ...page(`${APP}/pushes`, { show: handlePushes }),

@@ -24,19 +24,16 @@ import {
 } from "./rows_change_parts.ts";
 import { makeFields, sortIssues } from "./rows_form.ts";
 import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
-import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPosition } from "./rows_position.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
-import { type RowsTable, readRowsTable, respondWithRowsPage } from "./rows_table.ts";
+import { type RowsTable, respondWithDisabledApp, respondWithRowsPage } from "./rows_table.ts";
 
 /** Max rows of one change. */
 const MAX_ROWS = 500;
 /** Max concurrent writes. */
 const MAX_CALLS = 8;
 
-export async function handleChange(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
-  if (table.isDisabled) return respondWithDisabledApp(table);
+export async function handleChange(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new URLSearchParams(visit.context.query);
   const change = findChange(table, {
     column: query.get("column") ?? "",
@@ -48,8 +45,7 @@ export async function handleChange(visit: Visit): Promise<Response> {
   return await respondWithForm(visit, table, { change, ids });
 }
 
-export async function handleChangeForm(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
+export async function handleChangeForm(visit: Visit, table: RowsTable): Promise<Response> {
   if (table.isDisabled) return respondWithDisabledApp(table);
   const { fields } = visit;
   const change = findChange(table, {

@@ -8,18 +8,10 @@ import { callRows, toRejection } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
 import { toPlainJson } from "./rows_copy.ts";
 import { type FoundRow, findRow, respondWithNoRow } from "./rows_edit.ts";
-import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPosition, withPosition } from "./rows_position.ts";
-import { type RowsTable, readRowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
+import { type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
-export async function handleRowDeletion(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
-  if (table.isDisabled) return respondWithDisabledApp(table);
-  return await respondWithQuestion(visit, table);
-}
-
-export async function handleRowDeletionForm(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
+export async function handleRowDeletionForm(visit: Visit, table: RowsTable): Promise<Response> {
   try {
     await callRows(visit, {
       appId: table.appId,
@@ -30,12 +22,12 @@ export async function handleRowDeletionForm(visit: Visit): Promise<Response> {
   } catch (error) {
     const problem = toRejection(error);
     // Already deleted by another user.
-    if (problem.code !== "not_found") return await respondWithQuestion(visit, table, problem);
+    if (problem.code !== "not_found") return await handleRowDeletion(visit, table, problem);
   }
   return redirect(withPosition(table.path, readPosition(visit), { deleted: "yes" }));
 }
 
-async function respondWithQuestion(
+export async function handleRowDeletion(
   visit: Visit,
   table: RowsTable,
   problem?: Problem,

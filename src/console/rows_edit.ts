@@ -14,11 +14,10 @@ import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { shortenId } from "./rows_cells.ts";
 import { renderCopies } from "./rows_copy.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
-import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPosition, toReferencePath, withPosition } from "./rows_position.ts";
 import { findLabelColumn, listReferrers } from "./rows_related.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
-import { type RowsTable, readRowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
+import { type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
 export type FoundRow = { row: Row; etag: string };
 
@@ -47,16 +46,13 @@ export function respondWithNoRow(table: RowsTable): Response {
   return respondWithRowsPage(table, { title: "Row not found", isAction: true, body, status: 404 });
 }
 
-export async function handleRow(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
-  if (table.isDisabled) return respondWithDisabledApp(table);
+export async function handleRow(visit: Visit, table: RowsTable): Promise<Response> {
   const found = await findRow(visit, table);
   if (found === undefined) return respondWithNoRow(table);
   return await respondWithForm(visit, table, { found, typed: [] });
 }
 
-export async function handleRowForm(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
+export async function handleRowForm(visit: Visit, table: RowsTable): Promise<Response> {
   const found = await findRow(visit, table);
   if (found === undefined) return respondWithNoRow(table);
   const typed = readTyped(visit, table);

@@ -9,9 +9,8 @@ import { toCsvLine } from "../std/csv.ts";
 import type { Visit } from "./enter.ts";
 import { toRejection } from "./rows_call.ts";
 import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
-import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPosition } from "./rows_position.ts";
-import { type RowsTable, readRowsTable } from "./rows_table.ts";
+import type { RowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
 /** Max waits for one page. */
@@ -42,12 +41,15 @@ const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
   },
 };
 
-export const handleCsv = (visit: Visit): Promise<Response> => handleExport(visit, "csv");
-export const handleJsonFile = (visit: Visit): Promise<Response> => handleExport(visit, "json");
+export const handleCsv = (visit: Visit, table: RowsTable) => handleExport(visit, table, "csv");
+export const handleJsonFile = (visit: Visit, table: RowsTable) =>
+  handleExport(visit, table, "json");
 
-async function handleExport(visit: Visit, format: keyof typeof FORMATS): Promise<Response> {
-  const table = await readRowsTable(visit);
-  if (table.isDisabled) return respondWithDisabledApp(table);
+async function handleExport(
+  visit: Visit,
+  table: RowsTable,
+  format: keyof typeof FORMATS,
+): Promise<Response> {
   const { appId, table: name } = table;
   const list = (position: PagePosition) =>
     listPatiently(visit, { appId, table: name, ...position });

@@ -21,30 +21,18 @@ import type { Visit } from "./enter.ts";
 import { renderError, renderLink, renderTextField } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
-import { respondWithDisabledApp } from "./rows_page.ts";
-import {
-  describeColumn,
-  type RowsTable,
-  readRowsTable,
-  respondWithRowsPage,
-} from "./rows_table.ts";
+import { describeColumn, type RowsTable, respondWithRowsPage } from "./rows_table.ts";
 
 /** A form has at most 100 KB, and a form encodes characters such as quotes as three bytes. */
 const MAX_TEXT_CHARS = 60_000;
 const MAX_VISIBLE = 200;
 
-export async function handleImport(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
-  return table.isDisabled ? respondWithDisabledApp(table) : respondWithImportPage(visit, table);
-}
-
-export async function handleImportForm(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
+export async function handleImportForm(visit: Visit, table: RowsTable): Promise<Response> {
   const batch = visit.fields.get("batch");
   if (batch !== undefined) return await handleBatch(visit, table, batch);
   const text = visit.fields.get("rows") ?? "";
   const { batches, issues } = readText(table, text);
-  if (issues.length > 0) return respondWithImportPage(visit, table, { text, issues });
+  if (issues.length > 0) return handleImport(visit, table, { text, issues });
   const formKey = readHeaderValue(visit.fields.get("form_key"));
   const digest = Bun.CryptoHasher.hash("sha256", `${formKey}\n${text}`, "hex");
   let stored = 0;
@@ -52,7 +40,7 @@ export async function handleImportForm(visit: Visit): Promise<Response> {
     try {
       await sendBatch(visit, table, { body: batch.body, key: `paste-${digest}-${number}` });
     } catch (error) {
-      return respondWithImportPage(visit, table, {
+      return handleImport(visit, table, {
         text,
         ...explainStop(error, { stored, lines: batch.lines }),
       });
@@ -132,7 +120,7 @@ function toLineIssue({ path, message }: Detail, lines: readonly number[]): LineI
   return column === undefined ? { line, message } : { line, column, message };
 }
 
-function respondWithImportPage(visit: Visit, table: RowsTable, rejected?: Rejected): Response {
+export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected): Response {
   const { path, definition } = table;
   return respondWithRowsPage(table, {
     title: "Import rows",

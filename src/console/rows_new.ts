@@ -9,7 +9,6 @@ import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import { findRow } from "./rows_edit.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
-import { respondWithDisabledApp } from "./rows_page.ts";
 import { readPosition, withPosition } from "./rows_position.ts";
 import {
   isEmptyAsked,
@@ -19,11 +18,9 @@ import {
   toMark,
   toState,
 } from "./rows_state.ts";
-import { type RowsTable, readRowsTable, respondWithRowsPage } from "./rows_table.ts";
+import { type RowsTable, respondWithRowsPage } from "./rows_table.ts";
 
-export async function handleNewRow(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
-  if (table.isDisabled) return respondWithDisabledApp(table);
+export async function handleNewRow(visit: Visit, table: RowsTable): Promise<Response> {
   const like = await findLike(visit, table);
   const states = table.definition.columns.map(
     (column) =>
@@ -38,8 +35,7 @@ async function findLike(visit: Visit, table: RowsTable): Promise<Row | undefined
   return isUuid(id) ? (await findRow(visit, table, id))?.row : undefined;
 }
 
-export async function handleNewRowForm(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
+export async function handleNewRowForm(visit: Visit, table: RowsTable): Promise<Response> {
   const { appId, path } = table;
   const values = readValues(visit, table);
   const key = readHeaderValue(visit.fields.get("create_key"));

@@ -10,7 +10,6 @@ import { type Html, html, type Part, redirect, renderNotice, toScriptPath } from
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
-import { toAppPath } from "./paths.ts";
 import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
 import {
   countRows,
@@ -32,17 +31,9 @@ import {
   withPosition,
 } from "./rows_position.ts";
 import { type Labels, readLabels } from "./rows_related.ts";
-import {
-  describeColumn,
-  type RowsTable,
-  readRowsTable,
-  respondWithRowsPage,
-  toRowPath,
-} from "./rows_table.ts";
+import { describeColumn, type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
-export async function handleRows(visit: Visit): Promise<Response> {
-  const table = await readRowsTable(visit);
-  if (table.isDisabled) return respondWithDisabledApp(table);
+export async function handleRows(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));
   const from = query.get("from")?.trim() ?? "";
   if (isUuid(from)) return redirect(toRowPath(table.path, from));
@@ -130,14 +121,6 @@ async function findLastPosition(
   const count = await countRows(visit, { ...table, min: 0, max: MAX_OFFSET });
   const last = Math.max((count ?? MAX_OFFSET) - 1, 0);
   return { ...asked, offset: last - (last % limit) };
-}
-
-export function respondWithDisabledApp(table: RowsTable): Response {
-  const body = renderEmpty(
-    "This app is disabled. Its rows cannot be read or changed.",
-    renderLink("Enable the app", `${toAppPath(table.slug)}/state`),
-  );
-  return respondWithRowsPage(table, { title: table.table, body });
 }
 
 /** The notice of the previous form. */

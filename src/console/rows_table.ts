@@ -3,6 +3,7 @@ import { readConsole } from "../accounts/console/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type ConsolePage, respondWithConsolePage } from "./frame.ts";
+import { renderEmpty, renderLink } from "./parts.ts";
 import { APPS, toAppPath, toAppTablesPath, toRowsPath } from "./paths.ts";
 
 export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;
@@ -12,6 +13,29 @@ export async function readRowsTable({ deps, context }: Visit) {
   const { app: slug = "", table = "" } = context.params;
   const page = await readConsole(deps, "show_rows", { app_slug: slug, wanted_table: table });
   return { ...page, slug, table, path: toRowsPath(slug, table) };
+}
+
+type Handle = (visit: Visit, table: RowsTable) => Response | Promise<Response>;
+
+/** The handlers of a page about rows and of its form. The page of a disabled app shows only how to enable the app. */
+export function makeRowsPage(show: Handle, submit?: Handle) {
+  return {
+    show: async (visit: Visit) => {
+      const table = await readRowsTable(visit);
+      return table.isDisabled ? respondWithDisabledApp(table) : await show(visit, table);
+    },
+    ...(submit && {
+      submit: async (visit: Visit) => await submit(visit, await readRowsTable(visit)),
+    }),
+  };
+}
+
+export function respondWithDisabledApp(table: RowsTable): Response {
+  const body = renderEmpty(
+    "This app is disabled. Its rows cannot be read or changed.",
+    renderLink("Enable the app", `${toAppPath(table.slug)}/state`),
+  );
+  return respondWithRowsPage(table, { title: table.table, body });
 }
 
 export function toRowPath(path: string, id: string): string {
