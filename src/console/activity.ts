@@ -79,10 +79,9 @@ function renderEntries(
   entries: readonly ConsoleAuditEntry[],
   { now, hasApp }: { now: number; hasApp: boolean },
 ): Html {
-  const names = ["When", "Event", "Action"];
   return renderTable(
     "Activity",
-    names.map((name) => ({ name })),
+    ["When", "Event", "Action"],
     entries.map((entry): Part[] => [
       renderTime(entry.at, now),
       html`<div class="event">${renderEvent(entry, hasApp)}${entry.client !== null && html`<span class="row-detail">from ${renderText(entry.client)}</span>`}${renderDetails(entry.details)}</div>`,

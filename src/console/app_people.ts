@@ -6,7 +6,7 @@ import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts
 import { redirectWithNotice } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
-import { renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
+import { ACTIONS_COLUMN, renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import { renderState } from "./people.ts";
 import {
@@ -54,13 +54,7 @@ function renderNone(slug: string, { search, after }: ListQuery): Html {
 function renderAppPeople(slug: string, people: readonly AppPerson[], deps: ConsolePageDeps): Html {
   return renderTable(
     "People",
-    [
-      { name: "Person" },
-      { name: "Role" },
-      { name: "State" },
-      { name: "Since" },
-      { name: "Actions", isNumber: true, isHidden: true },
-    ],
+    ["Person", "Role", "State", "Since", ACTIONS_COLUMN],
     people.map((person): Part[] => [
       renderPersonLink(person),
       renderRole(person, deps),

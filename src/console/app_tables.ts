@@ -4,7 +4,7 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { renderEmpty, renderPill, renderTable } from "./parts.ts";
+import { ACTIONS_COLUMN, renderEmpty, renderPill, renderTable } from "./parts.ts";
 import { toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
 import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 import { renderPushHint } from "./snippets.ts";
@@ -47,13 +47,13 @@ function renderList(slug: string, tables: readonly ConsoleAppTable[]): Html {
   return renderTable(
     "Tables",
     [
-      { name: "Table" },
-      { name: "Owner" },
+      "Table",
+      "Owner",
       { name: "Columns", isNumber: true },
       { name: "Rows", isNumber: true },
       { name: "Size", isNumber: true },
       { name: "State", isHidden: true },
-      { name: "Actions", isNumber: true, isHidden: true },
+      ACTIONS_COLUMN,
     ],
     tables.map((table): Part[] => [
       html`<a class="row-name" href="${toRowsPath(slug, table.name)}">${table.name}</a>`,

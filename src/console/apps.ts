@@ -55,11 +55,11 @@ function renderAppList(apps: readonly ConsoleApp[], now: number): Html {
   return renderTable(
     "Apps",
     [
-      { name: "App" },
-      { name: "Address" },
+      "App",
+      "Address",
       { name: "Tables", isNumber: true },
       { name: "Keys", isNumber: true },
-      { name: "Last push" },
+      "Last push",
     ],
     apps.map((app): Part[] => [
       html`<a class="row-name" href="${toAppPath(app.slug)}">${app.slug}</a>${app.disabledAt !== null && html` ${renderPill("disabled", "warn")}`}`,

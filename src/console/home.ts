@@ -43,13 +43,13 @@ export async function handleHome(visit: Visit): Promise<Response> {
 
 function renderApps({ apps, appCount }: ConsoleHome, span: Span, now: number): Html {
   const columns = [
-    { name: "App" },
-    { name: toSpanText(span) },
+    "App",
+    toSpanText(span),
     { name: "Requests / s", isNumber: true },
     { name: "Errors", isNumber: true },
     { name: "p99", isNumber: true },
     { name: "Tables", isNumber: true },
-    { name: "Last push" },
+    "Last push",
   ];
   const rows = apps.map((app): Part[] => [
     html`<span class="row-title"><a class="row-name" href="${toAppPath(app.slug)}">${app.slug}</a>${app.disabledAt !== null && html` ${renderPill("disabled", "warn")}`}

@@ -4,7 +4,14 @@ import { readConsole } from "../accounts/console/mod.ts";
 import type { Invitation, ListedInvitation } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
+import {
+  ACTIONS_COLUMN,
+  renderEmpty,
+  renderPill,
+  renderTable,
+  renderText,
+  renderTime,
+} from "./parts.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import { toRoleText } from "./people.ts";
 import {
@@ -42,13 +49,7 @@ function renderNone({ search, after }: ListQuery): Html {
 function renderInvitations(invitations: readonly ListedInvitation[], now: number): Html {
   return renderTable(
     "Invitations",
-    [
-      { name: "Person" },
-      { name: "To" },
-      { name: "Invited" },
-      { name: "State" },
-      { name: "Actions", isNumber: true, isHidden: true },
-    ],
+    ["Person", "To", "Invited", "State", ACTIONS_COLUMN],
     invitations.map((invitation): Part[] => [
       renderPersonLink(invitation),
       renderRoles(invitation),

@@ -9,7 +9,14 @@ import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage } from "./form_page.ts";
-import { renderEmpty, renderLink, renderTable, renderText, renderTime } from "./parts.ts";
+import {
+  ACTIONS_COLUMN,
+  renderEmpty,
+  renderLink,
+  renderTable,
+  renderText,
+  renderTime,
+} from "./parts.ts";
 import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
@@ -45,14 +52,7 @@ export function renderNoKey(slug: string): Html {
 function renderKeys(slug: string, keys: readonly AppKey[], now: number): Html {
   return renderTable(
     "Keys",
-    [
-      { name: "Name" },
-      { name: "Key" },
-      { name: "Scopes" },
-      { name: "Last used" },
-      { name: "Expires" },
-      { name: "Actions", isNumber: true, isHidden: true },
-    ],
+    ["Name", "Key", "Scopes", "Last used", "Expires", ACTIONS_COLUMN],
     pairKeys(keys).map((key) => renderKey(slug, key, now)),
   );
 }

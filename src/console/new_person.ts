@@ -96,7 +96,7 @@ async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promis
     people: emails.map((email, index) => ({ id: toNextId(id, index), email })),
     ...(app === "" && role === "" ? {} : { slug: app, role }),
   });
-  const columns = [{ name: "Address" }, { name: "Result" }, { name: "Link" }];
+  const columns = ["Address", "Result", "Link"];
   const rows = invited.map((person, index): Part[] => [
     renderText(person.email),
     RESULTS[person.outcome],

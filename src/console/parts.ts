@@ -36,7 +36,10 @@ export function renderMarked(text: string): Part {
     .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
-export type Column = { name: string; isNumber?: boolean; isHidden?: boolean };
+/** The name of a column. Numbers are aligned at the right; a hidden name is only for screen readers. */
+type Column = string | { name: string; isNumber?: boolean; isHidden?: boolean };
+
+export const ACTIONS_COLUMN: Column = { name: "Actions", isNumber: true, isHidden: true };
 
 /** A table that scrolls horizontally in its own frame. The frame can have the focus, so that keys can scroll it. */
 export function renderTable(
@@ -44,13 +47,14 @@ export function renderTable(
   columns: readonly Column[],
   rows: readonly (readonly Part[])[],
 ): Html {
+  const heads = columns.map((column) => (typeof column === "string" ? { name: column } : column));
   return html`<div class="sheet sheet-tight" role="region" aria-label="${label}" tabindex="0"><table class="list">
-<thead><tr>${columns.map(renderHead)}</tr></thead>
-<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, index) => html`<td${columns[index]?.isNumber === true && html` class="num"`} data-label="${columns[index]?.name ?? ""}">${cell}</td>`)}</tr>`)}</tbody>
+<thead><tr>${heads.map(renderHead)}</tr></thead>
+<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, index) => html`<td${heads[index]?.isNumber === true && html` class="num"`} data-label="${heads[index]?.name ?? ""}">${cell}</td>`)}</tr>`)}</tbody>
 </table></div>`;
 }
 
-function renderHead({ name, isNumber = false, isHidden = false }: Column): Html {
+function renderHead({ name, isNumber = false, isHidden = false }: Exclude<Column, string>): Html {
   const text = isHidden ? html`<span class="visually-hidden">${name}</span>` : name;
   return html`<th scope="col"${isNumber && html` class="num"`}>${text}</th>`;
 }

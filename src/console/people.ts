@@ -36,13 +36,7 @@ function renderNone(): Html {
 function renderPeople(people: readonly ConsolePerson[], now: number): Html {
   return renderTable(
     "People",
-    [
-      { name: "Person" },
-      { name: "State" },
-      { name: "Console" },
-      { name: "Apps", isNumber: true },
-      { name: "Last seen" },
-    ],
+    ["Person", "State", "Console", { name: "Apps", isNumber: true }, "Last seen"],
     people.map((person): Part[] => [
       renderPersonLink(person),
       renderState(person),

@@ -6,6 +6,7 @@ import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.ts";
 import {
+  ACTIONS_COLUMN,
   renderEmpty,
   renderLink,
   renderPill,
@@ -152,12 +153,7 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
       ? person.consoleRole === null && renderEmpty("No roles. This person cannot open any app.")
       : renderTable(
           "Apps",
-          [
-            { name: "App" },
-            { name: "Role" },
-            { name: "Since" },
-            { name: "Actions", isNumber: true, isHidden: true },
-          ],
+          ["App", "Role", "Since", ACTIONS_COLUMN],
           page.map((grant): Part[] => [
             html`<a class="row-name" href="${toAppPath(grant.app)}/people">${grant.app}</a>${grant.isDisabled && html` ${renderPill("disabled", "warn")}`}`,
             renderRole(grant, deps),
@@ -214,13 +210,7 @@ function renderSessions(page: PersonView, now: number): Part {
       ? renderEmpty("No active sessions.")
       : renderTable(
           "Sessions",
-          [
-            { name: "Session" },
-            { name: "Signed in" },
-            { name: "Last seen" },
-            { name: "Ends" },
-            { name: "Actions", isNumber: true, isHidden: true },
-          ],
+          ["Session", "Signed in", "Last seen", "Ends", ACTIONS_COLUMN],
           sessions.map((session): Part[] => [
             html`<span class="person">${renderText(session.device ?? "Unknown browser")}${session.isMine && html` ${renderPill("current", "good")}`}<span class="quiet person-address">${session.address !== null && html`from ${renderText(session.address)} · `}<code>${session.id}</code></span></span>`,
             renderTime(session.createdAt, now),

@@ -45,14 +45,7 @@ export async function handlePushes(visit: Visit): Promise<Response> {
 function renderList(slug: string, pushes: readonly ConsolePush[], now: number): Html {
   return renderTable(
     "Pushes",
-    [
-      { name: "Push" },
-      { name: "Changes" },
-      { name: "Statements", isNumber: true },
-      { name: "When" },
-      { name: "By" },
-      { name: "Checksum" },
-    ],
+    ["Push", "Changes", { name: "Statements", isNumber: true }, "When", "By", "Checksum"],
     pushes.map((push): Part[] => [
       html`<a class="row-name" href="${toPushPath(slug, push.seq)}">${toPushNumber(push.seq)}</a>`,
       renderSteps(push),

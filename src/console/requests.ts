@@ -70,11 +70,11 @@ const SLOW_MS = 1000;
 
 function renderRequests(requests: readonly StoredRequest[], now: number): Html {
   const columns = [
-    { name: "When" },
-    { name: "App" },
-    { name: "Request" },
-    { name: "Response" },
-    { name: "Fields and key" },
+    "When",
+    "App",
+    "Request",
+    "Response",
+    "Fields and key",
     { name: "Took", isNumber: true },
   ];
   return renderTable(

@@ -84,11 +84,11 @@ function renderColumns({ definition, uses, users }: TableView): Html {
   return renderTable(
     "Columns",
     [
-      { name: "Column" },
-      { name: "Kind" },
-      { name: "Null" },
-      { name: "Default" },
-      { name: "Rules" },
+      "Column",
+      "Kind",
+      "Null",
+      "Default",
+      "Rules",
       ...(isShared ? [{ name: "Used by", isNumber: true }] : []),
     ],
     definition.columns.map((column): Part[] => {
@@ -153,7 +153,7 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
   ];
   return renderTable(
     "Keys, indexes and references",
-    [{ name: "Kind" }, { name: "Columns" }, { name: "Name" }, { name: "State" }],
+    ["Kind", "Columns", "Name", "State"],
     rows.map((row): Part[] => [
       row.kind,
       html`<code>${row.columns.join(", ")}</code>`,
@@ -180,7 +180,7 @@ function renderUses({ uses, definition }: TableView): Part {
     return html`<p class="quiet">No app uses this table. Its rows remain until it is dropped.</p>`;
   return renderTable(
     "Apps that use it",
-    [{ name: "Apps" }, { name: "Declared columns" }],
+    ["Apps", "Declared columns"],
     uses.map(({ columns, count, apps }): Part[] => [
       html`<span>${renderAppLinks(apps.slice(0, MAX_APPS))}${count > MAX_APPS && html` <span class="quiet">and ${count - MAX_APPS} more</span>`}</span>`,
       columns.length === definition.columns.length

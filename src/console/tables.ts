@@ -50,9 +50,9 @@ function renderList(tables: readonly ConsoleTable[]): Html {
   return renderTable(
     "Tables",
     [
-      { name: "Table" },
-      { name: "Owner" },
-      { name: "Used by" },
+      "Table",
+      "Owner",
+      "Used by",
       { name: "Columns", isNumber: true },
       { name: "Rows", isNumber: true },
       { name: "Size", isNumber: true },
