@@ -21,7 +21,6 @@ export type Catalog = {
   readonly find: (appId: string, name: string) => RecordedTable | undefined;
   /** The app's tables by name. */
   readonly tablesOf: (appId: string) => readonly TableDefinition[];
-  /** The current version. */
   readonly version: () => number;
   /** Whether the tables are distributed over the nodes of a Citus cluster. */
   readonly isDistributed: () => boolean;

@@ -156,7 +156,6 @@ type CallerArgument = (typeof OF_CALLER)[number];
 type EndpointArgument<E extends Endpoint> = (typeof OF_ENDPOINT)[E][number];
 type Values<Name extends Argument> = { readonly [N in Name]: ValueOf[(typeof ARGUMENTS)[N]] };
 
-/** The caller of a function. */
 export type Caller = Values<CallerArgument>;
 
 /** An endpoint, with the arguments of its function except the caller. */

@@ -14,7 +14,6 @@ import {
 } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 
-/** The result of a check. */
 export type Isolation = {
   /** The age of the result. */
   ageMs: number;

@@ -68,7 +68,6 @@ export function indexesOf(table: RecordedDefinition): Constraint[] {
   });
 }
 
-/** The references of a table. */
 export function referencesOf(table: TableDefinition): Constraint[] {
   const single = toSingles(table, ({ kind }) => kind === "ref");
   return toConstraints(table, single, "fkey");

@@ -156,7 +156,6 @@ export async function checkProof(
 type Statements = {
   readonly isDistributed: boolean;
   readonly hash: string;
-  /** The bytes of all defaults. */
   readonly defaultBytes: number;
   readonly texts: Readonly<Record<Endpoint, string>>;
 };

@@ -17,17 +17,13 @@ export type DataDeps = {
   listCache: ListCache;
   /** Whether creates of one app that arrive together are sent as one statement. */
   groupsCreates: boolean;
-  /** The enabled previews. */
   previews: readonly Preview[];
-  /** Max rows that a query visits. */
   maxVisits: number;
   /** Live updates, if `PREVIEW` contains `live`. */
   changeFeed: ChangeFeed | undefined;
-  /** The free space of each app for idempotency keys. */
   idempotencyCapacity: IdempotencyCapacity;
 };
 
-/** The path of the table endpoints. */
 export const DATA_PATH = "/v1/data/db";
 
 /** Max bytes of a body, the documented limit of the service: 100 KB. */

@@ -29,7 +29,6 @@ export type Condition =
   | { readonly op: "and" | "or"; readonly of: readonly Condition[] }
   | { readonly op: "not"; readonly of: readonly [Condition] };
 
-/** Limits of one query. */
 export const QUERY_LIMITS = {
   conditions: 30,
   values: 100,

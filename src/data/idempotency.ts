@@ -15,7 +15,6 @@ export type IdempotencyCapacity = {
   readonly reset: (sizes: ReadonlyMap<string, number>) => void;
 };
 
-/** Space of `maxBytes` per app. */
 export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
   let used = new Map<string, number>();
   return {
@@ -61,7 +60,6 @@ export function claimFor(
   return claim;
 }
 
-/** A replay of a first response. */
 export type Replay = { readonly body: Uint8Array<ArrayBuffer>; readonly isShort: boolean };
 
 const WHOLE = REPLAY.whole.charCodeAt(0);
@@ -116,7 +114,6 @@ const ID_LENGTH = 36;
 /** The interval between counts of the space. */
 const FULL_RETRY_S = 600;
 
-/** The headers of a replayed response. */
 export function replayHeaders({ isShort }: Replay): Record<string, string> {
   return {
     "idempotency-replayed": "true",

@@ -11,7 +11,6 @@ import type { Kind } from "../dsl/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { ID, type ListQuery } from "./list_query.ts";
 
-/** The path along which rows are visited. */
 export type QueryPath = {
   /** `undefined`: the primary key. */
   readonly index: string | undefined;

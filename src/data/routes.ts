@@ -210,7 +210,6 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   return replay === undefined ? respondWithRow(readMatched(updated)) : respondWithReplay(replay);
 }
 
-/** Replays the first response. */
 function respondWithReplay(
   replay: Replay,
   { headers, ...options }: ResponseOptions = {},

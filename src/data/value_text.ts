@@ -21,7 +21,6 @@ const TO_JSON: Readonly<Record<Kind, (text: string) => unknown>> = {
   ref: asText,
 };
 
-/** The value or an error. */
 export function readValueText(
   text: string,
   column: Pick<NamedColumn, "name" | "kind" | "required" | "values">,

@@ -26,7 +26,6 @@ export function isKnown({ whole }: RecordedTable, { constraint }: Violation): bo
   return constraint === undefined || findConstraint(whole, constraint) !== undefined;
 }
 
-/** The Problem for a violated rule. */
 export function toProblem(violation: Violation, row: BrokenRow): Problem {
   if (violation.kind === "reference" && row.isDelete) return new Problem("still_referenced");
   const columns = blame(violation, row);

@@ -53,7 +53,6 @@ export function toServiceHeaders(headers: Headers, audience: Audience): Headers 
   return passed;
 }
 
-/** The service's headers for the caller. */
 export function toCallerHeaders(headers: Headers): Headers {
   const passed = new Headers(headers);
   for (const name of [...OF_CONNECTION, ...readConnection(headers.get("connection")), "date"])

@@ -9,7 +9,6 @@ import { call, type Database } from "../db/mod.ts";
 
 export const MINUTE_MS = 60_000;
 
-/** Refills a bucket up to a time. */
 export function refill(bucket: SharedBucket, time: number): void {
   const { perMinute, tokens, countedAt } = bucket;
   // Ignore a clock that was set back.
@@ -51,7 +50,6 @@ const MAX_REPORTS = 500;
 export type Reporter = {
   /** Reports these and all other due buckets as soon as possible; resolves with the leases or if the database is unavailable. */
   requestLeases: (buckets: readonly SharedBucket[]) => Promise<void>;
-  /** Reports as soon as possible. */
   reportNow: (bucket: SharedBucket) => void;
   /** Reports within about a second. */
   reportSoon: (bucket: SharedBucket) => void;

@@ -10,7 +10,6 @@ import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { type SharedBucket, type SharedBuckets, waitFor, waitSeconds } from "./shared_buckets.ts";
 
-/** Headers that report the quota. */
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };
 
 /**

@@ -14,7 +14,6 @@ export const KEEPING = {
   vary: "Authorization, Accept-Encoding, Origin",
 } as const;
 
-/** The response with body and tag. */
 export function respondTagged({ tag, body, encoding }: TaggedBody, headers: Headers): Response {
   const etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
   return respondWithBytes(body, { headers: { ...headers, ...toEncodingHeader(encoding), etag } });

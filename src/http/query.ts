@@ -23,7 +23,6 @@ export function rejectQuery(query: string, why = "this endpoint accepts no param
   for (const [name] of readParameters(query)) throw unsupportedParameter(name, why);
 }
 
-/** The problem for a parameter that an endpoint does not accept. */
 export function unsupportedParameter(name: string, why: string): Problem {
   return new Problem("unsupported_query", {
     message: `Cannot use the query parameter ${quote(name)}: ${why}`,

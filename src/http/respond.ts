@@ -46,12 +46,10 @@ export function toBody(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> 
   });
 }
 
-/** A response with a value as JSON. */
 export function respondWithJson(value: unknown, options: ResponseOptions = {}): Response {
   return respondWithBytes(new TextEncoder().encode(JSON.stringify(value)), options);
 }
 
-/** A response without a body. */
 export function respondEmpty(options: ResponseOptions = {}): Response {
   return new Response(null, { status: options.status ?? 204, headers: options.headers ?? {} });
 }

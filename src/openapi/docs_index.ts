@@ -10,7 +10,6 @@ import type { Endpoint } from "./reference/endpoints.ts";
 import { REFERENCE_PATH } from "./reference/frame.ts";
 
 export type DocsEntry = {
-  /** The page of the section. */
   readonly page: string;
   readonly title: string;
   readonly path: string;

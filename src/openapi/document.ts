@@ -47,7 +47,6 @@ export type Document = {
 type DocumentOptions = {
   /** The tables of an app; `undefined` for a generic description. */
   tables: readonly TableDefinition[] | undefined;
-  /** The enabled previews; default: none. */
   previews?: readonly Preview[];
   /** The service's URL; default: that of the document. */
   server?: string;

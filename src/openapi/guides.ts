@@ -80,17 +80,14 @@ export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
 
 const FOLDER = new URL("../../docs/", import.meta.url);
 
-/** The Markdown of a page. */
 export function readGuide({ page }: Guide): string {
   return readFileSync(new URL(`${page}.md`, FOLDER), "utf8");
 }
 
-/** The URL of a page for people. */
 export function toGuidePath(page: Guide["page"]): string {
   return `/docs/${page}`;
 }
 
-/** The URL of a page as Markdown. */
 export function toMarkdownPath(page: Guide["page"]): string {
   return `/docs/${page}.md`;
 }

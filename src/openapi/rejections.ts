@@ -12,7 +12,6 @@ export type DescribedRoute = Pick<
 
 /** Errors of any endpoint. */
 const ALWAYS = ["invalid_request", "request_failed"] as const satisfies readonly ProblemCode[];
-/** Errors of a key. */
 const KEYED = [
   "unauthenticated",
   "forbidden",
@@ -37,7 +36,6 @@ const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[
   open: [],
 };
 
-/** A status with its codes. */
 export type ProblemGroup = { readonly status: number; readonly codes: readonly ProblemCode[] };
 
 /** All errors of an endpoint, by status. */

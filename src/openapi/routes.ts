@@ -32,7 +32,6 @@ import { makeDocument } from "./document.ts";
 import { OPENAPI_PATH } from "./pure.ts";
 import type { DescribedRoute } from "./rejections.ts";
 
-/** Max memory of documents. */
 const CACHE_BYTES = 33_554_432;
 
 export type OpenapiDeps = { db: Database; catalog: Catalog; documents: Documents };

@@ -18,7 +18,6 @@ export type SourceRow = {
 
 /** A valid row. */
 export type FileRow = { readonly line: number; readonly values: Readonly<Record<string, Json>> };
-/** An error and its position. */
 export type LineIssue = {
   readonly line: number;
   readonly column?: string;

@@ -20,7 +20,6 @@ export type Endpoint = {
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
   readonly responses: readonly EndpointResponse[];
-  /** Whether the response is an event stream. */
   readonly isStream: boolean;
   readonly rejections: readonly { readonly status: string; readonly codes: readonly string[] }[];
 };

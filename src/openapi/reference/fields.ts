@@ -32,7 +32,6 @@ export function toField(document: Document, name: string, schema: JsonSchema): F
 type ListOptions = {
   /** Whether it belongs to a request, in which fields can be required. */
   isSent?: boolean;
-  /** The prefix of each name. */
   prefix?: string;
 };
 

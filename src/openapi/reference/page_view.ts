@@ -22,7 +22,6 @@ export type ReferencePage = {
   title: string;
   /** The names of the app's tables; `undefined` without a key. */
   tables: readonly string[] | undefined;
-  /** The table of the page. */
   table?: { name: string; endpoints: readonly Endpoint[] };
   /** The endpoints of the start page, by group. */
   groups: ReadonlyMap<string, readonly Endpoint[]>;

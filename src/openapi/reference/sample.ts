@@ -16,7 +16,6 @@ type SampleOptions = {
   isSent?: boolean;
 };
 
-/** A valid value for a schema. */
 export function makeSample(
   document: Document,
   given: JsonSchema,
