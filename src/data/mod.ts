@@ -16,4 +16,4 @@ export { type ListCache, makeListCache } from "./list_cache.ts";
 export { toFilterParameters } from "./list_query.ts";
 export { dataRoutes } from "./routes.ts";
 export { MAX_STREAMS, type MaxStreams } from "./stream_counts.ts";
-export { FORMATS, JSON_VALUE, toDefaultSchema, toValueSchema } from "./value_schema.ts";
+export { FORMATS, JSON_VALUE, toValueSchema } from "./value_schema.ts";

@@ -5,6 +5,7 @@
  * @module
  */
 import { NO_MATCH, type RecordedTable } from "../catalog/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
 import {
   checkObject,
   isNamed,
@@ -120,11 +121,8 @@ async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const { text, value } = await readBody(context.request);
   if (Array.isArray(value)) return await createMany(deps, context, { found, key, text, value });
   const sent = checkObject(value);
-  const readFor = (table: RecordedTable) =>
-    readValues(deps, context, {
-      table,
-      read: (definition) => readRow(definition, sent, { whole: true }),
-    });
+  const readBy = (definition: TableDefinition) => readRow(definition, sent, { whole: true });
+  const readFor = (table: RecordedTable) => readValues(deps, context, { table, read: readBy });
   const { table, read } = await readFor(found);
   const path = `${DATA_PATH}/${table.name}`;
   const id = deps.makeId();
@@ -190,11 +188,8 @@ async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Re
   const key = readIdempotencyKey(context.request);
   const { text, value } = await readBody(context.request);
   const sent = checkObject(value);
-  const readFor = (table: RecordedTable) =>
-    readValues(deps, context, {
-      table,
-      read: (definition) => readRow(definition, sent, { whole: false }),
-    });
+  const readBy = (definition: TableDefinition) => readRow(definition, sent, { whole: false });
+  const readFor = (table: RecordedTable) => readValues(deps, context, { table, read: readBy });
   const { table, read } = await readFor(found);
   const path = `${DATA_PATH}/${table.name}/${id}`;
   const bytes = deps.maxResponseBytes;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { JSON_NUMBERS, type Json, type Kind, type NamedColumn } from "../dsl/mod.ts";
+import { JSON_NUMBERS, type Kind, type NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
 import { DECIMAL_MAX_CHARS } from "../std/decimal.ts";
 
@@ -120,8 +120,3 @@ function describeUnique({ unique }: NamedColumn, schema: JsonSchema): JsonSchema
 }
 
 const UNIQUE = "No two rows of the app have the same value.";
-
-/** The default of a column in its schema. The time of the insert is not a constant value. */
-export function toDefaultSchema({ kind, default: value }: NamedColumn): { default?: Json } {
-  return value === undefined || (kind === "timestamp" && value === "now") ? {} : { default: value };
-}

@@ -24,6 +24,7 @@ import { TABLE_PATTERN } from "../std/stored_text.ts";
 import {
   type DescribedRoute,
   formOf,
+  header,
   listRejections,
   type ProblemGroup,
   REQUEST_ID,
@@ -237,10 +238,7 @@ function toResponse(
   { when, bodies, mediaType, headers = [] }: OperationResponse,
   table: string | undefined,
 ): JsonSchema {
-  const named = headers.map((name) => [
-    name,
-    { description: RESPONSE_HEADERS[name], schema: { type: "string" } },
-  ]);
+  const named = headers.map((name) => [name, header(RESPONSE_HEADERS[name])]);
   return {
     description: when,
     headers: { ...REQUEST_ID, ...Object.fromEntries(named) },

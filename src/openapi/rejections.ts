@@ -144,7 +144,7 @@ function toExample(code: ProblemCode, form: Form): JsonSchema {
   return { error: code, message: toSentence(PROBLEMS[code].when), requestId: EXAMPLE_ID };
 }
 
-function header(description: string, schema: JsonSchema = { type: "string" }): JsonSchema {
+export function header(description: string, schema: JsonSchema = { type: "string" }): JsonSchema {
   return { description, schema };
 }
 export const REQUEST_ID = { "X-Request-Id": header("The id of this request in the log.") };

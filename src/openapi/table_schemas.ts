@@ -1,5 +1,5 @@
 /** The schemas of one table, or of a generic table. Pure. @module */
-import { MAX_BATCH, MAX_ROWS, toDefaultSchema, toValueSchema } from "../data/mod.ts";
+import { MAX_BATCH, MAX_ROWS, toValueSchema } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
@@ -73,12 +73,13 @@ export function toTableSchemas(
 }
 
 function toInsertSchema(column: NamedColumn): JsonSchema {
-  const schema: JsonSchema = { ...toValueSchema(column), ...toDefaultSchema(column) };
-  if (column.default !== "now" || column.kind !== "timestamp") return schema;
-  return {
-    ...schema,
-    description: `${schema["description"]} Defaults to the time of the insert.`,
-  };
+  const schema = toValueSchema(column);
+  if (column.default === undefined) return schema;
+  if (column.default !== "now" || column.kind !== "timestamp")
+    return { ...schema, default: column.default };
+  // The time of the insert is not a constant value.
+  const description = `${schema["description"]} Defaults to the time of the insert.`;
+  return { ...schema, description };
 }
 
 function toProperties(

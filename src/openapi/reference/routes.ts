@@ -44,10 +44,8 @@ async function handleTable(deps: OpenapiDeps, context: OptionalKeyContext): Prom
   const table = tables.find(({ name }) => name === context.params["table"]);
   if (table === undefined) throw new Problem("unknown_table");
   const { name } = table;
-  const document = makeDocument(deps.documents.routes, {
-    tables: [table],
-    previews: deps.documents.previews,
-  });
+  const { routes, previews } = deps.documents;
+  const document = makeDocument(routes, { tables: [table], previews });
   const endpoints = groupEndpoints(document).get("rows") ?? [];
   return await respond(context, {
     ...page,
@@ -59,7 +57,7 @@ async function handleTable(deps: OpenapiDeps, context: OptionalKeyContext): Prom
 
 type Shared = { readonly groups: Groups; readonly endpoints: Html };
 
-const created = new WeakMap<Documents, Readonly<Record<"keyless" | "keyed", Shared>>>();
+const created = new WeakMap<Documents, ReturnType<typeof makeShared>>();
 
 /** The shared page, built once. With a key, each table has its endpoints on its own page. */
 function findShared(documents: Documents, tables: readonly unknown[] | undefined): Shared {
@@ -67,14 +65,11 @@ function findShared(documents: Documents, tables: readonly unknown[] | undefined
   return tables === undefined ? found.keyless : found.keyed;
 }
 
-function makeShared({
-  routes,
-  previews,
-}: Documents): Readonly<Record<"keyless" | "keyed", Shared>> {
+function makeShared({ routes, previews }: Documents) {
   const all = groupEndpoints(makeDocument(routes, { tables: undefined, previews }));
   const others = groupEndpoints(makeDocument(routes, { tables: [], previews }));
   const codes = renderCodes();
-  const toShared = (groups: Groups) => ({
+  const toShared = (groups: Groups): Shared => ({
     groups,
     endpoints: html`${renderGroups(groups)}\n${codes}`,
   });
