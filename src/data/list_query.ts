@@ -42,12 +42,7 @@ export type ListQuery = Page & {
 type Columns = Pick<RecordedTable["definition"], "columns">;
 
 export const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
-const GROUPS: Readonly<Record<string, { op: "and" | "or"; isNegated: boolean }>> = {
-  and: { op: "and", isNegated: false },
-  or: { op: "or", isNegated: false },
-  "not.and": { op: "and", isNegated: true },
-  "not.or": { op: "or", isNegated: true },
-};
+const GROUP = /^(not\.)?(and|or)$/;
 const ONCE = ["order", "select", "limit", "offset", "after"] as const;
 type Once = (typeof ONCE)[number];
 
@@ -125,7 +120,7 @@ function isOnce(name: string): name is Once {
 /** The columns of a table as parameters, except those that a parameter of the list hides. */
 export function toFilterParameters(columns: readonly NamedColumn[]): OperationParameter[] {
   return [ID, ...columns]
-    .filter(({ name }) => !isOnce(name) && !Object.hasOwn(GROUPS, name))
+    .filter(({ name }) => !isOnce(name) && !GROUP.test(name))
     .map(({ name, kind }) => ({
       in: "query",
       name,
@@ -135,10 +130,10 @@ export function toFilterParameters(columns: readonly NamedColumn[]): OperationPa
 }
 
 function readWhere(reader: FilterReader, name: string, text: string): Condition {
-  const group = Object.hasOwn(GROUPS, name) ? GROUPS[name] : undefined;
-  if (group === undefined) return reader.readCondition(name, text);
-  const condition = reader.readList(group.op, text);
-  return group.isNegated ? { op: "not", of: [condition] } : condition;
+  const [, negation, op] = GROUP.exec(name) ?? [];
+  if (op === undefined) return reader.readCondition(name, text);
+  const condition = reader.readList(op === "or" ? "or" : "and", text);
+  return negation === undefined ? condition : { op: "not", of: [condition] };
 }
 
 type ListReader = { readonly reader: FilterReader; readonly attempt: Attempt };

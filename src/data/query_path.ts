@@ -69,10 +69,8 @@ export function choosePath(
   table: RecordedTable,
   options: PathOptions,
 ): QueryPath {
-  const ids = query.where.find(
-    (condition) => condition.op === "in" && condition.column.name === "id",
-  );
-  if (ids !== undefined && "column" in ids)
+  const ids = findComparison(query.where, ID, ["in"]);
+  if (ids !== undefined)
     return {
       index: undefined,
       columns: [ID],

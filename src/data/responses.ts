@@ -1,19 +1,15 @@
 /** Responses with rows and their tags, or 304 for a caller that has the current state. @module */
 import { rowTag } from "../catalog/mod.ts";
 import {
-  type Encoding,
-  encodeBody,
   isNamed,
   KEEPING,
   type NamedTags,
   type ResponseOptions,
   respondNotModified,
   respondWithBytes,
-  type TaggedBody,
   tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import type { FoundPage } from "./find_page.ts";
 
 /** The response with a row. @throws {Problem} not_found */
 export function respondWithRow(
@@ -47,13 +43,4 @@ export function respondToReader(
   if (row === null || known === undefined) return respondWithRow(row);
   const tag = rowTag(row);
   return isNamed(known, tag) ? respondNotModified(tag, known, KEEPING) : respondWithRow(row);
-}
-
-/** The page in an encoding; `undefined` if the function returned only its tag. */
-export async function encodePage(
-  { tag, body }: FoundPage,
-  encoding: Encoding | undefined,
-): Promise<{ tag: string; page: TaggedBody | undefined }> {
-  if (body === undefined) return { tag, page: undefined };
-  return { tag, page: { tag, ...(await encodeBody(body, encoding)) } };
 }

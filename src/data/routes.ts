@@ -8,6 +8,7 @@ import { NO_MATCH, type RecordedTable } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   checkObject,
+  encodeBody,
   isNamed,
   KEEPING,
   type KeyRequestContext,
@@ -41,13 +42,7 @@ import { ONLY_LISTS } from "./query.ts";
 import { checkBatch, type ReadBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
 import { type ReadRow, readRow } from "./read_row.ts";
-import {
-  encodePage,
-  respondToReader,
-  respondUntagged,
-  respondWithBatch,
-  respondWithRow,
-} from "./responses.ts";
+import { respondToReader, respondUntagged, respondWithBatch, respondWithRow } from "./responses.ts";
 import { findQueriedPage, readAskedList, toQueryTerms } from "./run_query.ts";
 
 const LIST = `${DATA_PATH}/:table`;
@@ -89,11 +84,12 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
   const cacheKey = `${table.name} ${what} ${encoding}`;
   const stored = deps.listCache.find(appId, cacheKey);
   const tags = [listTags(known), stored?.tag].filter((tag) => tag !== undefined);
-  const current =
+  // Without a body, the caller or the cache has the page.
+  const { tag, body } =
     query === undefined
       ? await findPage(deps, context, { table, limit, offset, tags })
       : await findQueriedPage(deps, context, { table, query, tags });
-  const { tag, page = stored } = await encodePage(current, encoding);
+  const page = body === undefined ? stored : { tag, ...(await encodeBody(body, encoding)) };
   if (page?.tag === tag && page !== stored) deps.listCache.keep(appId, cacheKey, page);
   if (isNamed(known, tag)) return respondNotModified(tag, known, KEEPING);
   if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
