@@ -65,8 +65,7 @@ export type ReporterDeps = {
 };
 
 /** A reporter that runs one statement at a time, and no timer while there is nothing to report. */
-export function makeReporter(deps: ReporterDeps): Reporter {
-  const { now } = deps;
+export function makeReporter({ lease, logError, now }: ReporterDeps): Reporter {
   const due = new Set<SharedBucket>();
   let isUnavailable = false;
   let sentAt = Number.NEGATIVE_INFINITY;
@@ -89,9 +88,17 @@ export function makeReporter(deps: ReporterDeps): Reporter {
   async function exchangeDue(askedAt: number): Promise<void> {
     const sent = [...due].slice(0, MAX_REPORTS).map(toSent);
     for (const { bucket } of sent) due.delete(bucket);
-    isUnavailable = !(await exchange(deps, sent, askedAt));
-    // Report again with the next statement.
-    if (isUnavailable) for (const { bucket } of sent) due.add(bucket);
+    try {
+      const leases = await lease(sent.map(({ report }) => report));
+      for (const sentReport of sent)
+        settle(sentReport, leases.get(sentReport.report.name), { askedAt, time: now() });
+      isUnavailable = false;
+    } catch (error) {
+      logError(error);
+      isUnavailable = true;
+      // Report again with the next statement.
+      for (const { bucket } of sent) due.add(bucket);
+    }
   }
 
   function report(): Promise<void> {
@@ -141,23 +148,6 @@ async function endsInTime(work: Promise<void>): Promise<boolean> {
 }
 
 type Sent = { bucket: SharedBucket; report: Report; demand: number };
-
-/** Sends one statement and applies its result; false if the database is unavailable. */
-async function exchange(
-  { lease, logError, now }: ReporterDeps,
-  sent: readonly Sent[],
-  askedAt: number,
-): Promise<boolean> {
-  try {
-    const leases = await lease(sent.map(({ report }) => report));
-    for (const sentReport of sent)
-      settle(sentReport, leases.get(sentReport.report.name), { askedAt, time: now() });
-    return true;
-  } catch (error) {
-    logError(error);
-    return false;
-  }
-}
 
 function toSent(bucket: SharedBucket): Sent {
   const { name, perMinute, unreported: spent, demand } = bucket;
