@@ -15,13 +15,11 @@ export function deprecationHeaders(
   operation: Operation | undefined,
   sent: { headers: Headers; query: string },
 ): Record<string, string> {
-  const { deprecated, parameters = [] } = operation ?? {};
+  const { parameters = [] } = operation ?? {};
   const used = parameters.filter(
     (parameter) => parameter.deprecated !== undefined && isSent(parameter, sent),
   );
-  const found = [deprecated, ...used.map((parameter) => parameter.deprecated)].filter(
-    (deprecation) => deprecation !== undefined,
-  );
+  const found = [operation, ...used].flatMap((part) => part?.deprecated ?? []);
   const [since] = found.map((deprecation) => deprecation.since).sort();
   if (since === undefined) return {};
   const [until] = found.flatMap((deprecation) => deprecation.until ?? []).sort();

@@ -9,6 +9,7 @@ import { type ListCache, makeListCache } from "../data/mod.ts";
 import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
+  type Encoding,
   encodeBody,
   IF_NONE_MATCH,
   isNamed,
@@ -88,7 +89,7 @@ async function handleDocument(
   if (principal !== undefined) await proveKey(deps, principal);
   const encoding = readEncoding(request.headers.get("accept-encoding"));
   const appId = principal?.appId;
-  const packed = findPacked(deps, { appId });
+  const packed = findPacked(deps, appId);
   const { tag } = packed;
   if (isNamed(known, tag)) return respondNotModified(tag, known, KEEPING);
   return respondTagged(await unpack(deps, packed, { appId, encoding }), KEEPING);
@@ -115,8 +116,6 @@ export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principa
   if (version !== catalog.version()) await catalog.refresh();
 }
 
-type AppTables = { appId: string | undefined };
-
 /**
  * The compressed document: small enough to cache for any number of tables, because building it blocks all other callers.
  *
@@ -124,7 +123,7 @@ type AppTables = { appId: string | undefined };
  */
 function findPacked(
   { catalog, documents: { routes, previews: named, cache } }: OpenapiDeps,
-  { appId }: AppTables,
+  appId: string | undefined,
 ): TaggedBody {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
   const previews = catalog.isDistributed() ? [] : named;
@@ -151,7 +150,7 @@ const TOO_LARGE =
 async function unpack(
   { documents: { cache } }: OpenapiDeps,
   packed: TaggedBody,
-  { appId, encoding }: AppTables & { encoding: ReturnType<typeof readEncoding> },
+  { appId, encoding }: { appId: string | undefined; encoding: Encoding | undefined },
 ): Promise<TaggedBody> {
   if (encoding === packed.encoding) return packed;
   const terms = `${packed.tag} ${encoding}`;

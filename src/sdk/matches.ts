@@ -122,9 +122,7 @@ function compareValues(a: Value, b: Value): number {
 function compareTexts(a: string, b: string): number {
   let position = 0;
   while (position < a.length && a.charCodeAt(position) === b.charCodeAt(position)) position++;
-  const [left = -1, right = -1] = [a, b].map((text) => text.charCodeAt(position));
-  const [first, second] = [left, right].map(toRank);
-  return (first ?? 0) - (second ?? 0);
+  return toRank(a.charCodeAt(position)) - toRank(b.charCodeAt(position));
 }
 
 /** The end of a text sorts before any character. Half a surrogate pair represents a code point after all others. */
