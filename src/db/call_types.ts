@@ -26,7 +26,6 @@ export type FunctionShape = {
   readonly parameters: Readonly<Record<string, SqlType>>;
   /** One value or the columns of a row. */
   readonly returns: "void" | ReturnedType | Readonly<Record<string, ReturnedType>>;
-  /** Set if it returns a set. */
   readonly isSet?: true;
   /** Requirements for the visitor in addition to the role. */
   readonly needs?: "recent sign-in";

@@ -14,7 +14,6 @@ export async function readPreviews(db: Database): Promise<Preview[]> {
   return JSON.parse(row?.previews ?? "[]") as Preview[];
 }
 
-/** Records the enabled previews. */
 export async function recordPreviews(admin: Database, previews: readonly Preview[]): Promise<void> {
   await admin.query(
     `update rowhouse.release set features = array(

@@ -5,12 +5,10 @@ import { readRows } from "./read_rows.ts";
 /** The first version with `on delete set null (column)` and the row security features that the service needs. */
 export const MIN_POSTGRES_VERSION = 15;
 
-/** Returns whether the service supports a major version. */
 export function isSupportedVersion(version: number): boolean {
   return version >= MIN_POSTGRES_VERSION;
 }
 
-/** The server's major version. */
 export async function readMajorVersion(db: Database): Promise<number> {
   const [row] = await readRows<{ version: number }>(
     db,

@@ -163,7 +163,6 @@ function retypeColumn(
   return { ...table, columns };
 }
 
-/** A column with another type and default. */
 export function retype({ name, required, unique, index }: NamedColumn, type: ColumnType) {
   return { name, required, unique, index, ...type };
 }

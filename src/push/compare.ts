@@ -22,7 +22,6 @@ export type Conflict = {
   holder?: "an app" | "that table" | "the service";
 };
 
-/** A conflict with the actual part. */
 export type FoundConflict = Conflict & { found: string };
 
 /** The properties of a column that every declaration must share. */
@@ -127,7 +126,6 @@ export function showValues(column: NamedColumn): string {
   return `the values ${JSON.stringify(column.values ?? [])}`;
 }
 
-/** Whether `part` is a subsequence of `whole`. */
 export function isSubsequence(part: readonly string[], whole: readonly string[]): boolean {
   let next = 0;
   for (const value of whole) if (value === part[next]) next++;

@@ -16,7 +16,6 @@ export type ConversionState = {
   /** Processes that used the database in the last minutes. */
   processes: number;
   facts: string;
-  /** The digest of the facts. */
   digest: string;
   recorded: RecordedState;
   references: Reference[];

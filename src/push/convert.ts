@@ -27,7 +27,6 @@ import { renderDropUnserved } from "./functions.ts";
 import { FACTS_QUERY, FACTS_SETTINGS } from "./snapshot.ts";
 import { orderTables } from "./table_order.ts";
 
-/** The database to convert. */
 export type ConversionPlan = {
   database: string;
   nodes: string[];

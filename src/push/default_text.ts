@@ -5,7 +5,6 @@ import { readTimestamp } from "../std/timestamp.ts";
 
 const NO_DEFAULT = "none";
 
-/** The recorded default of a column. */
 export function toDefaultText(column: NamedColumn): string {
   const { kind, default: value } = column;
   if (value === undefined) return NO_DEFAULT;

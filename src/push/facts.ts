@@ -45,7 +45,6 @@ export type Recorded = FunctionSite & {
   sets: readonly ColumnSet[];
 };
 
-/** All facts that follow from the record. */
 export function toFacts({ tables, sets, ...site }: Recorded): Facts {
   return new Map([
     ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),

@@ -47,7 +47,6 @@ export type JournalComparison<Recorded extends MigrationRecord = MigrationRecord
   entries: JournalEntry[];
 };
 
-/** The file name of a migration. */
 export function journalFileName({ seq, name }: { seq: number; name: string }): string {
   const file = `${showMigration({ seq, name })}.sql`;
   if (!JOURNAL_FILE.test(file))

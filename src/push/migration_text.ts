@@ -51,7 +51,6 @@ const CHECKSUM_LINE = /^-- checksum (sha256:[0-9a-f]{64})\n$/;
 /** Adds the levels around a default: the list of tables, the table, its columns and so on. */
 const MAX_DEPTH = QUOTAS.defaultDepth + 8;
 
-/** The file of a migration with its checksum. */
 export function writeMigrationText(parts: {
   seq: number;
   name: string;

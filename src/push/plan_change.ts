@@ -285,7 +285,6 @@ function findForeignUse({ uses, ownerAppId }: TableState, { table, column }: Col
   return isUsed ? `another app declares ${table}.${column}` : undefined;
 }
 
-/** The Problem of a rejected change, with the reason. */
 export function rejectChange(change: Change, reason: string): Problem {
   return new Problem("incompatible_schema", {
     message: `Cannot ${showChange(change)}: ${reason}; nothing was written`,

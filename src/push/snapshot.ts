@@ -22,7 +22,6 @@ ${FACTS_QUERY}`)
   return readFacts(row?.facts ?? "[]");
 }
 
-/** The facts in the query's result. */
 export function readFacts(found: string): Facts {
   const facts = JSON.parse(found) as [string, string][];
   return new Map(
@@ -43,7 +42,6 @@ function readValue(path: string, value: string): string {
 /** The copy of a column in a retype, and its type. */
 const OF_COPY = /^(?:table \S+ \/ column|type) \$to(?:__| |$)/;
 
-/** The labels of an enum except dropped values. */
 export function withoutDropped(labels: readonly string[]): string[] {
   return labels.filter((label) => !isDroppedValue(label));
 }

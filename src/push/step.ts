@@ -3,7 +3,6 @@ import type { Constraint, RecordedDefinition } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Conflict } from "./compare.ts";
 
-/** One change to the database. */
 export type Step =
   | { kind: "create_table"; table: TableDefinition }
   | {
@@ -57,5 +56,4 @@ export type Step =
   /** Removes the records of the table from before an explicit change. */
   | { kind: "record_change"; table: string };
 
-/** The plan of a push, its conflicts, and notices for people. */
 export type Plan = { steps: Step[]; conflicts: Conflict[]; notes: string[] };

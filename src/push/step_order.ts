@@ -30,7 +30,6 @@ const ORDER: readonly Step["kind"][] = [
   "record_change",
 ];
 
-/** The steps in execution order. */
 export function orderSteps(steps: readonly Step[]): Step[] {
   const ordered = ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
   const { early, deferred } = splitSteps(ordered);
@@ -44,7 +43,6 @@ export function splitSteps(steps: readonly Step[]): { early: Step[]; deferred: S
   return { early: steps.filter(isEarly), deferred: steps.filter((step) => !isEarly(step)) };
 }
 
-/** The names of the tables that the steps create. */
 export function findCreated(steps: readonly Step[]): ReadonlySet<string> {
   return new Set(steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])));
 }

@@ -15,7 +15,6 @@ const SQL_TYPES: Readonly<Record<Exclude<Kind, "enum">, string>> = {
   ref: "pg_catalog.uuid",
 };
 
-/** The qualified type of a column. */
 export function sqlType(
   table: Pick<TableDefinition, "name">,
   column: Pick<NamedColumn, "name" | "kind">,

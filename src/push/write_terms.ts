@@ -3,7 +3,6 @@ import type { ColumnSet, FunctionSite } from "../catalog/mod.ts";
 import { quoteLiteral } from "../db/mod.ts";
 import { recordChanges } from "./function_terms.ts";
 
-/** Records a written row. */
 export function recordRow(
   table: ColumnSet,
   site: FunctionSite,

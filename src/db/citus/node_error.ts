@@ -1,7 +1,6 @@
 /** Errors of statements that Citus sent to another node. The error of Citus contains only the node's name. Pure. @module */
 import { errorCode } from "../../std/error_code.ts";
 
-/** A warning of PostgreSQL. */
 export type Warning = { code: string; message: string };
 
 /** Citus' error after a warning with the node's own error. The transaction was rolled back. */

@@ -12,7 +12,6 @@ import { hashBytes } from "./hash.ts";
 export type NodeShards = { name: string; ranges: readonly (readonly [number, number])[] };
 
 export type NodeMap = Nodes & {
-  /** Updates the locations of the shards. */
   readonly update: (shards: readonly NodeShards[]) => void;
   /** Records that a node accepts calls directly. */
   readonly admit: (name: string, entry: NodeEntry) => void;

@@ -31,7 +31,6 @@ export type PipelinedCall = {
 export type Compare = (rows: unknown[]) => Compared | undefined;
 
 export type Compared = {
-  /** The echo in the result. */
   echo: string | undefined;
   /** Whether the content matches the call; `undefined` if there is no content. */
   isOwn: boolean | undefined;
@@ -124,7 +123,6 @@ function compareSafely(rows: unknown[], compare: Compare): Compared | undefined 
   }
 }
 
-/** The combined statistics of a pool and its pipelines. */
 export function addStats(pool: PoolStats, pipelines: readonly PoolStats[]): PoolStats {
   const sum = { ...pool };
   for (const { open, busy, connecting, waiting } of pipelines) {

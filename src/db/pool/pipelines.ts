@@ -22,7 +22,6 @@ export type Pipelines = {
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
-/** The pipelines of a pool of `connections`. */
 export function openPipelines(options: PipelineOptions): Pipelines {
   const connections = countPipelines(options.connections);
   const ofLonger = Math.floor(connections / 2);
