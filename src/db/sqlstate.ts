@@ -154,11 +154,6 @@ export function isWorthAnother(failure: Failure, attempt: number): boolean {
   return failure.retry === "safe" && (CUT.has(code) || code.startsWith("08"));
 }
 
-/** The error for a failed connection attempt: nothing was sent. */
-export function toConnectError(error: unknown): Problem {
-  return toUnavailable(error);
-}
-
 /** The error for a failed statement. */
 export function toDatabaseError(
   error: unknown,
@@ -204,7 +199,7 @@ function readCode(error: unknown): string | undefined {
   return findNodeError(error)?.code ?? errorCode(error);
 }
 
-function toUnavailable(cause: unknown): Problem {
+export function toUnavailable(cause: unknown): Problem {
   return new Problem("unavailable", { cause, retryAfterS: 1 });
 }
 

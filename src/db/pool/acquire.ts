@@ -19,7 +19,7 @@ import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 
 export type AcquirerOptions = ConnectionsOptions & {
-  /** Max connections that one queue uses concurrently. */
+  /** Max connections that one queue uses concurrently. Default: all connections; from 4 connections on, all but one. */
   share?: number | undefined;
   /** Max callers of one connection; more than one only for pipelining. Defaults to 1. */
   callersPerConnection?: number;

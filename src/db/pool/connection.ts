@@ -42,7 +42,9 @@ export type Connection = {
 
 export type ConnectionOptions = {
   url: string;
+  /** Whether to prepare statements. Set it to false behind a pooler that does not track them (PgBouncer before 1.21). */
   prepare: boolean;
+  /** The server's application_name. */
   name: string;
   /** PostgreSQL's identifier of the server; no other server is accepted. Unset: any server. */
   system?: string | undefined;
@@ -51,7 +53,7 @@ export type ConnectionOptions = {
    * compare each result with its request.
    */
   isPipelined?: boolean;
-  /** Called with a statement's notices while it runs. */
+  /** Called with a statement's notices while it runs, such as its progress. */
   onNotice?: ((text: string) => void) | undefined;
 };
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { toConnectError } from "../sqlstate.ts";
+import { toUnavailable } from "../sqlstate.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 
 export type ConnectionsOptions = ConnectionOptions & {
@@ -124,7 +124,7 @@ export class OwnConnections implements Connections {
   }
 
   #onOpenFailed(cause: unknown): void {
-    const error = toConnectError(cause);
+    const error = toUnavailable(cause);
     this.#failure = { error, at: performance.now() };
     if (this.#connecting > 0) return;
     if (this.#open.size === 0) {

@@ -10,11 +10,10 @@
 import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
 import { type Grouping, Groups } from "./groups.ts";
-import { openNodePools } from "./node_pools.ts";
-import type { Nodes } from "./nodes.ts";
+import { type NodePoolsOptions, openNodePools } from "./node_pools.ts";
 import { addStats, type Compared, makeEcho } from "./pipeline.ts";
 import type { Pipelines, ReadLength } from "./pipelines.ts";
-import { openPool } from "./pool.ts";
+import { openPool, type PoolOptions } from "./pool.ts";
 import { ACQUIRE_LIMIT_MS, type RunParts, run, type Work } from "./run.ts";
 import type { Caller } from "./statement.ts";
 import { makeTicker } from "./ticker.ts";
@@ -86,35 +85,14 @@ export type MessageOptions = { timeoutMs?: number; queue?: string };
 
 export { echoColumn } from "./pipeline.ts";
 
-export type DatabaseOptions = {
-  url: string;
-  /** Max connections. */
-  connections: number;
-  /** Max connections that one queue uses concurrently. Default: all connections; from 4 connections on, all but one. */
-  share?: number;
-  /** Whether to prepare statements. Set it to false behind a pooler that does not track them (PgBouncer before 1.21). */
-  prepare: boolean;
-  /** The server's application_name. */
-  name: string;
-  /** The nodes of a distributed database, if known. */
-  nodes?: Nodes;
-  /** Max connections to each of the nodes; with 0, the default, all calls go through the coordinator. */
-  nodeConnections?: number;
-  /** Called once when the process can no longer connect to a node: its calls go through the coordinator. */
-  onNodeUnavailable?: (node: string, cause: unknown) => void;
-  /** Time limit of a query in milliseconds; defaults to {@linkcode EXECUTION_LIMIT_MS}. */
-  limitMs?: number;
-  /** Called with a statement's notices while it runs, such as its progress. */
-  onNotice?: (text: string) => void;
-  /**
-   * Called when no connection is left and a new one fails, with the error of the last attempt; and when a connection is
-   * available again.
-   */
-  onUnreachable?: (cause: unknown) => void;
-  onThere?: () => void;
-  /** Called when a pipelined result did not match its request, which must never happen; it was not delivered. */
-  onMismatch?: () => void;
-};
+type OwnOptions = "acquireMs" | "callersPerConnection" | "isPipelined" | "system" | "ticker";
+export type DatabaseOptions = Omit<PoolOptions, OwnOptions> &
+  Pick<NodePoolsOptions, "onNodeUnavailable"> & {
+    /** Max connections to each of the nodes; with 0, the default, all calls go through the coordinator. */
+    nodeConnections?: number;
+    /** Time limit of a query in milliseconds; defaults to {@linkcode EXECUTION_LIMIT_MS}. */
+    limitMs?: number;
+  };
 
 /**
  * Max total wait of a push or conversion for table locks. Requests queue behind the wait, so this bounds their delay. It

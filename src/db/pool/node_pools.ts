@@ -18,7 +18,7 @@ export type NodePools = {
 
 export type NodePoolsOptions = Omit<PoolOptions, "onUnreachable" | "onThere"> & {
   nodes: Nodes;
-  /** Called once when the process can no longer connect to a node. */
+  /** Called once when the process can no longer connect to a node: its calls go through the coordinator. */
   onNodeUnavailable?: ((node: string, cause: unknown) => void) | undefined;
 };
 

@@ -11,7 +11,7 @@
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
 import { isDriverPatched, type Parameter, type Statement } from "./connection.ts";
 import { makePatientSender } from "./patient_sender.ts";
-import type { Caller } from "./statement.ts";
+import type { Work } from "./run.ts";
 
 export type PipelineOptions = Omit<AcquirerOptions, "acquireMs"> & {
   /** Called when a result did not match its request, which must never happen; it was not delivered. */
@@ -20,12 +20,6 @@ export type PipelineOptions = Omit<AcquirerOptions, "acquireMs"> & {
 
 /** A statement whose last parameter is an echo, which its result repeats. */
 export type EchoedStatement = Statement & { parameters: readonly Parameter[] };
-
-export type PipelinedCall = {
-  queue: string;
-  caller?: Caller | undefined;
-  meter?: { dbMs: number } | undefined;
-};
 
 /** Compares a result with its request; `undefined` if it has no rows. */
 export type Compare = (rows: unknown[]) => Compared | undefined;
@@ -43,7 +37,7 @@ export type Pipeline = {
    */
   readonly ask: (
     statement: EchoedStatement,
-    call: PipelinedCall,
+    call: Work["call"],
     compare: Compare,
   ) => Promise<unknown[] | undefined>;
   readonly stats: () => PoolStats;

@@ -1,6 +1,6 @@
 /** A pool of connections to one server: exclusive connections, and a few for pipelining. @module */
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
-import { addStats } from "./pipeline.ts";
+import { addStats, type PipelineOptions } from "./pipeline.ts";
 import { openPipelines, type Pipelines } from "./pipelines.ts";
 
 export type Pool = {
@@ -10,10 +10,7 @@ export type Pool = {
   readonly close: (timeoutS: number) => Promise<void>;
 };
 
-export type PoolOptions = AcquirerOptions & {
-  /** Called when a pipelined result did not match its request, which must never happen; it was not delivered. */
-  onMismatch?: (() => void) | undefined;
-};
+export type PoolOptions = AcquirerOptions & PipelineOptions;
 
 /** Opening a pool does not connect. */
 export function openPool(options: PoolOptions): Pool {
