@@ -8,28 +8,14 @@ import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 
+type OfColumn = { readonly table: string; readonly column: string };
 export type Change =
-  | {
-      readonly kind: "rename_column";
-      readonly table: string;
-      readonly column: string;
-      readonly to: string;
-    }
+  | (OfColumn & { readonly kind: "rename_column"; readonly to: string })
   | { readonly kind: "rename_table"; readonly table: string; readonly to: string }
-  | { readonly kind: "drop_column"; readonly table: string; readonly column: string }
+  | (OfColumn & { readonly kind: "drop_column" })
   | { readonly kind: "drop_table"; readonly table: string }
-  | {
-      readonly kind: "drop_value";
-      readonly table: string;
-      readonly column: string;
-      readonly value: string;
-    }
-  | {
-      readonly kind: "retype_column";
-      readonly table: string;
-      readonly column: string;
-      readonly type: ColumnType;
-    };
+  | (OfColumn & { readonly kind: "drop_value"; readonly value: string })
+  | (OfColumn & { readonly kind: "retype_column"; readonly type: ColumnType });
 
 /** The parts of a column that a retype replaces. */
 export type ColumnType = Pick<NamedColumn, "kind" | "values" | "default">;

@@ -14,17 +14,16 @@ import {
 } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { type RenderedPlan, renderStatements } from "./ddl.ts";
+import { renderStatements } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
-import { type Migration, type MigrationText, NO_PARENT } from "./migration_text.ts";
+import { type Migration, NO_PARENT } from "./migration_text.ts";
+import type { PreparedPush } from "./prepare.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 import { findCreated } from "./step_order.ts";
 
-export type Prepared = RenderedPlan & {
+export type Prepared = PreparedPush & {
   migration: Migration;
-  /** The project's migrations that the push joins, if histories have diverged. */
-  joins?: MigrationText[] | undefined;
   state: PushState;
   /** Whether the project already has this migration. */
   isReplay?: boolean;

@@ -22,11 +22,9 @@ export type PrepareRequest = {
   migration?: ReplayedMigration;
   /** The explicit change; absent if the plan follows from the definition. */
   change?: Change | undefined;
-  options: {
+  options: Pick<PlanOptions, "share"> & {
     /** Max bytes of the app's migrations together; absent if an operator pushes. */
     journalBytes?: number;
-    /** The tables of other apps that the app may start to use. Default: all tables. */
-    share?: readonly string[] | undefined;
   };
 };
 
