@@ -250,7 +250,6 @@ export const FUNCTIONS = {
     returns: "uuid",
   },
   check_new_role: { parameters: { who: "uuid", new_role: "text" }, returns: "text" },
-  check_push_key: { parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
   check_schema_key: { parameters: { app: "uuid", presented_proof: "bytea" }, returns: "uuid" },
   check_super_admin: { parameters: { who: "uuid" }, returns: "void" },
   claim_deferred_step: {

@@ -135,12 +135,6 @@ begin
 end
 $$;
 
--- Checks the key of a push.
-create function rowhouse.check_push_key(app uuid, presented_proof bytea) returns uuid
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(array['schema:push']))
-$$;
-
 -- Checks the key for reading an app's schema, migrations and plans: a key that can read or push
 -- the schema.
 create function rowhouse.check_schema_key(app uuid, presented_proof bytea) returns uuid
@@ -148,7 +142,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['schema:read', 'schema:push']))
 $$;
-grant execute on function rowhouse.check_push_key, rowhouse.check_schema_key to rowhouse_tables;
+grant execute on function rowhouse.check_schema_key to rowhouse_tables;
 
 -- Checks the key for the description of an app's tables: any key of the app.
 create function rowhouse.check_key(app uuid, presented_proof bytea) returns uuid

@@ -113,11 +113,8 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   moment timestamptz := clock_timestamp();
 begin
-  if is_dry_run then
-    perform rowhouse.check_schema_key(app, presented_proof);
-  else
-    perform rowhouse.check_push_key(app, presented_proof);
-  end if;
+  perform rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(
+    case when is_dry_run then array['schema:read', 'schema:push'] else array['schema:push'] end));
   select slug into app_slug from rowhouse.apps where id = app;
   update rowhouse.push_allowances set uncounted = case when is_applying
     then uncounted - 1 else 0 end
