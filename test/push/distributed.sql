@@ -231,8 +231,8 @@ begin
       and nodeid not in (select id from rowhouse.nodes);
 end
 $$;
-revoke execute on function rowhouse.hold_new_nodes() from public;
-grant execute on function rowhouse.hold_new_nodes()
+revoke execute on function rowhouse.hold_new_nodes from public;
+grant execute on function rowhouse.hold_new_nodes
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- The rebalancer calls it before a service has excluded the node.
@@ -240,8 +240,8 @@ create or replace function rowhouse.may_have_shard(shard bigint, node integer) r
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.nodes where id = node)
 $$;
-alter function rowhouse.may_have_shard(bigint, integer) owner to rowhouse_owner;
-revoke execute on function rowhouse.may_have_shard(bigint, integer) from public;
+alter function rowhouse.may_have_shard owner to rowhouse_owner;
+revoke execute on function rowhouse.may_have_shard from public;
 
   if not exists (select from pg_catalog.pg_dist_rebalance_strategy where name = 'rowhouse') then
     perform pg_catalog.citus_add_rebalance_strategy('rowhouse', 'citus_shard_cost_by_disk_size', 'citus_node_capacity_1',
@@ -1828,8 +1828,8 @@ begin
       and nodeid not in (select id from rowhouse.nodes);
 end
 $$;
-revoke execute on function rowhouse.hold_new_nodes() from public;
-grant execute on function rowhouse.hold_new_nodes()
+revoke execute on function rowhouse.hold_new_nodes from public;
+grant execute on function rowhouse.hold_new_nodes
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- The rebalancer calls it before a service has excluded the node.
@@ -1837,8 +1837,8 @@ create or replace function rowhouse.may_have_shard(shard bigint, node integer) r
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.nodes where id = node)
 $$;
-alter function rowhouse.may_have_shard(bigint, integer) owner to rowhouse_owner;
-revoke execute on function rowhouse.may_have_shard(bigint, integer) from public;
+alter function rowhouse.may_have_shard owner to rowhouse_owner;
+revoke execute on function rowhouse.may_have_shard from public;
 
   if not exists (select from pg_catalog.pg_dist_rebalance_strategy where name = 'rowhouse') then
     perform pg_catalog.citus_add_rebalance_strategy('rowhouse', 'citus_shard_cost_by_disk_size', 'citus_node_capacity_1',
