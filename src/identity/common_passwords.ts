@@ -25,24 +25,10 @@ meinpasswortistsicher motdepassemotdepasse monmotdepasse contrasenacontrasena mi
 );
 
 /** A password of only these words, digits and punctuation is common, regardless of its length. */
-export const COMMON_TERMS: readonly string[] = [
-  ..."password passwort passphrase motdepasse contrasena secret secure qwertyuiop qwerty asdfghjkl asdfgh".split(
-    " ",
-  ),
-  ..."zxcvbnm welcome letmein iloveyou sunshine princess dragon monkey football baseball superman batman".split(
-    " ",
-  ),
-  ..."master shadow michael jennifer jordan hunter trustno1 starwars administrator admin default changeme".split(
-    " ",
-  ),
-  ..."login access hello freedom whatever computer internet samsung pokemon naruto liverpool chelsea arsenal".split(
-    " ",
-  ),
-  ..."barcelona summer winter spring autumn january february march april june july august september".split(
-    " ",
-  ),
-  ..."october november december monday tuesday wednesday thursday friday saturday sunday testing test".split(
-    " ",
-  ),
-  ..."please please1 my is the this a i love you".split(" "),
-];
+export const COMMON_TERMS: readonly string[] =
+  `password passwort passphrase motdepasse contrasena secret secure qwertyuiop qwerty asdfghjkl asdfgh zxcvbnm welcome
+letmein iloveyou sunshine princess dragon monkey football baseball superman batman master shadow michael jennifer
+jordan hunter trustno1 starwars administrator admin default changeme login access hello freedom whatever computer
+internet samsung pokemon naruto liverpool chelsea arsenal barcelona summer winter spring autumn january february march
+april june july august september october november december monday tuesday wednesday thursday friday saturday sunday
+testing test please please1 my is the this a i love you`.split(/\s+/);
