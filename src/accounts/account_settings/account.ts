@@ -55,7 +55,7 @@ export async function endOwnSessions(
 }
 
 /** A new password, and the session that replaces all sessions of the person. */
-export type PasswordChange = Omit<SessionStart, "presented"> & {
+export type PasswordChange = SessionStart & {
   /** Proves that the service checked the current password against the stored hash. */
   proof: string;
   password: PasswordRecord;

@@ -2,16 +2,11 @@
 import { call, type Database } from "../../db/mod.ts";
 import type { PasswordLink } from "../people/password_links.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
-import type { NewPending } from "./pending_sign_ins.ts";
-import { type SessionStart, toSessionValues } from "./sessions.ts";
-import type { Admission, FactorRule } from "./sign_in_attempts.ts";
+import { type Admission, type SignInStart, toSignInValues } from "./sign_in_attempts.ts";
 
 /** The new password, and the browser's new session. */
-export type LinkSignIn = Omit<SessionStart, "isKnownDevice"> & {
+export type LinkSignIn = Omit<SignInStart, "isKnownDevice"> & {
   password: PasswordRecord;
-  /** Replaces the session if the person has a second factor. */
-  pending: NewPending;
-  factorRule: FactorRule;
   address: string;
 };
 
@@ -19,7 +14,7 @@ export type LinkSignIn = Omit<SessionStart, "isKnownDevice"> & {
 export async function signInByLink(
   deps: { db: Database },
   link: PasswordLink,
-  { password, pending, ...start }: LinkSignIn,
+  { password, address, ...start }: LinkSignIn,
 ): Promise<Admission> {
   const outcome = await call(deps.db, "sign_in_by_link", {
     link_id: link.id,
@@ -27,12 +22,8 @@ export async function signInByLink(
     fresh_hash: password.hash,
     fresh_digest: password.digest,
     fresh_secret_id: password.secretId,
-    presented: start.presented,
-    ...toSessionValues(start),
-    client_address: start.address,
-    pending_id: pending.id,
-    pending_digest: pending.digest,
-    factor_rule: start.factorRule,
+    ...toSignInValues(start),
+    client_address: address,
   });
   return outcome as Admission;
 }

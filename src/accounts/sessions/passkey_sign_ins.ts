@@ -40,7 +40,6 @@ export async function finishPasskeySignIn(
     challenge_key: toChallengeKey(finish.challenge),
     window_s: SIGN_IN_LIMITS.windowS,
     client_networks: toClient(finish.address).networks,
-    presented: finish.presented,
     ...toSessionValues(finish),
     client_address: finish.address,
     is_known_device: finish.isKnownDevice,

@@ -3,10 +3,14 @@ import { call, callRow, type Database } from "../../db/mod.ts";
 import type { ClaimedRecord } from "../people/claimed_roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { toDigest } from "../secrets/secret_text.ts";
-import type { NewPending } from "./pending_sign_ins.ts";
 import { type Linked, makeLinkRecord, type Subject } from "./provider_links.ts";
-import { type SessionStart, toSessionValues } from "./sessions.ts";
-import { type Admission, type FactorRule, SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
+import {
+  type Admission,
+  SIGN_IN_LIMITS,
+  type SignInStart,
+  toClient,
+  toSignInValues,
+} from "./sign_in_attempts.ts";
 
 /** Counts an attempt; `isFirst` is false if this response of the provider was already used. */
 export async function beginProviderSignIn(
@@ -23,14 +27,11 @@ export async function beginProviderSignIn(
   return { waitS: row.wait_s, isFirst: row.is_first };
 }
 
-export type ProviderFinish = SessionStart &
+export type ProviderFinish = SignInStart &
   Subject & {
     linked: Linked;
     /** The provider's name. */
     provider: string;
-    /** Replaces the session if the person has a second factor. */
-    pending: NewPending;
-    factorRule: FactorRule;
     /** When the person authenticated at the provider, in seconds. An unknown time counts as too old. */
     provenAtS: number | undefined;
     address: string;
@@ -45,7 +46,7 @@ export async function finishProviderSignIn(
   deps: { db: Database; identitySecrets: IdentitySecrets },
   finish: ProviderFinish,
 ): Promise<Admission> {
-  const { linked, pending, issuer, subject } = finish;
+  const { linked, issuer, subject } = finish;
   const fresh = makeLinkRecord(deps, { issuer, subject }, linked.userId);
   const { provenAtS } = finish;
   const outcome = await call(deps.db, "finish_provider_sign_in", {
@@ -55,8 +56,7 @@ export async function finishProviderSignIn(
     presented_proof: linked.proof,
     fresh_digest: fresh.digest,
     fresh_secret_id: fresh.secretId,
-    presented: finish.presented,
-    ...toSessionValues(finish),
+    ...toSignInValues(finish),
     proven: provenAtS === undefined ? null : new Date(provenAtS * 1000),
     state: toDigest(finish.state),
     client_networks: toClient(finish.address).networks,
@@ -64,9 +64,6 @@ export async function finishProviderSignIn(
     client_address: finish.address,
     is_known_device: finish.isKnownDevice,
     claimed: finish.claimed,
-    pending_id: pending.id,
-    pending_digest: pending.digest,
-    factor_rule: finish.factorRule,
   });
   return outcome as Admission;
 }

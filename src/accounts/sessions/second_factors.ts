@@ -96,7 +96,6 @@ export async function finishSecondFactor(
     fresh_sealed: factor.fresh?.sealed,
     fresh_digest: factor.fresh?.digest,
     fresh_secret_id: factor.fresh?.secretId,
-    presented: finish.presented,
     ...toSessionValues(finish),
     client_key: keys.client,
     device_key: finish.isKnownDevice ? keys.device : null,

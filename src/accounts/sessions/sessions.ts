@@ -193,9 +193,11 @@ export type SessionStart = {
 export function toSessionValues({
   session,
   sessionMaxS,
+  presented,
   deviceName,
-}: Pick<SessionStart, "session" | "sessionMaxS" | "deviceName">) {
+}: Omit<SessionStart, "isKnownDevice">) {
   return {
+    presented,
     new_id: session.id,
     new_session_digest: session.sessionDigest,
     new_identity_digest: session.identityDigest,

@@ -80,15 +80,33 @@ export type FactorRule = "none" | "console" | "all" | "default";
 /** `asked`: a session of a person who should add a second factor. `pending`: no session before the second factor. */
 export type Admission = "done" | "asked" | "pending" | "wrong";
 
-export type SignInFinish = SessionStart & {
+/** A session that can wait for a second factor. */
+export type SignInStart = SessionStart & {
+  /** Replaces the session if the person has a second factor. */
+  pending: NewPending;
+  factorRule: FactorRule;
+};
+
+/** The arguments of every SQL function that creates a session or a pending sign-in. */
+export function toSignInValues({
+  pending,
+  factorRule,
+  ...start
+}: Omit<SignInStart, "isKnownDevice">) {
+  return {
+    ...toSessionValues(start),
+    pending_id: pending.id,
+    pending_digest: pending.digest,
+    factor_rule: factorRule,
+  };
+}
+
+export type SignInFinish = SignInStart & {
   userId: string;
   /** Proves that the service checked the password against the stored hash. */
   proof: string;
   /** A newer hash of the same password, if the parameters or the secret have changed. */
   fresh: PasswordRecord | undefined;
-  /** Replaces the session if the person has a second factor. */
-  pending: NewPending;
-  factorRule: FactorRule;
   from: AttemptFrom;
 };
 
@@ -97,21 +115,17 @@ export async function finishSignIn(
   deps: { db: Database },
   finish: SignInFinish,
 ): Promise<Admission> {
-  const { pending, fresh } = finish;
+  const { fresh } = finish;
   const outcome = await call(deps.db, "finish_sign_in", {
     who: finish.userId,
     presented_proof: finish.proof,
     fresh_hash: fresh?.hash,
     fresh_digest: fresh?.digest,
     fresh_secret_id: fresh?.secretId,
-    presented: finish.presented,
-    ...toSessionValues(finish),
+    ...toSignInValues(finish),
     client_networks: toClient(finish.from.address).networks,
     known_device: toKnownDevice(finish),
     client_address: finish.from.address,
-    pending_id: pending.id,
-    pending_digest: pending.digest,
-    factor_rule: finish.factorRule,
   });
   return outcome as Admission;
 }
