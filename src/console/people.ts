@@ -1,5 +1,5 @@
 /** The list of people and their sign-in state. @module */
-import { type AnyPerson, type ConsolePerson, readConsole } from "../accounts/console/mod.ts";
+import { type ConsolePerson, readConsole } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
@@ -50,7 +50,7 @@ function renderPeople(people: readonly ConsolePerson[], now: number): Html {
 }
 
 /** A person's sign-in state. */
-export function renderState(person: AnyPerson): Part {
+export function renderState(person: ListedUser): Part {
   const { disabledAt, hasPassword, hasProvider, invitationState } = person;
   if (disabledAt !== null) return renderPill("disabled", "warn");
   if (invitationState !== null) return renderInvitationState(invitationState);

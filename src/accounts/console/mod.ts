@@ -18,7 +18,6 @@ export type {
 } from "./changes.ts";
 export type { ConsoleHome } from "./home.ts";
 export {
-  type AnyPerson,
   type AppPerson,
   type ConsolePerson,
   type PersonView,

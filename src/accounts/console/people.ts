@@ -4,16 +4,11 @@ import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import { unknownPerson } from "../actions/rejections.ts";
 import { isConfirmed } from "../people/addresses.ts";
 import type { Invitation } from "../people/invitations.ts";
-import type { FailedSignIns, ListedUser, SessionRecord } from "../people/people_lists.ts";
+import type { FailedSignIns, Grant, ListedUser, SessionRecord } from "../people/people_lists.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { PageView } from "./apps.ts";
 
-export type AnyPerson = ListedUser & {
-  /** Whether the person signs in with a provider and needs no password. */
-  hasProvider: boolean;
-};
-
-export type ConsolePerson = AnyPerson & {
+export type ConsolePerson = ListedUser & {
   apps: number;
   /** The last use of a live session. */
   lastSeenAt: string | null;
@@ -26,7 +21,7 @@ export type PeopleList = {
 };
 
 export type PersonView = PageView<{
-  person: AnyPerson & {
+  person: ListedUser & {
     /** When the unused password link expires. */
     linkEndsAt: string | null;
     /** The pending invitation. */
@@ -43,14 +38,7 @@ export type PersonView = PageView<{
     /** Whether this service set the address and so sends links to it. */
     isConfirmed: boolean;
   };
-  grants: {
-    app: string;
-    role: string;
-    grantedAt: string;
-    /** The provider whose claim gave the role; null: a person granted it. */
-    provider: string | null;
-    isDisabled: boolean;
-  }[];
+  grants: (Grant & { app: string; isDisabled: boolean })[];
   /** The latest 100 live sessions. */
   sessions: (SessionRecord & {
     device: string | null;
@@ -80,9 +68,4 @@ export async function showConsolePerson(
   return { ...page, person: { ...person, isConfirmed: isAddressConfirmed } };
 }
 
-export type AppPerson = AnyPerson & {
-  role: string;
-  grantedAt: string;
-  /** The provider whose claim gave the role; null: a person granted it. */
-  provider: string | null;
-};
+export type AppPerson = ListedUser & Grant;

@@ -11,6 +11,7 @@ export type ListedUser = {
   displayName: string | null;
   consoleRole: ConsoleRole | null;
   hasPassword: boolean;
+  /** Whether the person signs in with a provider and needs no password. */
   hasProvider: boolean;
   /** For an invited person who cannot sign in yet. */
   invitationState: InvitationState | null;
@@ -52,9 +53,16 @@ export async function listSessions(
 /** Wrong passwords since the last correct one. */
 export type FailedSignIns = { attempts: number; lastAt: string; lastFrom: string | null };
 
+/** A role on an app. */
+export type Grant = {
+  role: string;
+  grantedAt: string;
+  /** The provider whose claim gave the role; null: a person granted it. */
+  provider: string | null;
+};
+
 export type UserView = ListedUser & {
-  /** `provider` is the provider whose claim gave the role; null: a person granted it. */
-  grants: { app: string; role: string; grantedAt: string; provider: string | null }[];
+  grants: (Grant & { app: string })[];
   sessions: SessionRecord[];
   failedSignIns: FailedSignIns | null;
 };
@@ -74,15 +82,7 @@ export async function showUser(deps: { admin: Database }, text: string): Promise
 }
 
 export type AppPeople = {
-  grants: {
-    userId: string;
-    email: string;
-    role: string;
-    grantedAt: string;
-    /** The provider whose claim gave the role; null: a person granted it. */
-    provider: string | null;
-    disabledAt: string | null;
-  }[];
+  grants: (Grant & { userId: string; email: string; disabledAt: string | null })[];
   /** The people with a Console role: admin on every app. */
   administrators: {
     userId: string;
