@@ -4,8 +4,8 @@ import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { respondWithAppAction } from "./app_page.ts";
 import { redirectWithNotice } from "./done.ts";
-import { checkTypedName, makeFormPage } from "./form_page.ts";
-import { renderError, renderTextField } from "./parts.ts";
+import { checkTypedName, makeFormPage, renderTypedName } from "./form_page.ts";
+import { renderError } from "./parts.ts";
 import { APPS, toAppPath, toTablePath } from "./paths.ts";
 import { countOf } from "./table_parts.ts";
 
@@ -27,16 +27,7 @@ export const deleteAppPage = makeFormPage({
         instead: renderError(`Cannot delete ${slug}: other apps need its tables.`, blockers),
       };
     return {
-      fields: [
-        renderContents(content),
-        renderTextField({
-          name: "typed_name",
-          label: `Type ${slug} to delete it`,
-          maxLength: 40,
-          isRequired: true,
-          mustBe: slug,
-        }),
-      ],
+      fields: [renderContents(content), renderTypedName(slug, "delete it")],
       button: "Delete permanently",
       tone: "danger",
     };
