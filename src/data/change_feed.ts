@@ -25,7 +25,7 @@ import {
   type Subscriber,
 } from "./change_hub.ts";
 import { encodeNews, HEARTBEAT, makeChangeStream } from "./change_stream.ts";
-import { type MaxStreams, makeStreamCounts, type StreamCounts } from "./stream_counts.ts";
+import { type CountStream, type MaxStreams, makeCountStream } from "./stream_counts.ts";
 
 export type ChangeFeed = {
   /**
@@ -61,7 +61,7 @@ const MAX_AGE_MS = 900_000;
 type State = {
   readonly deps: ChangeFeedDeps;
   readonly hubs: Hubs;
-  readonly counts: StreamCounts;
+  readonly countStream: CountStream;
   /** The cursor of the last check. */
   seen: string | undefined;
   beatAt: number;
@@ -76,7 +76,7 @@ export function makeChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
   const state: State = {
     deps,
     hubs: { catalog, log, byTable: new Map() },
-    counts: makeStreamCounts(maxStreams),
+    countStream: makeCountStream(maxStreams),
     seen: undefined,
     beatAt: 0,
     isLooking: false,
@@ -97,12 +97,12 @@ async function open(
   context: KeyRequestContext,
   { table, since, read }: { table: string; since: string | null; read: ReadNews },
 ): Promise<Response | undefined> {
-  const { hubs, counts, deps } = state;
+  const { hubs, countStream, deps } = state;
   if (state.isEnded) throw new Problem("unavailable", { retryAfterS: 1 });
   const subscriber: Subscriber = {
     context,
     openedAt: deps.now(),
-    release: counts.reserve(context.principal),
+    release: countStream(context.principal),
     hub: undefined,
     stream: undefined,
     waiting: [],

@@ -1,19 +1,11 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
 export { makeChangeFeed } from "./change_feed.ts";
-export {
-  type DataDeps,
-  IDEMPOTENCY_BYTES,
-  LIST_BYTES,
-  LIST_CACHE_BYTES,
-  MAX_BATCH,
-  MAX_BODY,
-  MAX_ROWS,
-  MAX_VISITS,
-} from "./deps.ts";
+export { type DataDeps, MAX_VISITS } from "./deps.ts";
 export { type IdempotencyCapacity, makeIdempotencyCapacity } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
 export { toFilterParameters } from "./list_query.ts";
+export * from "./pure.ts";
 export { dataRoutes } from "./routes.ts";
 export { MAX_STREAMS, type MaxStreams } from "./stream_counts.ts";
 export { FORMATS, JSON_VALUE, toValueSchema } from "./value_schema.ts";

@@ -1,6 +1,6 @@
 /** Columns, parameters and the fields of bodies, as a page shows them. Pure. @module */
-import { FORMATS } from "../../data/mod.ts";
-import { KINDS, type Kind } from "../../dsl/mod.ts";
+import type { FORMATS } from "../../data/mod.ts";
+import type { Kind } from "../../dsl/mod.ts";
 import type { JsonSchema } from "../../http/mod.ts";
 import type { Document } from "../document.ts";
 import { followReference, list, printJson } from "./sample.ts";
@@ -88,20 +88,13 @@ function toPlural(terms: string): string {
   return /^(string|object|integer|number|boolean)$/.test(terms) ? `${terms}s` : terms;
 }
 
-/** The name of each kind's values; `undefined` if the schema has a JSON type without a format. */
-const KIND_NAMES: Readonly<Record<Kind, string | undefined>> = {
-  string: undefined,
-  number: "number",
-  decimal: "decimal, as a string",
-  boolean: undefined,
-  uuid: "UUID",
-  timestamp: "timestamp",
-  json: undefined,
-  enum: undefined,
-  ref: "UUID",
-};
-const FORMAT_NAMES: ReadonlyMap<string | undefined, string | undefined> = new Map(
-  KINDS.map((kind) => [FORMATS[kind], KIND_NAMES[kind]]),
+const FORMAT_NAMES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    double: "number",
+    decimal: "decimal, as a string",
+    uuid: "UUID",
+    "date-time": "timestamp",
+  } satisfies Record<NonNullable<(typeof FORMATS)[Kind]>, string>),
 );
 
 export function text(value: unknown): string {
