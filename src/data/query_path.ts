@@ -186,15 +186,16 @@ function toPath(
       : [];
   const lower = next && findComparison(query.where, next, ["gt", "gte"]);
   const upper = next && findComparison(query.where, next, ["lt", "lte"]);
-  const lists = { values: fixed.map(({ values: [value = ""] }) => value), ...toEnds(next) };
+  const values = fixed.map((comparison) => comparison.values[0] ?? "");
+  const [lowest, highest] = (next && ENDS[next.kind]) ?? [];
   // Bounds exclude nulls. A walk without fixed columns also needs an end: see queries.sql.
   const isNullable = rest.length > 0 && next?.required !== true;
   const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };
   const bounds = {
     lower: (isNeeded: boolean) =>
-      toBound("gte", { ...lists, range: lower, end: isNeeded ? lists.lowest : undefined }),
+      toBound("gte", { values, range: lower, end: isNeeded ? lowest : undefined }),
     upper: (isNeeded: boolean) =>
-      toBound("lte", { ...lists, range: upper, end: isNeeded ? lists.highest : undefined }),
+      toBound("lte", { values, range: upper, end: isNeeded ? highest : undefined }),
   };
   const [start, stop] = isDescending
     ? [bounds.upper(needs.start), bounds.lower(needs.stop)]
@@ -202,20 +203,13 @@ function toPath(
   return {
     index: index.name,
     columns: [...fixed.map(({ column }) => column), ...rest],
-    fixed: lists.values,
+    fixed: values,
     isOrdered,
     isDescending,
     fulfilled: [...fixed, lower, upper].filter((condition) => condition !== undefined),
     start,
     stop,
   };
-}
-
-type Ends = { readonly lowest: string | undefined; readonly highest: string | undefined };
-
-function toEnds(column: QueryColumn | undefined): Ends {
-  const [lowest, highest] = (column && ENDS[column.kind]) ?? [];
-  return { lowest, highest };
 }
 
 type BoundParts = {

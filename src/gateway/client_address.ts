@@ -54,14 +54,11 @@ export function isProxy(text: string): boolean {
 
 function makeIsTrusted(trusted: readonly string[]): (address: string) => boolean {
   const proxies = new BlockList();
-  for (const text of trusted) addProxy(proxies, text);
-  return (address) =>
-    isIP(address) !== 0 && proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
-}
-
-function addProxy(proxies: BlockList, text: string): void {
-  const [address = "", bits] = text.split("/");
-  const family = isIPv6(address) ? "ipv6" : "ipv4";
-  if (bits === undefined) proxies.addAddress(address, family);
-  else proxies.addSubnet(address, Number(bits), family);
+  const toFamily = (address: string) => (isIPv6(address) ? "ipv6" : "ipv4");
+  for (const text of trusted) {
+    const [address = "", bits] = text.split("/");
+    if (bits === undefined) proxies.addAddress(address, toFamily(address));
+    else proxies.addSubnet(address, Number(bits), toFamily(address));
+  }
+  return (address) => isIP(address) !== 0 && proxies.check(address, toFamily(address));
 }
