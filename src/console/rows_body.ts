@@ -1,13 +1,12 @@
 /** The body of a write from typed values; the data endpoints validate it. Pure. @module */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
-import { toMoment } from "../rows/mod.ts";
+import { JSON_NUMBER, toMoment } from "../rows/mod.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { State } from "./rows_state.ts";
 
 export type TypedValue = { column: NamedColumn; state: State };
 
-const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 /** No column accepts this value. The endpoint stores nothing, and also reports the issues of the other fields. */
 const NEVER_ACCEPTED = '"\\ud800"';
 const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
@@ -37,7 +36,7 @@ function toJson({ kind }: NamedColumn, state: State): string {
 
 const JSON_TEXTS = {
   string: JSON.stringify,
-  number: (text) => (NUMBER.test(text) ? text : JSON.stringify(text)),
+  number: (text) => (JSON_NUMBER.test(text) ? text : JSON.stringify(text)),
   decimal: JSON.stringify,
   boolean: (text) => (text === "true" || text === "false" ? text : JSON.stringify(text)),
   uuid: JSON.stringify,

@@ -17,6 +17,6 @@ export {
   makeSource,
   type Source,
 } from "./source.ts";
-export { toMoment } from "./text_values.ts";
+export { JSON_NUMBER, toMoment } from "./text_values.ts";
 export { REQUIRED, type Read, readValue } from "./values.ts";
 export { makeRowsWriter, toCsvNames, toCsvValues } from "./write_rows.ts";

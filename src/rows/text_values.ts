@@ -3,7 +3,8 @@ import type { Kind } from "../dsl/mod.ts";
 import { parseExactJson } from "../std/exact_json.ts";
 import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 
-const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+/** The notation of a number in JSON. */
+export const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const MOMENT =
   /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
 
@@ -26,7 +27,7 @@ export const NOT_JSON = Symbol("text that is not JSON");
 /** The value of a text; the text itself if it is invalid, so that the column rejects it. */
 export const TO_VALUE: Readonly<Record<Kind, (text: string) => unknown>> = {
   string: (text) => text,
-  number: (text) => (NUMBER.test(text.trim()) ? parse(text.trim()) : text),
+  number: (text) => (JSON_NUMBER.test(text.trim()) ? parse(text.trim()) : text),
   decimal: (text) => text.trim(),
   boolean: (text) => BOOLEANS[text.trim().toLowerCase()] ?? text,
   uuid: (text) => text.trim(),
