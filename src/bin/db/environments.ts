@@ -10,6 +10,7 @@ import type { Detail } from "../../problem.ts";
 import { readIfThere } from "../../std/files.ts";
 import { findNearest } from "../../std/find_nearest.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
+import { isObject } from "../../std/is_object.ts";
 import { quote } from "../../std/quote.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { EXIT, RejectedError, UsageError } from "../cli/command.ts";
@@ -147,8 +148,4 @@ function findUnknown(
         ? `a key must not be in this file, which is in version control: remove it, revoke it if it was committed, and set ${variable}`
         : `unknown property: must be one of ${known.join(", ")}`,
     }));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

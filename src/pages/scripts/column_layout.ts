@@ -1,5 +1,6 @@
 /** The stored layout of a table's columns, which stays valid after columns are added or removed. Pure. @module */
 import { isObject } from "../../std/is_object.ts";
+import { tryParseJson } from "../../std/try_parse_json.ts";
 
 export type ColumnLayout = {
   /** The first columns in order; other columns follow. */
@@ -15,7 +16,7 @@ export const MAX_WIDTH = 1200;
 
 /** The layout in a stored text. Omits unreadable parts. */
 export function readLayout(text: string | null): ColumnLayout {
-  const stored: unknown = text === null ? undefined : parse(text);
+  const stored = tryParseJson(text ?? "");
   if (!isObject(stored)) return NO_LAYOUT;
   const { order, hidden, widths } = stored;
   const entries = Object.entries(isObject(widths) ? widths : {});
@@ -45,12 +46,4 @@ export function sortNames(names: readonly string[], { order }: ColumnLayout): st
 
 function readNames(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
