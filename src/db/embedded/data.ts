@@ -1,5 +1,5 @@
 /** The data of an embedded PostgreSQL: created completely or not at all, and discarded in one step. @module */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chownSync,
@@ -11,9 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Account, Binaries } from "./folder.ts";
-import { collect } from "./output.ts";
-import { StartError } from "./start_error.ts";
+import { type Account, type Binaries, StartError } from "./folder.ts";
 
 /** The administrator. */
 export const USER = "postgres";
@@ -64,4 +62,15 @@ async function runInitdb(
   const output = collect(created);
   const [code] = (await once(created, "close")) as [number];
   if (code !== 0) throw new StartError(output());
+}
+
+/** The first part of a process's output; the rest is read too, so that the process never blocks. */
+export function collect(child: ChildProcess): () => string {
+  let text = "";
+  const add = (chunk: Buffer) => {
+    if (text.length < 100_000) text += chunk.toString();
+  };
+  child.stdout?.on("data", add);
+  child.stderr?.on("data", add);
+  return () => text;
 }

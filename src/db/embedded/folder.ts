@@ -20,7 +20,6 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { errorCode } from "../../std/error_code.ts";
-import { StartError } from "./start_error.ts";
 
 const EXECUTABLE_BY_OTHERS = 0o001;
 const WRITABLE_BY_OTHERS = 0o022;
@@ -28,6 +27,14 @@ const WRITABLE_BY_OTHERS = 0o022;
 const PARTS = ["cluster", "making"];
 /** Survives a restart of the machine, unlike the folder for temporary files. */
 const SHARED = "/var/tmp";
+
+/** The server cannot be started. The message is shown to people unchanged, and ends with a line break. */
+export class StartError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "StartError";
+  }
+}
 
 export type Binaries = { initdb: string; postgres: string };
 export type Account = { uid: number; gid: number } | undefined;

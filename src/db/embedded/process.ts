@@ -8,10 +8,9 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { discard, initialize, USER } from "./data.ts";
-import { findAccount, findBinaries, prepareFolder } from "./folder.ts";
+import { findAccount, findBinaries, prepareFolder, StartError } from "./folder.ts";
 import type { ClusterOptions } from "./mod.ts";
 import { start, startOn, stopLeftover } from "./server.ts";
-import { StartError } from "./start_error.ts";
 
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);

@@ -3,10 +3,8 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import type { Installation } from "./data.ts";
-import type { Binaries } from "./folder.ts";
-import { collect } from "./output.ts";
-import { StartError } from "./start_error.ts";
+import { collect, type Installation } from "./data.ts";
+import { type Binaries, StartError } from "./folder.ts";
 
 const ATTEMPTS = 5;
 
