@@ -44,12 +44,9 @@ $$;`;
  * to change these tables again.
  */
 function defineDropTables(): string {
-  const [own] = /create function rowhouse\.drop_tables\([\s\S]*?\n\$\$;/.exec(TABLES) ?? [];
-  const dropped = own
-    ?.replace("create function", "create or replace function")
-    .replace("execute statement;", "perform rowhouse.drop_part(statement);");
-  if (dropped === undefined || !dropped.includes("rowhouse.drop_part"))
-    throw new Error("Cannot adapt rowhouse.drop_tables: its text has changed");
+  const own = findFunction(TABLES, "drop_tables");
+  const dropped = own.replace("execute statement;", "perform rowhouse.drop_part(statement);");
+  if (dropped === own) throw new Error("Cannot adapt rowhouse.drop_tables: its text has changed");
   return `create or replace function rowhouse.drop_part(statement text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -62,4 +59,12 @@ revoke create on schema rowhouse from rowhouse_rows;
 grant execute on function rowhouse.drop_part(text) to rowhouse_owner;
 revoke execute on function rowhouse.drop_part(text) from public;
 ${dropped}`;
+}
+
+/** A function of the migrations, as a statement that replaces it. */
+export function findFunction(sql: string, name: string): string {
+  const [found] =
+    new RegExp(`create function rowhouse\\.${name}\\([\\s\\S]*?\\n\\$\\$;`).exec(sql) ?? [];
+  if (found === undefined) throw new Error(`No migration creates rowhouse.${name}`);
+  return found.replace("create function", "create or replace function");
 }

@@ -10,6 +10,7 @@ import TABLES from "../migrations/tables.sql" with { type: "text" };
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
+import { findFunction } from "./functions.ts";
 
 /** Returns whether the database is recorded as distributed, but is not. */
 export async function isRestored(admin: Database): Promise<boolean> {
@@ -52,10 +53,3 @@ const OWN = [
   { sql: KEYS, name: "delete_stored" },
   { sql: TABLES, name: "drop_tables" },
 ] as const;
-
-function findFunction(sql: string, name: string): string {
-  const [found] =
-    new RegExp(`create function rowhouse\\.${name}\\([\\s\\S]*?\\n\\$\\$;`).exec(sql) ?? [];
-  if (found === undefined) throw new Error(`No migration creates rowhouse.${name}`);
-  return found.replace("create function", "create or replace function");
-}
