@@ -2,13 +2,13 @@
 import { call, type Database } from "../../src/db/mod.ts";
 
 export const calls = (db: Database) => [
-  call(db, "reject_row", { row_id: "x" }),
+  call(db, "list_sessions", { mail: "x" }),
   // @ts-expect-error another name
-  call(db, "reject_row", { id: "x" }),
+  call(db, "list_sessions", { id: "x" }),
   // @ts-expect-error another type
-  call(db, "reject_row", { row_id: 1 }),
+  call(db, "list_sessions", { mail: 1 }),
   // @ts-expect-error no such function
-  call(db, "reject_rows", {}),
+  call(db, "list_session", {}),
   // @ts-expect-error an argument is missing
-  call(db, "reject_row", {}),
+  call(db, "list_sessions", {}),
 ];

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type FunctionShape, migrate, openDatabase, startCluster } from "../../db/mod.ts";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
-import { FUNCTIONS_FILE, readFunctions, renderFunctions } from "./functions.ts";
+import { FUNCTIONS_FILE, pickCalled, readFunctions, renderFunctions } from "./functions.ts";
 import { renderEnvExample, renderPage, TABLES } from "./generated.ts";
 import { openTerminal } from "./terminal.ts";
 
@@ -34,7 +34,7 @@ async function readMigrated(): Promise<Record<string, FunctionShape>> {
   const admin = openDatabase({ url: cluster.url, connections: 1, prepare: true, name: "generate" });
   try {
     await migrate(admin);
-    return await readFunctions(admin);
+    return await pickCalled(await readFunctions(admin));
   } finally {
     await admin.close();
     await cluster.stop();
