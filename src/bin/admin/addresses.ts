@@ -48,23 +48,20 @@ function describeUnconfirmed({ unconfirmed }: AddressState): string {
 }
 
 export const adminAddressCommands = [
-  makeAdminCommand(
-    {
-      name: "admin confirm-addresses",
-      example:
-        "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
-      about: `The service mails links, and links accounts at a provider, only for addresses that it has set itself: an address written
+  makeAdminCommand({
+    name: "admin confirm-addresses",
+    example:
+      "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
+    about: `The service mails links, and links accounts at a provider, only for addresses that it has set itself: an address written
 directly into the database could let an attacker sign in as another person. Confirm only addresses that you know to be
 correct, and delete accounts that you do not know. Confirming removes every session, password, second factor and provider
 link of the account, because they can belong to an attacker: create a new link with rowhouse admin password-link.
 Addresses confirmed with an older secret in IDENTITY_SECRET are renewed automatically.
 Prints { renewed, confirmed: [email] } with --json.`,
-      positionals: [],
-      flags: {
-        only: { value: "email", about: "confirms only this address" },
-        yes: { about: "confirms all addresses" },
-      },
+    flags: {
+      only: { value: "email", about: "confirms only this address" },
+      yes: { about: "confirms all addresses" },
     },
-    confirmTask,
-  ),
+    task: confirmTask,
+  }),
 ];

@@ -49,54 +49,44 @@ function makeSwitchTask(
 }
 
 export const adminAppLifeCommands = [
-  makeAdminCommand(
-    {
-      name: "admin rename-app",
-      example: "rowhouse admin rename-app wiki handbook",
-      about: `The app keeps its id, rows, keys, grants, origins and migrations. Pages that sign people in name the app by its slug:
+  makeAdminCommand({
+    name: "admin rename-app",
+    example: "rowhouse admin rename-app wiki handbook",
+    about: `The app keeps its id, rows, keys, grants, origins and migrations. Pages that sign people in name the app by its slug:
 change the slug there too. Prints { app, from } with --json.`,
-      positionals: ["slug", "new_slug"],
-    },
-    renameAppTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin disable-app",
-      example: "rowhouse admin disable-app wiki",
-      about: `Its keys get a 401 response, and its sign-in behaves like that of an unknown app. Rows, keys, grants and tables stay,
+    positionals: ["slug", "new_slug"],
+    task: renameAppTask,
+  }),
+  makeAdminCommand({
+    name: "admin disable-app",
+    example: "rowhouse admin disable-app wiki",
+    about: `Its keys get a 401 response, and its sign-in behaves like that of an unknown app. Rows, keys, grants and tables stay,
 and other apps can still use the tables that it owns. Prints { app, disabled } with --json.`,
-      positionals: ["slug"],
-    },
-    makeDisableAppTask(true),
-  ),
-  makeAdminCommand(
-    {
-      name: "admin enable-app",
-      example: "rowhouse admin enable-app wiki",
-      about:
-        "Revoked and expired keys stay revoked and expired. Prints { app, disabled } with --json.",
-      positionals: ["slug"],
-    },
-    makeDisableAppTask(false),
-  ),
-  makeAdminCommand(
-    {
-      name: "admin set-live",
-      example: "rowhouse admin set-live wiki on",
-      about: `Requires PREVIEW=live. Each write of a live app also records the ids of its rows for 10 to 20 minutes. Turning live
+    positionals: ["slug"],
+    task: makeDisableAppTask(true),
+  }),
+  makeAdminCommand({
+    name: "admin enable-app",
+    example: "rowhouse admin enable-app wiki",
+    about:
+      "Revoked and expired keys stay revoked and expired. Prints { app, disabled } with --json.",
+    positionals: ["slug"],
+    task: makeDisableAppTask(false),
+  }),
+  makeAdminCommand({
+    name: "admin set-live",
+    example: "rowhouse admin set-live wiki on",
+    about: `Requires PREVIEW=live. Each write of a live app also records the ids of its rows for 10 to 20 minutes. Turning live
 updates off ends open streams. Prints { app, live } with --json.`,
-      positionals: ["slug", "state"],
-    },
-    makeSwitchTask(setAppLive, { field: "live", subject: "Live updates" }),
-  ),
-  makeAdminCommand(
-    {
-      name: "admin set-people-list",
-      example: "rowhouse admin set-people-list wiki on",
-      about: `People with a role on the app can then list the others (GET /v1/auth/people): id, name, picture and role, never
+    positionals: ["slug", "state"],
+    task: makeSwitchTask(setAppLive, { field: "live", subject: "Live updates" }),
+  }),
+  makeAdminCommand({
+    name: "admin set-people-list",
+    example: "rowhouse admin set-people-list wiki on",
+    about: `People with a role on the app can then list the others (GET /v1/auth/people): id, name, picture and role, never
 addresses. Off by default. Prints { app, peopleList } with --json.`,
-      positionals: ["slug", "state"],
-    },
-    makeSwitchTask(setPeopleList, { field: "peopleList", subject: "Lists of the people" }),
-  ),
+    positionals: ["slug", "state"],
+    task: makeSwitchTask(setPeopleList, { field: "peopleList", subject: "Lists of the people" }),
+  }),
 ];

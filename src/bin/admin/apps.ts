@@ -46,51 +46,44 @@ const setLimitTask: AdminTask = async (deps, args) => {
 };
 
 export const adminAppCommands = [
-  makeAdminCommand(
-    {
-      name: "admin create-app",
-      example: `rowhouse admin create-app wiki --origin https://wiki.example.org
+  makeAdminCommand({
+    name: "admin create-app",
+    example: `rowhouse admin create-app wiki --origin https://wiki.example.org
 rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
-      about: `A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter. Origins and redirects require COOKIE_DOMAIN.
+    about: `A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter. Origins and redirects require COOKIE_DOMAIN.
 Prints { id, slug } with --json.`,
-      positionals: ["slug"],
-      flags: {
-        origin: {
-          value: "url",
-          many: true,
-          about: "an origin: sign-in can redirect to any path of it",
-        },
-        redirect: {
-          value: "url",
-          many: true,
-          about: "a URL: sign-in can redirect to exactly this URL",
-        },
+    positionals: ["slug"],
+    flags: {
+      origin: {
+        value: "url",
+        many: true,
+        about: "an origin: sign-in can redirect to any path of it",
+      },
+      redirect: {
+        value: "url",
+        many: true,
+        about: "a URL: sign-in can redirect to exactly this URL",
       },
     },
-    createAppTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin list-apps",
-      example: "rowhouse admin list-apps --json",
-      about: "Prints { apps: [{ id, slug, createdAt, disabledAt, targets }] } with --json.",
-      positionals: [],
-    },
-    listAppsTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin set-limit",
-      example: `rowhouse admin set-limit wiki --per-minute 6000
+    task: createAppTask,
+  }),
+  makeAdminCommand({
+    name: "admin list-apps",
+    example: "rowhouse admin list-apps --json",
+    about: "Prints { apps: [{ id, slug, createdAt, disabledAt, targets }] } with --json.",
+    task: listAppsTask,
+  }),
+  makeAdminCommand({
+    name: "admin set-limit",
+    example: `rowhouse admin set-limit wiki --per-minute 6000
 rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
-      about: `Limits apply to all serving processes together. An omitted limit is reset to its default: ${DEFAULT_PER_MINUTE} for the app,
+    about: `Limits apply to all serving processes together. An omitted limit is reset to its default: ${DEFAULT_PER_MINUTE} for the app,
 and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with --json.`,
-      positionals: ["slug"],
-      flags: {
-        "per-minute": toFlag(PER_MINUTE),
-        "per-key": toFlag(PER_MINUTE_OF_KEY),
-      },
+    positionals: ["slug"],
+    flags: {
+      "per-minute": toFlag(PER_MINUTE),
+      "per-key": toFlag(PER_MINUTE_OF_KEY),
     },
-    setLimitTask,
-  ),
+    task: setLimitTask,
+  }),
 ];

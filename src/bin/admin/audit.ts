@@ -21,18 +21,15 @@ const auditTask: AdminTask = async (deps, args) => {
 };
 
 export const adminAuditCommands = [
-  makeAdminCommand(
-    {
-      name: "admin audit",
-      example: "rowhouse admin audit --limit 200 --json",
-      about: `No command and no login can change an entry. AUDIT_RETENTION sets when old entries are deleted. The actor is a user id,
+  makeAdminCommand({
+    name: "admin audit",
+    example: "rowhouse admin audit --limit 200 --json",
+    about: `No command and no login can change an entry. AUDIT_RETENTION sets when old entries are deleted. The actor is a user id,
 operator (this command line), sign-in (by a provider) or browser (a browser with several live sessions). Prints
 { entries: [{ id, at, actor, action, userId, email, app, client, details }] } with --json; client is an address.`,
-      positionals: [],
-      flags: { limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` } },
-    },
-    auditTask,
-  ),
+    flags: { limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` } },
+    task: auditTask,
+  }),
 ];
 
 function toText(details: Readonly<Record<string, unknown>>): string {

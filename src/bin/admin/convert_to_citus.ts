@@ -43,23 +43,20 @@ function show(count: number | string, singular: string, plural = `${singular}s`)
 }
 
 export const adminConvertCommands = [
-  makeAdminCommand(
-    {
-      name: "admin convert-to-citus",
-      example: "rowhouse admin convert-to-citus --shards 16",
-      about: `Checks nodes and tables first and lists all errors. Then shows what will happen and asks for the name of the database.
+  makeAdminCommand({
+    name: "admin convert-to-citus",
+    example: "rowhouse admin convert-to-citus --shards 16",
+    about: `Checks nodes and tables first and lists all errors. Then shows what will happen and asks for the name of the database.
 It is one transaction: if it fails, the database is unchanged. It counts the rows of each app and table before and after.
 Requires a superuser. For a database without apps' tables, migrate --citus is enough.
 Prints { database, shards, nodes, tables: [{ name, rows, apps }] } with --json.`,
-      positionals: [],
-      flags: {
-        ...YES,
-        shards: {
-          value: "number",
-          about: `the number of shards, which cannot be changed later (default ${SHARDS})`,
-        },
+    flags: {
+      ...YES,
+      shards: {
+        value: "number",
+        about: `the number of shards, which cannot be changed later (default ${SHARDS})`,
       },
     },
-    convertTask,
-  ),
+    task: convertTask,
+  }),
 ];

@@ -77,27 +77,23 @@ function show(count: number, singular: string, plural = `${singular}s`): string 
 }
 
 export const adminDeleteCommands = [
-  makeAdminCommand(
-    {
-      name: "admin delete-app",
-      example: "rowhouse admin delete-app wiki",
-      about: `Shows what will be deleted and what stays, and asks for the app's name. Fails while another app uses a table that this
+  makeAdminCommand({
+    name: "admin delete-app",
+    example: "rowhouse admin delete-app wiki",
+    about: `Shows what will be deleted and what stays, and asks for the app's name. Fails while another app uses a table that this
 app owns: transfer the table first with admin transfer-table. Deletion has several steps, and the first one disables the
 app. If a step fails, repeat the command to continue. Prints { app, id, rows, tables } with --json.`,
-      positionals: ["slug"],
-      flags: YES,
-    },
-    deleteAppTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin delete-user",
-      example: "rowhouse admin delete-user ada@example.org",
-      about: `Shows what will be deleted and what stays, and asks for the address. The last super_admin cannot be removed.
+    positionals: ["slug"],
+    flags: YES,
+    task: deleteAppTask,
+  }),
+  makeAdminCommand({
+    name: "admin delete-user",
+    example: "rowhouse admin delete-user ada@example.org",
+    about: `Shows what will be deleted and what stays, and asks for the address. The last super_admin cannot be removed.
 Prints { id, email, deleted } with --json.`,
-      positionals: ["email"],
-      flags: YES,
-    },
-    deleteUserTask,
-  ),
+    positionals: ["email"],
+    flags: YES,
+    task: deleteUserTask,
+  }),
 ];

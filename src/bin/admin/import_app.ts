@@ -202,22 +202,20 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
 }
 
 export const adminImportAppCommands = [
-  makeAdminCommand(
-    {
-      name: "admin import-app",
-      example: `rowhouse admin import-app wiki.archive
+  makeAdminCommand({
+    name: "admin import-app",
+    example: `rowhouse admin import-app wiki.archive
 rowhouse admin import-app wiki.archive --as wiki-copy --dry-run`,
-      about: `First checks the digests of the whole archive and plans all migrations. Conflicts with other apps' tables are listed before
+    about: `First checks the digests of the whole archive and plans all migrations. Conflicts with other apps' tables are listed before
 anything is written. Rows keep their ids. The app is disabled until all rows are stored and their digests match. Limits are
 imported, and live updates if this service has them. Origins outside COOKIE_DOMAIN, the list of people and roles are listed,
 but not imported; issue new keys. If an app with that name exists, it must have no tables, and keeps its own limits. Prints
 { app, id, rows, tables, targets, skipped, settings, roles, dryRun } with --json.`,
-      positionals: ["file"],
-      flags: {
-        as: { value: "slug", about: "another name for the app" },
-        "dry-run": { about: "check the archive and plan; write nothing" },
-      },
+    positionals: ["file"],
+    flags: {
+      as: { value: "slug", about: "another name for the app" },
+      "dry-run": { about: "check the archive and plan; write nothing" },
     },
-    importAppTask,
-  ),
+    task: importAppTask,
+  }),
 ];

@@ -118,50 +118,41 @@ const withdrawTask: AdminTask = async (deps, args) => {
 };
 
 export const adminInvitationCommands = [
-  makeAdminCommand(
-    {
-      name: "admin invite",
-      example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
-      about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
+  makeAdminCommand({
+    name: "admin invite",
+    example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
+    about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
 With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
 already sign in, only the role is granted.
 Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
-      positionals: ["email", "app", "role"],
-      flags: { name: toFlag(DISPLAY_NAME) },
-    },
-    inviteTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin list-invitations",
-      example: "rowhouse admin list-invitations --json",
-      about: `Prints { invitations: [{ id, email, displayName, state, consoleRole, roles, roleCount, invitedBy, invitedByEmail, invitedAt,
+    positionals: ["email", "app", "role"],
+    flags: { name: toFlag(DISPLAY_NAME) },
+    task: inviteTask,
+  }),
+  makeAdminCommand({
+    name: "admin list-invitations",
+    example: "rowhouse admin list-invitations --json",
+    about: `Prints { invitations: [{ id, email, displayName, state, consoleRole, roles, roleCount, invitedBy, invitedByEmail, invitedAt,
 linkMadeAt, linkEndsAt, mail, mailedAt, disabledAt }], hasMore } with --json; state is pending or expired, mail is sent,
 waiting, failed or null, and roles are the first five.`,
-      positionals: [],
-      flags: {
-        limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
-        after: { value: "email", about: "starts after this address" },
-      },
+    flags: {
+      limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
+      after: { value: "email", about: "starts after this address" },
     },
-    listTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin resend-invitation",
-      example: "rowhouse admin resend-invitation ada@example.org",
-      about: `Works for expired invitations too. Prints { email, passwordLink, isMailed } with --json.`,
-      positionals: ["email"],
-    },
-    resendTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin withdraw-invitation",
-      example: "rowhouse admin withdraw-invitation ada@example.org",
-      about: `Fails if the invitation was accepted: use rowhouse admin disable or delete-user. Prints { email, withdrawn } with --json.`,
-      positionals: ["email"],
-    },
-    withdrawTask,
-  ),
+    task: listTask,
+  }),
+  makeAdminCommand({
+    name: "admin resend-invitation",
+    example: "rowhouse admin resend-invitation ada@example.org",
+    about: `Works for expired invitations too. Prints { email, passwordLink, isMailed } with --json.`,
+    positionals: ["email"],
+    task: resendTask,
+  }),
+  makeAdminCommand({
+    name: "admin withdraw-invitation",
+    example: "rowhouse admin withdraw-invitation ada@example.org",
+    about: `Fails if the invitation was accepted: use rowhouse admin disable or delete-user. Prints { email, withdrawn } with --json.`,
+    positionals: ["email"],
+    task: withdrawTask,
+  }),
 ];

@@ -88,56 +88,48 @@ function toLine({ keyId, status, scopes, expiresAt, lastUsedAt, name }: ListedKe
 }
 
 export const adminKeyCommands = [
-  makeAdminCommand(
-    {
-      name: "admin issue-key",
-      example: `rowhouse admin issue-key wiki --name server
+  makeAdminCommand({
+    name: "admin issue-key",
+    example: `rowhouse admin issue-key wiki --name server
 rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
-      about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
-      positionals: ["slug"],
-      flags: {
-        name: toFlag(KEY_NAME),
-        scope: { value: "list", about: `any of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
-        expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
-      },
+    about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
+    positionals: ["slug"],
+    flags: {
+      name: toFlag(KEY_NAME),
+      scope: { value: "list", about: `any of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
+      expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
     },
-    issueKeyTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin revoke-key",
-      example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
-      about:
-        "The key's id is the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
-      positionals: ["key_id"],
-    },
-    revokeKeyTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin roll-key",
-      example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
+    task: issueKeyTask,
+  }),
+  makeAdminCommand({
+    name: "admin revoke-key",
+    example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
+    about:
+      "The key's id is the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
+    positionals: ["key_id"],
+    task: revokeKeyTask,
+  }),
+  makeAdminCommand({
+    name: "admin roll-key",
+    example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
-      about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
+    about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
 ends (${DEFAULT_GRACE} by default) or until it expires, if that is earlier.
 Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
-      positionals: ["key_id"],
-      flags: {
-        grace: toFlag(GRACE),
-      },
+    positionals: ["key_id"],
+    flags: {
+      grace: toFlag(GRACE),
     },
-    rollKeyTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin list-keys",
-      example: "rowhouse admin list-keys wiki --json",
-      about: `Never shows a secret.
+    task: rollKeyTask,
+  }),
+  makeAdminCommand({
+    name: "admin list-keys",
+    example: "rowhouse admin list-keys wiki --json",
+    about: `Never shows a secret.
 Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revokedAt, lastUsedAt }] } with --json.`,
-      positionals: ["slug"],
-    },
-    listKeysTask,
-  ),
+    positionals: ["slug"],
+    task: listKeysTask,
+  }),
 ];
 
 function readScopes(text: string): Scope[] {

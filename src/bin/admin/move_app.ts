@@ -21,22 +21,20 @@ const moveAppTask: AdminTask = async (deps, args) => {
 };
 
 export const adminMoveAppCommands = [
-  makeAdminCommand(
-    {
-      name: "admin move-app",
-      example: "rowhouse admin move-app wiki --to 10.0.0.3:5432",
-      about: `Moves the app's rows, the proofs of its keys and its stored idempotent responses. An app that shares a shard first gets its
+  makeAdminCommand({
+    name: "admin move-app",
+    example: "rowhouse admin move-app wiki --to 10.0.0.3:5432",
+    about: `Moves the app's rows, the proofs of its keys and its stored idempotent responses. An app that shares a shard first gets its
 own shard; writes of the other apps on the shard wait too. Writes wait while rows are copied; reads continue. The wait grows
 with the number of tables in the database, up to 0.3 s each: the move is rejected if writes could wait longer than 30 s, unless
 --accept-timeouts is set. Requires a superuser. If it fails, repeat the command to continue. Prints { app, from, to, isIsolated } with --json.`,
-      positionals: ["slug"],
-      flags: {
-        to: { value: "host:port", about: "the node, as listed in citus_nodes" },
-        "accept-timeouts": {
-          about: "moves the app even if writes can wait longer than 30 s and fail",
-        },
+    positionals: ["slug"],
+    flags: {
+      to: { value: "host:port", about: "the node, as listed in citus_nodes" },
+      "accept-timeouts": {
+        about: "moves the app even if writes can wait longer than 30 s and fail",
       },
     },
-    moveAppTask,
-  ),
+    task: moveAppTask,
+  }),
 ];

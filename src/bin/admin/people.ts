@@ -92,71 +92,59 @@ const resetFactorTask: AdminTask = async (deps, args) => {
 };
 
 export const adminPeopleCommands = [
-  makeAdminCommand(
-    {
-      name: "admin create-user",
-      example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
+  makeAdminCommand({
+    name: "admin create-user",
+    example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
 rowhouse admin create-user grace@example.org --role super_admin`,
-      about: `A person without a role can sign in but not open an app: see rowhouse admin grant.
+    about: `A person without a role can sign in but not open an app: see rowhouse admin grant.
 The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed.
 Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
-      positionals: ["email"],
-      flags: {
-        name: toFlag(DISPLAY_NAME),
-        role: { value: "role", about: `a Console role, admin on every app: ${CONSOLE_ROLE_NAMES}` },
-      },
+    positionals: ["email"],
+    flags: {
+      name: toFlag(DISPLAY_NAME),
+      role: { value: "role", about: `a Console role, admin on every app: ${CONSOLE_ROLE_NAMES}` },
     },
-    createUserTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin password-link",
-      example: "rowhouse admin password-link ada@example.org",
-      about: `The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed. Using it ends all sessions.
+    task: createUserTask,
+  }),
+  makeAdminCommand({
+    name: "admin password-link",
+    example: "rowhouse admin password-link ada@example.org",
+    about: `The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed. Using it ends all sessions.
 Prints { email, passwordLink, isMailed } with --json.`,
-      positionals: ["email"],
-    },
-    passwordLinkTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin change-email",
-      example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
-      about: `Password, roles and sessions stay. Password links stop working; resend a pending invitation. With MAIL_URL both addresses
+    positionals: ["email"],
+    task: passwordLinkTask,
+  }),
+  makeAdminCommand({
+    name: "admin change-email",
+    example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
+    about: `Password, roles and sessions stay. Password links stop working; resend a pending invitation. With MAIL_URL both addresses
 get a mail. Prints { email, before } with --json.`,
-      positionals: ["email", "new-email"],
-    },
-    changeEmailTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin disable",
-      example: "rowhouse admin disable ada@example.org",
-      about: "The last super_admin cannot be removed. Prints { email, disabled } with --json.",
-      positionals: ["email"],
-    },
-    makeDisableTask(true),
-  ),
-  makeAdminCommand(
-    {
-      name: "admin enable",
-      example: "rowhouse admin enable ada@example.org",
-      about: "Prints { email, disabled } with --json.",
-      positionals: ["email"],
-    },
-    makeDisableTask(false),
-  ),
-  makeAdminCommand(
-    {
-      name: "admin reset-second-factor",
-      example: "rowhouse admin reset-second-factor ada@example.org",
-      about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Verify the identity of the
+    positionals: ["email", "new-email"],
+    task: changeEmailTask,
+  }),
+  makeAdminCommand({
+    name: "admin disable",
+    example: "rowhouse admin disable ada@example.org",
+    about: "The last super_admin cannot be removed. Prints { email, disabled } with --json.",
+    positionals: ["email"],
+    task: makeDisableTask(true),
+  }),
+  makeAdminCommand({
+    name: "admin enable",
+    example: "rowhouse admin enable ada@example.org",
+    about: "Prints { email, disabled } with --json.",
+    positionals: ["email"],
+    task: makeDisableTask(false),
+  }),
+  makeAdminCommand({
+    name: "admin reset-second-factor",
+    example: "rowhouse admin reset-second-factor ada@example.org",
+    about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Verify the identity of the
 person first: anyone who knows the password can then sign in. A person who must have a second factor has 7 days to add one.
 Prints { email, secondFactor: null } with --json.`,
-      positionals: ["email"],
-    },
-    resetFactorTask,
-  ),
+    positionals: ["email"],
+    task: resetFactorTask,
+  }),
 ];
 
 type Named = { email: string; displayName: string | undefined };

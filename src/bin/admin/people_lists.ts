@@ -141,53 +141,43 @@ function toLine(user: ListedUser): string {
 }
 
 export const adminPeopleListCommands = [
-  makeAdminCommand(
-    {
-      name: "admin list-users",
-      example:
-        "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
-      about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, invitationState, createdAt,
+  makeAdminCommand({
+    name: "admin list-users",
+    example: "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
+    about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, invitationState, createdAt,
 disabledAt }], hasMore } with --json.`,
-      positionals: [],
-      flags: {
-        limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
-        after: { value: "email", about: "starts after this address" },
-      },
+    flags: {
+      limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
+      after: { value: "email", about: "starts after this address" },
     },
-    listUsersTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin show-user",
-      example: "rowhouse admin show-user ada@example.org --json",
-      about: `Prints the fields of list-users with --json, and
+    task: listUsersTask,
+  }),
+  makeAdminCommand({
+    name: "admin show-user",
+    example: "rowhouse admin show-user ada@example.org --json",
+    about: `Prints the fields of list-users with --json, and
 grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }],
 failedSignIns: null or { attempts, lastAt, lastFrom }, the wrong passwords since the last correct one.
 ${OF_CLAIMS}`,
-      positionals: ["email"],
-    },
-    showUserTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin export-user",
-      example: "rowhouse admin export-user ada@example.org > ada.json",
-      about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
+    positionals: ["email"],
+    task: showUserTask,
+  }),
+  makeAdminCommand({
+    name: "admin export-user",
+    example: "rowhouse admin export-user ada@example.org > ada.json",
+    about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
 pendingSignIns, failedSignIns, mails, audit }, with or without --json: the stored columns, and the audit log entries about or by this
 person, but no secret or hash of a session, link or password. Apps store their own data about people in their rows.`,
-      positionals: ["email"],
-    },
-    exportUserTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin list-grants",
-      example: "rowhouse admin list-grants wiki --json",
-      about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, isProviderSetUp, disabledAt }],
+    positionals: ["email"],
+    task: exportUserTask,
+  }),
+  makeAdminCommand({
+    name: "admin list-grants",
+    example: "rowhouse admin list-grants wiki --json",
+    about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, isProviderSetUp, disabledAt }],
 administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: a Console role is admin on every app.
 ${OF_CLAIMS}`,
-      positionals: ["slug"],
-    },
-    listGrantsTask,
-  ),
+    positionals: ["slug"],
+    task: listGrantsTask,
+  }),
 ];

@@ -57,46 +57,40 @@ const revokeTask: AdminTask = async (deps, args) => {
 };
 
 export const adminRoleCommands = [
-  makeAdminCommand(
-    {
-      name: "admin set-role",
-      example:
-        "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
-      about: `The role is one of ${CONSOLE_ROLE_NAMES}, or none. The last super_admin cannot be removed.
+  makeAdminCommand({
+    name: "admin set-role",
+    example:
+      "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
+    about: `The role is one of ${CONSOLE_ROLE_NAMES}, or none. The last super_admin cannot be removed.
 A role requires an account whose address this service has set: delete any other account and invite the person again.
 Granting a role invalidates an unused password link of the account: create a new one with admin password-link.
 Prints { email, consoleRole } with --json.`,
-      positionals: ["email", "role"],
-    },
-    setRoleTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin grant",
-      example: "rowhouse admin grant ada@example.org wiki editor",
-      about: `A person has one role per app: a new role replaces the previous role. Prints { email, app, role } with --json.`,
-      positionals: ["email", "app", "role"],
-    },
-    grantTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin revoke",
-      example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
-      about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
+    positionals: ["email", "role"],
+    task: setRoleTask,
+  }),
+  makeAdminCommand({
+    name: "admin grant",
+    example: "rowhouse admin grant ada@example.org wiki editor",
+    about: `A person has one role per app: a new role replaces the previous role. Prints { email, app, role } with --json.`,
+    positionals: ["email", "app", "role"],
+    task: grantTask,
+  }),
+  makeAdminCommand({
+    name: "admin revoke",
+    example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
+    about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
 removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
-      positionals: ["email", "app"],
-      flags: {
-        provider: {
-          value: "name",
-          isEditedInCell: true,
-          about: "revokes every role from claims of this provider; replaces <email> <app>",
-        },
-        ...YES,
+    positionals: ["email", "app"],
+    flags: {
+      provider: {
+        value: "name",
+        isEditedInCell: true,
+        about: "revokes every role from claims of this provider; replaces <email> <app>",
       },
+      ...YES,
     },
-    revokeTask,
-  ),
+    task: revokeTask,
+  }),
 ];
 
 /** @throws {UsageError} unknown role */

@@ -39,25 +39,20 @@ const endSessionsTask: AdminTask = async (deps, args) => {
 };
 
 export const adminSessionCommands = [
-  makeAdminCommand(
-    {
-      name: "admin sessions",
-      example:
-        "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
-      about: "Prints { email, sessions } or { email, ended } with --json.",
-      positionals: ["email"],
-      flags: { end: { about: "ends all sessions" } },
-    },
-    sessionsTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin end-sessions",
-      example: "rowhouse admin end-sessions --app wiki",
-      about: "Signs these people out of all apps. Prints { app, ended } with --json.",
-      positionals: [],
-      flags: { app: { value: "slug", about: "the app that the people have a role on" } },
-    },
-    endSessionsTask,
-  ),
+  makeAdminCommand({
+    name: "admin sessions",
+    example:
+      "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
+    about: "Prints { email, sessions } or { email, ended } with --json.",
+    positionals: ["email"],
+    flags: { end: { about: "ends all sessions" } },
+    task: sessionsTask,
+  }),
+  makeAdminCommand({
+    name: "admin end-sessions",
+    example: "rowhouse admin end-sessions --app wiki",
+    about: "Signs these people out of all apps. Prints { app, ended } with --json.",
+    flags: { app: { value: "slug", about: "the app that the people have a role on" } },
+    task: endSessionsTask,
+  }),
 ];

@@ -93,38 +93,32 @@ function showRows(tables: readonly EndedUse[]): string {
 }
 
 export const adminTableCommands = [
-  makeAdminCommand(
-    {
-      name: "admin transfer-table",
-      example: "rowhouse admin transfer-table todos wiki",
-      about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.
+  makeAdminCommand({
+    name: "admin transfer-table",
+    example: "rowhouse admin transfer-table todos wiki",
+    about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.
 Prints { table, from, to } with --json.`,
-      positionals: ["table", "slug"],
-    },
-    transferTableTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin end-registration",
-      example: "rowhouse admin end-registration wiki todos",
-      about: `Shows what will be deleted and what stays, and asks for confirmation. While other apps use the table, its owner must
+    positionals: ["table", "slug"],
+    task: transferTableTask,
+  }),
+  makeAdminCommand({
+    name: "admin end-registration",
+    example: "rowhouse admin end-registration wiki todos",
+    about: `Shows what will be deleted and what stays, and asks for confirmation. While other apps use the table, its owner must
 transfer it first. Tables that reference each other are removed together. Fails while another table of the app references them.
 Prints { app, tables: [{ name, rows }] } with --json.`,
-      positionals: ["slug", "table"],
-      flags: YES,
-    },
-    endRegistrationTask,
-  ),
-  makeAdminCommand(
-    {
-      name: "admin drop-table",
-      example: "rowhouse admin drop-table todos",
-      about: `Asks for the name of the table. Any app can then use the name. Tables that reference each other are dropped together.
+    positionals: ["slug", "table"],
+    flags: YES,
+    task: endRegistrationTask,
+  }),
+  makeAdminCommand({
+    name: "admin drop-table",
+    example: "rowhouse admin drop-table todos",
+    about: `Asks for the name of the table. Any app can then use the name. Tables that reference each other are dropped together.
 Fails while an app uses one of them or another table references them.
 Prints { tables: [{ name, owner }] } with --json.`,
-      positionals: ["table"],
-      flags: YES,
-    },
-    dropTableTask,
-  ),
+    positionals: ["table"],
+    flags: YES,
+    task: dropTableTask,
+  }),
 ];

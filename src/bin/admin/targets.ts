@@ -52,28 +52,26 @@ function show(urls: readonly string[]): string {
 }
 
 export const adminTargetCommands = [
-  makeAdminCommand(
-    {
-      name: "admin set-origins",
-      example: `rowhouse admin set-origins wiki --add-origin https://wiki.example.org
+  makeAdminCommand({
+    name: "admin set-origins",
+    example: `rowhouse admin set-origins wiki --add-origin https://wiki.example.org
 rowhouse admin set-origins wiki --remove-redirect https://old.example.org/callback
 rowhouse admin set-origins wiki --origin https://wiki.example.org --origin https://docs.example.org`,
-      about: `Every process applies the change within seconds. Adding requires COOKIE_DOMAIN. Removing the last origin and redirect
+    about: `Every process applies the change within seconds. Adding requires COOKIE_DOMAIN. Removing the last origin and redirect
 ends the app's sign-in; its keys still work. Prints { app, origins, redirects } with --json.`,
-      positionals: ["slug"],
-      flags: {
-        origin: { value: "url", many: true, about: "replaces all origins" },
-        redirect: { value: "url", many: true, about: "replaces all redirects" },
-        "add-origin": { value: "url", many: true, about: "sign-in can redirect to any path of it" },
-        "remove-origin": { value: "url", many: true, about: "exactly as registered" },
-        "add-redirect": {
-          value: "url",
-          many: true,
-          about: "sign-in can redirect to exactly this URL",
-        },
-        "remove-redirect": { value: "url", many: true, about: "exactly as registered" },
+    positionals: ["slug"],
+    flags: {
+      origin: { value: "url", many: true, about: "replaces all origins" },
+      redirect: { value: "url", many: true, about: "replaces all redirects" },
+      "add-origin": { value: "url", many: true, about: "sign-in can redirect to any path of it" },
+      "remove-origin": { value: "url", many: true, about: "exactly as registered" },
+      "add-redirect": {
+        value: "url",
+        many: true,
+        about: "sign-in can redirect to exactly this URL",
       },
+      "remove-redirect": { value: "url", many: true, about: "exactly as registered" },
     },
-    setOriginsTask,
-  ),
+    task: setOriginsTask,
+  }),
 ];

@@ -53,14 +53,15 @@ export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<AdminResul
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
+type AdminRow = Pick<Command, "name" | "example"> &
+  Partial<Pick<Command, "positionals" | "flags">> & { about: string; task: AdminTask };
+
 /** A command from a task over the administrator's connection. */
-export function makeAdminCommand(
-  row: Omit<Command, "run" | "flags" | "about"> & { about?: string; flags?: Command["flags"] },
-  task: AdminTask,
-): Command {
+export function makeAdminCommand({ task, ...row }: AdminRow): Command {
   return {
+    positionals: [],
     ...row,
-    about: row.about === undefined ? ABOUT : `${row.about.trim()}\n\n${ABOUT}`,
+    about: `${row.about}\n\n${ABOUT}`,
     flags: { ...row.flags, json: JSON_FLAG },
     run: (setting) => runTask(setting, task),
   };
