@@ -21,7 +21,7 @@ import type { SoundSettings } from "./cli/conflicts.ts";
 import { readSharedSecrets } from "./cli/open.ts";
 import { findServeIssues, hasPeople } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { DEV_FILE, readDevFile, reportDevDatabase } from "./dev/file.ts";
+import { DEV_FILE, findDevDatabase } from "./dev/file.ts";
 
 const CONNECTIONS = 4;
 const MARKS = { ok: "ok  ", warn: "warn", fail: "FAIL" } as const;
@@ -72,12 +72,12 @@ type Sound = {
 };
 
 /** All errors of the settings, and the valid settings. */
-async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
+async function readSound(setting: Setting): Promise<Sound> {
+  const { env } = setting;
   const read = readConfig(env);
   const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
-  const dev = isUnset ? readDevFile(folder) : undefined;
-  if (dev !== undefined) {
-    reportDevDatabase(terminal);
+  const dev = isUnset ? findDevDatabase(setting) : undefined;
+  if (dev !== undefined)
     return {
       issues: "issues" in read ? read.issues : [],
       settings: {
@@ -87,7 +87,6 @@ async function readSound({ env, folder, terminal }: Setting): Promise<Sound> {
       },
       pushes: false,
     };
-  }
   const { IDENTITY_SECRET, ...others } = "issues" in read ? read.sound : read.config;
   return {
     issues: await findServeIssues(env),

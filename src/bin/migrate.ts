@@ -6,7 +6,6 @@ import {
   checkCluster,
   checkLoginsLetIn,
   type Database,
-  GrantLoginError,
   grantLogin,
   grantTask,
   isDistributed,
@@ -27,14 +26,13 @@ import {
   EXIT,
   type ExitCode,
   type Setting,
-  type Terminal,
   UsageError,
 } from "./cli/command.ts";
 import { withDatabase } from "./cli/database.ts";
-import { type Address, findAdminAddress, readMigrateSettings } from "./cli/settings.ts";
+import { findAdminAddress, readMigrateSettings } from "./cli/settings.ts";
 import { readShards } from "./cli/shards.ts";
 import { toDocument } from "./cli/terminal.ts";
-import { readDevFile, reportDevDatabase, toDevAddress } from "./dev/file.ts";
+import { findDevDatabase } from "./dev/file.ts";
 
 export const migrateCommand: Command = {
   name: "migrate",
@@ -72,9 +70,10 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
   run: runMigrate,
 };
 
-async function runMigrate({ args, env, folder, terminal }: Setting): Promise<ExitCode> {
+async function runMigrate(setting: Setting): Promise<ExitCode> {
+  const { args, env, terminal } = setting;
   const config = await readMigrateSettings(env);
-  const address = findAdminAddress(config) ?? findDevAddress(folder, terminal);
+  const address = findAdminAddress(config) ?? findDevDatabase(setting)?.address;
   if (address === undefined)
     throw new UsageError(
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
@@ -92,14 +91,6 @@ async function runMigrate({ args, env, folder, terminal }: Setting): Promise<Exi
   return EXIT.done;
 }
 
-/** The database of a running `dev` in this folder. */
-function findDevAddress(folder: string, terminal: Terminal): Address | undefined {
-  const dev = readDevFile(folder);
-  if (dev === undefined) return undefined;
-  reportDevDatabase(terminal);
-  return toDevAddress(dev);
-}
-
 type Citus = { shards: number | undefined };
 
 /** @throws {UsageError} --shards is not a number, or used without --citus */
@@ -109,8 +100,7 @@ function readCitus(args: Arguments): Citus | undefined {
     if (text === undefined) return undefined;
     throw new UsageError("Flag --shards requires --citus");
   }
-  if (text === undefined) return { shards: undefined };
-  return { shards: readShards(text) };
+  return { shards: text === undefined ? undefined : readShards(text) };
 }
 
 /** Applies missing migrations, grants the serving login its rights unless it is the administrator, and renews functions. */
@@ -136,13 +126,10 @@ export async function setUpDatabase(
   for (const variable of OWN_VARIABLES) {
     const url = config[variable];
     if (url === undefined) continue;
-    checkOwn(variable, config);
     await grantTask(admin, variable, url);
     print(`The login of ${variable} can ${TASKS[variable]}`);
   }
-  if (spreads) {
-    await spreadLogins(admin);
-  }
+  if (spreads) await spreadLogins(admin);
   await quietLogins(admin, { isDistributed: spreads });
   if (spreads) {
     await checkLoginsLetIn(admin);
@@ -164,6 +151,15 @@ export async function setUpDatabase(
 const RESTORED =
   "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
 
+/** What rowhouse migrate lets the login of each setting do. `findConflicts()` has checked that the logins are separate. */
+const TASKS = {
+  CONSOLE_DATABASE_URL: "serve the Console",
+  IDENTITY_DATABASE_URL: "serve identity",
+  ROWS_DATABASE_URL: "count, read, restore and delete apps' rows",
+} as const;
+type OwnVariable = keyof typeof TASKS;
+const OWN_VARIABLES = Object.keys(TASKS) as OwnVariable[];
+
 type Print = (line: string) => void;
 type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
   Partial<Pick<Config, "ROLE" | "PREVIEW" | OwnVariable>>;
@@ -178,28 +174,4 @@ async function grantServingLogin(admin: Database, config: Addresses): Promise<st
     hasIdentityLogin: config.IDENTITY_DATABASE_URL !== undefined,
   });
   return login;
-}
-
-/** The tasks of logins. Each setting must name a separate login. */
-const TASKS = {
-  CONSOLE_DATABASE_URL: "serve the Console",
-  IDENTITY_DATABASE_URL: "serve identity",
-  ROWS_DATABASE_URL: "count, read, restore and delete apps' rows",
-} as const;
-type OwnVariable = keyof typeof TASKS;
-const OWN_VARIABLES = Object.keys(TASKS) as OwnVariable[];
-
-/** @throws {GrantLoginError} two settings share a login, so that a stolen login could do both jobs */
-function checkOwn(variable: OwnVariable, config: Addresses): void {
-  const others = (["DATABASE_URL", "ADMIN_DATABASE_URL", ...OWN_VARIABLES] as const).filter(
-    (name) => name !== variable && config[name] !== undefined,
-  );
-  const toName = (name: Exclude<keyof Addresses, "PREVIEW">) => {
-    const url = config[name];
-    return url === undefined ? undefined : decodeURIComponent(new URL(url).username);
-  };
-  if (others.some((name) => toName(name) === toName(variable)))
-    throw new GrantLoginError(
-      `${variable} must name its own login, not the login of ${others.join(" or ")}`,
-    );
 }

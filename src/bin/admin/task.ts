@@ -22,9 +22,9 @@ import {
   withPushDatabase,
   withRowsDatabase,
 } from "../cli/database.ts";
-import { type Address, findAdminAddress, readSettings } from "../cli/settings.ts";
+import { findAdminAddress, readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { DEV_FILE, readDevFile, reportDevDatabase, toDevAddress } from "../dev/file.ts";
+import { DEV_FILE, findDevDatabase } from "../dev/file.ts";
 
 export type AdminDeps = {
   admin: Database;
@@ -88,20 +88,21 @@ export function readFlag<Value>(
   }
 }
 
-async function runTask(
-  { args, env, folder, terminal }: Setting,
-  task: AdminTask,
-): Promise<ExitCode> {
+async function runTask(setting: Setting, task: AdminTask): Promise<ExitCode> {
+  const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
-  const { address, cookieDomain, identityUrl, identitySecrets } = findAddress(config, {
-    folder,
-    terminal,
-  });
+  const set = findAdminAddress(config);
+  const dev = set === undefined ? findDevDatabase(setting) : undefined;
+  const address = set ?? dev?.address;
+  if (address === undefined)
+    throw new UsageError(
+      "No database is set: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+    );
   const settled = {
     ...config,
-    COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? cookieDomain,
-    IDENTITY_URL: config.IDENTITY_URL ?? identityUrl,
-    IDENTITY_SECRET: config.IDENTITY_SECRET ?? identitySecrets,
+    COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? (dev && DEV_COOKIE_DOMAIN),
+    IDENTITY_URL: config.IDENTITY_URL ?? dev?.identityUrl,
+    IDENTITY_SECRET: config.IDENTITY_SECRET ?? dev?.identitySecrets,
   };
   const {
     document,
@@ -112,7 +113,6 @@ async function runTask(
     config,
     async (admin) => {
       await checkMigrated(admin);
-      const makeId = () => Bun.randomUUIDv7();
       return await task(
         {
           admin,
@@ -120,9 +120,9 @@ async function runTask(
           withPush: (pushTask) => withPushDatabase({ admin, address, config }, pushTask),
           config: settled,
           folder,
-          makeId,
+          makeId: () => Bun.randomUUIDv7(),
           randomBytes: systemRandomBytes,
-          now,
+          now: () => new Date(),
           ask: terminal.ask,
           report: terminal.warn,
         },
@@ -155,40 +155,3 @@ export function readIdentitySecrets(
 
 /** In the database of `dev`, origins are registered under the domain that `dev` serves. */
 export const DEV_COOKIE_DOMAIN = "rowhouse.localhost";
-
-type Found = {
-  address: Address;
-  cookieDomain: string | undefined;
-  identityUrl: string | undefined;
-  identitySecrets: string[] | undefined;
-};
-
-function findAddress(
-  config: Config,
-  { folder, terminal }: Pick<Setting, "folder" | "terminal">,
-): Found {
-  const address = findAdminAddress(config);
-  if (address !== undefined)
-    return {
-      address,
-      cookieDomain: undefined,
-      identityUrl: undefined,
-      identitySecrets: undefined,
-    };
-  const dev = readDevFile(folder);
-  if (dev === undefined)
-    throw new UsageError(
-      "No database is set: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
-    );
-  reportDevDatabase(terminal);
-  return {
-    address: toDevAddress(dev),
-    cookieDomain: DEV_COOKIE_DOMAIN,
-    identityUrl: dev.identityUrl,
-    identitySecrets: dev.identitySecrets,
-  };
-}
-
-function now(): Date {
-  return new Date();
-}

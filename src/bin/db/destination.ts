@@ -3,7 +3,7 @@ import { type Config, readEnvironmentKey, toKeyVariable } from "../../config/mod
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
 import { findAdminAddress } from "../cli/settings.ts";
-import { readDevFile, reportDevDatabase, toDevAddress } from "../dev/file.ts";
+import { findDevDatabase, readDevFile } from "../dev/file.ts";
 import {
   ALL_ENVIRONMENTS,
   findEnvironment,
@@ -104,16 +104,15 @@ function findTarget({ args, folder }: Where, config: Config, scope: string): Tar
   );
 }
 
-function findDatabase(app: string, config: Config, { folder, terminal }: Where): Destination {
+function findDatabase(app: string, config: Config, where: Where): Destination {
   const address = findAdminAddress(config);
   if (address !== undefined) return { kind: "database", address, app };
-  const dev = readDevFile(folder);
+  const dev = findDevDatabase(where);
   if (dev === undefined)
     throw new UsageError(
       "Flag --app requires a database: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
     );
-  reportDevDatabase(terminal);
-  return { kind: "database", address: toDevAddress(dev), app, isDev: true };
+  return { kind: "database", address: dev.address, app, isDev: true };
 }
 
 function readUrl(text: string): string {

@@ -3,7 +3,8 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { writeAtomically } from "../../std/files.ts";
-import type { Terminal } from "../cli/command.ts";
+import type { Setting } from "../cli/command.ts";
+import type { Address } from "../cli/settings.ts";
 
 export const HIDDEN_FOLDER = ".rowhouse";
 export const DEV_FILE = `${HIDDEN_FOLDER}/dev.json`;
@@ -37,16 +38,20 @@ export function readDevFile(folder: string): DevFile | undefined {
   }
 }
 
-/** The address of the database, as its administrator; errors name the file. */
-export function toDevAddress({ databaseUrl }: DevFile): { url: string; variable: string } {
-  return { url: databaseUrl, variable: DEV_FILE };
-}
-
-/** Prints a notice that a command uses dev's database, because the person may expect another one. */
-export function reportDevDatabase({ warn }: Pick<Terminal, "warn">): void {
-  warn(
+/**
+ * A running `dev` with the administrator's address of its database, for commands without a database setting. Prints a notice,
+ * because the person may expect another database.
+ */
+export function findDevDatabase({
+  folder,
+  terminal,
+}: Pick<Setting, "folder" | "terminal">): (DevFile & { address: Address }) | undefined {
+  const dev = readDevFile(folder);
+  if (dev === undefined) return undefined;
+  terminal.warn(
     `Notice: using the database of rowhouse dev (${DEV_FILE}), because neither ADMIN_DATABASE_URL nor DATABASE_URL is set`,
   );
+  return { ...dev, address: { url: dev.databaseUrl, variable: DEV_FILE } };
 }
 
 /** Readable only by its owner: the file contains a key and passwords. */
