@@ -46,6 +46,7 @@ export {
   listGrants,
   listSessions,
   listUsers,
+  type SessionRecord,
   showUser,
 } from "./people_lists.ts";
 export {

@@ -1,5 +1,4 @@
 /** `rowhouse admin` commands that create, list, resend and withdraw invitations. @module */
-import { findLinkMail } from "../../accounts/mails/mod.ts";
 import {
   DISPLAY_NAME,
   type InvitationOutcome,
@@ -13,7 +12,7 @@ import {
 import { toDurationText } from "../../std/duration.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
-import { describeLink, toLink } from "./links.ts";
+import { describeLink, makeLinkTask, toLink } from "./links.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets, toFlag } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
@@ -95,18 +94,6 @@ function toLine(invitation: ListedInvitation): string {
   return parts.filter((part) => part !== "").join("  ");
 }
 
-const resendTask: AdminTask = async (deps, args) => {
-  const identitySecrets = readIdentitySecrets(deps.config);
-  const created = await resendInvitation({ ...deps, identitySecrets }, args.positionals[0] ?? "");
-  const { email, linkText } = created;
-  const mail = await findLinkMail({ ...deps, identitySecrets }, linkText);
-  const link = toLink(deps.config, linkText);
-  return {
-    document: { email, passwordLink: link, isMailed: mail === "mailed" },
-    lines: describeLink(link, mail),
-  };
-};
-
 const withdrawTask: AdminTask = async (deps, args) => {
   const email = await withdrawInvitation(deps, args.positionals[0] ?? "");
   return {
@@ -146,7 +133,7 @@ waiting, failed or null, and roles are the first five.`,
     example: "rowhouse admin resend-invitation ada@example.org",
     about: `Works for expired invitations too. Prints { email, passwordLink, isMailed } with --json.`,
     positionals: ["email"],
-    task: resendTask,
+    task: makeLinkTask(resendInvitation),
   }),
   makeAdminCommand({
     name: "admin withdraw-invitation",

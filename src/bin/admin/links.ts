@@ -1,9 +1,31 @@
 /** Password links as commands print them: once, and not stored. @module */
 
-import type { LinkMail } from "../../accounts/mails/mod.ts";
-import { LINK_LIFE_S } from "../../accounts/people/mod.ts";
+import { findLinkMail, type LinkMail } from "../../accounts/mails/mod.ts";
+import { LINK_LIFE_S, type makePasswordLink } from "../../accounts/people/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
+import { type AdminDeps, type AdminTask, readIdentitySecrets } from "./task.ts";
+
+/** A task that creates a link for the person with an address. */
+export function makeLinkTask(makeLink: typeof makePasswordLink): AdminTask {
+  return async (deps, { positionals: [who = ""] }) => {
+    const identitySecrets = readIdentitySecrets(deps.config);
+    const { email, linkText } = await makeLink({ ...deps, identitySecrets }, who);
+    const { document, lines } = await showLink(deps, linkText);
+    return { document: { email, ...document }, lines };
+  };
+}
+
+/** A new link in a document and as lines for people. */
+export async function showLink(deps: AdminDeps, linkText: string) {
+  const identitySecrets = readIdentitySecrets(deps.config);
+  const passwordLink = toLink(deps.config, linkText);
+  const mail = await findLinkMail({ ...deps, identitySecrets }, linkText);
+  return {
+    document: { passwordLink, isMailed: mail === "mailed" },
+    lines: describeLink(passwordLink, mail),
+  };
+}
 
 /** A link to the pages; only its path if neither IDENTITY_URL nor PUBLIC_URL is set. */
 export function toLink({ IDENTITY_URL, PUBLIC_URL }: Config, text: string): string {

@@ -1,6 +1,5 @@
 /** `rowhouse admin` commands for accounts. A password link is printed once and not stored. @module */
 import { rejectFor } from "../../accounts/actions/mod.ts";
-import { findLinkMail } from "../../accounts/mails/mod.ts";
 import {
   type ConsoleRole,
   changeEmail,
@@ -15,7 +14,7 @@ import {
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { UsageError } from "../cli/command.ts";
-import { describeLink, toLink } from "./links.ts";
+import { makeLinkTask, showLink } from "./links.ts";
 import { listNextSteps } from "./next_steps.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";
 import {
@@ -32,30 +31,14 @@ const createUserTask: AdminTask = async (deps, args) => {
   const named = { email: args.positionals[0] ?? "", displayName: args.text("name") };
   const consoleRole = role === undefined ? undefined : await readNewRole(deps, role, named);
   const user = await createUser({ ...deps, identitySecrets }, { ...named, consoleRole });
-  const link = toLink(deps.config, user.linkText);
-  const mail = await findLinkMail({ ...deps, identitySecrets }, user.linkText);
+  const link = await showLink(deps, user.linkText);
   return {
-    document: {
-      ...{ id: user.id, email: user.email, consoleRole: role ?? null },
-      ...{ passwordLink: link, isMailed: mail === "mailed" },
-    },
+    document: { id: user.id, email: user.email, consoleRole: role ?? null, ...link.document },
     lines: [
       `Created user ${user.email} (${user.id})`,
-      ...describeLink(link, mail),
+      ...link.lines,
       ...(role === "super_admin" ? await listNextSteps(deps) : []),
     ],
-  };
-};
-
-const passwordLinkTask: AdminTask = async (deps, args) => {
-  const identitySecrets = readIdentitySecrets(deps.config);
-  const who = args.positionals[0] ?? "";
-  const { email, linkText } = await makePasswordLink({ ...deps, identitySecrets }, who);
-  const link = toLink(deps.config, linkText);
-  const mail = await findLinkMail({ ...deps, identitySecrets }, linkText);
-  return {
-    document: { email, passwordLink: link, isMailed: mail === "mailed" },
-    lines: describeLink(link, mail),
   };
 };
 
@@ -112,7 +95,7 @@ Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
     about: `The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed. Using it ends all sessions.
 Prints { email, passwordLink, isMailed } with --json.`,
     positionals: ["email"],
-    task: passwordLinkTask,
+    task: makeLinkTask(makePasswordLink),
   }),
   makeAdminCommand({
     name: "admin change-email",

@@ -9,6 +9,7 @@ import {
 } from "../../accounts/people/mod.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintableLine } from "../cli/terminal.ts";
+import { describeSession } from "./sessions.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
@@ -45,10 +46,7 @@ const showUserTask: AdminTask = async (deps, args) => {
           `role  ${app}  ${role}  since ${grantedAt}${toGiver(giver)}`,
       ),
       ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),
-      ...sessions.map(
-        ({ id, createdAt, lastSeenAt, expiresAt }) =>
-          `session  ${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`,
-      ),
+      ...sessions.map((session) => `session  ${describeSession(session)}`),
       ...(failedSignIns === null ? [] : [describeFailures(failedSignIns)]),
     ],
     notes: listRemoved(grants),

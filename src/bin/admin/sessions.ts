@@ -4,6 +4,7 @@ import {
   endSessionsOfApp,
   listSessions,
   readEmail,
+  type SessionRecord,
 } from "../../accounts/people/mod.ts";
 import { UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
@@ -18,15 +19,16 @@ const sessionsTask: AdminTask = async (deps, args) => {
     };
   }
   const sessions = await listSessions(deps, email);
-  const lines = sessions.map(
-    ({ id, createdAt, lastSeenAt, expiresAt }) =>
-      `${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`,
-  );
+  const lines = sessions.map(describeSession);
   return {
     document: { email, sessions },
     lines: lines.length === 0 ? [`${email} is not signed in anywhere`] : lines,
   };
 };
+
+export function describeSession({ id, createdAt, lastSeenAt, expiresAt }: SessionRecord): string {
+  return `${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`;
+}
 
 const endSessionsTask: AdminTask = async (deps, args) => {
   const app = args.text("app");
