@@ -5,17 +5,12 @@
  *
  * @module
  */
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
-import {
-  type AppSettings,
-  ARCHIVE_BATCH,
-  MAX_PER_MINUTE,
-  type RowLines,
-} from "../../accounts/apps/mod.ts";
+import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../accounts/apps/mod.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { RejectedError } from "../cli/command.ts";
@@ -23,39 +18,35 @@ import { RejectedError } from "../cli/command.ts";
 const FORMAT = "rowhouse app archive";
 const VERSION = 1;
 
-export type ArchiveHeader = {
-  slug: string;
-  targets: { origins: string[]; redirects: string[] };
-  settings: AppSettings;
-  roles: { email: string; role: string }[];
+export type ArchiveHeader = Omit<v.InferOutput<typeof Header>, "format" | "version" | "tables"> & {
   tables: TableDefinition[];
-  migrations: string[];
 };
 /** The row count of a table, and the SHA-256 of its lines. */
 export type TableDigest = { rows: number; sha256: string };
 export type TableDigests = Readonly<Record<string, TableDigest>>;
 export type Archive = { header: ArchiveHeader; tables: TableDigests };
 
-export type ArchiveWriter = { block: (table: string, rows: RowLines) => Promise<void> };
+export type WriteBlock = (table: string, rows: RowLines) => Promise<void>;
 
 /** @throws {RejectedError} the file exists */
 export async function writeArchive(
   path: string,
   header: ArchiveHeader,
-  writeRows: (writer: ArchiveWriter) => Promise<TableDigests>,
+  writeRows: (writeBlock: WriteBlock) => Promise<TableDigests>,
 ): Promise<void> {
   if (existsSync(path)) throw new RejectedError(`File ${path} already exists: choose another name`);
   const temporary = join(dirname(path), `.${basename(path)}.${process.pid}.tmp`);
   const file = await open(temporary, "wx", 0o600);
   try {
     const hash = createHash("sha256");
-    const write = (text: string) => append(file, hash, text);
+    const write = async (text: string) => {
+      hash.update(text);
+      await file.writeFile(text);
+    };
     await write(`${JSON.stringify({ format: FORMAT, version: VERSION, ...header })}\n`);
-    const tables = await writeRows({
-      block: async (table, { count, lines }) => {
-        await write(`${JSON.stringify({ table, rows: count })}\n`);
-        await write(lines);
-      },
+    const tables = await writeRows(async (table, { count, lines }) => {
+      await write(`${JSON.stringify({ table, rows: count })}\n`);
+      await write(lines);
     });
     await write(`${JSON.stringify({ tables })}\n`);
     await file.writeFile(`${JSON.stringify({ sha256: hash.digest("hex") })}\n`);
@@ -67,11 +58,6 @@ export async function writeArchive(
     await file.close();
   }
   await rename(temporary, path);
-}
-
-async function append(file: FileHandle, hash: Hash, text: string): Promise<void> {
-  hash.update(text);
-  await file.writeFile(text);
 }
 
 /** The digest of a table's rows, from their lines. */

@@ -12,7 +12,13 @@ import { Problem } from "../../problem.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { RejectedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
-import { makeTableDigest, type TableDigests, writeArchive } from "./archive_file.ts";
+import {
+  makeTableDigest,
+  type TableDigest,
+  type TableDigests,
+  type WriteBlock,
+  writeArchive,
+} from "./archive_file.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 
 const exportAppTask: AdminTask = async (deps, args) => {
@@ -55,11 +61,8 @@ async function exportRows(
   const { slug, targets, settings, roles, tables, migrations } = app;
   let written: TableDigests = {};
   const header = { slug, targets, settings, roles, tables, migrations };
-  await writeArchive(path, header, async (writer) => {
-    const write = async (table: string, rows: Parameters<typeof writer.block>[1]) => {
-      await writer.block(table, rows);
-    };
-    written = await readTables(deps, app, write);
+  await writeArchive(path, header, async (writeBlock) => {
+    written = await readTables(deps, app, writeBlock);
     if (!app.isDisabled) await checkUnchanged(deps, app, written);
     return written;
   });
@@ -70,10 +73,9 @@ async function exportRows(
 export async function readTables(
   { rows, report }: Pick<AdminDeps, "report"> & { rows: Database },
   { id, tables }: Pick<ArchivedApp, "id" | "tables">,
-  onRows: (table: string, rows: { count: number; lines: string }) => Promise<void> = async () =>
-    undefined,
+  onRows: WriteBlock = async () => undefined,
 ): Promise<TableDigests> {
-  const digests: [string, ReturnType<ReturnType<typeof makeTableDigest>["end"]>][] = [];
+  const digests: [string, TableDigest][] = [];
   for (const table of tables) {
     const digest = makeTableDigest();
     for await (const part of readRowLines(rows, { app: id, table })) {
