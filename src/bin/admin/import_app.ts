@@ -160,12 +160,8 @@ function checkDigests(found: TableDigests, wanted: TableDigests): void {
 /** Adds to the error how to remove the incomplete app. */
 function explainRest(error: unknown, slug: string): unknown {
   const rest = `App ${slug} is incomplete and stays disabled: delete it with rowhouse admin delete-app ${slug}, then import again`;
-  if (error instanceof RejectedError)
-    return new RejectedError(`${error.message}\n${rest}`, error.exitCode, error.report);
-  if (!(error instanceof Problem)) return error;
-  const { code, details, headers, cause } = error;
-  const message = `${error.message}\n${rest}`;
-  return new Problem(code, { message, headers, cause, ...(details ? { details } : {}) });
+  if (!(error instanceof RejectedError || error instanceof Problem)) return error;
+  return Object.assign(error, { message: `${error.message}\n${rest}` });
 }
 
 function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boolean): AdminResult {

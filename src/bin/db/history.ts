@@ -6,7 +6,6 @@
  */
 import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
-import { Problem } from "../../problem.ts";
 import {
   type JournalEntry,
   MAX_PLANNED,
@@ -93,8 +92,7 @@ function readFirst(
 function reportApplied(error: unknown, applied: readonly PlannedMigration[]): unknown {
   if (applied.length === 0 || !(error instanceof Error)) return error;
   const names = applied.map(({ migration }) => showMigration(migration)).join(", ");
-  const message = `${error.message}\nThese migrations stay applied: ${names}`;
-  if (!(error instanceof Problem)) return Object.assign(error, { message });
-  const { code, details, headers, cause } = error;
-  return new Problem(code, { message, headers, cause, ...(details ? { details } : {}) });
+  return Object.assign(error, {
+    message: `${error.message}\nThese migrations stay applied: ${names}`,
+  });
 }
