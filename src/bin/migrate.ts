@@ -29,8 +29,7 @@ import {
   UsageError,
 } from "./cli/command.ts";
 import { withDatabase } from "./cli/database.ts";
-import { findAdminAddress, readMigrateSettings } from "./cli/settings.ts";
-import { readShards } from "./cli/shards.ts";
+import { findAdminAddress, readMigrateSettings, readShards } from "./cli/settings.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { findDevDatabase } from "./dev/file.ts";
 

@@ -6,6 +6,7 @@ import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import { type Command, EXIT, RejectedError, type Setting } from "./cli/command.ts";
 import { evaluateSchema, findSchemaFile } from "./db/evaluate.ts";
+import { FILE_FLAGS } from "./db/flags.ts";
 
 export const openapiCommand: Command = {
   name: "openapi",
@@ -16,7 +17,7 @@ With --against it prints the changes that break clients of that document, instea
 there are any: removed endpoints and columns, values that are no longer accepted, and newly required columns.`,
   positionals: [],
   flags: {
-    schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
+    schema: FILE_FLAGS.schema,
     url: { value: "url", about: "the service's address, for the document; default /" },
     against: { value: "file", about: "a published document whose clients must keep working" },
   },

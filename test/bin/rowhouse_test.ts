@@ -134,7 +134,7 @@ describe("usage errors exit with 2 and state what is expected", () => {
       says: 'Unknown flag "-p" for rowhouse dev: expected --port <port>',
     },
     { words: ["dev", "--port"], says: "Flag --port needs a value: --port <port>" },
-    { words: ["dev", "--port", "x"], says: "Cannot read --port: must be a whole number from 0" },
+    { words: ["dev", "--port", "x"], says: "Cannot read --port x: must be a whole number from 0" },
     { words: ["dev", "--yes"], says: "Flag --yes of rowhouse dev requires --reset" },
     { words: ["migrate", "--json=1"], says: "Flag --json does not accept a value" },
     { words: ["migrate", "now"], says: 'Unexpected argument "now" after rowhouse migrate' },

@@ -2,7 +2,7 @@
 import { SHARDS } from "../../db/mod.ts";
 import { type ConversionPlan, convertToCitus, planConversion } from "../../push/mod.ts";
 import { checkIsolation } from "../cli/database.ts";
-import { readShards } from "../cli/shards.ts";
+import { readShards } from "../cli/settings.ts";
 import { confirm, YES } from "./confirm.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 

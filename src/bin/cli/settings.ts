@@ -95,5 +95,10 @@ export function findAdminAddress(config: Config): Address | undefined {
 /** The text of a flag as a whole number. */
 export function readWhole(flag: string, text: string, [min, max]: [number, number]): number {
   if (/^\d{1,9}$/.test(text) && Number(text) >= min && Number(text) <= max) return Number(text);
-  throw new UsageError(`Cannot read ${flag}: must be a whole number from ${min} to ${max}`);
+  throw new UsageError(`Cannot read ${flag} ${text}: must be a whole number from ${min} to ${max}`);
+}
+
+/** The number of shards that a database is distributed over. */
+export function readShards(text: string): number {
+  return readWhole("--shards", text, [1, 64_000]);
 }

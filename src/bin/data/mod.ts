@@ -1,15 +1,12 @@
 /** `rowhouse data …`: imports and exports rows of an app's table, with the app's key. @module */
 import { FILE_FORMATS } from "../../rows/mod.ts";
-import { type Command, type Flags, JSON_FLAG } from "../cli/command.ts";
-import { PROJECT_FILE } from "../db/environments.ts";
+import { type Command, JSON_FLAG } from "../cli/command.ts";
+import { ENVIRONMENT_FLAGS } from "../db/flags.ts";
 import { DEV_FILE } from "../dev/file.ts";
 import { runExport } from "./export.ts";
 import { runImport } from "./import.ts";
 
-const ENVIRONMENT_FLAGS: Flags = {
-  url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
-  to: { value: "environment", about: `an environment in ${PROJECT_FILE}, such as staging` },
-};
+const { url, to } = ENVIRONMENT_FLAGS;
 
 const FORMATS = FILE_FORMATS.join(" or ");
 
@@ -31,7 +28,8 @@ database rejects a row, such as a duplicate, the import stops and prints the lin
 Prints { table, rows, batches, replayed, dryRun } with --json.`,
     positionals: ["table", "file"],
     flags: {
-      ...ENVIRONMENT_FLAGS,
+      url,
+      to,
       format: { value: "format", about: `${FORMATS}; default: from the file name` },
       map: {
         value: "name=column",
@@ -61,7 +59,8 @@ Prints all rows with their ids, in the order of creation. Importing the file giv
 values: for a spreadsheet add --spreadsheet, which puts an apostrophe before text that a spreadsheet would treat as a formula.`,
     positionals: ["table"],
     flags: {
-      ...ENVIRONMENT_FLAGS,
+      url,
+      to,
       format: { value: "format", about: `${FORMATS}; default: csv` },
       spreadsheet: { about: "escape text that a spreadsheet would treat as a formula" },
     },

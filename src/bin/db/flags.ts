@@ -6,7 +6,7 @@ import { PROJECT_FILE } from "./environments.ts";
 const WAIT_S = 60;
 const MAX_WAIT_S = 3600;
 
-export const ENVIRONMENT_FLAGS: Flags = {
+export const ENVIRONMENT_FLAGS = {
   url: { value: "url", about: "the service's URL; default: ROWHOUSE_URL" },
   to: { value: "environment", about: `an environment in ${PROJECT_FILE}, such as staging` },
   app: {
@@ -14,7 +14,7 @@ export const ENVIRONMENT_FLAGS: Flags = {
     about: "directly to the database as this app (ADMIN_DATABASE_URL, else DATABASE_URL)",
   },
   json: JSON_FLAG,
-};
+} as const satisfies Flags;
 export const FILE_FLAGS = {
   schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
   journal: {
