@@ -24,9 +24,9 @@ there are any: removed endpoints and columns, values that are no longer accepted
   run: runOpenapi,
 };
 
-async function runOpenapi({ args, env, folder, terminal }: Setting): Promise<0> {
-  const file = findSchemaFile(folder, args.text("schema"));
-  const { tables } = await evaluateSchema({ folder, file, env, terminal });
+async function runOpenapi(setting: Setting): Promise<0> {
+  const { args, folder, terminal } = setting;
+  const { tables } = await evaluateSchema(setting, findSchemaFile(setting));
   const server = args.text("url");
   const document = makeDocument(routes, { tables, ...(server === undefined ? {} : { server }) });
   const against = args.text("against");

@@ -22,7 +22,7 @@ import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { readEnvironments } from "./environments.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
-import type { Destination } from "./service.ts";
+import { type Destination, isDev } from "./service.ts";
 import { readShare } from "./sharing.ts";
 
 const FLAGS = {
@@ -133,23 +133,20 @@ function readColumn(text: string): { table: string; column: string } {
 type ToChange = (definition: Definition) => Change;
 
 async function runChange(setting: Setting, toChange: ToChange): Promise<ExitCode> {
-  const { args, env, folder, terminal } = setting;
+  const { args, env, terminal } = setting;
   const config = readSettings(env);
   const destination = findNamed(setting, config);
   const paint = makePaint(env, process.stdout.isTTY === true);
   const stop = terminal.spin("Planning");
-  const changed = await changeProject(
-    { folder, schema: args.text("schema"), journal: args.text("journal"), env, terminal },
-    {
-      ...{ toChange, destination, config, waitS: readWait(args), dryRun: args.has("dry-run") },
-      share: readShare(setting),
-      confirm: async (result, change) => {
-        stop();
-        const lines = describePush({ result, types: undefined, files: [] }, paint);
-        await confirm(setting, { change, destination, lines });
-      },
+  const changed = await changeProject(setting, {
+    ...{ toChange, destination, config, waitS: readWait(args), dryRun: args.has("dry-run") },
+    share: readShare(setting),
+    confirm: async (result, change) => {
+      stop();
+      const lines = describePush({ result, types: undefined, files: [] }, paint);
+      await confirm(setting, { change, destination, lines });
     },
-  ).finally(stop);
+  }).finally(stop);
   const { result, types = null, files } = changed;
   if (args.has("json")) terminal.print(toDocument(toJson(result, { types, files })));
   else for (const line of describePush(changed, paint)) terminal.print(line);
@@ -164,11 +161,9 @@ function toJson(result: ChangeResponse, written: { types: string | null; files: 
 /** @throws {UsageError} the project has environments, and the command selects none */
 function findNamed(setting: Setting, config: ReturnType<typeof readSettings>): Destination {
   const destination = findDestination(setting, config);
-  const isDev =
-    destination.kind === "service" ? destination.target.isDev === true : destination.isDev === true;
   const isNamed = ["to", "app", "url"].some((flag) => setting.args.has(flag));
   const environments = readEnvironments(setting.folder).map(({ name }) => name);
-  if (isDev || isNamed || environments.length === 0) return destination;
+  if (isDev(destination) || isNamed || environments.length === 0) return destination;
   throw new UsageError(
     `Select an environment with --to: rowhouse.json has ${environments.join(", ")}`,
   );

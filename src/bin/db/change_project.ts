@@ -5,7 +5,7 @@ import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
 import { type Change, type RowCounts, showChange } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
-import { EXIT, RejectedError } from "../cli/command.ts";
+import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { openLog } from "../cli/log.ts";
 import { findEdit } from "./change_schema.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
@@ -18,7 +18,7 @@ import {
   writeJournalFiles,
 } from "./journal.ts";
 import { makePatient } from "./patience.ts";
-import type { Project, Pushed, PushTask } from "./push.ts";
+import type { Pushed, PushTask } from "./push.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
 import { type Destination, withDestination, withService } from "./service.ts";
 import { writeTypes } from "./types.ts";
@@ -38,14 +38,14 @@ export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeResponse
  *
  * @throws {RejectedError} the schema file does not declare the result yet, or the service lacks earlier migrations
  */
-export async function changeProject(project: Project, task: ChangeTask): Promise<Changed> {
-  const { folder, terminal } = project;
+export async function changeProject(setting: Setting, task: ChangeTask): Promise<Changed> {
+  const { folder, terminal } = setting;
   const { destination, config, dryRun } = task;
-  const file = findSchemaFile(folder, project.schema);
-  const definition = await evaluateSchema({ ...project, file });
+  const file = findSchemaFile(setting);
+  const definition = await evaluateSchema(setting, file);
   const change = task.toChange(definition);
   const notEdited = findNotEdited(change, { definition, file, folder });
-  const journal = findJournalFolder({ folder, journal: project.journal, file }, destination);
+  const journal = findJournalFolder(setting, file, destination);
   return await withService(destination, config, async (impatient) => {
     const service = makePatient(impatient, { ...task, terminal });
     const { migrations } = await service.status();

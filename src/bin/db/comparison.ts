@@ -38,12 +38,10 @@ export async function runComparison(setting: Setting): Promise<ExitCode> {
   const config = readSettings(env);
   const file = findSchema(setting);
   const schema: Schema =
-    file === undefined
-      ? undefined
-      : { file, definition: await evaluateSchema({ ...setting, file }) };
+    file === undefined ? undefined : { file, definition: await evaluateSchema(setting, file) };
   const rows = await Promise.all(
     environments.map(async (environment): Promise<Row> => {
-      const outcome = await compareEnvironment(setting, { environment, config, schema });
+      const outcome = await compare(setting, { environment, config, schema }).catch(toOutcome);
       return { environment, outcome };
     }),
   );
@@ -56,16 +54,9 @@ export async function runComparison(setting: Setting): Promise<ExitCode> {
 type Comparing = { environment: ProjectEnvironment; config: Config; schema: Schema };
 
 /** A failure in one environment is a row of the table and does not end the command. */
-async function compareEnvironment(
-  setting: Setting,
-  comparing: Comparing,
-): Promise<Compared | Error> {
-  try {
-    return await compare(setting, comparing);
-  } catch (error) {
-    if (error instanceof Error) return error;
-    throw error;
-  }
+function toOutcome(error: unknown): Error {
+  if (error instanceof Error) return error;
+  throw error;
 }
 
 async function compare(
@@ -73,9 +64,8 @@ async function compare(
   { environment, config, schema }: Comparing,
 ): Promise<Compared> {
   const destination = toDestination(setting, environment);
-  const file = schema?.file ?? findSchemaFile(setting.folder, setting.args.text("schema"));
-  const journal = setting.args.text("journal");
-  const folder = findJournalFolder({ folder: setting.folder, file, journal }, destination);
+  const file = schema?.file ?? findSchemaFile(setting);
+  const folder = findJournalFolder(setting, file, destination);
   return await withService(destination, config, async (service) => {
     const { migrations } = await service.status();
     const history = toProjectHistory(migrations);

@@ -13,11 +13,10 @@ import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import * as v from "valibot";
-import type { Environment } from "../../config/mod.ts";
 import { type Definition, readDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
 import { NO_BUNFIG } from "../../std/no_bunfig.ts";
-import { EXIT, RejectedError, type Terminal } from "../cli/command.ts";
+import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
 const PRINT_GRACE_MS = 1000;
@@ -45,28 +44,23 @@ const Report = v.union([
   v.object({ failure: v.string() }),
 ]);
 
-export type EvaluateOptions = {
-  file: string;
-  folder: string;
-  env: Environment;
-  terminal: Terminal;
-};
+type Evaluating = Pick<Setting, "folder" | "env" | "terminal">;
 
 /** The file of `--schema`, or `mod.ts` in that folder. Existence is checked later, at evaluation. */
-export function findSchemaFile(folder: string, typed = "schema"): string {
-  const path = resolve(folder, typed);
+export function findSchemaFile({ args, folder }: Pick<Setting, "args" | "folder">): string {
+  const path = resolve(folder, args.text("schema") ?? "schema");
   const isFile = existsSync(path) ? !statSync(path).isDirectory() : /\.[cm]?[jt]s$/.test(path);
   return isFile ? path : join(path, "mod.ts");
 }
 
 /** @throws {RejectedError} lists all errors with their paths */
-export async function evaluateSchema(options: EvaluateOptions): Promise<Definition> {
-  const location = relative(options.folder, options.file);
-  if (!existsSync(options.file))
+export async function evaluateSchema(setting: Evaluating, file: string): Promise<Definition> {
+  const location = relative(setting.folder, file);
+  if (!existsSync(file))
     throw invalid(
       `No schema at ${location}: write "export default defineSchema({ … })" there, or select another file with --schema`,
     );
-  const { text, ending } = await runEvaluation(options);
+  const { text, ending } = await runEvaluation(setting, file);
   if (ending === "limit")
     throw invalid(
       `Cannot read ${location}: it did not finish within ${EVALUATION_LIMIT_MS / 1000} s; a schema must not wait or loop forever`,
@@ -122,12 +116,10 @@ function readReport(text: string): v.InferOutput<typeof Report> | undefined {
 
 type Evaluation = { text: string; ending: string };
 
-async function runEvaluation({
-  file,
-  folder,
-  env,
-  terminal,
-}: EvaluateOptions): Promise<Evaluation> {
+async function runEvaluation(
+  { folder, env, terminal }: Evaluating,
+  file: string,
+): Promise<Evaluation> {
   // The packed command for Node is built JavaScript.
   const name = `./evaluate_process${extname(import.meta.url)}`;
   const script = fileURLToPath(new URL(name, import.meta.url));

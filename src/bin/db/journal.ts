@@ -16,21 +16,13 @@ import {
   toProjectHistory,
   writeJournal,
 } from "../../push/pure.ts";
-import { EXIT, RejectedError } from "../cli/command.ts";
+import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 import type { SchemaService } from "./schema_service.ts";
-import { type Destination, withDestination } from "./service.ts";
+import { type Destination, isDev, withDestination } from "./service.ts";
 
 /** The journal of `rowhouse dev`, in the project's folder. */
 export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
-
-export type JournalOptions = {
-  folder: string;
-  /** The schema's file. */
-  file: string;
-  /** As typed after `--journal`. */
-  journal: string | undefined;
-};
 
 export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "issues"> & {
   /** Whether project and service each have migrations that the other lacks. `ahead` has those of the project. */
@@ -40,14 +32,17 @@ export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "issues"> & 
 };
 
 /**
- * The folder of the files: next to the schema; for `rowhouse dev` in the hidden folder, because each machine's database has its
- * own history.
+ * The folder of `--journal`, or next to the schema's file; for `rowhouse dev` in the hidden folder, because each machine's
+ * database has its own history.
  */
-export function findJournalFolder(options: JournalOptions, destination: Destination): string {
-  if (options.journal !== undefined) return resolve(options.folder, options.journal);
-  const isDev =
-    destination.kind === "service" ? destination.target.isDev === true : destination.isDev === true;
-  return isDev ? join(options.folder, DEV_JOURNAL) : join(dirname(options.file), "migrations");
+export function findJournalFolder(
+  { args, folder }: Pick<Setting, "args" | "folder">,
+  file: string,
+  destination: Destination,
+): string {
+  const journal = args.text("journal");
+  if (journal !== undefined) return resolve(folder, journal);
+  return isDev(destination) ? join(folder, DEV_JOURNAL) : join(dirname(file), "migrations");
 }
 
 /** A journal of a project, and the destination that it is compared with. */

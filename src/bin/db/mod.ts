@@ -120,24 +120,17 @@ async function runPush(
   { dryRun }: { dryRun: boolean },
   toExitCode: (pushed: Pushed) => ExitCode,
 ): Promise<ExitCode> {
-  const { args, env, folder, terminal } = setting;
+  const { args, env, terminal } = setting;
   const waitS = readWait(args);
   const config = readSettings(env);
   const destination = findDestination(setting, config);
-  const project = {
-    folder,
-    schema: args.text("schema"),
-    journal: args.text("journal"),
-    env,
-    terminal,
-  };
   const stop = terminal.spin(dryRun ? "Planning" : "Pushing");
   const paint = makePaint(env, process.stdout.isTTY === true);
   const confirm = findConfirm(setting, destination, (result) => {
     stop();
     return describePush({ result, types: undefined, files: [] }, paint);
   });
-  const pushed = await pushProject(project, {
+  const pushed = await pushProject(setting, {
     destination,
     config,
     dryRun,
@@ -175,8 +168,7 @@ async function runPull(setting: Setting): Promise<ExitCode> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
   const destination = findDestination(setting, config);
-  const file = findSchemaFile(folder, args.text("schema"));
-  const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, destination);
+  const journal = findJournalFolder(setting, findSchemaFile(setting), destination);
   const missing = await withService(destination, config, async (service) => {
     const { migrations } = await service.status();
     const checked = await checkJournalFiles({ folder, journal, destination }, migrations);

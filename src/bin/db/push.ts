@@ -1,8 +1,8 @@
 /** A push from a project's folder: evaluates the schema, sends it, waits for other pushes, writes journal and types. @module */
-import type { Config, Environment } from "../../config/mod.ts";
+import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import type { Status } from "../../push/pure.ts";
-import type { Terminal } from "../cli/command.ts";
+import type { Setting } from "../cli/command.ts";
 import { type Confirm, listDropped } from "./confirm.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory, pushHistory } from "./history.ts";
@@ -20,15 +20,6 @@ import { type Destination, withService } from "./service.ts";
 import { agree, listShared, warnOfSharing } from "./sharing.ts";
 import { writeTypes } from "./types.ts";
 
-export type Project = {
-  folder: string;
-  /** As typed after `--schema`. */
-  schema: string | undefined;
-  /** As typed after `--journal`. */
-  journal?: string | undefined;
-  env: Environment;
-  terminal: Terminal;
-};
 export type PushTask = {
   destination: Destination;
   config: Config;
@@ -55,18 +46,14 @@ export type Pushed = {
  * Pushes a project's schema, or with `dryRun` returns the plan. Files are written after the COMMIT: after a crash in between, the
  * next push writes the missing files.
  */
-export async function pushProject(project: Project, task: PushTask): Promise<Pushed> {
-  const file = findSchemaFile(project.folder, project.schema);
-  const definition = await evaluateSchema({ ...project, file });
-  const { dryRun } = task;
-  const journal = findJournalFolder(
-    { ...project, journal: project.journal, file },
-    task.destination,
-  );
-  const location = { folder: project.folder, journal, destination: task.destination };
-  const { config } = task;
-  const { terminal } = project;
-  return await withService(task.destination, config, async (impatient) => {
+export async function pushProject(setting: Setting, task: PushTask): Promise<Pushed> {
+  const { folder, terminal } = setting;
+  const { destination, config, dryRun } = task;
+  const file = findSchemaFile(setting);
+  const definition = await evaluateSchema(setting, file);
+  const journal = findJournalFolder(setting, file, destination);
+  const location = { folder, journal, destination };
+  return await withService(destination, config, async (impatient) => {
     const service = makePatient(impatient, { ...task, terminal });
     const { migrations, tables } = await service.status();
     const { entries, missing, ahead, stale } = await checkJournalFiles(location, migrations);
@@ -75,7 +62,7 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     if (dryRun) {
       const result = await planHistory(history);
       // Files of another database of `dev` will be replaced, so none is missing.
-      const lacked = stale.length === 0 ? listJournalFiles({ ...project, journal }, missing) : [];
+      const lacked = stale.length === 0 ? listJournalFiles(location, missing) : [];
       return { result, definition, types: undefined, files: [], missing: lacked };
     }
     await task.check?.(definition, () => planHistory(history));
@@ -91,8 +78,8 @@ export async function pushProject(project: Project, task: PushTask): Promise<Pus
     await removeJournalFiles(journal, stale);
     const created = result.migration === null ? [] : [result.migration];
     const restored = await fetchMigrations(service, missing);
-    const files = await writeJournalFiles({ ...project, journal }, [...restored, ...created]);
-    const types = writeTypes({ ...project, file, tables: toNames(definition) });
+    const files = await writeJournalFiles(location, [...restored, ...created]);
+    const types = writeTypes({ folder, terminal, file, tables: toNames(definition) });
     return { result, definition, types, files, missing: [] };
   });
 }

@@ -88,10 +88,10 @@ async function resolveHistory(
   setting: Setting,
   { destination, config, stop }: Resolving,
 ): Promise<Resolved> {
-  const { args, env, folder, terminal } = setting;
-  const file = findSchemaFile(folder, args.text("schema"));
-  const definition = await evaluateSchema({ file, folder, env, terminal });
-  const journal = findJournalFolder({ folder, file, journal: args.text("journal") }, destination);
+  const { args, folder, terminal } = setting;
+  const file = findSchemaFile(setting);
+  const definition = await evaluateSchema(setting, file);
+  const journal = findJournalFolder(setting, file, destination);
   return await withService(destination, config, async (impatient) => {
     const service = makePatient(impatient, { waitS: readWait(args), terminal });
     const { migrations } = await service.status();

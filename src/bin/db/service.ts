@@ -18,6 +18,11 @@ export type ServiceDestination = {
   environment?: ProjectEnvironment;
 };
 
+/** Whether the destination is the service or the database of `rowhouse dev`. */
+export function isDev(destination: Destination): boolean {
+  return (destination.kind === "service" ? destination.target.isDev : destination.isDev) === true;
+}
+
 /** A command with the flag that selects this destination. */
 export function withDestination(command: string, destination: Destination): string {
   if (destination.kind === "database") return `${command} --app ${destination.app}`;

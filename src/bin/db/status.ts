@@ -82,10 +82,13 @@ type Recorded = {
   migrations: readonly RecordedMigration[];
 };
 
-/** The steps, or the error that prevents a push. */
+/** The steps, or the error that prevents a push; `null` without a schema. */
 async function findPending(setting: Setting, recorded: Recorded): Promise<Pending> {
+  const file = findSchema(setting);
+  if (file === undefined) return null;
   try {
-    return await planSchema(setting, recorded);
+    const definition = await evaluateSchema(setting, file);
+    return await planDefinition(setting, { ...recorded, file, definition });
   } catch (error) {
     if (isPlanFailure(error)) return error;
     throw error;
@@ -106,19 +109,10 @@ function isPlanFailure(error: unknown): error is RejectedError | Problem {
   return error instanceof RejectedError && PLAN_FAILURES.includes(error.report.code ?? "");
 }
 
-/** The pending steps of the folder's schema; `null` without a schema. */
-async function planSchema(setting: Setting, recorded: Recorded): Promise<string[] | null> {
-  const file = findSchema(setting);
-  if (file === undefined) return null;
-  const definition = await evaluateSchema({ ...setting, file });
-  return await planDefinition(setting, { ...recorded, file, definition });
-}
-
 /** The schema file; `undefined` if `--schema` is not set and the default file does not exist. */
-export function findSchema({ args, folder }: Setting): string | undefined {
-  const typed = args.text("schema");
-  const file = findSchemaFile(folder, typed);
-  return typed === undefined && !existsSync(file) ? undefined : file;
+export function findSchema(setting: Setting): string | undefined {
+  const file = findSchemaFile(setting);
+  return setting.args.has("schema") || existsSync(file) ? file : undefined;
 }
 
 /** The steps of a push of this definition. */
@@ -127,19 +121,16 @@ export async function planDefinition(
   schema: Recorded & { file: string; definition: Definition },
 ): Promise<string[]> {
   const { destination, service, migrations, file, definition } = schema;
-  const { folder } = setting;
-  const typed = setting.args.text("journal");
-  const journal = findJournalFolder({ folder, file, journal: typed }, destination);
+  const { folder, terminal } = setting;
+  const journal = findJournalFolder(setting, file, destination);
   const { entries, ahead } = await checkJournalFiles({ folder, journal, destination }, migrations);
-  const { terminal } = setting;
-  const config = readSettings(setting.env);
   const plan = await planHistory({
     service,
     definition,
     entries,
     ahead,
     share: readShare(setting),
-    config,
+    config: readSettings(setting.env),
     terminal,
   });
   return [...(plan.replays ?? []).flatMap(({ steps }) => steps), ...plan.steps];

@@ -174,7 +174,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     let pushedLast: Definition | undefined;
     const push = () => pushOnce(setting, { config, target, pushedLast });
-    const schema = findSchemaFile(folder, setting.args.text("schema"));
+    const schema = findSchemaFile(setting);
     const showTour = (pushed: Pushed | undefined) => {
       const tour = {
         definition: pushed?.definition,
@@ -227,17 +227,17 @@ type Destination = {
 
 /** A failed push is only reported: the service keeps serving the previous schema. */
 async function pushOnce(
-  { args, env, folder, terminal }: Setting,
+  setting: Setting,
   { config, target, pushedLast }: Destination,
 ): Promise<Pushed | undefined> {
-  const project = { folder, schema: args.text("schema"), env, terminal };
+  const { terminal } = setting;
   try {
-    const pushed = await pushProject(project, {
+    const pushed = await pushProject(setting, {
       destination: { kind: "service", target },
       config,
       dryRun: false,
       waitS: 10,
-      share: readShare({ args, folder }),
+      share: readShare(setting),
       check: async (definition, plan) => {
         const renames = findRenames(pushedLast ?? definition, definition);
         if (renames.length === 0) return;
