@@ -35,7 +35,11 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
   const { app, origins, config } = options;
   const cookieDomain = config.COOKIE_DOMAIN;
   const found = await findAppId({ admin }, app);
-  if (found === undefined) await createDemoApp(admin, options);
+  if (found === undefined)
+    await createApp(
+      { admin, makeId: () => Bun.randomUUIDv7() },
+      { slug: app, origins, redirects: [], cookieDomain },
+    );
   else
     for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
   if (config.PREVIEW.includes("live")) await setAppLive({ admin }, app, true);
@@ -52,16 +56,6 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
     { slug: app, name: DEV_KEY_NAME, scopes: SCOPES, expiresAt: undefined },
   );
   return issued.text;
-}
-
-async function createDemoApp(
-  admin: Database,
-  { app, origins, config }: DemoOptions,
-): Promise<void> {
-  await createApp(
-    { admin, makeId: () => Bun.randomUUIDv7() },
-    { slug: app, origins, redirects: [], cookieDomain: config.COOKIE_DOMAIN },
-  );
 }
 
 type StoredKey = { text: string; appId: string | undefined; config: Config };

@@ -75,7 +75,8 @@ export function readNamedDatabase(args: Arguments, env: Environment): string | u
       `Flags --database and --${flag} exclude each other: --${flag} is for the embedded database`,
     );
   const password = env[PASSWORD_VARIABLE];
-  return hasPassword(url) || password === undefined ? url : withPassword(url, password);
+  if (hasPassword(url) || password === undefined) return url;
+  return Object.assign(new URL(url), { password }).href;
 }
 
 /** A warning if the connection string of `--database` contains a password; otherwise `undefined`. */
@@ -87,8 +88,4 @@ export function describeVisiblePassword(args: Arguments): string | undefined {
 
 function hasPassword(url: string): boolean {
   return new URL(url).password !== "";
-}
-
-function withPassword(url: string, password: string): string {
-  return Object.assign(new URL(url), { password }).href;
 }

@@ -173,7 +173,6 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     await service.warm();
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     let pushedLast: Definition | undefined;
-    const push = () => pushOnce(setting, { config, target, pushedLast });
     const schema = findSchemaFile(setting);
     const showTour = (pushed: Pushed | undefined) => {
       const tour = {
@@ -187,7 +186,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     };
     let hasPushed = false;
     const pushAndShow = async (isStart: boolean) => {
-      const pushed = await push();
+      const pushed = await pushOnce(setting, { config, target, pushedLast });
       pushedLast = pushed?.definition ?? pushedLast;
       if (isStart || (!hasPushed && pushed !== undefined)) showTour(pushed);
       hasPushed ||= pushed !== undefined;
