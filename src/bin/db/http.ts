@@ -1,7 +1,6 @@
 /** Calls a service over HTTP with an app's key. Error responses become Problems; other servers are detected. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
-import { SCHEMA_PATH } from "../../push/pure.ts";
 import { EXIT, RejectedError } from "../cli/command.ts";
 
 export type Target = {
@@ -28,21 +27,6 @@ const ProblemBody = v.object({
   details: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
 });
 
-/**
- * The response of the schema endpoint or one of its subpaths. With a body, the call is a POST.
- *
- * @throws {Problem} the service returned an error
- * @throws {RejectedError} no response, not authenticated, or not a Rowhouse service
- */
-export async function callService(
-  target: Target,
-  { path = "", body }: { path?: string; body?: object } = {},
-): Promise<unknown> {
-  const text = body === undefined ? {} : { body: JSON.stringify(body) };
-  const call = { path: SCHEMA_PATH + path, scope: "schema:push", ...text };
-  return (await callEndpoint(target, call)).body;
-}
-
 export type EndpointCall = {
   path: string;
   /** JSON: the call is a POST. */
@@ -52,7 +36,12 @@ export type EndpointCall = {
   scope: string;
 };
 
-/** The response of any endpoint. @throws as {@linkcode callService} */
+/**
+ * The response of an endpoint.
+ *
+ * @throws {Problem} the service returned an error
+ * @throws {RejectedError} no response, not authenticated, or not a Rowhouse service
+ */
 export async function callEndpoint(
   target: Target,
   call: EndpointCall,

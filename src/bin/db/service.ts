@@ -4,10 +4,10 @@
  * @module
  */
 import type { Config } from "../../config/mod.ts";
-import type { Status, StoredMigration } from "../../push/mod.ts";
+import { SCHEMA_PATH } from "../../push/pure.ts";
 import type { ProjectEnvironment } from "./environments.ts";
-import { callService, type Target } from "./http.ts";
-import type { Changed, DirectDestination, Pushed, SchemaService } from "./schema_service.ts";
+import { callEndpoint, type Target } from "./http.ts";
+import type { DirectDestination, SchemaService } from "./schema_service.ts";
 
 /** The destination from flags and settings. */
 export type Destination = ServiceDestination | DirectDestination;
@@ -43,20 +43,18 @@ export async function withService<Result>(
 }
 
 function overHttp(target: Target): SchemaService {
+  const call = async <Result>(path: string, request?: object): Promise<Result> => {
+    const body = request === undefined ? {} : { body: JSON.stringify(request) };
+    const endpoint = { path: SCHEMA_PATH + path, scope: "schema:push", ...body };
+    return (await callEndpoint(target, endpoint)).body as Result;
+  };
   return {
-    push: async (request) => (await callService(target, { body: request })) as Pushed,
-    replay: async (request) =>
-      (await callService(target, { path: "/migrations", body: request })) as Pushed,
-    join: async (request) =>
-      (await callService(target, { path: "/joins", body: request })) as Pushed,
-    change: async (request) =>
-      (await callService(target, { path: "/changes", body: request })) as Changed,
-    planReplay: async (request) => {
-      const body = { ...request, dryRun: true };
-      return (await callService(target, { path: "/migrations", body })) as Pushed;
-    },
-    status: async () => (await callService(target)) as Status,
-    migration: async (seq) =>
-      (await callService(target, { path: `/migrations/${seq}` })) as StoredMigration,
+    push: (request) => call("", request),
+    replay: (request) => call("/migrations", request),
+    join: (request) => call("/joins", request),
+    change: (request) => call("/changes", request),
+    planReplay: (request) => call("/migrations", { ...request, dryRun: true }),
+    status: () => call(""),
+    migration: (seq) => call(`/migrations/${seq}`),
   };
 }
