@@ -7,6 +7,7 @@ import {
 } from "../../accounts/people/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError } from "../cli/command.ts";
+import { showCount } from "../cli/terminal.ts";
 import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
 
 /** Max addresses in the message. */
@@ -30,7 +31,7 @@ const confirmTask: AdminTask = async ({ admin, config }, args) => {
   return {
     document: { renewed, confirmed: chosen.map((user) => user.email) },
     lines: [
-      `Confirmed ${confirmed} ${confirmed === 1 ? "address" : "addresses"}`,
+      `Confirmed ${showCount(confirmed, "address", "addresses")}`,
       ...(confirmed === 0
         ? []
         : [

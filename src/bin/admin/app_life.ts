@@ -4,8 +4,7 @@ import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
-const renameAppTask: AdminTask = async (deps, args) => {
-  const [slug = "", newSlug = ""] = args.positionals;
+const renameAppTask: AdminTask = async (deps, { positionals: [slug = "", newSlug = ""] }) => {
   await renameApp(deps, { slug, newSlug });
   return {
     document: { app: newSlug, from: slug },
@@ -18,8 +17,7 @@ const renameAppTask: AdminTask = async (deps, args) => {
 
 /** The same task for both directions. */
 function makeDisableAppTask(disabled: boolean): AdminTask {
-  return async (deps, args) => {
-    const [slug = ""] = args.positionals;
+  return async (deps, { positionals: [slug = ""] }) => {
     if (!(await setAppDisabled(deps, slug, disabled)))
       throw new RejectedError(`App ${slug} is ${disabled ? "already disabled" : "not disabled"}`);
     const state = disabled
@@ -34,8 +32,7 @@ function makeSwitchTask(
   set: typeof setAppLive,
   { field, subject }: { field: string; subject: string },
 ): AdminTask {
-  return async (deps, args) => {
-    const [slug = "", state] = args.positionals;
+  return async (deps, { positionals: [slug = "", state] }) => {
     if (state !== "on" && state !== "off")
       throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
     const isOn = state === "on";

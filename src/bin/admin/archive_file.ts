@@ -12,6 +12,7 @@ import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
 import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../accounts/apps/mod.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
+import { canonicalJson } from "../../std/canonical_json.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { RejectedError } from "../cli/command.ts";
 
@@ -121,8 +122,7 @@ export async function checkArchive(path: string): Promise<Archive> {
     return header;
   });
   const digests = Object.fromEntries([...found].map(([name, digest]) => [name, digest.end()]));
-  if (JSON.stringify(sortKeys(digests)) !== JSON.stringify(sortKeys(archive.tables)))
-    throw broken(path);
+  if (canonicalJson(digests) !== canonicalJson(archive.tables)) throw broken(path);
   return { header: archive.result, tables: archive.tables };
 }
 
@@ -135,9 +135,6 @@ export async function readBlocks(
     for await (const block of blocks) await read(block);
   });
 }
-
-const sortKeys = (tables: TableDigests) =>
-  Object.entries(tables).toSorted(([a], [b]) => (a < b ? -1 : 1));
 
 type ReadResult<Result> = { result: Result; tables: TableDigests };
 

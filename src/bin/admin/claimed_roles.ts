@@ -6,6 +6,7 @@ import {
 } from "../../accounts/people/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { type Arguments, RejectedError } from "../cli/command.ts";
+import { showCount } from "../cli/terminal.ts";
 import { confirm } from "./confirm.ts";
 import type { AdminDeps, AdminResult } from "./task.ts";
 
@@ -26,13 +27,11 @@ export async function revokeByProvider(
   const isSetUp = deps.config.providers.some(({ name }) => name === provider);
   await confirm(deps, args, {
     message: `${describe(found, provider)}${isSetUp ? ` This provider is set up here: its rules grant their roles again at the next sign-in.` : ""}`,
-    question: "Continue? [y/N]",
-    isYes: (reply) => /^y(es)?$/i.test(reply),
   });
   const revoked = await revokeClaimedRoles(deps, provider);
   return {
     document: { provider, revoked },
-    lines: [`Revoked ${show(revoked)} from claims of ${provider}`],
+    lines: [`Revoked ${showCount(revoked.length, "role")} from claims of ${provider}`],
   };
 }
 
@@ -41,9 +40,5 @@ function describe(found: readonly ClaimedGrant[], provider: string): string {
     .slice(0, MAX_NAMED)
     .map(({ email, app, role }) => `${email} as ${role} on ${app}`);
   const more = found.length - named.length;
-  return `${show(found)} from claims of ${provider} will be revoked: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Accounts and roles granted by a person stay.`;
-}
-
-function show(grants: readonly ClaimedGrant[]): string {
-  return `${grants.length} ${grants.length === 1 ? "role" : "roles"}`;
+  return `${showCount(found.length, "role")} from claims of ${provider} will be revoked: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Accounts and roles granted by a person stay.`;
 }

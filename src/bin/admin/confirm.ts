@@ -4,14 +4,18 @@ import type { AdminDeps } from "./task.ts";
 
 export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
 
-/** The effect, the question, and whether a reply confirms it. */
-export type Confirmation = { message: string; question: string; isYes: (reply: string) => boolean };
+/** The effect, the question, and whether a reply confirms it. Defaults to a question with yes or no. */
+type Confirmation = { message: string; question?: string; isYes?: (reply: string) => boolean };
 
 /** @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
   { ask }: AdminDeps,
   args: Arguments,
-  { message, question, isYes }: Confirmation,
+  {
+    message,
+    question = "Continue? [y/N]",
+    isYes = (reply) => /^y(es)?$/i.test(reply),
+  }: Confirmation,
 ): Promise<void> {
   if (args.has("yes")) return;
   const reply = await ask(`${message} ${question}`);

@@ -3,6 +3,7 @@ import { SHARDS } from "../../db/mod.ts";
 import { type ConversionPlan, convertToCitus, planConversion } from "../../push/mod.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { readShards } from "../cli/settings.ts";
+import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
@@ -21,25 +22,23 @@ const convertTask: AdminTask = async (deps, args) => {
     document: { database: plan.database, shards, nodes: plan.nodes, tables },
     lines: [
       ...tables.map(
-        ({ name, rows, apps }) => `${name}: ${show(rows, "row")} of ${show(apps, "app")}`,
+        ({ name, rows, apps }) => `${name}: ${showCount(rows, "row")} of ${showCount(apps, "app")}`,
       ),
-      `The database ${plan.database} is distributed over ${show(plan.nodes.length, "node")}; serving processes need no restart`,
+      `The database ${plan.database} is distributed over ${showCount(plan.nodes.length, "node")}; serving processes need no restart`,
     ],
   };
 };
 
 function describe({ database, nodes, tables, processes }: ConversionPlan, shards: number): string {
   const serving =
-    processes === 0 ? "" : `, which ${show(processes, "process", "processes")} used a moment ago`;
+    processes === 0
+      ? ""
+      : `, which ${showCount(processes, "process", "processes")} used a moment ago`;
   return [
-    `The database ${database}${serving}, will be distributed over ${nodes.join(", ")} with the rows of ${show(tables.length, "table")}, in ${show(shards, "shard")}. The number of shards cannot be changed.`,
+    `The database ${database}${serving}, will be distributed over ${nodes.join(", ")} with the rows of ${showCount(tables.length, "table")}, in ${showCount(shards, "shard")}. The number of shards cannot be changed.`,
     "Until then, reads and writes of rows wait and get a 503 response after 30 seconds; pushes wait too.",
     "It is one transaction: all or nothing. To undo it, restore a dump (docs/scaling.md).",
   ].join(" ");
-}
-
-function show(count: number | string, singular: string, plural = `${singular}s`): string {
-  return `${count} ${String(count) === "1" ? singular : plural}`;
 }
 
 export const adminConvertCommands = [

@@ -4,6 +4,7 @@ import { deleteUser, showUser } from "../../accounts/people/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import type { Arguments } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
+import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
 import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
 
@@ -30,7 +31,9 @@ async function deleteAppOverRows(
   const tables = contents.tables.flatMap(({ name, isOwned }) => (isOwned ? [name] : []));
   return {
     document: { app: slug, id: contents.id, rows, tables },
-    lines: [`Deleted app ${slug} with ${show(rows, "row")} and ${show(tables.length, "table")}`],
+    lines: [
+      `Deleted app ${slug} with ${showCount(rows, "row")} and ${showCount(tables.length, "table")}`,
+    ],
   };
 }
 
@@ -39,11 +42,11 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   const list = (isOwned: boolean) =>
     tables.flatMap((table) =>
-      table.isOwned === isOwned ? [`${table.name} (${show(table.rows, "row")})`] : [],
+      table.isOwned === isOwned ? [`${table.name} (${showCount(table.rows, "row")})`] : [],
     );
   const [owned, others] = [list(true), list(false)];
   return [
-    `The app ${slug} (${id}) will be deleted with ${show(contents.keys, "key")}, ${show(contents.grants, "grant")}, ${show(contents.targets, "origin or redirect", "origins and redirects")}, ${show(contents.migrations, "migration")} and ${show(rows, "row")}.`,
+    `The app ${slug} (${id}) will be deleted with ${showCount(contents.keys, "key")}, ${showCount(contents.grants, "grant")}, ${showCount(contents.targets, "origin or redirect", "origins and redirects")}, ${showCount(contents.migrations, "migration")} and ${showCount(rows, "row")}.`,
     ...(owned.length === 0
       ? []
       : [
@@ -61,7 +64,7 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
 const deleteUserTask: AdminTask = async (deps, args) => {
   const { email, grants, sessions } = await showUser(deps, args.positionals[0] ?? "");
   await confirm(deps, args, {
-    message: `The account ${email} will be deleted with its password, ${show(grants.length, "role")} and ${show(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
+    message: `The account ${email} will be deleted with its password, ${showCount(grants.length, "role")} and ${showCount(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
     question: "Type the address to continue:",
     isYes: (reply) => reply.toLowerCase() === email,
   });
@@ -71,10 +74,6 @@ const deleteUserTask: AdminTask = async (deps, args) => {
     lines: [`Deleted ${email} (${id})`],
   };
 };
-
-function show(count: number, singular: string, plural = `${singular}s`): string {
-  return `${count} ${count === 1 ? singular : plural}`;
-}
 
 export const adminDeleteCommands = [
   makeAdminCommand({

@@ -21,8 +21,7 @@ import {
 } from "./archive_file.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
 
-const exportAppTask: AdminTask = async (deps, args) => {
-  const [slug = "", name = ""] = args.positionals;
+const exportAppTask: AdminTask = async (deps, { positionals: [slug = "", name = ""] }) => {
   const path = resolve(deps.folder, name);
   if (existsSync(path)) throw new RejectedError(`File ${name} already exists: choose another name`);
   await checkIsolation(deps.admin);

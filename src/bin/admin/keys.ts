@@ -71,8 +71,7 @@ const rollKeyTask: AdminTask = async (deps, args) => {
   };
 };
 
-const listKeysTask: AdminTask = async (deps, args) => {
-  const [slug = ""] = args.positionals;
+const listKeysTask: AdminTask = async (deps, { positionals: [slug = ""] }) => {
   const keys = await listKeys(deps, slug);
   const lines = keys.map(toLine);
   return {

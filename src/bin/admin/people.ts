@@ -42,8 +42,7 @@ const createUserTask: AdminTask = async (deps, args) => {
   };
 };
 
-const changeEmailTask: AdminTask = async (deps, args) => {
-  const [email = "", newEmail = ""] = args.positionals;
+const changeEmailTask: AdminTask = async (deps, { positionals: [email = "", newEmail = ""] }) => {
   const identitySecrets = readIdentitySecrets(
     deps.config,
     "Cannot confirm the new address: set IDENTITY_SECRET to the secret of the service that mails links",

@@ -62,8 +62,7 @@ const exportUserTask: AdminTask = async (deps, args) => {
   return { document: stored, lines: [toDocument(stored)] };
 };
 
-const listGrantsTask: AdminTask = async (deps, args) => {
-  const [slug = ""] = args.positionals;
+const listGrantsTask: AdminTask = async (deps, { positionals: [slug = ""] }) => {
   const { grants: found, administrators } = await listGrants(deps, slug);
   const grants = found.map((grant) => addGiver(deps, grant));
   const state = (disabledAt: string | null) => (disabledAt === null ? "" : "  disabled");

@@ -17,8 +17,7 @@ import { type AdminDeps, type AdminTask, makeAdminCommand, readIdentitySecrets }
 
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
 
-const setRoleTask: AdminTask = async (deps, args) => {
-  const [text = "", term = ""] = args.positionals;
+const setRoleTask: AdminTask = async (deps, { positionals: [text = "", term = ""] }) => {
   const email = readEmail(text);
   const role = term === "none" ? undefined : readConsoleRole(term, [...CONSOLE_ROLES, "none"]);
   if (role === undefined) await removeConsoleRole(deps, email);
@@ -36,8 +35,7 @@ function readRoleSecrets({ config }: AdminDeps): IdentitySecrets {
   );
 }
 
-const grantTask: AdminTask = async (deps, args) => {
-  const [text = "", slug = "", role = ""] = args.positionals;
+const grantTask: AdminTask = async (deps, { positionals: [text = "", slug = "", role = ""] }) => {
   await grantRole(deps, { email: text, slug, role });
   const email = readEmail(text);
   return { document: { email, app: slug, role }, lines: [`${email} is now ${role} on ${slug}`] };

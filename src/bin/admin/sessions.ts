@@ -7,6 +7,7 @@ import {
   type SessionRecord,
 } from "../../accounts/people/mod.ts";
 import { UsageError } from "../cli/command.ts";
+import { showCount } from "../cli/terminal.ts";
 import { type AdminTask, makeAdminCommand } from "./task.ts";
 
 const sessionsTask: AdminTask = async (deps, args) => {
@@ -15,7 +16,7 @@ const sessionsTask: AdminTask = async (deps, args) => {
     const ended = await endSessionsOf(deps, email);
     return {
       document: { email, ended },
-      lines: [`Ended ${ended} ${ended === 1 ? "session" : "sessions"} of ${email}`],
+      lines: [`Ended ${showCount(ended, "session")} of ${email}`],
     };
   }
   const sessions = await listSessions(deps, email);

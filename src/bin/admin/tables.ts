@@ -9,11 +9,11 @@ import {
 import type { Database } from "../../db/mod.ts";
 import type { Arguments } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
+import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
 import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
 
-const transferTableTask: AdminTask = async (deps, args) => {
-  const [table = "", slug = ""] = args.positionals;
+const transferTableTask: AdminTask = async (deps, { positionals: [table = "", slug = ""] }) => {
   const from = await transferTable(deps, { table, slug });
   return {
     document: { table, from, to: slug },
@@ -42,8 +42,6 @@ async function endUse(
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
   await confirm(deps, args, {
     message: `${slug} will get 404 responses for ${showCircle(found)}, and its ${showRows(found)} in ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
-    question: "Continue? [y/N]",
-    isYes: (reply) => /^y(es)?$/i.test(reply),
   });
   const ended = await endRegistration(deps, { slug, table, expected: namesOf(found) });
   return {
@@ -88,8 +86,10 @@ function showCircle(tables: Named): string {
 }
 
 function showRows(tables: readonly EndedUse[]): string {
-  const count = tables.reduce((sum, { rows }) => sum + rows, 0);
-  return `${count} ${count === 1 ? "row" : "rows"}`;
+  return showCount(
+    tables.reduce((sum, { rows }) => sum + rows, 0),
+    "row",
+  );
 }
 
 export const adminTableCommands = [

@@ -24,6 +24,7 @@ import { errorCode } from "../../std/error_code.ts";
 import { STOP_SIGNALS } from "../serve/signals.ts";
 import { EXIT, RejectedError } from "./command.ts";
 import type { Address } from "./settings.ts";
+import { showCount } from "./terminal.ts";
 
 /**
  * Runs a task with a connection, then closes it. Notices of its statements go to `onNotice`.
@@ -150,7 +151,7 @@ export async function checkMigrated(database: Database): Promise<void> {
   if (isOtherBaseline) throw new BaselineError();
   if (missing.length === 0) return;
   throw new RejectedError(
-    `The database lacks ${missing.length} ${missing.length === 1 ? "migration" : "migrations"}: run rowhouse migrate first`,
+    `The database lacks ${showCount(missing.length, "migration")}: run rowhouse migrate first`,
   );
 }
 
@@ -172,7 +173,7 @@ export async function checkFunctions(database: Database): Promise<void> {
   const tables = await findUncallableTables(database);
   if (tables.length === 0) return;
   throw new RejectedError(
-    `The functions of ${tables.length} ${tables.length === 1 ? "table" : "tables"} are from another release: run rowhouse migrate first`,
+    `The functions of ${showCount(tables.length, "table")} are from another release: run rowhouse migrate first`,
   );
 }
 

@@ -97,6 +97,15 @@ export function toDocument(value: unknown): string {
   return JSON.stringify(value, null, 2);
 }
 
+/** A number with its noun, such as "1 row" or "2 rows". */
+export function showCount(
+  count: number | string,
+  singular: string,
+  plural = `${singular}s`,
+): string {
+  return `${count} ${Number(count) === 1 ? singular : plural}`;
+}
+
 /** `toPrintable()` on one line, for a cell of a list. */
 export function toPrintableLine(text: string): string {
   return toPrintable(text).replaceAll("\n", "\uFFFD");

@@ -18,7 +18,7 @@ import {
   UsageError,
 } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
-import { toDocument } from "../cli/terminal.ts";
+import { showCount, toDocument } from "../cli/terminal.ts";
 import { openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
 import { sendFile } from "./import_send.ts";
@@ -66,7 +66,7 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
 type Imported = { rows: number; replayed: number; dryRun: boolean };
 
 function describe(table: string, { rows, replayed, dryRun }: Imported): string {
-  const count = `${rows} ${rows === 1 ? "row" : "rows"}`;
+  const count = showCount(rows, "row");
   if (dryRun) return `Checked ${count} for ${table}: no errors. Nothing was sent`;
   const before =
     replayed === 0
@@ -115,7 +115,7 @@ async function checkFile(task: ImportTask): Promise<Checked> {
   }
   if (issues.count() > 0)
     throw new RejectedError(
-      `Nothing was stored: ${task.name} has ${issues.count()} ${issues.count() === 1 ? "error" : "errors"}`,
+      `Nothing was stored: ${task.name} has ${showCount(issues.count(), "error")}`,
       EXIT.rejected,
       { code: "validation_failed", details: issues.details() },
     );

@@ -7,6 +7,7 @@ import { type Change, type RowCounts, showChange } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { openLog } from "../cli/log.ts";
+import { showCount } from "../cli/terminal.ts";
 import { findEdit } from "./change_schema.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { type History, planHistory, pushHistory } from "./history.ts";
@@ -115,8 +116,7 @@ function replayChange(change: Change, destination: Destination, history: History
   const asked = canonicalJson(change);
   if (history.ahead.some(({ parts }) => parts.change === asked))
     return { plan: () => planHistory(history), run: () => pushHistory(history) };
-  const count = history.ahead.length;
   throw new RejectedError(
-    `The service lacks ${count} ${count === 1 ? "migration" : "migrations"} of this project: run ${withDestination("rowhouse db push", destination)} first`,
+    `The service lacks ${showCount(history.ahead.length, "migration")} of this project: run ${withDestination("rowhouse db push", destination)} first`,
   );
 }

@@ -11,7 +11,7 @@ import {
 import { EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
-import { toDocument, toPrintable, toPrintableLine } from "../cli/terminal.ts";
+import { showCount, toDocument, toPrintable, toPrintableLine } from "../cli/terminal.ts";
 import { toDestination } from "./destination.ts";
 import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "./environments.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
@@ -140,9 +140,7 @@ function showState(environment: string, { ahead, behind, pending }: Compared): s
   if (behind > 0) return `not up to date: rowhouse db push --to ${environment}`;
   const steps = pending?.length ?? 0;
   const waiting =
-    steps === 0
-      ? ""
-      : `${steps} ${steps === 1 ? "step" : "steps"} pending: rowhouse db plan --to ${environment}`;
+    steps === 0 ? "" : `${showCount(steps, "step")} pending: rowhouse db plan --to ${environment}`;
   if (ahead > 0)
     return [
       `files are missing here: rowhouse db pull --to ${environment}`,

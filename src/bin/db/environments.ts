@@ -14,6 +14,7 @@ import { isObject } from "../../std/is_object.ts";
 import { quote } from "../../std/quote.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { EXIT, RejectedError, UsageError } from "../cli/command.ts";
+import { showCount } from "../cli/terminal.ts";
 
 export const PROJECT_FILE = "rowhouse.json";
 /** Selects all environments. */
@@ -56,7 +57,7 @@ export function readProject(folder: string): ProjectSettings {
   if (issues.length === 0) return { environments, share };
   const lines = issues.map(({ path, message }) => `  ${path}: ${message}`);
   throw new RejectedError(
-    `Cannot use ${PROJECT_FILE}: it has ${issues.length} ${issues.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
+    `Cannot use ${PROJECT_FILE}: it has ${showCount(issues.length, "error")}\n${lines.join("\n")}`,
     EXIT.rejected,
     { code: "invalid_places", details: issues },
   );

@@ -17,6 +17,7 @@ import { type Definition, readDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
 import { NO_BUNFIG } from "../../std/no_bunfig.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
+import { showCount } from "../cli/terminal.ts";
 
 const EVALUATION_LIMIT_MS = 10_000;
 const PRINT_GRACE_MS = 1000;
@@ -77,7 +78,7 @@ export async function evaluateSchema(setting: Evaluating, file: string): Promise
   const { issues } = reading;
   const lines = issues.map((issue) => `  ${toLocation(issue)}${issue.message}`);
   throw invalid(
-    `Cannot use ${location}: it has ${lines.length} ${lines.length === 1 ? "error" : "errors"}\n${lines.join("\n")}`,
+    `Cannot use ${location}: it has ${showCount(lines.length, "error")}\n${lines.join("\n")}`,
     issues.map((issue) => ({ path: toPointer(issue), message: issue.message })),
   );
 }

@@ -16,7 +16,7 @@ import {
 import { EXIT, type ExitCode, RejectedError, type Setting, type Terminal } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
-import { toDocument, toPrintable } from "../cli/terminal.ts";
+import { showCount, toDocument, toPrintable } from "../cli/terminal.ts";
 import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory } from "./history.ts";
@@ -139,7 +139,7 @@ export async function planDefinition(
 function describePending(steps: readonly string[], destination: Destination): string {
   if (steps.length === 0) return "The schema is up to date";
   const plan = withDestination("rowhouse db plan", destination);
-  return `Pending: ${steps.length} ${steps.length === 1 ? "step" : "steps"}; see ${plan}`;
+  return `Pending: ${showCount(steps.length, "step")}; see ${plan}`;
 }
 
 /** Marks a migration that joins the project's history. */
