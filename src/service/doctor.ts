@@ -104,18 +104,9 @@ export async function checkService(deps: DoctorDeps): Promise<CheckResult[]> {
 }
 
 /** `db` is the serving login's connection, if there is one: the pushing login cannot read accounts. */
-type AdminOptions = Pick<
+type AdminOptions = Omit<
   DoctorDeps,
-  | "pushes"
-  | "adminUrl"
-  | "adminVariable"
-  | "prepare"
-  | "identitySecrets"
-  | "cookieDomain"
-  | "providers"
-  | "identityDb"
-  | "previews"
-  | "nodesUrl"
+  "db" | "isWhole" | "admin" | "databaseUrl" | "connections" | "now"
 > & { db?: Database };
 
 /** The checks that do not need the serving login. */

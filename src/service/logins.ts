@@ -7,7 +7,7 @@
 import { type Database, quoteName, readRows, SERVING_ROLES } from "../db/mod.ts";
 import type { CheckResult } from "./check_result.ts";
 import LOGIN from "./login.sql" with { type: "text" };
-import { type DatabaseVariable, toUnavailable } from "./unavailable.ts";
+import { type DatabaseVariable, toNoConnection } from "./unavailable.ts";
 
 /** A login's rights that matter for serving and pushing. */
 export type Login = {
@@ -106,10 +106,7 @@ export function evaluateConsoleLogin(found: Login): CheckResult {
 
 /** The login of `IDENTITY_DATABASE_URL`; a failed result if it cannot connect. */
 export async function readIdentityLogin(db: Database): Promise<Login | CheckResult> {
-  return await readLogin(db).catch((error: unknown) => {
-    const { says, ...result } = toUnavailable("IDENTITY_DATABASE_URL")(error);
-    return { ...result, about: "identity login", says: `cannot connect: the database ${says}` };
-  });
+  return await readLogin(db).catch(toNoConnection("IDENTITY_DATABASE_URL", "identity login"));
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   findServingExcess,
   readLogin,
 } from "./logins.ts";
-import { type DatabaseVariable, toUnavailable } from "./unavailable.ts";
+import { type DatabaseVariable, toNoConnection } from "./unavailable.ts";
 
 type PushingOptions = {
   /** Connections of the serving login, or of the pushing login. */
@@ -38,9 +38,8 @@ export async function checkPushing(
 export async function checkConsole(consoleDb: Database, db: Database): Promise<CheckResult[]> {
   const about = "console login";
   const variable = "CONSOLE_DATABASE_URL";
-  const login = await readLogin(consoleDb).catch(toUnavailable(variable));
-  if (!("login" in login))
-    return [{ ...login, about, says: `cannot connect: the database ${login.says}` }];
+  const login = await readLogin(consoleDb).catch(toNoConnection(variable, about));
+  if (!("login" in login)) return [login];
   const result = evaluateConsoleLogin(login);
   if (result.level === "fail") return [result];
   const results = [result, ...evaluateLoginLimits(login)];
@@ -68,10 +67,7 @@ export async function checkLogins(
   const results = serving === undefined ? [] : [serving];
   if (pushing === undefined) return results;
   const { admin, variable } = pushing;
-  const toIssue = (error: unknown): CheckResult => {
-    const { says, ...result } = toUnavailable(variable)(error);
-    return { ...result, about: "pushing login", says: `cannot connect: the database ${says}` };
-  };
+  const toIssue = toNoConnection(variable, "pushing login");
   results.push(await checkPushing(admin, { db, variable }).catch(toIssue));
   return results;
 }

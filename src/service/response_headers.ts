@@ -78,17 +78,9 @@ function toCorsHeaders(
   if (state.errorFormat === "page" || state.errorFormat === "console") return {};
   if (state.errorFormat === "auth")
     return authCorsHeaders({ origins }, { origin, query: context.query });
-  return keyCorsHeaders(origins, { origin, principal: state.principal });
-}
-
-type CorsRequest = { origin: string | null; principal: Principal | undefined };
-
-/** An error before authentication reveals nothing about an app, so any registered origin can read it. */
-function keyCorsHeaders(
-  origins: Origins,
-  { origin, principal }: CorsRequest,
-): Record<string, string> {
   if (origin === null) return {};
+  const { principal } = state;
+  // An error before authentication reveals nothing about an app, so any registered origin can read it.
   const isAllowed =
     principal === undefined ? origins.isRegistered(origin) : origins.isOf(origin, principal.appId);
   return corsHeaders(origin, isAllowed, { credentials: false });

@@ -47,18 +47,11 @@ export async function checkPreviews(
   };
 }
 
-/** Whether this release generated the functions of all tables. */
+/** Whether this release generated the functions of all tables, and otherwise whether it can call them. */
 export async function checkFunctions(admin: Database): Promise<CheckResult> {
-  const [outdated, uncallable] = [
-    await findOutdatedTables(admin),
-    await findUncallableTables(admin),
-  ];
-  return evaluateFunctions(outdated.length, uncallable.length);
-}
-
-/** `outdated` tables have functions from another release; this release cannot call those of `uncallable` tables. */
-function evaluateFunctions(outdated: number, uncallable: number): CheckResult {
   const about = "functions";
+  const outdated = (await findOutdatedTables(admin)).length;
+  const uncallable = (await findUncallableTables(admin)).length;
   if (outdated === 0) return { about, level: "ok", says: "of all tables are from this release" };
   const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
   return {

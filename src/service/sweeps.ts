@@ -1,15 +1,19 @@
-/** The sweeps of each role, with their intervals. @module */
+/**
+ * Deletes expired rows in small steps, at intervals and soon after startup, so that short-lived processes participate.
+ * Concurrent processes delete different rows.
+ *
+ * @module
+ */
 import { AUDIT_RETENTION_S, sweepAudit } from "../accounts/actions/mod.ts";
 import { sweepThrottle } from "../accounts/sessions/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
 import { call, type Database } from "../db/mod.ts";
 import { sweepLeases, sweepNonces } from "../gateway/mod.ts";
-import type { Log } from "../observe.ts";
+import { type Log, logError } from "../observe.ts";
 import type { Preview } from "../preview.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
 import { sweepStatistics } from "./statistics.ts";
-import { type Sweep, startSweep } from "./sweep.ts";
 
 export type SweepDeps = IdempotencySweepDeps & {
   options: {
@@ -21,11 +25,19 @@ export type SweepDeps = IdempotencySweepDeps & {
   identityDb: Database;
 };
 
+const FIRST_MS = 1000;
+/** Pause between steps, so that years of old entries do not overload the database. */
+const PAUSE_MS = 200;
 const HOURLY_MS = HOUR_S * 1000;
 const COUNT_INTERVAL_MS = 600_000;
 const MINUTE_MS = 60_000;
 /** Max changes that one step deletes. */
 const CHANGES_STEP = 1000;
+
+/** Deletes a batch of rows; returns whether more can follow. */
+type Step = () => Promise<boolean>;
+
+type Sweep = { what: string; intervalMs: number; step: Step };
 
 /** Starts the sweeps of a role; the returned function stops them. */
 export function startSweeps(deps: SweepDeps, role: Role): () => void {
@@ -67,4 +79,21 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
   const step = () => sweepStatistics(deps);
   sweeps.push({ what: "statistics", intervalMs: HOURLY_MS, step });
   return sweeps;
+}
+
+/** Starts the sweep; the returned function stops it. */
+function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => void {
+  let isStopped = false;
+  const sweep = async (): Promise<void> => {
+    while (!isStopped && (await step())) await Bun.sleep(PAUSE_MS);
+  };
+  const run = (): void => void sweep().catch(logError(log, `the sweep of ${what}`));
+  const first = setTimeout(run, FIRST_MS);
+  const timer = setInterval(run, intervalMs);
+  for (const timeout of [first, timer]) timeout.unref();
+  return () => {
+    isStopped = true;
+    clearTimeout(first);
+    clearInterval(timer);
+  };
 }

@@ -43,6 +43,17 @@ export function toUnavailable(variable: DatabaseVariable): (error: unknown) => C
   };
 }
 
+/** The failed result of a check of one login. */
+export function toNoConnection(
+  variable: DatabaseVariable,
+  about: string,
+): (error: unknown) => CheckResult {
+  return (error) => {
+    const { says, ...result } = toUnavailable(variable)(error);
+    return { ...result, about, says: `cannot connect: the database ${says}` };
+  };
+}
+
 function toSilence(code: string | undefined): ConnectFailure {
   return {
     says: `does not respond${code === undefined ? "" : ` (${code})`}`,
