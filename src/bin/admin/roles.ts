@@ -1,19 +1,28 @@
 /** `rowhouse admin` commands for Console roles and roles on apps. @module */
 import {
+  type ClaimedGrant,
   CONSOLE_ROLES,
   type ConsoleRole,
   giveConsoleRole,
   grantRole,
+  listClaimedGrants,
   readEmail,
   removeConsoleRole,
+  revokeClaimedRoles,
   revokeRole,
 } from "../../accounts/people/mod.ts";
 import type { IdentitySecrets } from "../../accounts/secrets/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { RejectedError, UsageError } from "../cli/command.ts";
-import { revokeByProvider } from "./claimed_roles.ts";
-import { YES } from "./confirm.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+import { type Arguments, RejectedError, UsageError } from "../cli/command.ts";
+import { showCount } from "../cli/terminal.ts";
+import { confirm, YES } from "./confirm.ts";
+import {
+  type AdminDeps,
+  type AdminResult,
+  type AdminTask,
+  makeAdminCommand,
+  readIdentitySecrets,
+} from "./task.ts";
 
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
 
@@ -53,6 +62,39 @@ const revokeTask: AdminTask = async (deps, args) => {
     lines: [`${email} now has no role on ${slug}`],
   };
 };
+
+/** Max roles in the message. */
+const MAX_NAMED = 20;
+
+/** @throws {RejectedError} no such roles, or the operator does not confirm */
+async function revokeByProvider(
+  deps: AdminDeps,
+  args: Arguments,
+  provider: string,
+): Promise<AdminResult> {
+  const found = await listClaimedGrants(deps, provider);
+  if (found.length === 0)
+    throw new RejectedError(
+      `Nothing to revoke: no one has a role from claims of ${quote(provider)}`,
+    );
+  const isSetUp = deps.config.providers.some(({ name }) => name === provider);
+  await confirm(deps, args, {
+    message: `${describeClaimed(found, provider)}${isSetUp ? ` This provider is set up here: its rules grant their roles again at the next sign-in.` : ""}`,
+  });
+  const revoked = await revokeClaimedRoles(deps, provider);
+  return {
+    document: { provider, revoked },
+    lines: [`Revoked ${showCount(revoked.length, "role")} from claims of ${provider}`],
+  };
+}
+
+function describeClaimed(found: readonly ClaimedGrant[], provider: string): string {
+  const named = found
+    .slice(0, MAX_NAMED)
+    .map(({ email, app, role }) => `${email} as ${role} on ${app}`);
+  const more = found.length - named.length;
+  return `${showCount(found.length, "role")} from claims of ${provider} will be revoked: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Accounts and roles granted by a person stay.`;
+}
 
 export const adminRoleCommands = [
   makeAdminCommand({

@@ -68,11 +68,9 @@ function explainStop(
   const [line = 1] = batch.lines;
   const state = `${stored} rows are stored; rows from line ${line} on are not`;
   if (error instanceof RejectedError)
-    return new RejectedError(
-      `${error.message}\n${state}. Repeat the command to continue`,
-      error.exitCode,
-      error.report,
-    );
+    return Object.assign(error, {
+      message: `${error.message}\n${state}. Repeat the command to continue`,
+    });
   if (!(error instanceof Problem)) return error;
   if (error.code === "idempotency_mismatch")
     return new RejectedError(
