@@ -150,7 +150,7 @@ export async function setUpDatabase(
 const RESTORED =
   "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
 
-/** What rowhouse migrate lets the login of each setting do. `findConflicts()` has checked that the logins are separate. */
+/** The tasks of logins. `findConflicts()` has checked that each setting names a separate login. */
 const TASKS = {
   CONSOLE_DATABASE_URL: "serve the Console",
   IDENTITY_DATABASE_URL: "serve identity",
