@@ -48,21 +48,13 @@ export const GUIDES = [
 
 /** For people who run or study a service. */
 export const OPERATORS_GUIDES = [
-  {
-    page: "console",
-    title: "The Console",
-    about: "administration in a browser",
-  },
+  { page: "console", title: "The Console", about: "administration in a browser" },
   {
     page: "operating",
     title: "Operating",
     about: "production from an empty machine, settings, keys, upgrades, backup",
   },
-  {
-    page: "scaling",
-    title: "Scaling",
-    about: "a database distributed over several machines",
-  },
+  { page: "scaling", title: "Scaling", about: "a database distributed over several machines" },
   { page: "security", title: "Security", about: "what each credential can do" },
   {
     page: "advisories",
