@@ -73,13 +73,10 @@ export function listCodeEntries(): DocsEntry[] {
 
 const EXCERPT_CHARS = 140;
 const MAX_TERMS = 8;
+const MAX_HITS = 20;
 
 /** Results, best first; empty for a query without a word. */
-export function searchDocs(
-  entries: readonly DocsEntry[],
-  query: string,
-  { limit }: { limit: number },
-): DocsHit[] {
+export function searchDocs(entries: readonly DocsEntry[], query: string): DocsHit[] {
   const terms = query
     .toLowerCase()
     .split(/\s+/)
@@ -90,7 +87,7 @@ export function searchDocs(
     .map((entry) => ({ entry, score: scoreEntry(entry, terms) }))
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score)
-    .slice(0, limit)
+    .slice(0, MAX_HITS)
     .map(({ entry }) => ({ ...entry, excerpt: toExcerpt(entry.text, terms) }));
 }
 

@@ -17,7 +17,6 @@ import { SEARCH_PATH } from "./reference/frame.ts";
 import type { Documents, OpenapiDeps } from "./routes.ts";
 
 const MAX_CHARS = 100;
-const MAX_HITS = 20;
 
 const indexes = new WeakMap<Documents, readonly DocsEntry[]>();
 
@@ -28,7 +27,7 @@ export async function handleDocsSearch(
 ): Promise<Response> {
   const index = indexes.getOrInsertComputed(documents, makeIndex);
   const terms = readTerms(query);
-  const hits = searchDocs(index, terms, { limit: MAX_HITS });
+  const hits = searchDocs(index, terms);
   const page = toGuidesPage("Search", renderResults(terms, hits));
   return await compressResponse(respondWithPage(page), request);
 }

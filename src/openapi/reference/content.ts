@@ -6,7 +6,6 @@ import type { Document } from "../document.ts";
 import { toGuidePath } from "../guides.ts";
 import { renderEndpoint } from "./endpoint_view.ts";
 import { type Endpoint, listEndpoints } from "./endpoints.ts";
-import { REFERENCE_PATH } from "./frame.ts";
 import { GROUP_NAMES, toTablePath } from "./page_view.ts";
 import { renderProse } from "./text_view.ts";
 
@@ -37,7 +36,7 @@ export function renderGroups(groups: Groups): Html {
       endpoints,
     ]) => html`<h2 id="${group}"><a class="anchor" href="#${group}">${GROUP_NAMES[group] ?? group}</a></h2>
 <p class="lead">${renderProse(about[group] ?? "")}</p>
-${endpoints.map((endpoint) => renderEndpoint(endpoint, REFERENCE_PATH))}`,
+${endpoints.map(renderEndpoint)}`,
   )}`;
 }
 
@@ -81,7 +80,7 @@ export function renderTable(table: string, endpoints: readonly Endpoint[]): Html
 <p class="lead">The rows of this table, as your key's app has declared it.</p>
 <h2 class="visually-hidden">Endpoints</h2>
 ${endpoints.map((endpoint) =>
-  renderEndpoint({ ...endpoint, summary: endpoint.summary.replace(suffix, "") }, REFERENCE_PATH),
+  renderEndpoint({ ...endpoint, summary: endpoint.summary.replace(suffix, "") }),
 )}`;
 }
 

@@ -2,6 +2,7 @@
 import { type Html, highlight, html, renderCopyButton } from "../../pages/mod.ts";
 import type { Body, Endpoint, Parameter } from "./endpoints.ts";
 import type { Field } from "./fields.ts";
+import { REFERENCE_PATH } from "./frame.ts";
 import { printCurl, printJson, printPython, printTypeScript } from "./sample.ts";
 import { renderJson, renderProse } from "./text_view.ts";
 import { renderTryIt } from "./try_view.ts";
@@ -14,8 +15,7 @@ const ACCESS: Readonly<Record<Endpoint["access"], string>> = {
   open: "Public",
 };
 
-/** Links to the codes lead to the page that explains them. */
-export function renderEndpoint(endpoint: Endpoint, codesPath: string): Html {
+export function renderEndpoint(endpoint: Endpoint): Html {
   const { id, method, path, summary, about, access, scope, isDeprecated } = endpoint;
   return html`<section class="endpoint" id="${id}" aria-labelledby="${id}-name">
 <div class="endpoint-text">
@@ -25,7 +25,7 @@ export function renderEndpoint(endpoint: Endpoint, codesPath: string): Html {
 ${about !== "" && html`<p>${renderProse(about)}</p>`}
 ${renderParameters(endpoint.parameters)}
 ${endpoint.body !== undefined && renderBody(endpoint.body)}
-${renderResponses(endpoint, codesPath)}
+${renderResponses(endpoint)}
 </div>
 <div class="endpoint-code">${renderRequest(endpoint)}
 ${access !== "session" && !endpoint.isStream && renderTryIt(endpoint)}
@@ -70,7 +70,7 @@ function renderValue(value: unknown): Html {
   return html`<code>${printJson(value)}</code> `;
 }
 
-function renderResponses({ responses, rejections }: Endpoint, codesPath: string): Html {
+function renderResponses({ responses, rejections }: Endpoint): Html {
   return html`<h4>Responses</h4>
 <ul class="fields">${responses.map(({ status, when }) => html`<li><p class="field-line"><span class="status status-good">${status}</span> ${renderProse(when)}</p></li>`)}</ul>
 ${responses.map(
@@ -80,7 +80,7 @@ ${responses.map(
 <ul class="fields">${fields.map((field) => renderField(field))}</ul></details>`,
 )}
 <details class="rejections"><summary>Errors <span class="quiet">${[...new Set(rejections.map(({ status }) => status))].join(" ")}</span></summary>
-<ul class="fields">${rejections.map(({ status, codes }) => html`<li><p class="field-line"><span class="status">${status}</span> ${codes.map((code) => html`<a href="${codesPath}#code-${code}"><code>${code}</code></a> `)}</p></li>`)}</ul></details>`;
+<ul class="fields">${rejections.map(({ status, codes }) => html`<li><p class="field-line"><span class="status">${status}</span> ${codes.map((code) => html`<a href="${REFERENCE_PATH}#code-${code}"><code>${code}</code></a> `)}</p></li>`)}</ul></details>`;
 }
 
 const LANGUAGES = [
