@@ -106,11 +106,7 @@ const CHANGED: ReadonlySet<string> = new Set([
   "XX000",
 ]);
 
-/**
- * The table, if the app's column set has changed.
- *
- * @throws {Problem} unknown_table — the app no longer has the table
- */
+/** The table, if the app's column set has changed. @throws {Problem} unknown_table — the app no longer has the table */
 async function findNewer(
   { catalog }: DataDeps,
   appId: string,

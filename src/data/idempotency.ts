@@ -1,8 +1,4 @@
-/**
- * `Idempotency-Key`: a repeated write takes effect once, and gets the first response.
- *
- * @module
- */
+/** `Idempotency-Key`: a repeated write takes effect once, and gets the first response. @module */
 import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
@@ -29,11 +25,7 @@ export function makeIdempotencyCapacity(maxBytes: number): IdempotencyCapacity {
 /** Printable ASCII without `, `, which joins the values of a repeated header. */
 const KEY = /^(?!.*, )[\x20-\x7e]{1,255}$/;
 
-/**
- * The key of a request; `undefined` without the header.
- *
- * @throws {Problem} invalid_precondition
- */
+/** The key of a request; `undefined` without the header. @throws {Problem} invalid_precondition */
 export function readIdempotencyKey({ headers }: Request): string | undefined {
   const key = headers.get("idempotency-key");
   if (key === null || KEY.test(key)) return key ?? undefined;
@@ -69,11 +61,7 @@ const FULL = REPLAY.full.charCodeAt(0);
 
 type Written = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
 
-/**
- * The first response to this key, if this call is a replay.
- *
- * @throws {Problem} idempotency_mismatch; idempotency_full
- */
+/** The first response to this key, if this call is a replay. @throws {Problem} idempotency_mismatch; idempotency_full */
 export function findReplay(
   { idempotencyCapacity }: Deps,
   { principal }: KeyRequestContext,

@@ -46,11 +46,7 @@ const GROUP = /^(not\.)?(and|or)$/;
 const ONCE = ["order", "select", "limit", "offset", "after"] as const;
 type Once = (typeof ONCE)[number];
 
-/**
- * The requested list.
- *
- * @throws {Problem} invalid_query; unsupported_query — with every issue
- */
+/** The requested list. @throws {Problem} invalid_query; unsupported_query — with every issue */
 export function readListQuery(query: string, { columns }: Columns): ListQuery {
   const issues: Problem[] = [];
   const attempt: Attempt = (read) => {

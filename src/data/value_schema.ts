@@ -1,8 +1,4 @@
-/**
- * JSON Schemas of each column kind's values, as the readers of `values.ts` accept them and the database prints them.
- *
- * @module
- */
+/** JSON Schemas of each column kind's values, as the readers of `values.ts` accept them and the database prints them. @module */
 import { JSON_NUMBERS, type Kind, type NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
 import { DECIMAL_MAX_CHARS } from "../std/decimal.ts";

@@ -29,11 +29,7 @@ export type Received = {
   readonly virtualHost: VirtualHost;
   /** The principal that the gateway found; `undefined` if this process checks the key itself. */
   readonly principal: Principal | undefined;
-  /**
-   * The database check before a write; returns the response if the request is rejected.
-   *
-   * @throws {Problem} unavailable
-   */
+  /** The database check before a write; returns the response if the request is rejected. @throws {Problem} unavailable */
   readonly checkUnused?: (() => Promise<Response | undefined>) | undefined;
 };
 

@@ -1,8 +1,4 @@
-/**
- * Types that describe endpoints. The OpenAPI document is generated from the descriptions in the route table.
- *
- * @module
- */
+/** Types that describe endpoints. The OpenAPI document is generated from the descriptions in the route table. @module */
 import type { ProblemCode } from "../problem.ts";
 
 /** JSON Schema 2020-12. @see https://json-schema.org/draft/2020-12 */

@@ -22,11 +22,7 @@ export type Bounds = {
 /** The max delay of a timer: longer timers fire immediately. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/**
- * A deadline that starts now.
- *
- * @throws the signal's reason, if it is already aborted
- */
+/** A deadline that starts now. @throws the signal's reason, if it is already aborted */
 export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadline {
   signal?.throwIfAborted();
   const controller = new AbortController();

@@ -71,11 +71,7 @@ export type IdentityClient = {
    * @throws {IdentityError} for any status except 200, 401 and 403
    */
   readonly getUser: () => Promise<IdentityUser | null>;
-  /**
-   * The session for this app.
-   *
-   * @throws {IdentityError} as `getUser`; 404 `unknown_app` if no app has this slug
-   */
+  /** The session for this app. @throws {IdentityError} as `getUser`; 404 `unknown_app` if no app has this slug */
   readonly getSession: () => Promise<SessionState>;
   /** Whether a person is signed in, with or without access to this app. @throws {IdentityError} as `getUser` */
   readonly isAuthenticated: () => Promise<boolean>;
