@@ -2,6 +2,7 @@
 import { type ConsoleVisitor, readConsole, type Span } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
+import { type FormPage, makeFormPage } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
 import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "./paths.ts";
@@ -52,6 +53,13 @@ function renderTabs(slug: string, tab: string): Html {
 export async function readApp({ deps, context }: Visit, span: Span | "" = "") {
   const { app: slug = "" } = context.params;
   return { ...(await readConsole(deps, "show_app", { app_slug: slug, wanted_span: span })), slug };
+}
+
+type AppAction = Omit<FormPage<Awaited<ReturnType<typeof readApp>>>, "read" | "respond">;
+
+/** The page of an action on the app in the address, and the handler of its form. */
+export function makeAppAction(action: AppAction) {
+  return makeFormPage({ ...action, read: readApp, respond: respondWithAppAction });
 }
 
 /** A page for one action on an app. */

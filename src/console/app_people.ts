@@ -2,10 +2,10 @@
 import { type AppPerson, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
+import { makeAppAction, respondWithAppPage } from "./app_page.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
-import { makeFormPage, readText, renderInput } from "./form_page.ts";
+import { readText, renderInput } from "./form_page.ts";
 import { ACTIONS_COLUMN, renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import { renderState } from "./people.ts";
@@ -65,9 +65,8 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
   );
 }
 
-export const endAppSessionsPage = makeFormPage({
+export const endAppSessionsPage = makeAppAction({
   action: "end_app_sessions",
-  read: readApp,
   title: () => "End all sessions",
   form: ({ slug }) => ({
     fields: html`<p>This signs out everyone with a role on <b>${slug}</b>, from all apps and devices. If you have a role, it signs you out too.</p>`,
@@ -79,12 +78,10 @@ export const endAppSessionsPage = makeFormPage({
     return redirectWithNotice(`${toAppPath(slug)}/people`, "ended");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
-  respond: respondWithAppAction,
 });
 
-export const addPersonPage = makeFormPage({
+export const addPersonPage = makeAppAction({
   action: "grant_role",
-  read: readApp,
   title: () => "Add a person",
   form: ({ slug }, visit) => {
     const { email, role } = readTyped(visit);
@@ -107,7 +104,6 @@ export const addPersonPage = makeFormPage({
     return redirectWithNotice(`${toAppPath(slug)}/people`, "role");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
-  respond: respondWithAppAction,
   failed: "The person was not added.",
 });
 

@@ -1,16 +1,14 @@
 /** Settings of an app that are on or off: live updates, and the list of its people. @module */
 import { setAppLive, setPeopleList } from "../accounts/apps/mod.ts";
+import type { AppView } from "../accounts/console/mod.ts";
 import { html, redirect } from "../pages/mod.ts";
-import { readApp, respondWithAppAction } from "./app_page.ts";
-import { makeFormPage } from "./form_page.ts";
+import { makeAppAction } from "./app_page.ts";
 import { toAppPath } from "./paths.ts";
-
-type App = Awaited<ReturnType<typeof readApp>>["app"];
 
 type Switch = {
   action: "set_app_live" | "set_people_list";
   set: typeof setAppLive;
-  isOn: (app: App) => boolean;
+  isOn: (app: AppView) => boolean;
   /** The name of the setting in a sentence. */
   subject: string;
   /** The effects of turning it on and off. */
@@ -19,9 +17,8 @@ type Switch = {
 
 /** The form sends the wanted state, not a toggle, so that sending it twice changes nothing. */
 function makeSwitchPage({ action, set, isOn, subject, effects }: Switch) {
-  return makeFormPage({
+  return makeAppAction({
     action,
-    read: readApp,
     title: ({ slug, app }) => `${isOn(app) ? "Turn off" : "Turn on"} ${subject} of ${slug}`,
     form: ({ app }) => ({
       fields: html`<input type="hidden" name="wanted" value="${isOn(app) ? "off" : "on"}">
@@ -33,7 +30,6 @@ function makeSwitchPage({ action, set, isOn, subject, effects }: Switch) {
       return redirect(`${toAppPath(slug)}/settings`);
     },
     cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-    respond: respondWithAppAction,
   });
 }
 

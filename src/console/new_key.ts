@@ -6,9 +6,9 @@ import { makeIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
-import { readApp, respondWithAppAction } from "./app_page.ts";
+import { makeAppAction, respondWithAppAction } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { makeFormPage, readText, renderInput } from "./form_page.ts";
+import { readText, renderInput } from "./form_page.ts";
 import { renderLink, renderSelect, renderSnippet } from "./parts.ts";
 import { toKeysPath } from "./paths.ts";
 import { readKeyId } from "./read.ts";
@@ -28,9 +28,8 @@ const SCOPE_HELP: Readonly<Record<Scope, string>> = {
   "schema:push": "push tables: for deployments",
 };
 
-export const newKeyPage = makeFormPage({
+export const newKeyPage = makeAppAction({
   action: "issue_key",
-  read: readApp,
   title: () => "New key",
   form: ({ app }, { deps, fields }) => ({
     fields: [
@@ -56,7 +55,6 @@ export const newKeyPage = makeFormPage({
     return respondWithIssuedKey(visit, content, { text, scopes, table: app.tables[0] });
   },
   cancel: (_visit, { slug }) => toKeysPath(slug),
-  respond: respondWithAppAction,
   failed: "No key was issued.",
 });
 

@@ -10,7 +10,7 @@ import {
 } from "../accounts/apps/mod.ts";
 import type { AppView } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
+import { makeAppAction, readApp, respondWithAppPage } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readInputs, renderInput } from "./form_page.ts";
@@ -129,9 +129,8 @@ export function readTargetFields({ deps, fields }: Visit) {
 
 const INPUTS = { perMinute: PER_MINUTE, perMinuteOfKey: PER_MINUTE_OF_KEY };
 
-export const limitsPage = makeFormPage({
+export const limitsPage = makeAppAction({
   action: "set_limit",
-  read: readApp,
   title: () => "Limits",
   form: ({ app }, { fields }) => ({
     fields: Object.entries(INPUTS).map(([name, input]) =>
@@ -144,12 +143,10 @@ export const limitsPage = makeFormPage({
     return redirectWithNotice(`${toAppPath(slug)}/settings`, "limits");
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-  respond: respondWithAppAction,
 });
 
-export const statePage = makeFormPage({
+export const statePage = makeAppAction({
   action: "set_app_disabled",
-  read: readApp,
   title: ({ slug, app }) => `${app.disabledAt === null ? "Disable" : "Enable"} ${slug}`,
   form: ({ slug, app }) => {
     const isDisabled = app.disabledAt !== null;
@@ -170,5 +167,4 @@ export const statePage = makeFormPage({
     );
   },
   cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-  respond: respondWithAppAction,
 });
