@@ -8,6 +8,7 @@ import {
   type PageOptions,
   type Part,
   redirect,
+  renderNotice,
   respondWithPage,
   type ScriptName,
 } from "../pages/mod.ts";
@@ -87,6 +88,11 @@ function isSecurityPage({ url }: Request): boolean {
 export type AccountPage = PageOptions & {
   tab: TabName;
   title: string;
+  lead?: string;
+  /** Result of the previous form. */
+  done?: string | undefined;
+  /** The reason for a rejected form. */
+  notice?: string | undefined;
   body: Part;
   /** In addition to `page`, which every account page loads. */
   scripts?: readonly ScriptName[];
@@ -94,10 +100,13 @@ export type AccountPage = PageOptions & {
 
 export function respondWithAccountPage(
   deps: TabDeps,
-  { tab, title, body, scripts = [], ...options }: AccountPage,
+  { tab, title, lead, done, notice, body, scripts = [], ...options }: AccountPage,
 ): Response {
   const framed = html`${renderTabs(deps, tab)}
 <h1>${title}</h1>
+${lead !== undefined && html`<p class="lead">${lead}</p>`}
+${done !== undefined && renderNotice("info", done)}
+${notice !== undefined && renderNotice("error", notice)}
 ${body}`;
   return respondWithPage(
     { title, body: framed, width: "wide", scripts: ["page", ...scripts] },

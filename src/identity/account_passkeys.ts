@@ -16,15 +16,7 @@ import {
   type RecoveryCodes,
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
-import {
-  type Html,
-  html,
-  redirect,
-  renderField,
-  renderForm,
-  renderNotice,
-  renderTime,
-} from "../pages/mod.ts";
+import { type Html, html, redirect, renderField, renderForm, renderTime } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
@@ -174,19 +166,18 @@ async function respondWithPasskeys(
 ): Promise<Response> {
   const { deps, context } = visit;
   const passkeys = await readOwnPasskeys(deps);
-  const notice = failure === undefined ? NOTICES.get(context.query) : undefined;
   const party = findRelyingParty(deps.identity);
   const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: failure !== undefined });
-  const body = html`<p class="lead">Sign in with your fingerprint, face, screen lock or security key</p>
-${notice !== undefined && renderNotice("info", notice)}
-${failure?.notice !== undefined && renderNotice("error", failure.notice)}
-${!passkeys.isFresh && renderStale()}
+  const body = html`${!passkeys.isFresh && renderStale()}
 ${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}">Back to security</a></p>`;
   return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Passkeys",
+    lead: "Sign in with your fingerprint, face, screen lock or security key",
+    done: failure === undefined ? NOTICES.get(context.query) : undefined,
+    notice: failure?.notice,
     body,
     scripts: ["passkey"],
     cookies,

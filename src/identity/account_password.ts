@@ -8,7 +8,7 @@
 import { type AccountSettings, changeOwnPassword } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { beginSignIn } from "../accounts/sessions/mod.ts";
-import { html, redirect, renderForm, renderNotice } from "../pages/mod.ts";
+import { html, redirect, renderForm } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
@@ -103,9 +103,11 @@ function respondWithForm(
     title: "Password",
     status,
     headers,
-    body: html`<p class="lead">A new password ends all your other sessions</p>
-${isChanged && renderNotice("info", "Password changed. All your other sessions have ended.")}
-${notice !== undefined && renderNotice("error", notice)}
-${account.hasPassword ? renderForm({ ...form, button: "Change password" }) : html`<p class="empty">You have no password. Ask your administrator for a link to set a password.</p>`}`,
+    lead: "A new password ends all your other sessions",
+    done: isChanged ? "Password changed. All your other sessions have ended." : undefined,
+    notice,
+    body: account.hasPassword
+      ? renderForm({ ...form, button: "Change password" })
+      : html`<p class="empty">You have no password. Ask your administrator for a link to set a password.</p>`,
   });
 }

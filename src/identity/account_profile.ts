@@ -1,7 +1,7 @@
 /** `/account`: a person's name and picture URL, which apps receive. @module */
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../accounts/account_settings/mod.ts";
 import { NAME_MAX_CHARS } from "../accounts/people/mod.ts";
-import { html, redirect, renderField, renderForm, renderNotice } from "../pages/mod.ts";
+import { html, redirect, renderField, renderForm } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "./paths.ts";
@@ -92,9 +92,9 @@ function respondWithForm(
     tab: "Profile",
     title: "Profile",
     status: isRejected ? 422 : 200,
-    body: html`<p class="lead">Apps receive this profile and your email address</p>
-${isSaved && renderNotice("info", "Profile saved.")}
-${renderForm({ ...form, button: "Save" })}
+    lead: "Apps receive this profile and your email address",
+    done: isSaved ? "Profile saved." : undefined,
+    body: html`${renderForm({ ...form, button: "Save" })}
 ${deps.hasConsole && account.isAdministrator && html`<p class="more"><a href="${CONSOLE_PATH}">Back to the Console</a></p>`}`,
   });
 }

@@ -9,12 +9,11 @@ import {
   html,
   redirect,
   renderForm,
-  renderNotice,
   renderTime,
   respondWithPage,
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
+import { type AccountPage, type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithQuestion } from "./account_removal.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.ts";
@@ -32,7 +31,7 @@ const NOTICES: ReadonlyMap<string, string> = new Map([
 export async function handleLinks(visit: OwnVisit): Promise<Response> {
   return (
     (await handleUnlink(visit)) ??
-    (await respondWithLinks(visit, { notice: NOTICES.get(visit.context.query) }))
+    (await respondWithLinks(visit, { done: NOTICES.get(visit.context.query) }))
   );
 }
 
@@ -71,7 +70,7 @@ export async function handleLinksForm(visit: OwnVisit): Promise<Response> {
 
 async function respondWithLastLink(visit: OwnVisit, label: string): Promise<Response> {
   return await respondWithLinks(visit, {
-    issue: `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`,
+    notice: `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`,
   });
 }
 
@@ -102,27 +101,26 @@ async function respondWithProviderLink(
   }
 }
 
-type Notices = { notice?: string | undefined; issue?: string };
+type Notices = Pick<AccountPage, "done" | "notice">;
 
 async function respondWithLinks(
   { deps, account, token }: OwnVisit,
-  { notice, issue }: Notices,
+  { done, notice }: Notices,
 ): Promise<Response> {
   const links = await readOwnLinks(deps, account);
   const now = deps.now();
   const { list } = deps.providers;
   const canLink = list.some(({ settings: { issuer } }) => !links.linkedAt.has(issuer));
-  const body = html`<p class="lead">External accounts that can sign you in</p>
-${notice !== undefined && renderNotice("info", notice)}
-${issue !== undefined && renderNotice("error", issue)}
-${!links.isFresh && canLink && renderStale(list, links)}
+  const body = html`${!links.isFresh && canLink && renderStale(list, links)}
 ${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
-  const status = issue === undefined ? 200 : 422;
   return respondWithAccountPage(deps, {
     tab: "Linked",
     title: "Linked accounts",
+    lead: "External accounts that can sign you in",
+    done,
+    notice,
     body,
-    status,
+    status: notice === undefined ? 200 : 422,
   });
 }
 

@@ -12,7 +12,7 @@ import {
   removeOwnTotp,
 } from "../accounts/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
-import { type Html, html, redirect, renderForm, renderNotice, renderTime } from "../pages/mod.ts";
+import { type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
@@ -46,13 +46,12 @@ export async function handleSecurity(visit: OwnVisit): Promise<Response> {
     });
   const query = toReturnQuery(readReturnTo(context.query));
   const next = `${ACCOUNT_TOTP_PATH}${query}`;
-  const notice = NOTICES.get(context.query);
   return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Security",
-    body: html`<p class="lead">Second factors for your sign-in</p>
-${notice !== undefined && renderNotice("info", notice)}
-${!own.isFresh && renderStale()}
+    lead: "Second factors for your sign-in",
+    done: NOTICES.get(context.query),
+    body: html`${!own.isFresh && renderStale()}
 <ul class="sessions">${renderApp(own, { next, now: deps.now() })}${findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}${renderCodes(own, token)}</ul>
 ${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Someone who learns your password cannot sign in without the code.</p>`}
 ${own.totpSince === null && own.passkeys === 0 && html`<p class="more">Your first second factor, an app or a passkey, comes with recovery codes and ends all your other sessions.</p>`}`,

@@ -1,7 +1,7 @@
 /** `/account/sessions`: lists and ends a person's sessions. @module */
 import { endOwnSessions, type OwnSession } from "../accounts/account_settings/mod.ts";
 import { isIdText } from "../accounts/secrets/mod.ts";
-import { type Html, html, redirect, renderForm, renderNotice, renderTime } from "../pages/mod.ts";
+import { type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
 
@@ -16,13 +16,12 @@ export function handleSessions({ deps, account, context, token }: OwnVisit): Res
   const { sessions } = account;
   const others = sessions.filter(({ isOwn }) => !isOwn);
   const now = deps.now();
-  const notice = NOTICES.get(context.query);
   return respondWithAccountPage(deps, {
     tab: "Sessions",
     title: "Sessions",
-    body: html`<p class="lead">Your active sessions. End any session that you do not recognize, then change your password.</p>
-${notice !== undefined && renderNotice("info", notice)}
-<ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
+    lead: "Your active sessions. End any session that you do not recognize, then change your password.",
+    done: NOTICES.get(context.query),
+    body: html`<ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
 ${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}</div>`}`,
   });
 }

@@ -18,7 +18,7 @@ import {
   toTotpUri,
 } from "../accounts/sessions/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
-import { type Html, html, redirect, renderField, renderForm, renderNotice } from "../pages/mod.ts";
+import { type Html, html, redirect, renderField, renderForm } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { renderQrCode } from "./qr_code.ts";
@@ -85,8 +85,7 @@ function respondWithForm(visit: OwnVisit, { totp, replaced, notice, issue }: Sta
     issues: issue === undefined ? [] : [issue],
     isFirst: issue !== undefined,
   });
-  const body = html`${notice !== undefined && renderNotice("error", notice)}
-${renderKey(totp.key, toUri(visit, totp.key))}
+  const body = html`${renderKey(totp.key, toUri(visit, totp.key))}
 ${renderForm({
   action: toTarget(splitTarget(context.request.url)),
   token,
@@ -98,6 +97,7 @@ ${renderForm({
   return respondWithAccountPage(deps, {
     tab: "Security",
     title: "Authenticator app",
+    notice,
     body,
     status,
   });
