@@ -12,7 +12,7 @@ import { keepTyping } from "./grid_typing.ts";
 import { chooseNull } from "./null_choice.ts";
 import { addFieldHelp } from "./row_fields.ts";
 import { readRowForm, renewToken, sendRowForm } from "./row_form.ts";
-import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
+import { hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
 const CONTROL = "input:not([type=hidden], [type=checkbox]), select, textarea";
 /** The step of the focus after a key stored the value. */
@@ -60,10 +60,7 @@ export async function editCell(
   hideSaveState();
   cell.ariaBusy = "true";
   const typing = keepTyping(cell, (unread.get(cell) ?? "") + typed);
-  const read = await readRowForm(url).catch(() => ({
-    kind: "lost" as const,
-    reason: explainSilence(),
-  }));
+  const read = await readRowForm(url);
   cell.ariaBusy = null;
   typing.end();
   if (read.kind === "lost") {
@@ -182,10 +179,7 @@ async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Pro
   if (editor.isSending) return;
   editor.isSending = true;
   form.ariaBusy = "true";
-  const sent = await sendRowForm(form).catch(() => ({
-    kind: "lost" as const,
-    reason: explainSilence(),
-  }));
+  const sent = await sendRowForm(form);
   editor.isSending = false;
   form.ariaBusy = null;
   if (sent.kind === "lost") {
@@ -224,8 +218,7 @@ async function undo(editor: Editor): Promise<void> {
   const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
   if (row === null || url === undefined) return showNotSaved("the row is not on this page.");
   const retry = { name: "Retry", run: () => void undo(editor) };
-  const lost = () => ({ kind: "lost" as const, reason: explainSilence() });
-  const read = await readRowForm(url).catch(lost);
+  const read = await readRowForm(url);
   if (read.kind === "lost") return showNotSaved(read.reason, retry);
   if (readVersion(read.form) !== row.dataset["etag"])
     return showNotSaved("the row has changed since.");
@@ -236,7 +229,7 @@ async function undo(editor: Editor): Promise<void> {
       control.checked = state.isChecked;
     else control.value = state.value;
   }
-  const sent = await sendRowForm(read.form).catch(lost);
+  const sent = await sendRowForm(read.form);
   if (sent.kind === "lost") return showNotSaved(sent.reason, retry);
   if (sent.kind === "rejected") return showNotSaved(sent.issues.join(" "));
   await renewRow(rowId, sent.page);

@@ -5,6 +5,7 @@
  * @module
  */
 import { type PageResponse, requestPage } from "./request_page.ts";
+import { explainSilence } from "./save_state.ts";
 
 const FORM = "form[data-row-form]";
 /** After an accepted form, the address of the next page has one of these parameters. */
@@ -23,13 +24,15 @@ export type SentForm =
 export type ReadForm = { kind: "form"; form: HTMLFormElement } | { kind: "lost"; reason: string };
 
 export async function readRowForm(url: string): Promise<ReadForm> {
-  const response = await requestPage(url);
+  const response = await requestPage(url).catch(() => undefined);
+  if (response === undefined) return { kind: "lost", reason: explainSilence() };
   const form = adoptForm(response.page);
   return form === undefined ? toLost(response) : { kind: "form", form };
 }
 
 export async function sendRowForm(form: HTMLFormElement): Promise<SentForm> {
-  const response = await requestPage(toAction(form), new FormData(form));
+  const response = await requestPage(toAction(form), new FormData(form)).catch(() => undefined);
+  if (response === undefined) return { kind: "lost", reason: explainSilence() };
   if (isDone(response)) return { kind: "stored", page: response.page };
   const again = adoptForm(response.page);
   return again === undefined
