@@ -1,5 +1,5 @@
 /** A row to copy: as JSON, and as a request or SDK call that creates a copy. @module */
-import { type Html, html } from "../pages/mod.ts";
+import { escapeTurns, type Html, html } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { renderSnippet } from "./parts.ts";
 import type { Row } from "./rows_call.ts";
@@ -42,14 +42,6 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
 
 export function toPlainJson(value: object): string {
   return escapeTurns(JSON.stringify(value, null, 2));
-}
-
-/** Escapes characters that change the direction of text, so that they are visible. */
-function escapeTurns(json: string): string {
-  return json.replace(
-    /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 function quoteForShell(text: string): string {

@@ -13,6 +13,6 @@ export { highlight } from "./highlight.ts";
 export { type Html, html, type Part } from "./html.ts";
 export { type Heading, renderMarkdown, type Target } from "./markdown.ts";
 export { type Page, type PageOptions, redirect, respondWithPage } from "./page.ts";
-export { splitJson } from "./scripts/json_tokens.ts";
+export { escapeTurns, splitJson } from "./scripts/json_tokens.ts";
 export type { ScriptName } from "./scripts.ts";
 export { renderTime } from "./time.ts";

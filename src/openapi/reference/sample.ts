@@ -1,5 +1,6 @@
 /** Examples generated from schemas: a valid value, and the request that sends it. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
+import { escapeTurns } from "../../pages/mod.ts";
 import type { Document } from "../document.ts";
 
 const BY_FORMAT: Readonly<Record<string, unknown>> = {
@@ -71,16 +72,9 @@ function sampleText({ pattern }: JsonSchema): string {
   return texts.find((text) => new RegExp(String(pattern ?? "")).test(text)) ?? "";
 }
 
-/**
- * A value as readable JSON, with escapes for characters that change the text direction.
- *
- * @see https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
- */
+/** A value as readable JSON, with escapes for characters that change the text direction. */
 export function printJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(
-    /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return escapeTurns(JSON.stringify(value, null, indent));
 }
 
 export type SampleRequest = {

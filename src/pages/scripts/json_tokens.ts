@@ -1,4 +1,4 @@
-/** Splits JSON into tokens for highlighting, on the server and in the browser. @module */
+/** Splits JSON into tokens for highlighting, and escapes it, on the server and in the browser. @module */
 
 export type JsonToken = {
   readonly kind: "name" | "text" | "value" | undefined;
@@ -26,4 +26,16 @@ export function splitJson(json: string): JsonToken[] {
 function toKind(quoted: string | undefined, colon: string | undefined): JsonToken["kind"] {
   if (quoted === undefined) return "value";
   return colon === undefined ? "text" : "name";
+}
+
+/**
+ * Escapes the characters of a JSON text that change the direction of text or break a line.
+ *
+ * @see https://www.unicode.org/reports/tr9/#Directional_Formatting_Characters
+ */
+export function escapeTurns(json: string): string {
+  return json.replace(
+    /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

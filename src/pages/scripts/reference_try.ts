@@ -1,7 +1,8 @@
 /** Forms that send the documented request with the tab's key, and show the response. @module */
+import { tryParseJson } from "../../std/try_parse_json.ts";
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
-import { splitJson } from "./json_tokens.ts";
+import { escapeTurns, splitJson } from "./json_tokens.ts";
 import { focusKeyField, keyHeaders, readKey } from "./reference_key.ts";
 
 const MAX_VISIBLE_CHARS = 50_000;
@@ -112,16 +113,6 @@ function highlight(json: string): (Node | string)[] {
 
 /** Indented JSON. Escapes the characters that change the direction of text. */
 function printBody(text: string): string {
-  return print(text).replace(
-    /[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-function print(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
+  const body = tryParseJson(text);
+  return escapeTurns(body === undefined ? text : JSON.stringify(body, null, 2));
 }
