@@ -13,11 +13,13 @@ export type TableChange = {
   lines: Line[];
 };
 
-/** The tables that differ. */
-export function compareDefinitions(
-  before: Definition | undefined,
-  after: Definition,
-): TableChange[] {
+/** The tables that differ between two definitions as JSON. The first push has no previous definition. */
+export function compareDefinitions(pushed: {
+  before: string | null;
+  definition: string;
+}): TableChange[] {
+  const before = JSON.parse(pushed.before ?? "null") as Definition | null;
+  const after = JSON.parse(pushed.definition) as Definition;
   const old = new Map(before?.tables.map((table) => [table.name, table]));
   const stored = new Set(after.tables.map(({ name }) => name));
   return [

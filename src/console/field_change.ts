@@ -1,6 +1,5 @@
 /** A push's change of a column, as text. Pure. @module */
 import type { PushedDefinition } from "../accounts/console/mod.ts";
-import type { Definition } from "../dsl/mod.ts";
 import { compareDefinitions, type Line } from "./definition_changes.ts";
 
 /** The first of these pushes that changed a column of a table. */
@@ -8,14 +7,11 @@ export function findColumnChange(
   pushes: readonly PushedDefinition[],
   { table, field }: { table: string; field: string },
 ): { seq: number; text: string } | undefined {
-  for (const { seq, definition, before } of pushes) {
-    const changes = compareDefinitions(
-      before === null ? undefined : (JSON.parse(before) as Definition),
-      JSON.parse(definition) as Definition,
-    );
+  for (const push of pushes) {
+    const changes = compareDefinitions(push);
     const lines = changes.find((change) => change.table === table)?.lines ?? [];
     const line = lines.find(({ change, text }) => change !== "same" && nameOf(text) === field);
-    if (line !== undefined) return { seq, text: toText(line) };
+    if (line !== undefined) return { seq: push.seq, text: toText(line) };
   }
   return undefined;
 }

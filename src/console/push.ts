@@ -1,6 +1,5 @@
 /** One push: its changes, its statements and its deferred builds. @module */
 import { type PushView, readConsole } from "../accounts/console/mod.ts";
-import type { Definition } from "../dsl/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toPushNumber } from "./change.ts";
@@ -55,19 +54,14 @@ const LABELS = { added: "new", removed: "no longer declared", changed: "changed"
 /** Max tables of one push on the page. The list of statements below is complete. */
 const MAX_TABLES = 50;
 
-function renderChanges({ definition, before }: PushView): Part {
-  const changes = compareDefinitions(toDefinition(before), JSON.parse(definition) as Definition);
+function renderChanges(push: PushView): Part {
+  const changes = compareDefinitions(push);
   if (changes.length === 0) return html`<p class="quiet">The declared tables did not change.</p>`;
   return [
     changes.slice(0, MAX_TABLES).map(renderTableChange),
     changes.length > MAX_TABLES &&
       html`<p class="quiet">and ${changes.length - MAX_TABLES} more tables</p>`,
   ];
-}
-
-/** The first push has no previous definition. */
-function toDefinition(text: string | null): Definition | undefined {
-  return text === null ? undefined : (JSON.parse(text) as Definition);
 }
 
 /** The changed lines, and the whole table if it has unchanged lines. */
