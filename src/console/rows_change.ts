@@ -27,6 +27,7 @@ import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
 import { readPosition } from "./rows_position.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { type RowsTable, respondWithDisabledApp, respondWithRowsPage } from "./rows_table.ts";
+import { countOf } from "./table_parts.ts";
 
 /** Max rows of one change. */
 const MAX_ROWS = 500;
@@ -179,7 +180,7 @@ function isEqual({ column, state }: TypedValue, { row }: ListedRow): boolean {
 }
 
 function describeChange(change: Change, count: number): string {
-  const rows = count === 1 ? "1 row" : `${count} rows`;
+  const rows = countOf(count, "row");
   return change.kind === "delete" ? `Delete ${rows}` : `Set ${change.column.name} in ${rows}`;
 }
 

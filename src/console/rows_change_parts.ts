@@ -12,6 +12,7 @@ import type { ListedRow } from "./rows_list.ts";
 import { toLabel } from "./rows_related.ts";
 import { isChosen, type State } from "./rows_state.ts";
 import { type RowsTable, toRowPath } from "./rows_table.ts";
+import { countOf } from "./table_parts.ts";
 
 export type Change = { kind: "delete" } | { kind: "set"; column: NamedColumn };
 
@@ -80,15 +81,13 @@ export function renderChoice({ visit, table, change, ids, field }: ChoiceParts):
     table,
     hidden: { ...(change === undefined ? {} : toHidden(change)), rows: ids.join(" ") },
     body: [
-      html`<p data-change-count>${ids.length === 0 ? "No rows selected." : countRows(ids.length)}</p>`,
+      html`<p data-change-count>${ids.length === 0 ? "No rows selected." : countOf(ids.length, "row")}</p>`,
       choice,
       field && renderRowField(field),
     ],
     buttons: renderButton("Preview", "preview", "primary"),
   });
 }
-
-const countRows = (count: number) => (count === 1 ? "1 row" : `${count} rows`);
 
 type PreviewParts = {
   visit: Visit;
@@ -114,8 +113,8 @@ export function renderPreview(parts: PreviewParts): Html {
     return html`<tr>${link}${renderCell(column, row[column.name], { slug })}<td class="now-value">${describeState(state)}</td></tr>`;
   });
   const sentences = [
-    same > 0 && html`<p class="quiet">${countRows(same)} already set to this value.</p>`,
-    missing > 0 && html`<p class="quiet">${countRows(missing)} not found.</p>`,
+    same > 0 && html`<p class="quiet">${countOf(same, "row")} already set to this value.</p>`,
+    missing > 0 && html`<p class="quiet">${countOf(missing, "row")} not found.</p>`,
     isDeletion &&
       html`<p>This cannot be undone. Rows that reference them with “on delete cascade” are deleted too.</p>`,
     isDeletion &&
@@ -137,7 +136,9 @@ export function renderPreview(parts: PreviewParts): Html {
     buttons:
       rows.length > 0 &&
       renderButton(
-        isDeletion ? `Delete ${countRows(rows.length)}` : `Save ${countRows(rows.length)}`,
+        isDeletion
+          ? `Delete ${countOf(rows.length, "row")}`
+          : `Save ${countOf(rows.length, "row")}`,
         "write",
         isDeletion ? "danger" : "primary",
       ),
@@ -199,13 +200,13 @@ export function renderResults({ visit, table, change, results, state }: ResultPa
     },
     body: [
       failed.length > 0 &&
-        html`<p>${countRows(failed.length)} not saved. The preview shows their current state before you try again.</p>`,
+        html`<p>${countOf(failed.length, "row")} not saved. The preview shows their current state before you try again.</p>`,
       html`<div class="change-rows" role="region" aria-label="Results" tabindex="0"><table><thead><tr><th scope="col">Row</th><th scope="col">Result</th></tr></thead><tbody>${lines}</tbody></table></div>`,
     ],
     buttons: [
       change !== undefined &&
         failed.length > 0 &&
-        renderButton(`Review ${countRows(failed.length)}`, "preview", "primary"),
+        renderButton(`Review ${countOf(failed.length, "row")}`, "preview", "primary"),
       change !== undefined && undo !== undefined && renderButton("Undo", "undo", "quiet"),
     ],
   });

@@ -22,6 +22,7 @@ import { renderError, renderLink, renderTextField } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { describeColumn, type RowsTable, respondWithRowsPage } from "./rows_table.ts";
+import { countOf } from "./table_parts.ts";
 
 /** A form has at most 100 KB, and a form encodes characters such as quotes as three bytes. */
 const MAX_TEXT_CHARS = 60_000;
@@ -137,7 +138,7 @@ export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected
 }
 
 function renderRejected({ issues, message }: Rejected): Html {
-  const title = message ?? `Nothing was stored. ${countErrors(issues.length)}.`;
+  const title = message ?? `Nothing was stored. The text has ${countOf(issues.length, "error")}.`;
   const visible = issues
     .slice(0, MAX_VISIBLE)
     .map(
@@ -146,10 +147,6 @@ function renderRejected({ issues, message }: Rejected): Html {
     );
   const rest = issues.length - visible.length;
   return renderError(title, [...visible, ...(rest > 0 ? [`and ${rest} more`] : [])]);
-}
-
-function countErrors(count: number): string {
-  return `The text has ${count} ${count === 1 ? "error" : "errors"}`;
 }
 
 /** The form has an idempotency key, so that sending it twice stores its rows once. */
