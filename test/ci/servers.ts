@@ -69,6 +69,7 @@ function findFastFolder(): string {
 }
 
 function startTestCluster(dataDir: string): Promise<Cluster> {
-  const settings = ["max_connections=300", "max_wal_size=128MB"];
+  // Autovacuum off: with hundreds of databases its launcher would start a worker every few milliseconds.
+  const settings = ["max_connections=300", "max_wal_size=128MB", "autovacuum=off"];
   return startCluster({ dataDir, durable: false, settings });
 }
