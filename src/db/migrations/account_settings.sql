@@ -5,8 +5,7 @@
 -- The id of the live session that both cookies prove; null if there is none, or more than one.
 -- Arguments are lists of <id>.<proof> from the browser's cookies.
 create function rowhouse.find_visitor_session(session_cookie text, identity_cookie text,
-  idle_s integer, client_address text) returns text
-language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+  idle_s integer, client_address text) returns text language plpgsql volatile as $$
 declare
   found_session record;
   own text;
@@ -28,8 +27,7 @@ $$;
 
 -- The user of the session; raises an error if there is none. Serializes the actions of a user on
 -- their account.
-create function rowhouse.hold_visitor(own text) returns uuid
-language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+create function rowhouse.hold_visitor(own text) returns uuid language plpgsql volatile as $$
 declare
   who uuid;
 begin
@@ -104,8 +102,7 @@ $$;
 -- the other actions here, it accepts more than one live session: cookies planted by another host
 -- must not keep a user signed in.
 create function rowhouse.sign_out_everywhere(session_cookie text, identity_cookie text,
-  client_address text) returns void
-language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  client_address text) returns void language plpgsql volatile security definer as $$
 declare
   who uuid;
   ended integer;
