@@ -5,7 +5,8 @@
 -- The id of the live session that both cookies prove; null if there is none, or more than one.
 -- Arguments are lists of <id>.<proof> from the browser's cookies.
 create function rowhouse.find_visitor_session(session_cookie text, identity_cookie text,
-  idle_s integer, client_address text) returns text language plpgsql volatile as $$
+  idle_s integer, client_address text) returns text
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   found_session record;
   own text;
@@ -27,7 +28,8 @@ $$;
 
 -- The user of the session; raises an error if there is none. Serializes the actions of a user on
 -- their account.
-create function rowhouse.hold_visitor(own text) returns uuid language plpgsql volatile as $$
+create function rowhouse.hold_visitor(own text) returns uuid
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
 begin
@@ -102,7 +104,8 @@ $$;
 -- the other actions here, it accepts more than one live session: cookies planted by another host
 -- must not keep a user signed in.
 create function rowhouse.sign_out_everywhere(session_cookie text, identity_cookie text,
-  client_address text) returns void language plpgsql volatile security definer as $$
+  client_address text) returns void
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
   ended integer;

@@ -4,7 +4,8 @@
 -- Ends every way to sign in to accounts whose address the service did not write. An attacker with
 -- a serving login can insert an account, with a session, a provider link, a password or a second
 -- factor that this database accepts.
-create function rowhouse.end_ways_in(people uuid[]) returns void language plpgsql volatile as $$
+create function rowhouse.end_ways_in(people uuid[]) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   delete from rowhouse.sessions where user_id = any (people);
   delete from rowhouse.pending_sign_ins where user_id = any (people);
@@ -24,7 +25,7 @@ $$;
 -- re-signs the address with another secret; with an actor, every way to sign in to these accounts
 -- ends.
 create function rowhouse.confirm_addresses(confirmed jsonb, new_secret_id text, actor text)
-returns integer language plpgsql volatile as $$
+returns integer language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   people uuid[];
 begin
@@ -50,7 +51,7 @@ comment on function rowhouse.confirm_addresses is 'idempotent';
 -- digest.
 create function rowhouse.renew_address(
   who uuid, mail text, presented_proof bytea, fresh_digest bytea, fresh_secret_id text
-) returns void language sql volatile security definer as $$
+) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   update rowhouse.users set email_digest = fresh_digest, email_secret_id = fresh_secret_id
   where id = who and email = mail and email_digest = sha256(presented_proof || uuid_send(who))
 $$;

@@ -4,7 +4,8 @@
 
 -- The tables that an app owns, uses or used before: a process can have written a row just when a
 -- use ended.
-create function rowhouse.tables_of(app uuid) returns text[] language sql stable as $$
+create function rowhouse.tables_of(app uuid) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select array_agg(name order by name) from rowhouse.tables where owner_app_id = app
     or exists (select from rowhouse.registrations where app_id = app and table_name = name)
     or exists (select from rowhouse.ended_registrations where app_id = app and table_name = name)
@@ -12,7 +13,8 @@ $$;
 
 -- The contents of an app, and the blockers of its deletion: tables that it owns and other apps use,
 -- or that tables of other owners reference.
-create function rowhouse.describe_app(app_slug text) returns jsonb language plpgsql stable as $$
+create function rowhouse.describe_app(app_slug text) returns jsonb language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid := (rowhouse.console_app(app_slug)).id;
 begin
@@ -41,7 +43,8 @@ $$;
 
 -- The next tables to remove: a circle that no other table of the app references; null if no tables
 -- are left.
-create function rowhouse.next_circle(app uuid) returns text[] language plpgsql stable as $$
+create function rowhouse.next_circle(app uuid) returns text[] language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   mine text[] := rowhouse.tables_of(app);
   next_name text := mine[1];
@@ -58,7 +61,8 @@ $$;
 
 -- Ends an app's use of other owners' tables, and drops functions that serve only this app. Its
 -- builds of a table that it has transferred now belong to the new owner.
-create function rowhouse.leave_tables(app uuid, names text[]) returns void language plpgsql as $$
+create function rowhouse.leave_tables(app uuid, names text[]) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 declare
   signature text;
 begin
@@ -91,7 +95,7 @@ $$;
 -- Ends an app's use of a circle of tables that no longer contain its rows; drops the tables that
 -- it owns.
 create function rowhouse.give_up_tables(app uuid, app_slug text, circle text[], actor text)
-returns void language plpgsql as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.lock_names(array(select 'table ' || name from unnest(circle) as listed (name)));
   perform rowhouse.reject_issues();
@@ -117,7 +121,7 @@ $$;
 -- before the next step, and at the end the number of deleted rows.
 create function rowhouse.delete_app_step(
   app_slug text, actor text, out is_done boolean, out job uuid, out deleted bigint
-) language plpgsql as $$
+) language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid := (rowhouse.console_app(app_slug)).id;
   circle text[];

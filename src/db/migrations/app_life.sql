@@ -2,7 +2,7 @@
 -- them, and each writes the audit log.
 
 create function rowhouse.rename_app(old_slug text, new_slug text, actor text) returns void
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   update rowhouse.apps set slug = new_slug where slug = old_slug;
   if not found then
@@ -18,7 +18,7 @@ $$;
 -- locks the app's row; revoking a key locks the key's row.
 -- action: admin
 create function rowhouse.set_app_disabled(app_slug text, disabled boolean, actor text)
-returns boolean language plpgsql as $$
+returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   was_disabled boolean;
@@ -52,7 +52,7 @@ $$;
 -- Returns whether this changed anything.
 -- action: admin
 create function rowhouse.set_people_list(app_slug text, listed boolean, actor text) returns boolean
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   update rowhouse.apps set lists_people = listed where slug = app_slug and lists_people <> listed;
   if not found then

@@ -9,7 +9,8 @@ create table rowhouse.versions (
 insert into rowhouse.versions (name) values ('catalog'), ('keys'), ('apps');
 grant select on rowhouse.versions to rowhouse_service, rowhouse_gateway, rowhouse_data,
   rowhouse_identity;
-create function rowhouse.raise_version() returns trigger language plpgsql security definer as $$
+create function rowhouse.raise_version() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   update rowhouse.versions set version = version + 1 where name = tg_argv[0];
   return null;
@@ -17,7 +18,8 @@ end
 $$;
 
 -- A time in UTC, to the second: 2030-01-31T12:00:00Z.
-create function rowhouse.utc_text(at timestamptz) returns text language sql stable as $$
+create function rowhouse.utc_text(at timestamptz) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
 
@@ -52,7 +54,8 @@ create trigger raise_version after insert or update or delete on rowhouse.target
 grant select on rowhouse.targets to rowhouse_service, rowhouse_gateway, rowhouse_identity;
 
 -- The app with this slug, locked until the transaction ends.
-create function rowhouse.find_app(app_slug text) returns uuid language plpgsql volatile as $$
+create function rowhouse.find_app(app_slug text) returns uuid language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
 begin
@@ -66,7 +69,7 @@ $$;
 
 -- action: admin
 create function rowhouse.create_app(new_id uuid, app_slug text, added jsonb, actor text)
-returns void language plpgsql as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.apps (id, slug) values (new_id, app_slug);
   insert into rowhouse.targets (app_id, kind, url, origin)
@@ -82,7 +85,7 @@ $$;
 -- Null resets a limit to the default.
 -- action: admin
 create function rowhouse.set_limit(app_slug text, per_minute integer, key_per_minute integer,
-  actor text) returns void language plpgsql as $$
+  actor text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   before rowhouse.apps;
 begin
@@ -100,7 +103,8 @@ begin
 end
 $$;
 
-create function rowhouse.targets_of(app uuid) returns jsonb language sql stable as $$
+create function rowhouse.targets_of(app uuid) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'origins', coalesce(jsonb_agg(url order by url) filter (where kind = 'origin'), '[]'),
     'redirects', coalesce(jsonb_agg(url order by url) filter (where kind = 'redirect'), '[]'))
@@ -109,7 +113,8 @@ $$;
 
 -- The app with this slug and its targets, for a redirect after sign-in; null if the app does not
 -- exist or is disabled.
-create function rowhouse.find_return_app(app_slug text) returns jsonb language sql stable as $$
+create function rowhouse.find_return_app(app_slug text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', apps.id, 'slug', apps.slug, 'targets', (
     select coalesce(jsonb_agg(jsonb_build_object('kind', kind, 'url', url, 'origin', origin)
       order by kind, url), '[]') from rowhouse.targets where app_id = apps.id))
@@ -123,7 +128,7 @@ grant execute on function rowhouse.find_return_app to rowhouse_service, rowhouse
 -- targets. If targets in "removed" do not exist, returns them as "missing" and changes nothing.
 -- action: admin
 create function rowhouse.set_targets(app_slug text, replaced text[], removed jsonb, added jsonb,
-  actor text) returns jsonb language plpgsql as $$
+  actor text) returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   missing jsonb;
@@ -161,13 +166,15 @@ $$;
 
 -- The app with this slug, if it exists.
 -- action: admin
-create function rowhouse.find_app_id(app_slug text) returns uuid language sql stable as $$
+create function rowhouse.find_app_id(app_slug text) returns uuid language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select id from rowhouse.apps where slug = app_slug
 $$;
 comment on function rowhouse.find_app_id is 'null result';
 
 -- For operators: every app with its targets, by slug.
-create function rowhouse.list_all_apps() returns json language sql stable as $$
+create function rowhouse.list_all_apps() returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('id', id, 'slug', slug,
     'createdAt', rowhouse.utc_text(created_at), 'disabledAt', rowhouse.utc_text(disabled_at),
     'targets', (select coalesce(json_agg(url order by url), '[]') from rowhouse.targets
@@ -176,7 +183,7 @@ $$;
 
 -- Registers another origin of an app; an existing origin stays unchanged.
 create function rowhouse.add_origin(app_slug text, new_url text, new_origin text, actor text)
-returns void language plpgsql as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.targets (app_id, kind, url, origin)
   select id, 'origin', new_url, new_origin from rowhouse.apps where slug = app_slug
@@ -190,7 +197,8 @@ $$;
 
 -- For serving processes: the limits of apps that have limits.
 create function rowhouse.read_limits(default_per_minute integer)
-returns table (app_id uuid, per_minute integer, per_minute_of_key integer) language sql stable as $$
+returns table (app_id uuid, per_minute integer, per_minute_of_key integer) language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select id, coalesce(requests_per_minute, default_per_minute),
     coalesce(key_requests_per_minute, requests_per_minute, default_per_minute)
   from rowhouse.apps
@@ -199,7 +207,7 @@ $$;
 
 -- For serving processes: every enabled app, with each of its origins.
 create function rowhouse.list_origins() returns table (slug text, app_id uuid, origin text)
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct apps.slug, apps.id, targets.origin
   from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id
   where disabled_at is null

@@ -3,7 +3,8 @@
 
 -- The head of an app's archive; no row if the app does not exist. Contains no key, secret or
 -- password. The tables have the columns that the app declares or has declared.
-create function rowhouse.describe_archive(app_slug text) returns json language sql stable as $$
+create function rowhouse.describe_archive(app_slug text) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'id', id, 'slug', slug, 'isDisabled', disabled_at is not null,
     'targets', rowhouse.targets_of(id),
@@ -25,7 +26,7 @@ comment on function rowhouse.describe_archive is 'null result';
 create function rowhouse.read_rows(
   wanted_table text, names text[], app uuid, after uuid, max_rows integer, max_bytes integer,
   out lines text, out row_count integer, out last uuid
-) language plpgsql security definer set timezone = 'UTC' as $$
+) language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 begin
   perform rowhouse.enter_app(app);
   execute format($query$
@@ -55,7 +56,8 @@ comment on function rowhouse.read_rows is 'idempotent; null last';
 -- COPY, which forced row security rejects.
 create function rowhouse.restore_rows(
   wanted_table text, names text[], empty text[], app uuid, lines text)
-returns void language plpgsql security definer set datestyle = 'ISO' as $$
+  returns void language plpgsql security definer
+set search_path = pg_catalog, pg_temp set datestyle = 'ISO' as $$
 declare
   part text[];
   statement text := (
@@ -84,7 +86,7 @@ $$;
 -- Sets the omitted columns.
 create function rowhouse.restore_references(
   wanted_table text, empty text[], app uuid, lines text
-) returns void language plpgsql security definer as $$
+) returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   part text[];
   -- References are ids.

@@ -15,7 +15,7 @@ grant select, update (after, horizon) on rowhouse.retypes to rowhouse_tables;
 
 -- Records that a copy of a column was added to a table of the app.
 create function rowhouse.begin_retype(app uuid, wanted_table text, wanted jsonb) returns void
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from rowhouse.tables where name = wanted_table and owner_app_id = app) then
     raise exception 'not a table of this app' using errcode = 'RH007';
@@ -26,12 +26,13 @@ $$;
 
 -- Records that the copy of a column was dropped, or replaced the column.
 create function rowhouse.end_retype(app uuid, wanted_table text) returns void
-language sql security definer as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.retypes where table_name = wanted_table and app_id = app
 $$;
 
 -- Parses a time, with years 1 to 9999 and an offset; null if it is invalid.
-create function rowhouse.read_time(value text) returns timestamptz language plpgsql stable as $$
+create function rowhouse.read_time(value text) returns timestamptz language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz;
 begin
@@ -52,7 +53,7 @@ grant execute on function rowhouse.begin_retype, rowhouse.end_retype, rowhouse.r
 -- Runs before an explicit change of a table of the app: no build of the table may be in progress.
 -- Deletes records of finished builds, because the names that they built can change.
 create function rowhouse.begin_change(app uuid, wanted_table text) returns void
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from rowhouse.tables where name = wanted_table and owner_app_id = app) then
     raise exception 'not a table of this app' using errcode = 'RH007';
@@ -70,7 +71,7 @@ $$;
 -- uses, whose functions the message has dropped. Removes a table that no longer exists, because it
 -- was dropped or renamed, unless another app uses it.
 create function rowhouse.record_change(app uuid, wanted_table text) returns void
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   is_there boolean := exists (select from pg_class where relname = wanted_table
     and relkind in ('r', 'p') and relnamespace = 'data'::regnamespace);

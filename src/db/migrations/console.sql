@@ -9,7 +9,7 @@
 create function rowhouse.check_console(
   session_cookie text, identity_cookie text, idle_s integer, client_address text, needed text,
     is_sensitive boolean
-) returns uuid language plpgsql volatile as $$
+) returns uuid language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   own text := rowhouse.find_visitor_session(
     session_cookie, identity_cookie, idle_s, client_address);

@@ -2,7 +2,8 @@
 -- Requests are counts by minute and hour; changes are pushes, audit log entries and expired keys.
 
 -- Actions that can make previously successful requests fail.
-create function rowhouse.is_change(action text) returns boolean language sql immutable as $$
+create function rowhouse.is_change(action text) returns boolean language sql immutable
+set search_path = pg_catalog, pg_temp as $$
   select action in ('add_origin', 'delete_app', 'disable_app', 'drop_table', 'enable_app',
     'end_registration', 'grant', 'move_app', 'rename_app', 'revoke', 'revoke_key', 'roll_key',
     'set_console_role', 'set_limit', 'set_targets', 'transfer_table')
@@ -15,7 +16,7 @@ create index api_keys__expires_at__idx on rowhouse.api_keys (expires_at);
 
 -- The latest changes of an app, or of all apps without a slug, newest first.
 create function rowhouse.changes_between(of_app text, from_at timestamptz, until_at timestamptz,
-  max_rows integer) returns jsonb language sql stable as $$
+  max_rows integer) returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (
     select coalesce((select id from rowhouse.audit where at < from_at - interval '1 hour'
       order by at desc limit 1), 0) as first_id,
@@ -62,7 +63,7 @@ $$;
 -- numbers, and the changes of the span. The rejections of an app include requests with a key that
 -- it no longer accepts.
 create function rowhouse.axis_of(app uuid, of_app text, wanted_span text) returns jsonb
-  language sql stable as $$
+  language sql stable set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (
     select *, since - make_interval(secs => step_s * steps) as since_before
     from rowhouse.span_of(wanted_span)
@@ -91,7 +92,8 @@ $$;
 -- Error codes of a span by app and table, ordered by increase, with the count of the previous span
 -- of equal length; for each, the keys and fields of the stored requests.
 create function rowhouse.risen_codes(of_app text, unit text, from_at timestamptz,
-  until_at timestamptz, max_rows integer) returns jsonb language sql stable as $$
+  until_at timestamptz, max_rows integer) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (
     select (select id from rowhouse.apps where slug = of_app) as app,
       from_at - (until_at - from_at) as before_at

@@ -5,7 +5,8 @@
 -- A displayed span: its start, its step and the number of steps. The step is a minute for an hour,
 -- an hour for a day, and three hours for a week: a response contains all steps.
 create function rowhouse.span_of(wanted_span text, out since timestamptz, out step text,
-  out step_s integer, out steps integer) language sql stable as $$
+  out step_s integer, out steps integer)
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select date_bin(make_interval(secs => size), now(),
     'epoch') - make_interval(secs => size * (count - past)), unit, size, count
   from (values ('hour', 'minute', 60, 60, 0), ('day', 'hour', 3600, 24, 1), ('week',
@@ -15,8 +16,8 @@ create function rowhouse.span_of(wanted_span text, out since timestamptz, out st
 $$;
 
 -- An app's requests within a span: sums, and the counts of each step by its number.
-create function rowhouse.numbers_of(app uuid, wanted_span text) returns jsonb
-language sql stable as $$
+create function rowhouse.numbers_of(app uuid, wanted_span text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   with within as materialized (
     select (extract(epoch from at)::bigint - extract(epoch from since)::bigint) / step_s as ordinal,
       requests, errors, rejections, latencies
@@ -39,7 +40,8 @@ $$;
 
 -- The isolation results of running processes, and the last reports of silent processes. Ignores
 -- processes that were replaced, or have been silent for a day.
-create function rowhouse.list_processes() returns jsonb language sql stable as $$
+create function rowhouse.list_processes() returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'running', count(*) filter (where seen_at > now() - interval '3 minutes'),
     'isolationAt', min(isolation_at) filter (where seen_at > now() - interval '3 minutes'),
@@ -59,7 +61,8 @@ $$;
 -- which are few rows. A separate function, without parallel workers: the planner overestimates the
 -- number of rows, and starting workers lasts longer than the read.
 create function rowhouse.busy_apps(wanted_span text, max_rows integer) returns jsonb
-language sql stable set max_parallel_workers_per_gather = 0 as $$
+language sql stable
+set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
   select coalesce(jsonb_agg(to_jsonb(listed) - array['id', 'ordinal']
     || jsonb_build_object('numbers', rowhouse.numbers_of(listed.id, wanted_span))
       order by ordinal), '[]') from (
@@ -85,7 +88,8 @@ $$;
 
 -- Leftovers of rowhouse dev in another database: enabled people with an address under localhost,
 -- and live keys with the name that it uses. Null in a database of rowhouse dev.
-create function rowhouse.dev_leftovers() returns jsonb language sql stable security definer as $$
+create function rowhouse.dev_leftovers() returns jsonb language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'people', (select coalesce(jsonb_agg(to_jsonb(found) order by email), '[]') from (
       select id, email from rowhouse.users

@@ -6,7 +6,8 @@
 -- An admin can change only accounts without a Console role. So admins cannot change their own
 -- account here: its settings page requires the current password.
 
-create function rowhouse.check_super_admin(who uuid) returns void language plpgsql as $$
+create function rowhouse.check_super_admin(who uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from rowhouse.users where id = who and console_role = 'super_admin') then
     raise exception 'requires super_admin' using errcode = 'RH014';
@@ -15,7 +16,8 @@ end
 $$;
 
 -- Returns the Console role if "who" can grant it. Everyone can pass null, which is no role.
-create function rowhouse.check_new_role(who uuid, new_role text) returns text language plpgsql as $$
+create function rowhouse.check_new_role(who uuid, new_role text) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if new_role is not null then
     perform rowhouse.check_super_admin(who);
@@ -25,8 +27,8 @@ end
 $$;
 
 -- The address of a person whose Console role "who" can change.
-create function rowhouse.find_by_super_admin(who uuid, person uuid) returns text
-language plpgsql as $$
+create function rowhouse.find_by_super_admin(who uuid, person uuid) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.check_super_admin(who);
   return rowhouse.email_of(person);
@@ -35,7 +37,8 @@ $$;
 
 -- The address of a person whose account "who" can change. Locks the Console role until the action
 -- ends.
-create function rowhouse.hold_account(who uuid, person uuid) returns text language plpgsql as $$
+create function rowhouse.hold_account(who uuid, person uuid) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 declare
   held rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person));
 begin
@@ -47,7 +50,8 @@ end
 $$;
 
 -- The slug of an app if "who" can change every account with a role on it.
-create function rowhouse.hold_app_accounts(who uuid, app_slug text) returns text language sql as $$
+create function rowhouse.hold_app_accounts(who uuid, app_slug text) returns text language sql
+set search_path = pg_catalog, pg_temp as $$
   select rowhouse.hold_account(who, user_id) from rowhouse.grants
     join rowhouse.apps on apps.id = app_id where slug = app_slug;
   select app_slug

@@ -4,7 +4,7 @@
 -- The user, the number of items, and whether the sign-in is recent enough for a sensitive action:
 -- a hint for the page, which the action checks again.
 create function rowhouse.console_visitor(who uuid, session_cookie text) returns jsonb
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', id, 'email', email, 'displayName', display_name,
     'role', console_role,
     'factorDueAt', rowhouse.factor_due_at(id),
@@ -20,7 +20,7 @@ $$;
 
 -- Apps by slug, for lists.
 create function rowhouse.list_apps(search text, after_slug text, max_rows integer) returns jsonb
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(to_jsonb(listed) order by slug), '[]') from (
     select slug, created_at as "createdAt", disabled_at as "disabledAt",
       (select min(origin) from rowhouse.targets where app_id = apps.id) as origin,

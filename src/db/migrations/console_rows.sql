@@ -15,8 +15,8 @@ create index console_keys__session_id__idx on rowhouse.console_keys (session_id)
 create index console_keys__expires_at__idx on rowhouse.console_keys (expires_at);
 
 -- Deleting such a key also deletes its proof.
-create function rowhouse.delete_console_proof() returns trigger
-language plpgsql security definer as $$
+create function rowhouse.delete_console_proof() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.delete_proof(old.app_id, old.digest);
   return null;
@@ -27,7 +27,8 @@ create trigger delete_console_proof after delete on rowhouse.console_keys
   for each row execute function rowhouse.delete_console_proof();
 
 -- A user who is disabled or no longer an administrator loses such keys.
-create function rowhouse.end_console_keys() returns trigger language plpgsql security definer as $$
+create function rowhouse.end_console_keys() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   delete from rowhouse.console_keys using rowhouse.sessions where sessions.id = session_id
     and user_id = new.id;

@@ -4,7 +4,8 @@
 
 -- The approximate size of a table: rows of all apps, and bytes including indexes; null before the
 -- first measurement.
-create function rowhouse.size_of_table(wanted text) returns jsonb language sql stable as $$
+create function rowhouse.size_of_table(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'rows', case when pg_stat_get_live_tuples(main.oid) > 0 then pg_stat_get_live_tuples(main.oid)
       when main.reltuples >= 0 then main.reltuples::bigint end,
@@ -17,7 +18,8 @@ $$;
 
 -- PostgreSQL's description of a table, without expressions, which cannot be printed while the
 -- table is locked.
-create function rowhouse.found_table(wanted text) returns jsonb language sql stable as $$
+create function rowhouse.found_table(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'owner', relowner::regrole::text,
     'rowSecurity', case when relrowsecurity then 'on' else 'off' end
@@ -54,7 +56,8 @@ create function rowhouse.found_table(wanted text) returns jsonb language sql sta
 $$;
 
 -- The deferred builds of one table, newest first.
-create function rowhouse.builds_of(wanted text) returns jsonb language sql stable as $$
+create function rowhouse.builds_of(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(to_jsonb(build) order by build."createdAt" desc, build.name), '[]')
     from (
     select table_name as "table", kind, name, columns, state, issue, attempts, progress,
@@ -63,7 +66,8 @@ create function rowhouse.builds_of(wanted text) returns jsonb language sql stabl
 $$;
 
 -- The apps that use a table, by slug: their number, and the first three.
-create function rowhouse.users_of_table(wanted text) returns jsonb language sql stable as $$
+create function rowhouse.users_of_table(wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('count', count(*), 'first', coalesce(jsonb_agg(slug order by slug)
     filter (where ordinal <= 3), '[]'))
   from (select slug, row_number() over (order by slug) as ordinal
@@ -124,8 +128,8 @@ end
 $$;
 
 -- An app by its slug, for its pages.
-create function rowhouse.console_app(wanted text) returns rowhouse.apps
-language plpgsql stable as $$
+create function rowhouse.console_app(wanted text) returns rowhouse.apps language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps;
 begin
@@ -161,7 +165,8 @@ end
 $$;
 
 -- The key of a push; null if an operator pushed.
-create function rowhouse.pushing_key(app uuid, wanted text) returns jsonb language sql stable as $$
+create function rowhouse.pushing_key(app uuid, wanted text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('keyId', key_id, 'name', name) from rowhouse.api_keys where app_id = app
     and key_id = wanted
 $$;
@@ -192,7 +197,8 @@ end
 $$;
 
 -- The definition in a migration's text: one line.
-create function rowhouse.definition_in(text text) returns text language sql immutable as $$
+create function rowhouse.definition_in(text text) returns text language sql immutable
+set search_path = pg_catalog, pg_temp as $$
   select split_part(split_part(text, E'\n-- definition ', 2), E'\n', 1)
 $$;
 

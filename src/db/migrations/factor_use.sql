@@ -5,14 +5,14 @@
 -- before has its own counter. Otherwise there are two: the person with this client, and the person
 -- with all clients.
 create function rowhouse.factor_keys(who uuid, kind text, client_key text, device_key text)
-returns text[] language sql immutable as $$
+returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case when device_key is not null then array[format('%s %s on %s', who, kind, device_key)]
     else array[rowhouse.pair_key(format('%s %s', who, kind), client_key),
       format('%s %s', who, kind)] end
 $$;
 
 create function rowhouse.lasting_key(who uuid, kind text, device_key text) returns text
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select format('%s lasting %s%s', who, kind, ' on ' || device_key)
 $$;
 
@@ -22,7 +22,8 @@ $$;
 create function rowhouse.begin_second_factor(
   pending_cookie text, kind text, client_key text, device_key text, device_users uuid[],
   max_pair integer, max_person integer, max_lasting integer, window_s integer, lasting_s integer
-) returns jsonb language plpgsql volatile security definer as $$
+) returns jsonb language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_cookie);
   who uuid := pending.user_id;
@@ -68,7 +69,7 @@ grant execute on function rowhouse.begin_second_factor to rowhouse_service, rowh
 create function rowhouse.use_factor(
   who uuid, kind text, factor_key bytea, factor_proofs bytea[], factor_count bigint,
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text
-) returns boolean language plpgsql volatile as $$
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   digests bytea[] := (select array_agg(sha256(code_proof || uuid_send(who)))
     from unnest(factor_proofs) as code_proof);
@@ -108,7 +109,8 @@ create function rowhouse.finish_second_factor(
   fresh_sealed bytea, fresh_digest bytea, fresh_secret_id text, presented text, new_id text,
   new_session_digest bytea, new_identity_digest bytea, new_secret_id text, max_s integer,
   client_key text, device_key text, client_address text, device_name text
-) returns text language plpgsql volatile security definer as $$
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_cookie);
   who uuid;
@@ -148,7 +150,7 @@ grant execute on function rowhouse.finish_second_factor to rowhouse_service, row
 
 -- Records a wrong second factor: someone knows the password.
 create function rowhouse.record_wrong_factor(who uuid, kind text, client_address text) returns void
-language sql volatile security definer as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
   values ('sign-in', 'second_factor_rejected', who, jsonb_build_object('kind', left(kind, 40)),
     nullif(left(client_address, 64), ''))

@@ -28,7 +28,7 @@ create index on rowhouse.idempotency_keys (app_id, created_at);
 -- letter for its kind. 'first_response' is null if it is known only after the write; 'short'
 -- replaces a large response.
 create function rowhouse.claim_key(app uuid, claim bytea, first_response text, short text)
-returns text language plpgsql as $$
+returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   may_record constant boolean := get_byte(claim, 0) = 1;
   claimed constant bytea := substring(claim from 2 for 32);
@@ -69,7 +69,7 @@ $$;
 
 -- Stores the response of the write that claimed the key.
 create function rowhouse.complete_key(app uuid, claim bytea, first_response text) returns void
-language sql as $$
+language sql set search_path = pg_catalog, pg_temp as $$
   update rowhouse.idempotency_keys set
     is_whole = octet_length(first_response) <= 16384,
     response = case when octet_length(first_response) <= 16384 then first_response else response end
@@ -77,7 +77,8 @@ language sql as $$
 $$;
 
 -- A failed write leaves no key.
-create function rowhouse.forget_key(app uuid, claim bytea) returns void language sql as $$
+create function rowhouse.forget_key(app uuid, claim bytea) returns void language sql
+set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.idempotency_keys where app_id = app and key = substring(claim from 2 for 32)
 $$;
 grant execute on function rowhouse.claim_key, rowhouse.complete_key, rowhouse.forget_key
@@ -85,7 +86,7 @@ grant execute on function rowhouse.claim_key, rowhouse.complete_key, rowhouse.fo
 
 -- Deletes at most max_rows keys that are older than a day; returns their number.
 create function rowhouse.sweep_idempotency_keys(max_rows integer) returns integer
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   swept integer := 0;
@@ -113,7 +114,7 @@ comment on function rowhouse.sweep_idempotency_keys is 'idempotent';
 -- them in between. Covers as many apps as fit into a second, so that no call lasts long. No rows
 -- after the last app.
 create function rowhouse.idempotency_sizes(after uuid) returns table (app_id uuid, bytes bigint)
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
 begin

@@ -3,7 +3,8 @@
 -- ends: nothing here changes an account that can sign in.
 
 -- "pending" while the link is valid, then "expired"; null for people without an invitation.
-create function rowhouse.invitation_state(person uuid) returns text language sql stable as $$
+create function rowhouse.invitation_state(person uuid) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select case when exists (select from rowhouse.password_links where user_id = person
     and expires_at > now())
     then 'pending' else 'expired' end
@@ -13,7 +14,8 @@ $$;
 -- The inviting user and time, and the state of the link and its mail; null for people without
 -- an invitation. The invitation stores when the mail was sent, because the queue soon deletes sent
 -- mails.
-create function rowhouse.describe_invitation(person uuid) returns jsonb language sql stable as $$
+create function rowhouse.describe_invitation(person uuid) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('state', rowhouse.invitation_state(person), 'invitedAt', invited_at,
     'invitedBy', invited_by,
     'invitedByEmail', (select email from rowhouse.users
@@ -29,7 +31,7 @@ $$;
 
 -- By address, each with the first roles.
 create function rowhouse.list_invitations(search text, after_email text, max_rows integer)
-returns jsonb language sql stable as $$
+returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(rowhouse.describe_invitation(id) || jsonb_build_object(
     'id', id, 'email', email, 'displayName', display_name, 'consoleRole', console_role,
       'disabledAt', disabled_at,
@@ -52,7 +54,7 @@ $$;
 create function rowhouse.invite(
   new_id uuid, mail text, mail_digest bytea, new_name text, new_console_role text, link_id text,
   proof bytea, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
-) returns text language plpgsql as $$
+) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   known uuid := (select id from rowhouse.users where email = mail);
   is_mailed boolean;
@@ -80,7 +82,7 @@ $$;
 -- action: admin, recent sign-in
 create function rowhouse.invite_people(
   people jsonb, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
-) returns text[] language plpgsql as $$
+) returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person jsonb;
   outcomes text[] := '{}';
@@ -104,7 +106,7 @@ $$;
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.resend_invitation(
   mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
-) returns text language plpgsql as $$
+) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid := rowhouse.find_user(mail);
 begin
@@ -129,7 +131,7 @@ comment on function rowhouse.resend_invitation is 'null result';
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.withdraw_invitation(mail text, actor text) returns boolean
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin

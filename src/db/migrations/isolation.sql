@@ -25,7 +25,8 @@ create table rowhouse.isolation_checks (
 insert into rowhouse.isolation_checks default values;
 
 -- A digest of the names and bodies of all functions of apps' tables.
-create function rowhouse.digest_bodies() returns text language sql stable as $$
+create function rowhouse.digest_bodies() returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select md5(coalesce(string_agg(line, E'\n' order by line collate "C"), '')) from (
     select proname || '(' || oidvectortypes(proargtypes) || ') '
       || md5(trim(both E'\n' from prosrc)) as line
@@ -34,13 +35,15 @@ $$;
 
 -- A digest of the versions of the functions' rows: bodies are read only when it changes, because
 -- reading them is half of the work.
-create function rowhouse.digest_marks() returns text language sql stable as $$
+create function rowhouse.digest_marks() returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select md5(coalesce(string_agg(concat_ws(' ', oid, xmin, ctid), ',' order by oid), ''))
   from pg_proc where pronamespace = 'api'::regnamespace
 $$;
 
 -- Functions that no push recorded.
-create function rowhouse.find_unrecorded() returns setof text language sql stable as $$
+create function rowhouse.find_unrecorded() returns setof text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select 'Function api.' || proname || ' must be one that a push recorded' from pg_proc
   where pronamespace = 'api'::regnamespace
     and regexp_replace(proname,
@@ -52,7 +55,7 @@ $$;
 -- process checks, the previous result stays valid for another max_age_s.
 create function rowhouse.check_isolation(max_age_s double precision, out issues jsonb,
   out bodies text, out release text, out age_s double precision)
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   known rowhouse.isolation_checks;
   moment timestamptz := clock_timestamp();
@@ -95,7 +98,8 @@ grant execute on function rowhouse.check_isolation
   to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- Raises an error while there are issues: no table or function of an app is dropped then.
-create function rowhouse.reject_issues() returns void language plpgsql as $$
+create function rowhouse.reject_issues() returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if rowhouse.find_issues() <> '[]' then
     raise exception 'the database does not isolate apps' using errcode = 'RH017';

@@ -9,7 +9,8 @@
 
 -- Sets the app of the transaction: row security then shows only the app's rows, proofs and stored
 -- responses.
-create function rowhouse.enter_app(app uuid) returns void language plpgsql as $$
+create function rowhouse.enter_app(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform set_config('rowhouse.app_id', app::text, true);
 end
@@ -56,8 +57,8 @@ grant usage on schema rowhouse to rowhouse_tenant;
 grant select on rowhouse.proofs to rowhouse_tenant;
 
 -- Removes one proof of an app, by its digest.
-create function rowhouse.delete_proof(app uuid, proof_digest bytea) returns void
-language plpgsql as $$
+create function rowhouse.delete_proof(app uuid, proof_digest bytea) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
   delete from rowhouse.proofs where app_id = app and digest = proof_digest;
@@ -66,7 +67,8 @@ $$;
 
 -- Removes the data of an app that has no foreign key to it: all its proofs, and its stored
 -- responses.
-create function rowhouse.delete_stored(app uuid) returns void language plpgsql as $$
+create function rowhouse.delete_stored(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
   delete from rowhouse.proofs where app_id = app;
@@ -75,7 +77,8 @@ begin
 end
 $$;
 
-create function rowhouse.delete_proofs() returns trigger language plpgsql security definer as $$
+create function rowhouse.delete_proofs() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.delete_stored(old.id);
   return null;
@@ -86,7 +89,8 @@ create trigger delete_proofs after delete on rowhouse.apps
   for each row execute function rowhouse.delete_proofs();
 
 -- Raised by a generated function if no live proof of the app with the scope was presented.
-create function rowhouse.reject_key() returns text language plpgsql as $$
+create function rowhouse.reject_key() returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'no live key of this app' using errcode = 'RH401';
 end
@@ -94,7 +98,8 @@ $$;
 grant execute on function rowhouse.reject_key to rowhouse_tenant;
 
 -- Raised by a generated function for a row larger than the maximum response.
-create function rowhouse.reject_row(row_id uuid) returns text language plpgsql as $$
+create function rowhouse.reject_row(row_id uuid) returns text language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   raise exception 'a row is too large' using errcode = 'RH413', detail = row_id::text;
 end
@@ -109,7 +114,8 @@ create table rowhouse.tag_seed (is_only boolean primary key default true check (
 insert into rowhouse.tag_seed (value) values (uuid_send(gen_random_uuid()));
 grant select on rowhouse.tag_seed to rowhouse_tenant;
 
-create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable as $$
+create function rowhouse.scope_bits(scopes text[]) returns smallint language sql immutable
+set search_path = pg_catalog, pg_temp as $$
   select (case when 'data:read' = any(scopes) then 1 else 0 end
     + case when 'data:write' = any(scopes) then 2 else 0 end
     + case when 'schema:push' = any(scopes) then 4 else 0 end
@@ -118,7 +124,7 @@ $$;
 
 -- The app of a live key with one of these scopes, if the proof is correct.
 create function rowhouse.check_key_for(app uuid, presented_proof bytea, wanted smallint)
-returns uuid language plpgsql as $$
+returns uuid language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
   if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(presented_proof)
@@ -132,7 +138,7 @@ $$;
 -- Checks the key for reading an app's schema, migrations and plans: a key that can read or push
 -- the schema.
 create function rowhouse.check_schema_key(app uuid, presented_proof bytea) returns uuid
-language sql security definer as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['schema:read', 'schema:push']))
 $$;
@@ -140,7 +146,7 @@ grant execute on function rowhouse.check_schema_key to rowhouse_tables;
 
 -- Checks the key for the description of an app's tables: any key of the app.
 create function rowhouse.check_key(app uuid, presented_proof bytea) returns uuid
-language sql security definer as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
     rowhouse.scope_bits(array['data:read', 'data:write', 'schema:read', 'schema:push']))
 $$;
@@ -149,7 +155,7 @@ grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 -- A disabled app's keys have no proofs: rowhouse.set_app_disabled() removes and restores them. The
 -- caller has locked the app's row.
 create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
-returns void language plpgsql as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app_live boolean;
 begin
@@ -168,7 +174,7 @@ $$;
 create function rowhouse.issue_key(
   app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[],
     key_expires_at timestamptz, actor text
-) returns boolean language plpgsql as $$
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
 begin
@@ -188,7 +194,8 @@ end
 $$;
 
 -- The key, if it belongs to the app: the key on a page must be the key that is changed.
-create function rowhouse.key_of(app_slug text, wanted text) returns text language sql stable as $$
+create function rowhouse.key_of(app_slug text, wanted text) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select key_id from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
     where key_id = wanted and slug = app_slug
 $$;
@@ -199,7 +206,8 @@ $$;
 --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.roll_key(old_key_id text, new_key_id text, new_digest bytea,
   grace_s integer, actor text)
-returns table (new_expires_at timestamptz, old_expires_at timestamptz) language plpgsql as $$
+returns table (new_expires_at timestamptz, old_expires_at timestamptz)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old rowhouse.api_keys;
 begin
@@ -236,7 +244,7 @@ comment on function rowhouse.roll_key is 'null new_expires_at';
 -- action: admin, recent sign-in
 --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old rowhouse.api_keys;
 begin
@@ -259,7 +267,8 @@ $$;
 create function rowhouse.use_key(wanted text, presented_proof bytea)
 returns table (
   key_id text, app_id uuid, scopes text[], expires_at timestamptz, is_of_console boolean
-) language plpgsql security definer as $$
+)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   found_key rowhouse.api_keys;
@@ -292,7 +301,8 @@ create function rowhouse.use_keys(wanted text[], presented_proof bytea[])
 returns table (
   ordinal integer, key_id text, app_id uuid, scopes text[], expires_at timestamptz,
   is_of_console boolean, version bigint
-) language plpgsql as $$
+)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   return query select use.at::integer, used.*,
     (select versions.version from rowhouse.versions where name = 'keys')
@@ -304,7 +314,8 @@ comment on function rowhouse.use_keys is 'idempotent; null expires_at';
 grant execute on function rowhouse.use_keys to rowhouse_service, rowhouse_gateway;
 
 -- For operators: the keys of an app, newest first; never their secrets.
-create function rowhouse.list_keys(app_slug text) returns json language plpgsql stable as $$
+create function rowhouse.list_keys(app_slug text) returns json language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
@@ -322,7 +333,7 @@ $$;
 
 -- For the description of an app's tables: the version of the catalog, if a live key is proven.
 create function rowhouse.prove_key(app uuid, presented_proof bytea) returns bigint
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   select version from rowhouse.versions
   where name = 'catalog' and rowhouse.check_key(app, presented_proof) is not null
 $$;

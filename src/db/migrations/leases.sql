@@ -28,7 +28,7 @@ create function rowhouse.lease_tokens(
   reporter uuid, names text[], limits double precision[], spent double precision[],
   wanted double precision[]
 ) returns table (bucket text, leased double precision, left_over double precision)
-  language plpgsql volatile security definer as $$
+  language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   at constant timestamptz := clock_timestamp();
 begin
@@ -75,7 +75,8 @@ end
 $$;
 
 -- Deletes buckets that have been full for a while.
-create function rowhouse.sweep_leases() returns void language sql volatile security definer as $$
+create function rowhouse.sweep_leases() returns void language sql volatile security definer
+set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.leases where (name, process) in (
     select name, process from rowhouse.leases
       where ends_at < now() - interval '1 minute' for update skip locked);

@@ -36,7 +36,8 @@ grant select on rowhouse.change_feed to rowhouse_tenant;
 
 -- The start of every cursor: a restored database, a promoted standby and another cluster each have
 -- their own transaction ids.
-create function rowhouse.feed_name() returns text language sql stable as $$
+create function rowhouse.feed_name() returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select concat(name, '-', to_hex(system_identifier), '-',
     ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0'))
   from rowhouse.change_feed, pg_control_system() where is_only
@@ -44,7 +45,8 @@ $$;
 grant execute on function rowhouse.feed_name to rowhouse_tenant;
 
 -- The snapshot of a cursor; null if changes since then have been deleted.
-create function rowhouse.read_cursor(cursor text) returns pg_snapshot language plpgsql stable as $$
+create function rowhouse.read_cursor(cursor text) returns pg_snapshot language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   since pg_snapshot;
 begin
@@ -66,7 +68,7 @@ grant execute on function rowhouse.read_cursor to rowhouse_tenant;
 -- keys that can no longer read changes. Each app is read as that app.
 create function rowhouse.poll_changes(since text, apps uuid[], presented_proofs bytea[])
 returns table (state text, changed jsonb, ended integer[])
-language plpgsql volatile security definer
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   app uuid;
@@ -103,7 +105,7 @@ grant execute on function rowhouse.poll_changes to rowhouse_service, rowhouse_da
 -- it; returns their number. A dump from another cluster contains changes of transactions that are
 -- in the future here.
 create function rowhouse.sweep_changes(max_rows integer) returns integer
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   past xid8;
@@ -134,7 +136,8 @@ comment on function rowhouse.sweep_changes is 'idempotent';
 grant execute on function rowhouse.sweep_changes to rowhouse_service, rowhouse_data;
 
 -- Makes the readers of an app's changes read everything again.
-create function rowhouse.reset_changes(app uuid) returns void language plpgsql as $$
+create function rowhouse.reset_changes(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   perform rowhouse.enter_app(app);
   insert into rowhouse.changes (app_id, table_name) values (app, '');
@@ -145,7 +148,7 @@ $$;
 -- of keys.
 -- action: admin
 create function rowhouse.set_app_live(app_slug text, live boolean, actor text) returns boolean
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid;
   was_live boolean;

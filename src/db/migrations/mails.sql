@@ -29,13 +29,15 @@ create table rowhouse.mail_sender (
   seen_at timestamptz not null
 );
 
-create function rowhouse.has_mail_sender() returns boolean language sql stable as $$
+create function rowhouse.has_mail_sender() returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.mail_sender
     where seen_at > clock_timestamp() - interval '10 minutes')
 $$;
 
 -- At most five of a kind to a person in an hour, independent of the cause.
-create function rowhouse.may_mail(person uuid, kind text) returns boolean language sql stable as $$
+create function rowhouse.may_mail(person uuid, kind text) returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select count(*) < 5 from rowhouse.mails
   where user_id = person and template = kind and created_at > clock_timestamp() - interval '1 hour'
 $$;
@@ -43,7 +45,7 @@ $$;
 -- Returns whether the email will be sent. Invitations are also counted by address: an invitation
 -- after a withdrawal creates a new person.
 create function rowhouse.queue_mail(person uuid, kind text, link text, more jsonb) returns boolean
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.has_mail_sender() or not rowhouse.may_mail(person, kind) then
     return false;
@@ -65,7 +67,8 @@ $$;
 create function rowhouse.ask_for_password(
   typed text, client_networks text[], bounds integer[], window_s integer, client_address text,
   return_app text, return_to text
-) returns integer language plpgsql volatile security definer as $$
+) returns integer language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   wait integer := rowhouse.count_attempt(
     rowhouse.throttle_key('forgotten address', typed)
@@ -92,7 +95,7 @@ grant execute on function rowhouse.ask_for_password to rowhouse_service, rowhous
 -- Claims due mails: no other process gets them during the lease. Each retry waits four times as
 -- long as the one before; after the sixth attempt the mail fails.
 create function rowhouse.claim_mails(max_rows integer, lease_s integer, retry_s float8)
-returns jsonb language plpgsql volatile security definer as $$
+returns jsonb language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   claimed jsonb;
 begin
@@ -146,7 +149,7 @@ grant execute on function rowhouse.claim_mails to rowhouse_service, rowhouse_ide
 -- Records the outcome of a mail: "sent"; "rejected" if the server rejects it permanently; "void" if
 -- it is obsolete.
 create function rowhouse.settle_mail(mail_id bigint, outcome text) returns void
-language sql volatile security definer as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.mails where id = mail_id and outcome = 'void';
   update rowhouse.invitations set mailed_at = clock_timestamp()
   from rowhouse.mails join rowhouse.password_links as links on links.id = mails.link_id
@@ -165,7 +168,8 @@ grant execute on function rowhouse.settle_mail to rowhouse_service, rowhouse_ide
 create function rowhouse.put_forgotten_link(
   mail_id bigint, sent_to text, presented_proof bytea, new_id text, proof bytea, new_secret_id text,
     ends_at timestamptz
-) returns boolean language plpgsql volatile security definer as $$
+) returns boolean language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
 begin
@@ -198,7 +202,8 @@ $$;
 grant execute on function rowhouse.put_forgotten_link to rowhouse_service, rowhouse_identity;
 
 -- For operators: whether a process sends mail, and the state of mails.
-create function rowhouse.mail_state() returns jsonb language sql stable security definer as $$
+create function rowhouse.mail_state() returns jsonb language sql stable security definer
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('hasSender', rowhouse.has_mail_sender(),
     'waiting', count(*) filter (where sent_at is null and given_up_at is null),
     'oldestS', coalesce(extract(epoch
@@ -211,7 +216,7 @@ grant execute on function rowhouse.mail_state to rowhouse_service, rowhouse_iden
 -- For operators: the person of a link, and whether it is mailed.
 create function rowhouse.find_link_mail(link_id text) returns table (
   user_id uuid, email text, digest bytea, secret_id text, is_queued boolean, has_sender boolean
-) language sql stable as $$
+) language sql stable set search_path = pg_catalog, pg_temp as $$
   select users.id, users.email, users.email_digest, users.email_secret_id,
     exists (select from rowhouse.mails where mails.link_id = find_link_mail.link_id),
     rowhouse.has_mail_sender()

@@ -72,21 +72,9 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   {
     number: 1,
     name: "baseline",
-    sql: [...AREAS.map(readArea).map(completeFunctions), FIND_ISSUES].join("\n"),
+    sql: [...AREAS.map(readArea), FIND_ISSUES].map(defineVisitorFunctions).join("\n"),
   },
 ];
-
-/**
- * The text with the functions for visitors, and with a search path for each function: objects that someone adds to another
- * schema then cannot replace the objects that the function names.
- */
-export function completeFunctions(sql: string): string {
-  const pinned = " set search_path = pg_catalog, pg_temp as $$";
-  return defineVisitorFunctions(sql).replace(
-    /(?<=^create function [^$]*) as \$\$$/gm,
-    () => pinned,
-  );
-}
 
 function readArea(area: string): string {
   return readFileSync(`${import.meta.dir}/${area}.sql`, "utf8");

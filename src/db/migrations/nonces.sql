@@ -9,7 +9,7 @@ create index nonces__used_at__idx on rowhouse.nonces (used_at);
 
 -- Returns the unused nonces. In order, so that processes that use the same nonces never deadlock.
 create function rowhouse.use_nonces(presented uuid[]) returns setof uuid
-language sql volatile security definer as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.nonces (nonce) select nonce from unnest(presented) as listed (nonce)
     order by nonce
   on conflict do nothing
@@ -20,7 +20,7 @@ $$;
 -- accepts their request: the clocks of two processes can each be a minute off, in different
 -- directions.
 create function rowhouse.sweep_nonces(max_rows integer) returns integer
-language sql volatile security definer as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   with swept as (
     delete from rowhouse.nonces where nonce = any (array(
       select nonce from rowhouse.nonces where used_at < now() - interval '5 minutes'

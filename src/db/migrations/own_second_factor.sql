@@ -1,7 +1,8 @@
 -- Actions of users on their own second factor in a browser. Each action verifies the user by both
 -- cookies, and needs a sign-in within ten minutes.
 
-create function rowhouse.check_fresh(own text) returns void language plpgsql stable as $$
+create function rowhouse.check_fresh(own text) returns void language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.is_fresh(own) then
     raise exception 'sign-in too old' using errcode = 'RH403';
@@ -11,19 +12,21 @@ $$;
 
 -- Identifies the current authenticator app and recovery codes: a form contains this value, so that
 -- a repeated submit changes nothing. Empty: none.
-create function rowhouse.totp_version(who uuid) returns text language sql stable as $$
+create function rowhouse.totp_version(who uuid) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select coalesce((select extract(epoch from confirmed_at)::text from rowhouse.totp_factors
     where user_id = who), '')
 $$;
 
-create function rowhouse.codes_version(who uuid) returns text language sql stable as $$
+create function rowhouse.codes_version(who uuid) returns text language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select coalesce((select extract(epoch from max(created_at))::text from rowhouse.recovery_codes
     where user_id = who), '')
 $$;
 
 -- Replaces all recovery codes; the argument contains the digests of their proofs in hexadecimal.
 create function rowhouse.put_recovery_codes(who uuid, digests text, new_secret_id text) returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.recovery_codes where user_id = who;
   insert into rowhouse.recovery_codes (user_id, digest, secret_id)
   select who, decode(text, 'hex'), new_secret_id from unnest(string_to_array(digests, ',')) as text

@@ -9,7 +9,7 @@
 create function rowhouse.begin_passkey(wanted bytea, client_networks text[],
   client_bounds integer[], window_s integer)
 returns table (wait_s integer, user_id uuid, public_key bytea, secret_id text)
-language plpgsql volatile security definer as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   wait integer := rowhouse.count_attempt(
@@ -26,7 +26,7 @@ grant execute on function rowhouse.begin_passkey to rowhouse_service, rowhouse_i
 -- Returns whether this is the first use of a challenge. Used challenges are stored as long as
 -- attempts are counted, which is longer than they are valid.
 create function rowhouse.use_challenge(challenge_key text, window_s integer) returns boolean
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.throttle (key, attempts, ends_at)
   values (challenge_key, 1, clock_timestamp() + make_interval(secs => least(window_s, 2592000)))
@@ -40,7 +40,7 @@ $$;
 create function rowhouse.use_passkey(
   wanted bytea, who uuid, presented_proof bytea, new_count bigint, fresh_digest bytea,
   fresh_secret_id text
-) returns text language plpgsql volatile as $$
+) returns text language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   used rowhouse.passkeys;
   rejection text;
@@ -75,7 +75,8 @@ create function rowhouse.finish_passkey_sign_in(
   fresh_secret_id text, challenge_key text, window_s integer, client_networks text[],
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer, client_address text, device_name text, is_known_device boolean
-) returns text language plpgsql volatile security definer as $$
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   outcome text;
 begin

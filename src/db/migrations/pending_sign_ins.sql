@@ -20,7 +20,7 @@ create index pending_sign_ins__expires_at__idx on rowhouse.pending_sign_ins (exp
 -- and clears it if the rule no longer applies. The rule is "none", "console" (people with a Console
 -- role), "all", or "default": "console" once anyone has a second factor.
 create function rowhouse.ask_for_factor(who uuid, factor_rule text) returns boolean
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   is_asked boolean;
 begin
@@ -40,7 +40,7 @@ create function rowhouse.admit(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer, proven timestamptz, client_address text, device_name text,
   is_known_device boolean, provider text, pending_id text, pending_digest bytea, factor_rule text
-) returns text language plpgsql volatile as $$
+) returns text language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   if rowhouse.has_second_factor(who) then
     perform rowhouse.sweep_pending_sign_ins(20);
@@ -62,8 +62,8 @@ begin
 end
 $$;
 
-create function rowhouse.sweep_pending_sign_ins(max_rows integer) returns void
-language sql volatile as $$
+create function rowhouse.sweep_pending_sign_ins(max_rows integer) returns void language sql volatile
+set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.pending_sign_ins where id in (
     select id from rowhouse.pending_sign_ins where expires_at < clock_timestamp()
     order by expires_at limit max_rows for update skip locked)
@@ -72,7 +72,7 @@ $$;
 -- The pending sign-in that the browser proves, by <id>.<proof> for every secret that can have
 -- created it.
 create function rowhouse.find_pending_sign_in(pending_cookie text) returns rowhouse.pending_sign_ins
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select pending.*
   from (select split_part(text, '.', 1) as id, decode(split_part(text, '.', 2), 'hex') as proof
     from unnest(string_to_array(pending_cookie, ',')) as text) as sent
@@ -86,7 +86,7 @@ $$;
 -- For the page that asks for the second factor: the person of the pending sign-in, and the
 -- available factors; null if there is none.
 create function rowhouse.show_pending_sign_in(pending_cookie text) returns jsonb
-language plpgsql stable security definer as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
   pending rowhouse.pending_sign_ins := rowhouse.find_pending_sign_in(pending_cookie);
 begin
@@ -105,7 +105,8 @@ grant execute on function rowhouse.show_pending_sign_in to rowhouse_service, row
 -- Ends a person's pending sign-ins, and restores the attempts that others have used up: the old
 -- password is no longer valid. Restores the lasting limit once per period: someone who reads the
 -- person's mail could set one password after the other.
-create function rowhouse.end_pending_sign_ins(who uuid) returns void language sql volatile as $$
+create function rowhouse.end_pending_sign_ins(who uuid) returns void language sql volatile
+set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.pending_sign_ins where user_id = who;
   delete from rowhouse.throttle where starts_with(key, who || ' ')
     and not starts_with(key, who || ' lasting');

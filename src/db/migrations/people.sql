@@ -129,7 +129,8 @@ create table rowhouse.audit (
 );
 create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
 create index audit__at__idx on rowhouse.audit (at);
-create function rowhouse.reject_change() returns trigger language plpgsql as $$
+create function rowhouse.reject_change() returns trigger language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'DELETE' and current_setting('rowhouse.sweeps_audit', true) = 'on' then
     return null;
@@ -144,7 +145,7 @@ create trigger reject_change before update or delete or truncate on rowhouse.aud
 -- Deletes a batch of entries older than the retention; returns their number. Never deletes entries
 -- younger than thirty days, regardless of the argument: a stolen login must not remove traces.
 create function rowhouse.sweep_audit(keep_s integer) returns integer
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   swept integer;
 begin
@@ -166,7 +167,7 @@ create function rowhouse.start_session(
   who uuid, presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer, proven timestamptz, second_factor timestamptz,
   client_address text, device_name text, is_known_device boolean
-) returns void language plpgsql volatile as $$
+) returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   delete from rowhouse.sessions as old using unnest(string_to_array(presented, ',')) as pair
   where old.id = split_part(pair, '.', 1)
@@ -198,7 +199,7 @@ $$;
 create function rowhouse.prove_password(
   who uuid, presented_proof bytea, fresh_hash text, fresh_digest bytea, fresh_secret_id text,
   client_networks text[], known_device text
-) returns boolean language plpgsql volatile as $$
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
   client_keys text[] := rowhouse.client_keys('client', client_networks);
@@ -241,7 +242,8 @@ create function rowhouse.finish_sign_in(
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer, client_networks text[], known_device text, client_address text,
   device_name text, pending_id text, pending_digest bytea, factor_rule text
-) returns text language plpgsql volatile security definer as $$
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 begin
   if not rowhouse.prove_password(
     who, presented_proof, fresh_hash, fresh_digest, fresh_secret_id, client_networks, known_device)
@@ -260,7 +262,8 @@ grant execute on function rowhouse.finish_sign_in to rowhouse_service, rowhouse_
 -- password do not count for the new one.
 create function rowhouse.use_password_link(
   link_id text, presented_proof bytea, new_hash text, new_digest bytea, new_secret_id text
-) returns boolean language plpgsql volatile security definer as $$
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid := (select user_id from rowhouse.password_links where id = link_id);
   address_key text;
@@ -303,7 +306,8 @@ create function rowhouse.sign_in_by_link(
   presented text, new_id text, new_session_digest bytea, new_identity_digest bytea,
   new_secret_id text, max_s integer, client_address text, device_name text,
   pending_id text, pending_digest bytea, factor_rule text
-) returns text language plpgsql volatile security definer as $$
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid := (select user_id from rowhouse.password_links where id = link_id);
 begin
@@ -322,7 +326,8 @@ grant execute on function rowhouse.use_password_link, rowhouse.sign_in_by_link
   to rowhouse_service, rowhouse_identity;
 
 -- For operators: the audit log, latest entries first.
-create function rowhouse.list_audit(max_rows integer) returns json language sql stable as $$
+create function rowhouse.list_audit(max_rows integer) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(entry order by entry.id desc), '[]') from (
     select audit.id, at, actor, action, user_id as "userId", email, app, client, details
     from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
@@ -331,7 +336,8 @@ create function rowhouse.list_audit(max_rows integer) returns json language sql 
 $$;
 
 -- For operators: the progress of an app's setup; without a slug, of the newest app without a key.
-create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable as $$
+create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
     'app', (select jsonb_build_object('slug', slug, 'hasTargets', has_targets, 'hasKeys', has_keys)
       from (
@@ -347,7 +353,8 @@ create function rowhouse.read_setup(app_slug text) returns jsonb language sql st
 $$;
 
 -- Returns whether anyone can use the Console.
-create function rowhouse.has_administrator() returns boolean language sql stable as $$
+create function rowhouse.has_administrator() returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.users where console_role is not null and disabled_at is null)
 $$;
 grant execute on function rowhouse.has_administrator to rowhouse_service, rowhouse_identity;

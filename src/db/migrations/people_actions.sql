@@ -2,7 +2,8 @@
 -- functions is granted: only administrators run them, by a command or through a function that
 -- verifies the user. Each writes the audit log with the name of "actor".
 
-create function rowhouse.find_user(mail text) returns uuid language plpgsql stable as $$
+create function rowhouse.find_user(mail text) returns uuid language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid := (select id from rowhouse.users where email = mail);
 begin
@@ -13,7 +14,8 @@ begin
 end
 $$;
 
-create function rowhouse.email_of(person uuid) returns text language plpgsql stable as $$
+create function rowhouse.email_of(person uuid) returns text language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   mail text := (select email from rowhouse.users where id = person);
 begin
@@ -28,7 +30,7 @@ $$;
 -- person.
 create function rowhouse.put_password_link(
   person uuid, new_id text, proof bytea, new_secret_id text, ends_at timestamptz
-) returns void language sql as $$
+) returns void language sql set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.password_links (user_id, id, digest, secret_id, expires_at)
   values (person, new_id, sha256(proof || uuid_send(person)), new_secret_id, ends_at)
   on conflict (user_id) do update set id = excluded.id, digest = excluded.digest,
@@ -40,7 +42,7 @@ $$;
 create function rowhouse.create_user(
   new_id uuid, mail text, mail_digest bytea, new_name text, new_role text,
   link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
-) returns boolean language plpgsql as $$
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name, console_role)
   values (new_id, mail, mail_digest, link_secret_id, new_name, new_role);
@@ -57,7 +59,7 @@ $$;
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.make_password_link(
   mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
-) returns boolean language plpgsql as $$
+) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid := rowhouse.find_user(mail);
   outcome text := rowhouse.resend_invitation(mail, link_id, proof, link_secret_id, ends_at, actor);
@@ -74,7 +76,7 @@ $$;
 -- Grants a role on an app, and replaces the previous role: claims no longer change it.
 -- action: admin, recent sign-in
 create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text)
-returns void language plpgsql as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid;
   app uuid := (select id from rowhouse.apps where slug = app_slug);
@@ -98,7 +100,7 @@ $$;
 -- action: admin, recent sign-in
 --   mail = rowhouse.email_of(person uuid)
 create function rowhouse.revoke_role(mail text, app_slug text, actor text) returns boolean
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid := rowhouse.find_user(mail);
   app uuid := rowhouse.find_app(app_slug);
@@ -117,7 +119,8 @@ $$;
 -- Revokes every role that a provider's claims granted; returns the person, the app and the role of
 -- each.
 create function rowhouse.revoke_claimed_roles(by_provider text, actor text)
-returns table (email text, app text, role text) language plpgsql as $$
+returns table (email text, app text, role text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   return query
   with revoked as (
@@ -136,7 +139,8 @@ $$;
 -- Ends all sessions of a person; returns their number.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.end_sessions(mail text, actor text) returns integer language plpgsql as $$
+create function rowhouse.end_sessions(mail text, actor text) returns integer
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid := rowhouse.find_user(mail);
   ended integer;
@@ -154,7 +158,7 @@ $$;
 -- action: admin, recent sign-in
 --   app_slug = rowhouse.hold_app_accounts(who, app_slug text)
 create function rowhouse.end_app_sessions(app_slug text, actor text) returns integer
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid := rowhouse.find_app(app_slug);
   people uuid[] := array(select user_id from rowhouse.grants where app_id = app);
@@ -173,7 +177,7 @@ $$;
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.end_session(mail text, session_id text, actor text) returns boolean
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid := rowhouse.find_user(mail);
 begin
@@ -194,7 +198,8 @@ create table rowhouse.account_actions (
   is_only boolean primary key default true check (is_only)
 );
 insert into rowhouse.account_actions default values;
-create function rowhouse.lock_user(mail text) returns rowhouse.users language plpgsql volatile as $$
+create function rowhouse.lock_user(mail text) returns rowhouse.users
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
 begin
@@ -210,7 +215,7 @@ $$;
 -- Returns whether no one else is a super_admin. People with a pending invitation count only if all
 -- others are invited too.
 create function rowhouse.is_last_super_admin(person rowhouse.users) returns boolean
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(person.console_role = 'super_admin', false)
     and person.disabled_at is null and not exists (
     select from rowhouse.users as other
@@ -220,7 +225,7 @@ language sql stable as $$
 $$;
 
 create function rowhouse.keep_super_admin(person rowhouse.users) returns void
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   if rowhouse.is_last_super_admin(person) then
     raise exception 'the last super_admin cannot be removed' using errcode = 'RH010';
@@ -231,7 +236,7 @@ $$;
 -- Returns whether the service has set the address of a person: a proof matches the stored digest.
 -- There is one proof per identity secret, because an email can renew the digest at any time.
 create function rowhouse.has_proved_address(person rowhouse.users, proofs bytea[]) returns boolean
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select exists (select from unnest(proofs) as proof
     where sha256(proof || uuid_send(person.id)) = person.email_digest)
 $$;
@@ -241,7 +246,7 @@ $$;
 -- action: admin, recent sign-in
 --   mail = rowhouse.find_by_super_admin(who, person uuid)
 create function rowhouse.set_console_role(mail text, new_role text, proofs bytea[], actor text)
-returns void language plpgsql volatile as $$
+returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin
@@ -269,7 +274,7 @@ $$;
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.set_disabled(mail text, disabled boolean, actor text) returns void
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin
@@ -291,7 +296,7 @@ $$;
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.reset_second_factor(mail text, actor text) returns void
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin
@@ -318,7 +323,7 @@ $$;
 --   person_id = rowhouse.find_user(rowhouse.hold_account(who, person_id uuid))
 create function rowhouse.change_email(
   person_id uuid, proofs bytea[], new_mail text, mail_digest bytea, mail_secret_id text, actor text
-) returns boolean language plpgsql volatile as $$
+) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person_id));
 begin
@@ -347,7 +352,7 @@ $$;
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
 create function rowhouse.delete_user(mail text, actor text) returns uuid
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin

@@ -1,7 +1,8 @@
 -- People and their access: mostly lists for operators. Shows neither passwords nor proofs of
 -- sessions.
 
-create function rowhouse.describe_user(person rowhouse.users) returns json language sql stable as $$
+create function rowhouse.describe_user(person rowhouse.users) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select json_build_object('id', person.id, 'email', person.email,
     'displayName', person.display_name, 'consoleRole', person.console_role,
     'hasPassword', person.password_hash is not null,
@@ -13,13 +14,14 @@ $$;
 
 -- People by address, after the given address.
 create function rowhouse.list_users(after_email text, max_rows integer) returns json
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(rowhouse.describe_user(users) order by email), '[]') from (
     select * from rowhouse.users where email > after_email order by email limit max_rows) as users
 $$;
 
 -- The unexpired sessions of a person, oldest first.
-create function rowhouse.list_sessions(mail text) returns json language sql stable as $$
+create function rowhouse.list_sessions(mail text) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('id', id, 'createdAt', created_at,
     'lastSeenAt', last_seen_at, 'expiresAt', expires_at) order by created_at), '[]')
   from rowhouse.sessions where user_id = rowhouse.find_user(mail) and expires_at > now()
@@ -27,7 +29,8 @@ $$;
 
 -- A person with the roles by app, the unexpired sessions by age, and the number of wrong passwords
 -- since the last correct one.
-create function rowhouse.show_user(mail text) returns json language sql stable as $$
+create function rowhouse.show_user(mail text) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select json_build_object('person', rowhouse.describe_user(users),
     'grants', (select coalesce(json_agg(json_build_object('app', slug, 'role', role,
         'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider) order by slug), '[]')
@@ -44,7 +47,8 @@ create function rowhouse.show_user(mail text) returns json language sql stable a
 $$;
 
 -- The people with access to an app, by address.
-create function rowhouse.list_grants(app_slug text) returns json language plpgsql stable as $$
+create function rowhouse.list_grants(app_slug text) returns json language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
@@ -63,14 +67,16 @@ $$;
 -- The people with these addresses, with the digests of the addresses.
 -- action: admin
 create function rowhouse.find_addresses(mails text[])
-returns table (id uuid, email text, digest bytea, secret_id text) language sql stable as $$
+returns table (id uuid, email text, digest bytea, secret_id text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select id, email, email_digest, email_secret_id from rowhouse.users where email = any (mails)
 $$;
 comment on function rowhouse.find_addresses is 'null digest, secret_id';
 
 -- Every address, in pages, with its digest.
 create function rowhouse.list_addresses(after_email text, max_rows integer)
-returns table (user_id uuid, email text, digest bytea, secret_id text) language sql stable as $$
+returns table (user_id uuid, email text, digest bytea, secret_id text)
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select id, email, email_digest, email_secret_id from rowhouse.users
   where email > after_email order by email limit max_rows
 $$;
@@ -79,7 +85,8 @@ grant execute on function rowhouse.list_addresses to rowhouse_service, rowhouse_
 
 -- The roles from a provider's claims, by app and address.
 create function rowhouse.list_claimed_grants(by_provider text)
-returns table (email text, app text, role text) language sql stable as $$
+returns table (email text, app text, role text) language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select users.email, slug, grants.role from rowhouse.grants
   join rowhouse.apps on apps.id = app_id join rowhouse.users on users.id = user_id
   where provider = by_provider order by slug, users.email
@@ -87,21 +94,23 @@ $$;
 
 -- The number of current roles from each provider's claims.
 create function rowhouse.count_claimed_roles() returns table (provider text, roles bigint)
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select provider, count(*) from rowhouse.grants where provider is not null
   group by provider order by provider
 $$;
 
 -- The apps with these slugs.
 create function rowhouse.find_apps(slugs text[])
-returns table (id uuid, slug text, is_disabled boolean) language sql stable as $$
+returns table (id uuid, slug text, is_disabled boolean) language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select id, slug, disabled_at is not null from rowhouse.apps where slug = any (slugs)
 $$;
 grant execute on function rowhouse.count_claimed_roles, rowhouse.find_apps
   to rowhouse_service, rowhouse_identity;
 
 -- A row of any table without the columns that are never shown.
-create function rowhouse.without_secrets(stored jsonb) returns jsonb language sql immutable as $$
+create function rowhouse.without_secrets(stored jsonb) returns jsonb language sql immutable
+set search_path = pg_catalog, pg_temp as $$
   select stored - array['password_hash', 'password_digest', 'password_secret_id', 'email_digest',
     'email_secret_id', 'session_digest', 'identity_digest', 'digest', 'secret_id', 'sealed_secret',
     'last_step', 'user_id', 'credential_id', 'public_key', 'sign_count']
@@ -109,7 +118,8 @@ $$;
 
 -- All stored data about a person, for that person. Never the proof of a session, a link or a
 -- password: a reader of the file must not be able to use it.
-create function rowhouse.export_user(mail text) returns json language plpgsql stable as $$
+create function rowhouse.export_user(mail text) returns json language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid := rowhouse.find_user(mail);
 begin
@@ -149,7 +159,7 @@ $$;
 create function rowhouse.find_password_link(link_id text) returns table (
   user_id uuid, digest bytea, secret_id text, expires_at timestamptz, email text,
   display_name text, app_slugs text[], is_invitation boolean, return_app jsonb, return_to text
-) language sql stable as $$
+) language sql stable set search_path = pg_catalog, pg_temp as $$
   select links.user_id, links.digest, links.secret_id, links.expires_at, users.email,
     users.display_name, array(select slug from rowhouse.apps
       join rowhouse.grants on grants.app_id = apps.id
@@ -164,13 +174,15 @@ comment on function rowhouse.find_password_link
   is 'null display_name, return_app, return_to';
 grant execute on function rowhouse.find_password_link to rowhouse_service, rowhouse_identity;
 
-create function rowhouse.count_users() returns bigint language sql stable as $$
+create function rowhouse.count_users() returns bigint language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select count(*) from rowhouse.users
 $$;
 grant execute on function rowhouse.count_users to rowhouse_service, rowhouse_identity;
 
 -- How many values of each kind depend on each secret of the service.
-create function rowhouse.count_identity_values() returns jsonb language sql stable as $$
+create function rowhouse.count_identity_values() returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   with created (secret_id, kind) as (
     select password_secret_id, 'passwords' from rowhouse.users
     where password_secret_id is not null

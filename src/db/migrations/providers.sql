@@ -22,7 +22,7 @@ grant select on rowhouse.provider_links to rowhouse_service, rowhouse_identity;
 -- restored, once. Anyone with the login can link a person of their own, and so complete sign-ins
 -- that no one began.
 create function rowhouse.counted_key(state text, client_networks text[]) returns text
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select rowhouse.throttle_key('counted state', state || ' '
     || array_to_string(client_networks, ' '))
 $$;
@@ -30,7 +30,8 @@ $$;
 -- Before a request to the provider: whether this response is new, and an attempt is allowed now.
 create function rowhouse.begin_provider_sign_in(
   state text, client_networks text[], client_bounds integer[], window_s integer
-) returns table (wait_s integer, is_first boolean) language plpgsql volatile security definer as $$
+) returns table (wait_s integer, is_first boolean)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   wait integer := rowhouse.count_attempt(
     rowhouse.client_keys('provider client', client_networks), client_bounds, null, window_s);
@@ -50,7 +51,8 @@ grant execute on function rowhouse.begin_provider_sign_in to rowhouse_service, r
 -- from a person or another provider. Each is [app, role, digest in hexadecimal]; called only by
 -- the functions here.
 create function rowhouse.apply_claimed_roles(who uuid, by_provider text, claimed jsonb,
-  claimed_secret_id text) returns void language plpgsql volatile as $$
+  claimed_secret_id text) returns void
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   changed record;
   old_role text;
@@ -98,7 +100,8 @@ create function rowhouse.finish_provider_sign_in(
   new_identity_digest bytea, new_secret_id text, max_s integer, proven timestamptz, state text,
   client_networks text[], provider text, client_address text, device_name text,
   is_known_device boolean, claimed jsonb, pending_id text, pending_digest bytea, factor_rule text
-) returns text language plpgsql volatile security definer as $$
+) returns text language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   outcome text;
 begin
@@ -135,7 +138,8 @@ grant execute on function rowhouse.finish_provider_sign_in to rowhouse_service, 
 create function rowhouse.link_invited_person(
   who uuid, mail text, presented_proof bytea, link_issuer text, link_subject text, new_digest bytea,
     new_secret_id text, provider text
-) returns boolean language plpgsql volatile security definer as $$
+) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from rowhouse.users
   where id = who and email = mail and email_digest = sha256(presented_proof || uuid_send(who))
@@ -163,7 +167,8 @@ grant execute on function rowhouse.link_invited_person to rowhouse_service, rowh
 create function rowhouse.create_linked_person(
   new_id uuid, mail text, mail_digest bytea, new_name text, link_issuer text, link_subject text,
   new_digest bytea, new_secret_id text, provider text
-) returns boolean language plpgsql volatile security definer as $$
+) returns boolean language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (select from rowhouse.provider_links where issuer = link_issuer
     and subject = link_subject) then
@@ -242,7 +247,7 @@ create function rowhouse.find_provider_person(link_issuer text, link_subject tex
 returns table (
   link_user uuid, digest bytea, secret_id text, is_disabled boolean, mail_user uuid,
   mail_digest bytea, mail_secret_id text, is_invited boolean
-) language sql stable as $$
+) language sql stable set search_path = pg_catalog, pg_temp as $$
   select link.user_id, link.digest, link.secret_id, owner.disabled_at is not null, mailed.id,
     mailed.email_digest, mailed.email_secret_id,
     mailed.password_secret_id is null and mailed.disabled_at is null
@@ -259,7 +264,8 @@ comment on function rowhouse.find_provider_person is
   'null link_user, digest, secret_id, mail_user, mail_digest, mail_secret_id';
 
 -- A person's links, by issuer, and whether the session can add a link.
-create function rowhouse.read_own_links(who uuid, own text) returns jsonb language sql stable as $$
+create function rowhouse.read_own_links(who uuid, own text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('isFresh', rowhouse.is_fresh(own),
     'linkedAt', (select coalesce(jsonb_agg(jsonb_build_array(issuer, linked_at) order by issuer),
       '[]') from rowhouse.provider_links where user_id = who))
@@ -268,7 +274,7 @@ $$;
 -- Records why a provider's response was rejected: a short reason for operators, never the response.
 create function rowhouse.record_rejected_sign_in(
   provider text, reason text, who uuid, client_address text
-) returns void language sql volatile security definer as $$
+) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, user_id, details, client)
   values ('sign-in', 'sign_in_rejected', who,
     jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),

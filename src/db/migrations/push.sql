@@ -97,7 +97,8 @@ create table rowhouse.push_allowances (
 );
 
 create function rowhouse.refill_pushes(allowance rowhouse.push_allowances, per_hour integer,
-  moment timestamptz) returns double precision language sql stable as $$
+  moment timestamptz)
+returns double precision language sql stable set search_path = pg_catalog, pg_temp as $$
   select least(per_hour, allowance.pushes
     + greatest(0, extract(epoch from moment - allowance.counted_at)) * per_hour / 3600.0)
 $$;
@@ -107,7 +108,8 @@ $$;
 -- request that does not apply one of the project's migrations ends a push of several migrations.
 create function rowhouse.begin_push(
   app uuid, presented_proof bytea, per_hour integer, is_applying boolean, is_dry_run boolean,
-    out app_slug text, out wait_s integer) language plpgsql volatile security definer as $$
+    out app_slug text, out wait_s integer)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz := clock_timestamp();
 begin
@@ -140,7 +142,7 @@ grant execute on function rowhouse.begin_push to rowhouse_tables;
 -- state of its tables (stamps: the highest recorded version of each, 0 for a missing table) or of
 -- the app's migrations.
 create function rowhouse.lock_push(names text[], stamps jsonb, app uuid, head integer) returns void
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   lock_name text;
 begin
@@ -169,7 +171,7 @@ $$;
 -- lock, and must never wait longer than that in total. Tables in referenced change only because
 -- other tables reference them, and they stay readable.
 create function rowhouse.lock_tables(names text[], referenced text[], budget_ms integer)
-returns void language plpgsql as $$
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   table_name text;
   started_at timestamptz := clock_timestamp();
@@ -193,7 +195,8 @@ $$;
 -- by the app and exist, uses of recorded tables with their column sets, and deferred builds.
 -- Briefly acquires the only lock that all apps' pushes share.
 create function rowhouse.record_push(app uuid, migration jsonb, definitions jsonb, uses jsonb,
-  builds jsonb) returns bigint language plpgsql security definer as $$
+  builds jsonb) returns bigint language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 declare
   head record;
   next_version bigint;
@@ -258,7 +261,7 @@ $$;
 
 -- Deletes column sets that their apps no longer use. The same message drops their functions.
 create function rowhouse.forget_sets(wanted_table text, removed jsonb) returns void
-language sql security definer as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.column_sets as sets
     using jsonb_to_recordset(removed) as item ("appId" uuid, hash text)
   where table_name = wanted_table and sets.app_id = item."appId" and sets.hash = item.hash
@@ -271,7 +274,7 @@ grant execute on function rowhouse.forget_sets, rowhouse.lock_push, rowhouse.loc
 -- Leases the next deferred step after the given step that no other process works on.
 create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
 returns table (step_id bigint, table_name text, step_name text, definition jsonb)
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   update rowhouse.deferred_steps set state = 'running', attempts = attempts + 1, issue = null,
     progress = null, lease_until = now() + make_interval(secs => lease_s)
   where id = (select id from rowhouse.deferred_steps
@@ -283,7 +286,7 @@ $$;
 
 -- Extends the lease, and records the build's progress: PostgreSQL shows it to no other login.
 create function rowhouse.renew_deferred_step(step_id bigint, lease_s integer) returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   update rowhouse.deferred_steps set lease_until = now() + make_interval(secs => lease_s),
     progress = (select jsonb_build_object('phase', phase,
         'unit', case when blocks_total > 0 then 'blocks' else 'rows' end,
@@ -295,14 +298,15 @@ language sql volatile as $$
 $$;
 
 create function rowhouse.end_deferred_step(step_id bigint, new_state text, new_issue text)
-returns void language sql volatile as $$
+returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
   update rowhouse.deferred_steps set state = new_state, issue = new_issue, progress = null,
     lease_until = '-infinity', finished_at = case when new_state = 'done' then now() end
   where id = step_id
 $$;
 -- An index of an app's table, with the state of its build.
 create function rowhouse.find_index(index_name text, table_name text)
-returns table (is_valid boolean, is_building boolean) language sql stable as $$
+returns table (is_valid boolean, is_building boolean) language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select indisvalid, exists (
     select from pg_stat_progress_create_index where index_relid = indexrelid)
   from pg_index
@@ -316,7 +320,8 @@ grant execute on function rowhouse.find_index, rowhouse.claim_deferred_step,
 
 -- For operators: the owners and users of an app's tables.
 create function rowhouse.list_table_apps(app uuid)
-returns table ("table" text, owner text, users text[]) language sql stable as $$
+returns table ("table" text, owner text, users text[])
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select name, owner.slug, array(select apps.slug from rowhouse.registrations
       join rowhouse.apps on apps.id = app_id
       where table_name = name and app_id <> owner_app_id order by apps.slug)

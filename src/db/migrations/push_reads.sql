@@ -1,18 +1,21 @@
 -- Records of pushes, for pushing and serving processes.
 
 -- Returns whether the database is distributed; never true on plain PostgreSQL.
-create function rowhouse.is_distributed() returns boolean language sql stable as $$
+create function rowhouse.is_distributed() returns boolean language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select to_regclass('rowhouse.shards') is not null
 $$;
 
 -- The highest version recorded for a table. A plan is applied only if this version is unchanged.
-create function rowhouse.stamp_of(wanted text) returns bigint language sql stable as $$
+create function rowhouse.stamp_of(wanted text) returns bigint language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select greatest(version, (select max(version) from rowhouse.registrations
     where table_name = wanted)) from rowhouse.tables where name = wanted
 $$;
 
 -- For serving processes: the records of pushes since a version.
-create function rowhouse.read_catalog(since bigint) returns json language sql stable as $$
+create function rowhouse.read_catalog(since bigint) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'version', (select version from rowhouse.versions where name = 'catalog'),
     'isDistributed', rowhouse.is_distributed(),
@@ -30,7 +33,8 @@ create function rowhouse.read_catalog(since bigint) returns json language sql st
 $$;
 
 -- The migrations that one migration joins, without their texts; usually null.
-create function rowhouse.joined_records(joins jsonb) returns jsonb language sql immutable as $$
+create function rowhouse.joined_records(joins jsonb) returns jsonb language sql immutable
+set search_path = pg_catalog, pg_temp as $$
   select jsonb_agg(joined - 'text' order by (joined ->> 'seq')::integer)
   from jsonb_array_elements(joins) as item (joined)
 $$;
@@ -38,7 +42,7 @@ $$;
 -- The input of a push's plan: the tables with these names, and all registrations of the app.
 create function rowhouse.read_push_state(
   app uuid, names text[], large_pages integer, rows_a_page integer
-) returns json language sql stable as $$
+) returns json language sql stable set search_path = pg_catalog, pg_temp as $$
   with concerned as (
     select name, owner_app_id, definition, (select oid from pg_class where relname = name
       and relkind in ('r', 'p') and relnamespace = (
@@ -87,7 +91,8 @@ create function rowhouse.read_push_state(
 $$;
 
 -- The tables with column sets that no app has used for so many seconds.
-create function rowhouse.find_unused_sets(unused_s integer) returns json language sql stable as $$
+create function rowhouse.find_unused_sets(unused_s integer) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('name', name,
       'isDistributed', rowhouse.is_distributed(), 'stamp', rowhouse.stamp_of(name),
       'sets', (select json_agg(json_build_object('appId', app_id, 'hash', hash,
@@ -99,13 +104,13 @@ $$;
 
 -- The name of a generated function of a column set.
 create function rowhouse.function_name(table_name text, hash text, endpoint text) returns name
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select (left(table_name, 32) || '__' || hash || '_' || endpoint)::name
 $$;
 
 -- For one table or all: the column sets, and their existing functions.
 create function rowhouse.read_generated(wanted text, endpoints text[]) returns json
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   with concerned as (
     select name from rowhouse.tables where name = wanted or wanted is null
   ), sets as (
@@ -133,7 +138,7 @@ $$;
 -- The tables with a missing generated function, or with other arguments than these: a list of
 -- {endpoint, arguments}.
 create function rowhouse.find_uncallable_tables(wanted jsonb) returns setof text
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct table_name from rowhouse.column_sets
   where unused_since is null and exists (
     select from jsonb_to_recordset(wanted) as called (endpoint text, arguments text)

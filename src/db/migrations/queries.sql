@@ -8,12 +8,13 @@
 
 -- A value of the plan as an expression of this type.
 create function rowhouse.query_value(ordinal int4, type text) returns text
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select format('($2[%s])::%s', ordinal, type)
 $$;
 
 -- The name of an operator as SQL; null for any other name.
-create function rowhouse.query_operator(name text) returns text language sql immutable as $$
+create function rowhouse.query_operator(name text) returns text
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case name
     when 'eq' then ' operator(pg_catalog.=) '
     when 'neq' then ' operator(pg_catalog.<>) '
@@ -29,7 +30,7 @@ $$;
 -- A condition as SQL: ["eq", column, value], ["in", column, first value, last value],
 -- ["null", column], ["and", condition, …], ["or", condition, …] or ["not", condition].
 create function rowhouse.query_condition(columns text[], types text[], condition jsonb)
-returns text language plpgsql immutable as $$
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   name constant text := condition ->> 0;
   target text;
@@ -66,7 +67,7 @@ $$;
 -- Compares columns with values in the order of an index: {"op", "values"}; the values belong to
 -- the first columns of the walk.
 create function rowhouse.query_bound(targets text[], types text[], bound jsonb) returns text
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select ' and (' || string_agg(targets[ordinal], ', ' order by ordinal) || ')'
     || rowhouse.query_operator(bound ->> 'op')
     || '('
@@ -87,7 +88,7 @@ $$;
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
-language plpgsql stable as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   walk constant int4[] := array(
     select ordinal::int4 from jsonb_array_elements_text(plan -> 'walk') as listed (ordinal));

@@ -24,7 +24,7 @@ grant select (id, created_at, ended_at) on rowhouse.row_jobs to rowhouse_service
 
 -- The number of an app's rows in a table.
 create function rowhouse.count_rows(wanted_table text, app uuid) returns bigint
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   row_count bigint;
 begin
@@ -39,7 +39,7 @@ comment on function rowhouse.count_rows is 'idempotent';
 -- Deletes an app's rows of tables in one statement: references between them are checked at its
 -- end, after all rows are deleted. Returns the counts, in the order of the names.
 create function rowhouse.delete_rows(names text[], app uuid) returns bigint[]
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   row_counts bigint[];
 begin
@@ -62,7 +62,7 @@ $$;
 -- statement.
 create function rowhouse.delete_some_rows(
   names text[], app uuid, max_rows integer, out changed bigint, out counts bigint[])
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   current_table text;
   ref record;
@@ -126,7 +126,7 @@ $$;
 
 -- One step of a job; returns whether it is complete, or null if another session works on it.
 create function rowhouse.run_rows_job(job uuid, max_rows integer) returns boolean
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   work rowhouse.row_jobs;
   step record;

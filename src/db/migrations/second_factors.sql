@@ -40,7 +40,7 @@ create table rowhouse.passkeys (
 create index passkeys__user_id__idx on rowhouse.passkeys (user_id);
 
 create function rowhouse.has_second_factor(who uuid) returns boolean
-language sql stable security definer as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.totp_factors where user_id = who)
     or exists (select from rowhouse.passkeys where user_id = who)
 $$;
@@ -48,7 +48,7 @@ grant execute on function rowhouse.has_second_factor to rowhouse_service, rowhou
 
 -- For operators: the secret that each second factor and recovery code depends on.
 create function rowhouse.secrets_of_factors() returns setof text
-language sql stable security definer as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select secret_id from rowhouse.totp_factors union all select secret_id
     from rowhouse.recovery_codes
   union all select secret_id from rowhouse.passkeys
@@ -58,7 +58,7 @@ grant execute on function rowhouse.secrets_of_factors to rowhouse_service, rowho
 -- Returns whether a session was authenticated in the last ten minutes, also by the second factor if
 -- its owner has a second factor.
 create function rowhouse.is_fresh(session_id text) returns boolean
-language sql stable security definer as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.sessions where id = session_id
     and proven_at > clock_timestamp() - interval '10 minutes'
     and (second_factor_at > clock_timestamp() - interval '10 minutes'
@@ -68,13 +68,13 @@ grant execute on function rowhouse.is_fresh to rowhouse_service, rowhouse_identi
 
 -- The deadline for a required second factor of a person who has none; null: never.
 create function rowhouse.factor_due_at(who uuid) returns timestamptz
-language sql stable security definer as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select factor_asked_at + interval '7 days' from rowhouse.users
   where id = who and factor_asked_at is not null and not rowhouse.has_second_factor(id)
 $$;
 grant execute on function rowhouse.factor_due_at to rowhouse_service, rowhouse_identity;
 create function rowhouse.is_factor_overdue(who uuid) returns boolean
-language sql stable security definer as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select coalesce(rowhouse.factor_due_at(who) <= clock_timestamp(), false)
 $$;
 grant execute on function rowhouse.is_factor_overdue to rowhouse_service, rowhouse_identity;

@@ -4,7 +4,7 @@
 -- Writes the audit log at most once an hour for each pair of presented live sessions: a browser
 -- should have only one.
 create function rowhouse.record_session_conflict(live_ids text[]) returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   with pairs as (
     select low as first_id, high as second_id from unnest(live_ids) as low
       join unnest(live_ids) as high on low < high
@@ -37,7 +37,7 @@ $$;
 -- Ends every session that is presented with either of its secrets; only the audit log entry
 -- remains. A serving login that could delete rows directly could also lock the whole table.
 create function rowhouse.sign_out(presented text, client_address text) returns void
-language sql volatile security definer as $$
+language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   with ended as (
     delete from rowhouse.sessions using unnest(string_to_array(presented, ',')) as pair
     where sessions.id = split_part(pair, '.', 1)
@@ -56,7 +56,7 @@ grant execute on function rowhouse.sign_out to rowhouse_service, rowhouse_identi
 create function rowhouse.find_session(
   presented text, idle_s integer,
   out live integer, out session_id text, out person_id uuid, out identity_digest bytea
-) language plpgsql volatile security definer as $$
+) language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   pair text;
   found_session record;
@@ -99,14 +99,15 @@ grant execute on function rowhouse.find_session to rowhouse_service, rowhouse_id
 
 -- Parses a list of <id>.<proof>: each id with its proof.
 create function rowhouse.split_presented(presented text) returns table (id text, proof bytea)
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select distinct split_part(text, '.', 1), decode(split_part(text, '.', 2), 'hex')
   from unnest(string_to_array(presented, ',')) as text
 $$;
 
 -- A person's role on an app as the service needs it: the role, the provider whose claim granted
 -- it, and its proof.
-create function rowhouse.stored_grant(person uuid, app uuid) returns json language sql stable as $$
+create function rowhouse.stored_grant(person uuid, app uuid) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
   select json_build_array(role, provider, encode(digest, 'hex'), secret_id)
   from rowhouse.grants where user_id = person and app_id = app
 $$;
@@ -117,7 +118,7 @@ $$;
 create function rowhouse.read_page_session(
   presented text, presented_identity text, idle_s integer, app_slug text, app_search text,
   max_rows integer, out live integer, out visitor jsonb, out app jsonb, out apps jsonb
-) language plpgsql volatile as $$
+) language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   found_session record;
   person uuid;

@@ -84,7 +84,7 @@ create index stored_requests__failed__at__idx on rowhouse.stored_requests (at)
 -- The app of a rejected request: of the proven key, or of the presented key. Null for an app that
 -- was deleted since then.
 create function rowhouse.rejected_app(proven uuid, presented_key text) returns uuid
-  language sql stable as $$
+  language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
     when proven is not null then (select id from rowhouse.apps where id = proven)
     else coalesce((select app_id from rowhouse.api_keys where key_id = presented_key),
@@ -93,7 +93,8 @@ $$;
 
 -- The counts of a process, by app, table and code.
 create function rowhouse.read_rejections(rejected jsonb)
-  returns table (app_id uuid, table_name text, code text, requests bigint) language sql stable as $$
+  returns table (app_id uuid, table_name text, code text, requests bigint)
+  language sql stable set search_path = pg_catalog, pg_temp as $$
   select rowhouse.rejected_app(app, key), coalesce("table", ''), left(item.code, 60),
     sum(greatest(item.requests, 0))::bigint
   from jsonb_to_recordset(rejected) as item (app uuid, key text, "table" text, code text,
@@ -104,7 +105,7 @@ create function rowhouse.read_rejections(rejected jsonb)
 $$;
 
 create function rowhouse.add_rejections(added_minute timestamptz, rejected jsonb) returns void
-  language plpgsql volatile as $$
+  language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   -- Two concurrent processes could otherwise exceed the limit.
   lock table rowhouse.rejection_kinds in share row exclusive mode;
@@ -138,7 +139,8 @@ $$;
 
 -- Keeps at most 1,000 rejected requests of each of these apps: the newest of each code and key, so
 -- that a key with many errors does not evict the requests of other keys.
-create function rowhouse.trim_rejected(apps uuid[]) returns void language sql volatile as $$
+create function rowhouse.trim_rejected(apps uuid[]) returns void
+  language sql volatile set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.stored_requests where id in (
     select id from (
       select id,
@@ -157,7 +159,8 @@ $$;
 create function rowhouse.add_statistics(
   process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
   checked_s double precision, issues jsonb, counted jsonb, rejected jsonb, stored jsonb
-) returns boolean language plpgsql volatile security definer as $$
+) returns boolean language plpgsql volatile security definer
+  set search_path = pg_catalog, pg_temp as $$
 declare
   -- Times in the future would stay first in lists, and never expire.
   latest timestamptz := date_trunc('minute', clock_timestamp()) + interval '1 hour';
@@ -224,7 +227,7 @@ comment on function rowhouse.add_statistics is 'idempotent';
 -- Deletes at most max_rows expired rows of each kind; returns the largest number of deleted rows of
 -- a kind.
 create function rowhouse.sweep_statistics(max_rows integer) returns integer
-language plpgsql volatile security definer as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   swept integer := 0;
   swept_here integer;

@@ -14,7 +14,8 @@ create index ended_registrations__version__idx on rowhouse.ended_registrations (
 grant select on rowhouse.ended_registrations to rowhouse_service, rowhouse_data;
 
 -- A use that is registered again has not ended, even if another app registers it.
-create function rowhouse.forget_end() returns trigger language plpgsql security definer as $$
+create function rowhouse.forget_end() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
 begin
   delete from rowhouse.ended_registrations where app_id = new.app_id
     and table_name = new.table_name;
@@ -26,7 +27,8 @@ create trigger forget_end after insert on rowhouse.registrations
   for each row execute function rowhouse.forget_end();
 
 -- Acquires the locks of a push of these names without waiting.
-create function rowhouse.lock_names(names text[]) returns void language plpgsql as $$
+create function rowhouse.lock_names(names text[]) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 declare
   lock_name text;
 begin
@@ -41,7 +43,7 @@ $$;
 -- Transfers a table to an app that uses it; returns the slug of its previous owner.
 -- action: admin, recent sign-in
 create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   old_slug text;
   new_id uuid;
@@ -72,7 +74,7 @@ $$;
 -- The references between tables: an app's declared references or, without an app, all existing
 -- references.
 create function rowhouse.references_of(app uuid) returns table (child text, parent text)
-language sql stable as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct known.name, declared.item ->> 'table' from (
     select table_name, definition from rowhouse.registrations where app_id = app
     union all
@@ -84,8 +86,8 @@ $$;
 
 -- The tables in a table's circle of references, including itself: they are removed together. A
 -- single table is a circle of one.
-create function rowhouse.find_circle(wanted_table text, app uuid) returns text[]
-language sql stable as $$
+create function rowhouse.find_circle(wanted_table text, app uuid) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
   with recursive refs as materialized (select * from rowhouse.references_of(app)),
   up (name) as (select wanted_table union select child from up join refs on parent = name),
   down (name) as (select wanted_table union select parent from down join refs on child = name)
@@ -93,7 +95,8 @@ language sql stable as $$
 $$;
 
 -- Checks that no table outside of the circle references one of its tables.
-create function rowhouse.check_circle(circle text[], app uuid) returns void language plpgsql as $$
+create function rowhouse.check_circle(circle text[], app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
   if exists (select from rowhouse.references_of(app) where parent = any (circle)
     and child <> all (circle)) then
@@ -109,7 +112,7 @@ $$;
 -- action: admin, recent sign-in
 create function rowhouse.begin_end_registration(
   wanted_slug text, wanted_table text, expected text[], actor text) returns jsonb
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid := (rowhouse.console_app(wanted_slug)).id;
   circle text[];
@@ -160,7 +163,7 @@ $$;
 -- Ends the registrations of a job that has deleted their rows, once; returns the tables with their
 -- row counts. Null if the job does not exist, or is not finished.
 create function rowhouse.end_rows_job(job uuid) returns jsonb
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   work rowhouse.row_jobs;
   next_version bigint;
@@ -194,7 +197,7 @@ $$;
 -- gets access to the tables again. False for a finished job, and for the deletion of an app, which
 -- cannot be canceled.
 create function rowhouse.cancel_rows_job(job uuid) returns boolean
-language plpgsql security definer as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   work rowhouse.row_jobs;
   next_version bigint;
@@ -217,7 +220,8 @@ grant execute on function rowhouse.end_rows_job, rowhouse.cancel_rows_job
 
 -- Drops tables that no app uses, with their types and functions, together: they can reference each
 -- other.
-create function rowhouse.drop_tables(names text[]) returns void language plpgsql as $$
+create function rowhouse.drop_tables(names text[]) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   statements text[];
   statement text;
@@ -251,7 +255,7 @@ $$;
 -- call.
 -- action: admin, recent sign-in
 create function rowhouse.drop_table(wanted_table text, expected text[], actor text) returns jsonb
-language plpgsql as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   circle text[] := rowhouse.find_circle(wanted_table, null);
   dropped jsonb;

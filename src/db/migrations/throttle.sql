@@ -16,25 +16,25 @@ create index throttle__ends_at__idx on rowhouse.throttle (ends_at);
 -- The key of a counter. The counting functions compute the keys: a login that could choose a key
 -- could lower any counter.
 create function rowhouse.throttle_key(kind text, name text) returns text
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select kind || ' ' || encode(sha256(convert_to(name, 'UTF8')), 'hex')
 $$;
 
 -- The counters of a client: its address and its networks.
 create function rowhouse.client_keys(kind text, networks text[]) returns text[]
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select coalesce(array_agg(rowhouse.throttle_key(kind, network) order by ordinal), '{}')
   from unnest(networks) with ordinality as client (network, ordinal)
 $$;
 
 -- The counter of a device on which the person with this address signed in before.
 create function rowhouse.device_key(device_id text, mail text) returns text
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select rowhouse.throttle_key('device', device_id || ' ' || mail)
 $$;
 
 create function rowhouse.pair_key(address_key text, client_key text) returns text
-language sql immutable as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
   select address_key || ' from ' || client_key
 $$;
 
@@ -44,7 +44,7 @@ $$;
 -- waits for the next minute: this bounds the counters, and so the table. "pending" is the number
 -- of attempts that are not in the counters yet.
 create function rowhouse.sign_in_wait(keys text[], bounds integer[], max_global integer,
-  pending integer) returns integer language sql volatile as $$
+  pending integer) returns integer language sql volatile set search_path = pg_catalog, pg_temp as $$
   with counter as (
     select throttle.key, attempts + pending as attempts, ends_at, bound,
       pending + max(attempts) filter (where throttle.key = 'all') over () as all_attempts
@@ -64,7 +64,7 @@ $$;
 -- Deletes a batch of expired counters; returns their number. Also called by each counted
 -- sign-in attempt.
 create function rowhouse.sweep_throttle(max_rows integer) returns integer
-language plpgsql volatile security definer as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   swept integer;
 begin
@@ -84,7 +84,7 @@ grant execute on function rowhouse.sweep_throttle to rowhouse_service, rowhouse_
 -- longer.
 create function rowhouse.count_attempt(
   keys text[], bounds integer[], max_global integer, window_s integer
-) returns integer language plpgsql volatile as $$
+) returns integer language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   wait integer := rowhouse.sign_in_wait(keys, bounds, max_global, 1);
@@ -116,7 +116,7 @@ $$;
 
 -- Removes attempts from the counters.
 create function rowhouse.give_back_attempts(keys text[]) returns void
-language plpgsql volatile as $$
+language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   counted text;
 begin
@@ -137,7 +137,7 @@ create table rowhouse.failed_sign_ins (
   last_from text check (length(last_from) <= 64)
 );
 create function rowhouse.record_password_attempt(person uuid, client_address text) returns void
-language sql volatile as $$
+language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.failed_sign_ins as failed (user_id, attempts, last_at, last_from)
   select id, 1, now(), left(client_address, 64) from rowhouse.users
   where id = person and disabled_at is null for key share
@@ -152,7 +152,8 @@ create function rowhouse.begin_sign_in(
 ) returns table (
   wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean,
     is_known_device boolean
-) language plpgsql volatile security definer as $$
+)
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
   person rowhouse.users;

@@ -159,7 +159,7 @@ function writeOut({ proves = "", declares = "", comment, ...parts }: Parts): str
     comment === undefined ? "" : `\ncomment on function rowhouse.${name} is '${comment}';`;
   const signature = `rowhouse.${name}(${[PRESENTED, parameters].filter(Boolean).join(", ")})`;
   return `create function ${signature} returns ${returns}
-language plpgsql volatile security definer as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   ${proof.variables}
 ${declares}
