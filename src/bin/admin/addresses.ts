@@ -8,7 +8,7 @@ import {
 import { quote } from "../../std/quote.ts";
 import { RejectedError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
-import { type AdminTask, makeAdminCommand, readIdentitySecrets } from "./task.ts";
+import { type AdminTask, makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 /** Max addresses in the message. */
 const MAX_NAMED = 20;
@@ -48,9 +48,8 @@ function describeUnconfirmed({ unconfirmed }: AddressState): string {
   return `These addresses were not set by this service with its IDENTITY_SECRET: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Check that they are correct, then confirm one with --only, or all with --yes. This removes every session, password, second factor and provider link of these accounts`;
 }
 
-export const adminAddressCommands = [
-  makeAdminCommand({
-    name: "admin confirm-addresses",
+export const adminAddressCommands = makeAdminCommands({
+  "confirm-addresses": {
     example:
       "rowhouse admin confirm-addresses --only ada@example.org\nrowhouse admin confirm-addresses --yes",
     about: `The service mails links, and links accounts at a provider, only for addresses that it has set itself: an address written
@@ -64,5 +63,5 @@ Prints { renewed, confirmed: [email] } with --json.`,
       yes: { about: "confirms all addresses" },
     },
     task: confirmTask,
-  }),
-];
+  },
+});

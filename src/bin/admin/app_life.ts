@@ -2,7 +2,7 @@
 import { renameApp, setAppDisabled, setAppLive, setPeopleList } from "../../accounts/apps/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommands } from "./task.ts";
 
 const renameAppTask: AdminTask = async (deps, { positionals: [slug = "", newSlug = ""] }) => {
   await renameApp(deps, { slug, newSlug });
@@ -45,45 +45,40 @@ function makeSwitchTask(
   };
 }
 
-export const adminAppLifeCommands = [
-  makeAdminCommand({
-    name: "admin rename-app",
+export const adminAppLifeCommands = makeAdminCommands({
+  "rename-app": {
     example: "rowhouse admin rename-app wiki handbook",
     about: `The app keeps its id, rows, keys, grants, origins and migrations. Pages that sign people in name the app by its slug:
 change the slug there too. Prints { app, from } with --json.`,
     positionals: ["slug", "new_slug"],
     task: renameAppTask,
-  }),
-  makeAdminCommand({
-    name: "admin disable-app",
+  },
+  "disable-app": {
     example: "rowhouse admin disable-app wiki",
     about: `Its keys get a 401 response, and its sign-in behaves like that of an unknown app. Rows, keys, grants and tables stay,
 and other apps can still use the tables that it owns. Prints { app, disabled } with --json.`,
     positionals: ["slug"],
     task: makeDisableAppTask(true),
-  }),
-  makeAdminCommand({
-    name: "admin enable-app",
+  },
+  "enable-app": {
     example: "rowhouse admin enable-app wiki",
     about:
       "Revoked and expired keys stay revoked and expired. Prints { app, disabled } with --json.",
     positionals: ["slug"],
     task: makeDisableAppTask(false),
-  }),
-  makeAdminCommand({
-    name: "admin set-live",
+  },
+  "set-live": {
     example: "rowhouse admin set-live wiki on",
     about: `Requires PREVIEW=live. Each write of a live app also records the ids of its rows for 10 to 20 minutes. Turning live
 updates off ends open streams. Prints { app, live } with --json.`,
     positionals: ["slug", "state"],
     task: makeSwitchTask(setAppLive, { field: "live", subject: "Live updates" }),
-  }),
-  makeAdminCommand({
-    name: "admin set-people-list",
+  },
+  "set-people-list": {
     example: "rowhouse admin set-people-list wiki on",
     about: `People with a role on the app can then list the others (GET /v1/auth/people): id, name, picture and role, never
 addresses. Off by default. Prints { app, peopleList } with --json.`,
     positionals: ["slug", "state"],
     task: makeSwitchTask(setPeopleList, { field: "peopleList", subject: "Lists of the people" }),
-  }),
-];
+  },
+});

@@ -8,7 +8,7 @@ import {
   setLimit,
 } from "../../accounts/apps/mod.ts";
 import { listNextSteps } from "./next_steps.ts";
-import { type AdminTask, makeAdminCommand, readFlag, toFlag } from "./task.ts";
+import { type AdminTask, makeAdminCommands, readFlag, toFlag } from "./task.ts";
 
 const createAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
@@ -45,9 +45,8 @@ const setLimitTask: AdminTask = async (deps, args) => {
   };
 };
 
-export const adminAppCommands = [
-  makeAdminCommand({
-    name: "admin create-app",
+export const adminAppCommands = makeAdminCommands({
+  "create-app": {
     example: `rowhouse admin create-app wiki --origin https://wiki.example.org
 rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
     about: `A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter. Origins and redirects require COOKIE_DOMAIN.
@@ -66,15 +65,13 @@ Prints { id, slug } with --json.`,
       },
     },
     task: createAppTask,
-  }),
-  makeAdminCommand({
-    name: "admin list-apps",
+  },
+  "list-apps": {
     example: "rowhouse admin list-apps --json",
     about: "Prints { apps: [{ id, slug, createdAt, disabledAt, targets }] } with --json.",
     task: listAppsTask,
-  }),
-  makeAdminCommand({
-    name: "admin set-limit",
+  },
+  "set-limit": {
     example: `rowhouse admin set-limit wiki --per-minute 6000
 rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,
     about: `Limits apply to all serving processes together. An omitted limit is reset to its default: ${DEFAULT_PER_MINUTE} for the app,
@@ -85,5 +82,5 @@ and the app's limit for each key. Prints { app, perMinute, perMinuteOfKey } with
       "per-key": toFlag(PER_MINUTE_OF_KEY),
     },
     task: setLimitTask,
-  }),
-];
+  },
+});

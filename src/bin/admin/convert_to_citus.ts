@@ -5,7 +5,7 @@ import { checkIsolation } from "../cli/database.ts";
 import { readShards } from "../cli/settings.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommands } from "./task.ts";
 
 const convertTask: AdminTask = async (deps, args) => {
   const text = args.text("shards");
@@ -41,9 +41,8 @@ function describe({ database, nodes, tables, processes }: ConversionPlan, shards
   ].join(" ");
 }
 
-export const adminConvertCommands = [
-  makeAdminCommand({
-    name: "admin convert-to-citus",
+export const adminConvertCommands = makeAdminCommands({
+  "convert-to-citus": {
     example: "rowhouse admin convert-to-citus --shards 16",
     about: `Checks nodes and tables first and lists all errors. Then shows what will happen and asks for the name of the database.
 It is one transaction: if it fails, the database is unchanged. It counts the rows of each app and table before and after.
@@ -57,5 +56,5 @@ Prints { database, shards, nodes, tables: [{ name, rows, apps }] } with --json.`
       },
     },
     task: convertTask,
-  }),
-];
+  },
+});

@@ -6,7 +6,7 @@ import type { Arguments } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const deleteAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
@@ -75,9 +75,8 @@ const deleteUserTask: AdminTask = async (deps, args) => {
   };
 };
 
-export const adminDeleteCommands = [
-  makeAdminCommand({
-    name: "admin delete-app",
+export const adminDeleteCommands = makeAdminCommands({
+  "delete-app": {
     example: "rowhouse admin delete-app wiki",
     about: `Shows what will be deleted and what stays, and asks for the app's name. Fails while another app uses a table that this
 app owns: transfer the table first with admin transfer-table. Deletion has several steps, and the first one disables the
@@ -85,14 +84,13 @@ app. If a step fails, repeat the command to continue. Prints { app, id, rows, ta
     positionals: ["slug"],
     flags: YES,
     task: deleteAppTask,
-  }),
-  makeAdminCommand({
-    name: "admin delete-user",
+  },
+  "delete-user": {
     example: "rowhouse admin delete-user ada@example.org",
     about: `Shows what will be deleted and what stays, and asks for the address. The last super_admin cannot be removed.
 Prints { id, email, deleted } with --json.`,
     positionals: ["email"],
     flags: YES,
     task: deleteUserTask,
-  }),
-];
+  },
+});

@@ -19,7 +19,7 @@ import {
   type WriteBlock,
   writeArchive,
 } from "./archive_file.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const exportAppTask: AdminTask = async (deps, { positionals: [slug = "", name = ""] }) => {
   const path = resolve(deps.folder, name);
@@ -112,14 +112,13 @@ async function checkUnchanged(
   );
 }
 
-export const adminExportAppCommands = [
-  makeAdminCommand({
-    name: "admin export-app",
+export const adminExportAppCommands = makeAdminCommands({
+  "export-app": {
     example: "rowhouse admin export-app wiki wiki.archive",
     about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects, settings and roles, but no keys.
 Only the owner of the file can read it. The export fails if the app changes during it: disable the app first. Reads rows with the
 login of ROWS_DATABASE_URL, or with a temporary login. Prints { app, file, rows, tables } with --json.`,
     positionals: ["slug", "file"],
     task: exportAppTask,
-  }),
-];
+  },
+});

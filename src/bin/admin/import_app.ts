@@ -24,7 +24,7 @@ import { type Archive, checkArchive, readBlocks, type TableDigests } from "./arc
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
 import { applySettings, describeSettings } from "./import_settings.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const importAppTask: AdminTask = async (deps, args) => {
   const [name = ""] = args.positionals;
@@ -197,9 +197,8 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
   };
 }
 
-export const adminImportAppCommands = [
-  makeAdminCommand({
-    name: "admin import-app",
+export const adminImportAppCommands = makeAdminCommands({
+  "import-app": {
     example: `rowhouse admin import-app wiki.archive
 rowhouse admin import-app wiki.archive --as wiki-copy --dry-run`,
     about: `First checks the digests of the whole archive and plans all migrations. Conflicts with other apps' tables are listed before
@@ -213,5 +212,5 @@ but not imported; issue new keys. If an app with that name exists, it must have 
       "dry-run": { about: "check the archive and plan; write nothing" },
     },
     task: importAppTask,
-  }),
-];
+  },
+});

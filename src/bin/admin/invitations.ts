@@ -13,7 +13,7 @@ import { toDurationText } from "../../std/duration.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
 import { describeLink, makeLinkTask, toLink } from "./links.ts";
-import { type AdminTask, makeAdminCommand, readIdentitySecrets, toFlag } from "./task.ts";
+import { type AdminTask, makeAdminCommands, readIdentitySecrets, toFlag } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
 const MAX_LIMIT = 10_000;
@@ -104,9 +104,8 @@ const withdrawTask: AdminTask = async (deps, args) => {
   };
 };
 
-export const adminInvitationCommands = [
-  makeAdminCommand({
-    name: "admin invite",
+export const adminInvitationCommands = makeAdminCommands({
+  invite: {
     example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
     about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
 With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
@@ -115,9 +114,8 @@ Prints { email, app, role, outcome, passwordLink } with --json; outcome is maile
     positionals: ["email", "app", "role"],
     flags: { name: toFlag(DISPLAY_NAME) },
     task: inviteTask,
-  }),
-  makeAdminCommand({
-    name: "admin list-invitations",
+  },
+  "list-invitations": {
     example: "rowhouse admin list-invitations --json",
     about: `Prints { invitations: [{ id, email, displayName, state, consoleRole, roles, roleCount, invitedBy, invitedByEmail, invitedAt,
 linkMadeAt, linkEndsAt, mail, mailedAt, disabledAt }], hasMore } with --json; state is pending or expired, mail is sent,
@@ -127,19 +125,17 @@ waiting, failed or null, and roles are the first five.`,
       after: { value: "email", about: "starts after this address" },
     },
     task: listTask,
-  }),
-  makeAdminCommand({
-    name: "admin resend-invitation",
+  },
+  "resend-invitation": {
     example: "rowhouse admin resend-invitation ada@example.org",
     about: `Works for expired invitations too. Prints { email, passwordLink, isMailed } with --json.`,
     positionals: ["email"],
     task: makeLinkTask(resendInvitation),
-  }),
-  makeAdminCommand({
-    name: "admin withdraw-invitation",
+  },
+  "withdraw-invitation": {
     example: "rowhouse admin withdraw-invitation ada@example.org",
     about: `Fails if the invitation was accepted: use rowhouse admin disable or delete-user. Prints { email, withdrawn } with --json.`,
     positionals: ["email"],
     task: withdrawTask,
-  }),
-];
+  },
+});

@@ -16,7 +16,7 @@ import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
-import { type AdminTask, makeAdminCommand, readFlag, toFlag } from "./task.ts";
+import { type AdminTask, makeAdminCommands, readFlag, toFlag } from "./task.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";
 
@@ -86,9 +86,8 @@ function toLine({ keyId, status, scopes, expiresAt, lastUsedAt, name }: ListedKe
   return [keyId, status, scopes.join(","), life, use, toPrintableLine(name)].join("  ").trimEnd();
 }
 
-export const adminKeyCommands = [
-  makeAdminCommand({
-    name: "admin issue-key",
+export const adminKeyCommands = makeAdminCommands({
+  "issue-key": {
     example: `rowhouse admin issue-key wiki --name server
 rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
     about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
@@ -99,17 +98,15 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
     },
     task: issueKeyTask,
-  }),
-  makeAdminCommand({
-    name: "admin revoke-key",
+  },
+  "revoke-key": {
     example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
     about:
       "The key's id is the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
     positionals: ["key_id"],
     task: revokeKeyTask,
-  }),
-  makeAdminCommand({
-    name: "admin roll-key",
+  },
+  "roll-key": {
     example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
     about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
@@ -120,16 +117,15 @@ Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
       grace: toFlag(GRACE),
     },
     task: rollKeyTask,
-  }),
-  makeAdminCommand({
-    name: "admin list-keys",
+  },
+  "list-keys": {
     example: "rowhouse admin list-keys wiki --json",
     about: `Never shows a secret.
 Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revokedAt, lastUsedAt }] } with --json.`,
     positionals: ["slug"],
     task: listKeysTask,
-  }),
-];
+  },
+});
 
 function readScopes(text: string): Scope[] {
   const terms = text.split(",").map((term) => term.trim());

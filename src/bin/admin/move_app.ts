@@ -2,7 +2,7 @@
 import { moveApp } from "../../accounts/apps/mod.ts";
 import { UsageError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommands } from "./task.ts";
 
 const moveAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
@@ -20,9 +20,8 @@ const moveAppTask: AdminTask = async (deps, args) => {
   };
 };
 
-export const adminMoveAppCommands = [
-  makeAdminCommand({
-    name: "admin move-app",
+export const adminMoveAppCommands = makeAdminCommands({
+  "move-app": {
     example: "rowhouse admin move-app wiki --to 10.0.0.3:5432",
     about: `Moves the app's rows, the proofs of its keys and its stored idempotent responses. An app that shares a shard first gets its
 own shard; writes of the other apps on the shard wait too. Writes wait while rows are copied; reads continue. The wait grows
@@ -36,5 +35,5 @@ with the number of tables in the database, up to 0.3 s each: the move is rejecte
       },
     },
     task: moveAppTask,
-  }),
-];
+  },
+});

@@ -20,7 +20,7 @@ import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";
 import {
   type AdminDeps,
   type AdminTask,
-  makeAdminCommand,
+  makeAdminCommands,
   readIdentitySecrets,
   toFlag,
 } from "./task.ts";
@@ -73,9 +73,8 @@ const resetFactorTask: AdminTask = async (deps, args) => {
   };
 };
 
-export const adminPeopleCommands = [
-  makeAdminCommand({
-    name: "admin create-user",
+export const adminPeopleCommands = makeAdminCommands({
+  "create-user": {
     example: `rowhouse admin create-user ada@example.org --name 'Ada Lovelace'
 rowhouse admin create-user grace@example.org --role super_admin`,
     about: `A person without a role can sign in but not open an app: see rowhouse admin grant.
@@ -87,47 +86,42 @@ Prints { id, email, consoleRole, passwordLink, isMailed } with --json.`,
       role: { value: "role", about: `a Console role, admin on every app: ${CONSOLE_ROLE_NAMES}` },
     },
     task: createUserTask,
-  }),
-  makeAdminCommand({
-    name: "admin password-link",
+  },
+  "password-link": {
     example: "rowhouse admin password-link ada@example.org",
     about: `The link works once, for ${toDurationText(LINK_LIFE_S)}. With MAIL_URL it is also mailed. Using it ends all sessions.
 Prints { email, passwordLink, isMailed } with --json.`,
     positionals: ["email"],
     task: makeLinkTask(makePasswordLink),
-  }),
-  makeAdminCommand({
-    name: "admin change-email",
+  },
+  "change-email": {
     example: "rowhouse admin change-email ada@example.org ada.lovelace@example.org",
     about: `Password, roles and sessions stay. Password links stop working; resend a pending invitation. With MAIL_URL both addresses
 get a mail. Prints { email, before } with --json.`,
     positionals: ["email", "new-email"],
     task: changeEmailTask,
-  }),
-  makeAdminCommand({
-    name: "admin disable",
+  },
+  disable: {
     example: "rowhouse admin disable ada@example.org",
     about: "The last super_admin cannot be removed. Prints { email, disabled } with --json.",
     positionals: ["email"],
     task: makeDisableTask(true),
-  }),
-  makeAdminCommand({
-    name: "admin enable",
+  },
+  enable: {
     example: "rowhouse admin enable ada@example.org",
     about: "Prints { email, disabled } with --json.",
     positionals: ["email"],
     task: makeDisableTask(false),
-  }),
-  makeAdminCommand({
-    name: "admin reset-second-factor",
+  },
+  "reset-second-factor": {
     example: "rowhouse admin reset-second-factor ada@example.org",
     about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Verify the identity of the
 person first: anyone who knows the password can then sign in. A person who must have a second factor has 7 days to add one.
 Prints { email, secondFactor: null } with --json.`,
     positionals: ["email"],
     task: resetFactorTask,
-  }),
-];
+  },
+});
 
 type Named = { email: string; displayName: string | undefined };
 

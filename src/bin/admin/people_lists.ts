@@ -10,7 +10,7 @@ import {
 import { readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintableLine } from "../cli/terminal.ts";
 import { describeSession } from "./sessions.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
 const MAX_LIMIT = 10_000;
@@ -137,9 +137,8 @@ function toLine(user: ListedUser): string {
   return parts.filter((part) => part !== "").join("  ");
 }
 
-export const adminPeopleListCommands = [
-  makeAdminCommand({
-    name: "admin list-users",
+export const adminPeopleListCommands = makeAdminCommands({
+  "list-users": {
     example: "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
     about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, invitationState, createdAt,
 disabledAt }], hasMore } with --json.`,
@@ -148,9 +147,8 @@ disabledAt }], hasMore } with --json.`,
       after: { value: "email", about: "starts after this address" },
     },
     task: listUsersTask,
-  }),
-  makeAdminCommand({
-    name: "admin show-user",
+  },
+  "show-user": {
     example: "rowhouse admin show-user ada@example.org --json",
     about: `Prints the fields of list-users with --json, and
 grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }],
@@ -158,23 +156,21 @@ failedSignIns: null or { attempts, lastAt, lastFrom }, the wrong passwords since
 ${OF_CLAIMS}`,
     positionals: ["email"],
     task: showUserTask,
-  }),
-  makeAdminCommand({
-    name: "admin export-user",
+  },
+  "export-user": {
     example: "rowhouse admin export-user ada@example.org > ada.json",
     about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
 pendingSignIns, failedSignIns, mails, audit }, with or without --json: the stored columns, and the audit log entries about or by this
 person, but no secret or hash of a session, link or password. Apps store their own data about people in their rows.`,
     positionals: ["email"],
     task: exportUserTask,
-  }),
-  makeAdminCommand({
-    name: "admin list-grants",
+  },
+  "list-grants": {
     example: "rowhouse admin list-grants wiki --json",
     about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, isProviderSetUp, disabledAt }],
 administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: a Console role is admin on every app.
 ${OF_CLAIMS}`,
     positionals: ["slug"],
     task: listGrantsTask,
-  }),
-];
+  },
+});

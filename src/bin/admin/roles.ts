@@ -20,7 +20,7 @@ import {
   type AdminDeps,
   type AdminResult,
   type AdminTask,
-  makeAdminCommand,
+  makeAdminCommands,
   readIdentitySecrets,
 } from "./task.ts";
 
@@ -96,9 +96,8 @@ function describeClaimed(found: readonly ClaimedGrant[], provider: string): stri
   return `${showCount(found.length, "role")} from claims of ${provider} will be revoked: ${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}. Accounts and roles granted by a person stay.`;
 }
 
-export const adminRoleCommands = [
-  makeAdminCommand({
-    name: "admin set-role",
+export const adminRoleCommands = makeAdminCommands({
+  "set-role": {
     example:
       "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
     about: `The role is one of ${CONSOLE_ROLE_NAMES}, or none. The last super_admin cannot be removed.
@@ -107,16 +106,14 @@ Granting a role invalidates an unused password link of the account: create a new
 Prints { email, consoleRole } with --json.`,
     positionals: ["email", "role"],
     task: setRoleTask,
-  }),
-  makeAdminCommand({
-    name: "admin grant",
+  },
+  grant: {
     example: "rowhouse admin grant ada@example.org wiki editor",
     about: `A person has one role per app: a new role replaces the previous role. Prints { email, app, role } with --json.`,
     positionals: ["email", "app", "role"],
     task: grantTask,
-  }),
-  makeAdminCommand({
-    name: "admin revoke",
+  },
+  revoke: {
     example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
     about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
 removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
@@ -130,8 +127,8 @@ removed provider. Prints { email, app, role: null } or { provider, revoked: [{ e
       ...YES,
     },
     task: revokeTask,
-  }),
-];
+  },
+});
 
 /** @throws {UsageError} unknown role */
 export function readConsoleRole(

@@ -8,7 +8,7 @@ import {
 } from "../../accounts/people/mod.ts";
 import { UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommands } from "./task.ts";
 
 const sessionsTask: AdminTask = async (deps, args) => {
   const email = readEmail(args.positionals[0] ?? "");
@@ -41,21 +41,19 @@ const endSessionsTask: AdminTask = async (deps, args) => {
   };
 };
 
-export const adminSessionCommands = [
-  makeAdminCommand({
-    name: "admin sessions",
+export const adminSessionCommands = makeAdminCommands({
+  sessions: {
     example:
       "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
     about: "Prints { email, sessions } or { email, ended } with --json.",
     positionals: ["email"],
     flags: { end: { about: "ends all sessions" } },
     task: sessionsTask,
-  }),
-  makeAdminCommand({
-    name: "admin end-sessions",
+  },
+  "end-sessions": {
     example: "rowhouse admin end-sessions --app wiki",
     about: "Signs these people out of all apps. Prints { app, ended } with --json.",
     flags: { app: { value: "slug", about: "the app that the people have a role on" } },
     task: endSessionsTask,
-  }),
-];
+  },
+});

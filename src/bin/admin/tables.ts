@@ -11,7 +11,7 @@ import type { Arguments } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const transferTableTask: AdminTask = async (deps, { positionals: [table = "", slug = ""] }) => {
   const from = await transferTable(deps, { table, slug });
@@ -92,17 +92,15 @@ function showRows(tables: readonly EndedUse[]): string {
   );
 }
 
-export const adminTableCommands = [
-  makeAdminCommand({
-    name: "admin transfer-table",
+export const adminTableCommands = makeAdminCommands({
+  "transfer-table": {
     example: "rowhouse admin transfer-table todos wiki",
     about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.
 Prints { table, from, to } with --json.`,
     positionals: ["table", "slug"],
     task: transferTableTask,
-  }),
-  makeAdminCommand({
-    name: "admin end-registration",
+  },
+  "end-registration": {
     example: "rowhouse admin end-registration wiki todos",
     about: `Shows what will be deleted and what stays, and asks for confirmation. While other apps use the table, its owner must
 transfer it first. Tables that reference each other are removed together. Fails while another table of the app references them.
@@ -110,9 +108,8 @@ Prints { app, tables: [{ name, rows }] } with --json.`,
     positionals: ["slug", "table"],
     flags: YES,
     task: endRegistrationTask,
-  }),
-  makeAdminCommand({
-    name: "admin drop-table",
+  },
+  "drop-table": {
     example: "rowhouse admin drop-table todos",
     about: `Asks for the name of the table. Any app can then use the name. Tables that reference each other are dropped together.
 Fails while an app uses one of them or another table references them.
@@ -120,5 +117,5 @@ Prints { tables: [{ name, owner }] } with --json.`,
     positionals: ["table"],
     flags: YES,
     task: dropTableTask,
-  }),
-];
+  },
+});

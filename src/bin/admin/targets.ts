@@ -2,7 +2,7 @@
 import { setTargets } from "../../accounts/apps/mod.ts";
 import { type Arguments, UsageError } from "../cli/command.ts";
 import { listNextSteps } from "./next_steps.ts";
-import { type AdminTask, makeAdminCommand } from "./task.ts";
+import { type AdminTask, makeAdminCommands } from "./task.ts";
 
 const KINDS = ["origin", "redirect"] as const;
 
@@ -51,9 +51,8 @@ function show(urls: readonly string[]): string {
   return urls.length === 0 ? "none" : urls.join(", ");
 }
 
-export const adminTargetCommands = [
-  makeAdminCommand({
-    name: "admin set-origins",
+export const adminTargetCommands = makeAdminCommands({
+  "set-origins": {
     example: `rowhouse admin set-origins wiki --add-origin https://wiki.example.org
 rowhouse admin set-origins wiki --remove-redirect https://old.example.org/callback
 rowhouse admin set-origins wiki --origin https://wiki.example.org --origin https://docs.example.org`,
@@ -73,5 +72,5 @@ ends the app's sign-in; its keys still work. Prints { app, origins, redirects } 
       "remove-redirect": { value: "url", many: true, about: "exactly as registered" },
     },
     task: setOriginsTask,
-  }),
-];
+  },
+});

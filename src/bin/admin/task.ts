@@ -53,18 +53,19 @@ export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<AdminResul
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
-type AdminRow = Pick<Command, "name" | "example"> &
+type AdminRow = Pick<Command, "example"> &
   Partial<Pick<Command, "positionals" | "flags">> & { about: string; task: AdminTask };
 
-/** A command from a task over the administrator's connection. */
-export function makeAdminCommand({ task, ...row }: AdminRow): Command {
-  return {
+/** Commands from tasks over the administrator's connection, by their names after `admin`. */
+export function makeAdminCommands(rows: Readonly<Record<string, AdminRow>>): readonly Command[] {
+  return Object.entries(rows).map(([name, { task, ...row }]) => ({
+    name: `admin ${name}`,
     positionals: [],
     ...row,
     about: `${row.about}\n\n${ABOUT}`,
     flags: { ...row.flags, json: JSON_FLAG },
     run: (setting) => runTask(setting, task),
-  };
+  }));
 }
 
 /** The command-line flag for an input. */
