@@ -1,19 +1,17 @@
 /** Checks TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
 import { call, type Database, readRows } from "../db/mod.ts";
 import { trustsAllAddresses } from "../gateway/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, fail, warn } from "./check_result.ts";
 
 /** A warning if every address is trusted as a proxy. */
 export function evaluateProxies(trusted: readonly string[]): CheckResult[] {
   if (!trustsAllAddresses(trusted)) return [];
   return [
-    {
-      about: "trusted proxies",
-      level: "warn",
+    warn("trusted proxies", {
       says: "include every address: callers can claim any address in X-Forwarded-For, and so bypass the limits on failed sign-ins and keys",
       remedy:
         "set TRUSTED_PROXIES to the addresses or networks of your own proxies, such as 10.0.0.0/8",
-    },
+    }),
   ];
 }
 
@@ -35,11 +33,9 @@ export async function checkCookieDomain(
   const count = await call(db, "count_users", {});
   if (count === 0) return [];
   return [
-    {
-      about: "cookies",
-      level: "fail",
+    fail("cookies", {
       says: `COOKIE_DOMAIN is not set, and ${count === 1 ? "1 person has an account" : `${count} people have accounts`}: sign-ins would not reach any app`,
       remedy: "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org",
-    },
+    }),
   ];
 }

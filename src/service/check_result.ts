@@ -1,4 +1,4 @@
-/** The result of a check, with a remedy. @module */
+/** The result of a check: it passes, or it warns or fails with a remedy. @module */
 
 export type CheckResult = {
   about: string;
@@ -7,3 +7,18 @@ export type CheckResult = {
   /** The next step for the operator; absent if nothing is needed. */
   remedy?: string;
 };
+
+/** The issue, and the next step for the operator. */
+type Advice = Omit<Required<CheckResult>, "about" | "level">;
+
+export function pass(about: string, says: string): CheckResult {
+  return { about, level: "ok", says };
+}
+
+export function warn(about: string, advice: Advice): CheckResult {
+  return { about, level: "warn", ...advice };
+}
+
+export function fail(about: string, advice: Advice): CheckResult {
+  return { about, level: "fail", ...advice };
+}

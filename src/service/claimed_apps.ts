@@ -2,7 +2,7 @@
 import { countClaimedRoles, findClaimedApps } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, warn } from "./check_result.ts";
 
 /** A warning for each provider with rules for unknown or disabled apps. The login of `db` can read apps. */
 export async function checkClaimedApps(
@@ -20,12 +20,12 @@ export async function checkClaimedApps(
       ...apps.disabled.map((slug) => `${slug}, which is disabled`),
     ];
     if (issues.length > 0)
-      results.push({
-        about: `roles by claims of ${name}`,
-        level: "warn",
-        says: `refer to ${issues.join(", and ")}: these roles have no effect`,
-        remedy: `correct OIDC_${toVariable(name)}_ROLES, or create or enable the app`,
-      });
+      results.push(
+        warn(`roles by claims of ${name}`, {
+          says: `refer to ${issues.join(", and ")}: these roles have no effect`,
+          remedy: `correct OIDC_${toVariable(name)}_ROLES, or create or enable the app`,
+        }),
+      );
   }
   return results;
 }
@@ -37,12 +37,12 @@ export async function checkClaimedRoles(
 ): Promise<CheckResult[]> {
   const given = await countClaimedRoles({ db });
   const left = given.filter(({ provider }) => providers.every(({ name }) => name !== provider));
-  return left.map(({ provider, roles }) => ({
-    about: `roles by claims of ${provider}`,
-    level: "warn",
-    says: `are inactive (${roles} in total): no provider with this name is configured`,
-    remedy: `set OIDC_${toVariable(provider)}_… again, or revoke the roles with rowhouse admin revoke --provider ${provider}`,
-  }));
+  return left.map(({ provider, roles }) =>
+    warn(`roles by claims of ${provider}`, {
+      says: `are inactive (${roles} in total): no provider with this name is configured`,
+      remedy: `set OIDC_${toVariable(provider)}_… again, or revoke the roles with rowhouse admin revoke --provider ${provider}`,
+    }),
+  );
 }
 
 function toVariable(provider: string): string {

@@ -1,13 +1,13 @@
 /** The doctor's checks that need no database: settings, secrets, driver. Pure. @module */
 import type { Audience } from "../gateway/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 
 /** Each message contains the variable and the expected value, never the actual value. */
 export function evaluateSettings(issues: readonly string[]): CheckResult[] {
   const about = "settings";
-  if (issues.length === 0) return [{ about, level: "ok", says: "are valid" }];
+  if (issues.length === 0) return [pass(about, "are valid")];
   const remedy = "correct the variable: .env.example lists every setting";
-  return issues.map((says) => ({ about, level: "fail", says, remedy }));
+  return issues.map((says) => fail(about, { says, remedy }));
 }
 
 /** If both services share a secret, each can impersonate the gateway to the other. */
@@ -16,24 +16,20 @@ export function evaluateSecrets(
 ): CheckResult {
   const about = "secrets";
   if (!secrets.data.some((secret) => secrets.identity.includes(secret)))
-    return { about, level: "ok", says: "of data and identity differ" };
-  return {
-    about,
-    level: "warn",
+    return pass(about, "of data and identity differ");
+  return warn(about, {
     says: "are the same for data and identity: each of these services can sign requests to the other",
     remedy:
       "set INTERNAL_HMAC_SECRET_DATA and INTERNAL_HMAC_SECRET_IDENTITY on the gateway, and each as INTERNAL_HMAC_SECRET on its service",
-  };
+  });
 }
 
 export function evaluateDriver(isPatched: boolean): CheckResult {
   const about = "driver";
-  if (isPatched) return { about, level: "ok", says: "is patched" };
-  return {
-    about,
-    level: "warn",
+  if (isPatched) return pass(about, "is patched");
+  return warn(about, {
     says: "is not patched: requests are slower, and a write interrupted by a database shutdown is reported as unknown instead of retried",
     remedy:
       'copy node_modules/rowhouse/patches/postgres@3.4.9.patch to patches/, add "patchedDependencies": { "postgres@3.4.9": "patches/postgres@3.4.9.patch" } to package.json, then run bun install',
-  };
+  });
 }

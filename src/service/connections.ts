@@ -1,6 +1,6 @@
 /** Checks whether PostgreSQL allows all connections that the service's processes can open. @module */
 import { type Database, readRows } from "../db/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, warn } from "./check_result.ts";
 
 /** Max connections: `pool` and `pushing` per worker; `pushing` are those of the pushing login. */
 export type Connections = { pool: number; pushing: number; workers: number };
@@ -23,11 +23,9 @@ export async function checkConnections(
   if (all <= max && !isLoginFull) return [];
   const limit = isLoginFull ? `the login's limit is ${loginMax}` : `PostgreSQL's limit is ${max}`;
   return [
-    {
-      about: "connections",
-      level: "warn",
+    warn("connections", {
       says: `this service can open ${isLoginFull ? serving : all}, but ${limit}: PostgreSQL would reject the rest under load`,
       remedy: `lower DATABASE_POOL or WORKERS, or raise ${isLoginFull ? "the login's CONNECTION LIMIT" : "max_connections"}`,
-    },
+    }),
   ];
 }

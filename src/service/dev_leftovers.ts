@@ -2,7 +2,7 @@
 import { type DevLeftovers, findDevLeftovers } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { readsPeople } from "./callers.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, warn } from "./check_result.ts";
 
 const NOTHING: DevLeftovers = { people: [], keys: [] };
 
@@ -18,19 +18,19 @@ function evaluateDevLeftovers({ people, keys }: DevLeftovers = NOTHING): CheckRe
   const about = "rowhouse dev";
   const results: CheckResult[] = [];
   if (people.length > 0)
-    results.push({
-      about,
-      level: "warn",
-      says: `accounts have an address under localhost: ${people.map(({ email }) => email).join(", ")}; rowhouse dev prints the passwords of such accounts`,
-      remedy:
-        "if you do not need an account, run rowhouse admin disable with its address, or rowhouse admin delete-user",
-    });
+    results.push(
+      warn(about, {
+        says: `accounts have an address under localhost: ${people.map(({ email }) => email).join(", ")}; rowhouse dev prints the passwords of such accounts`,
+        remedy:
+          "if you do not need an account, run rowhouse admin disable with its address, or rowhouse admin delete-user",
+      }),
+    );
   if (keys.length > 0)
-    results.push({
-      about,
-      level: "warn",
-      says: `issued keys that are still active: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
-      remedy: "if you do not need a key, run rowhouse admin revoke-key with its id",
-    });
+    results.push(
+      warn(about, {
+        says: `issued keys that are still active: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
+        remedy: "if you do not need a key, run rowhouse admin revoke-key with its id",
+      }),
+    );
   return results;
 }

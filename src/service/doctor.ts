@@ -16,7 +16,7 @@ import {
 import type { ProviderSettings } from "../identity/mod.ts";
 import type { Preview } from "../preview.ts";
 import { checkCookieDomain, readsPeople } from "./callers.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, pass } from "./check_result.ts";
 import { checkClaimedApps, checkClaimedRoles } from "./claimed_apps.ts";
 import { evaluateDriver } from "./configuration.ts";
 import { type Connections, checkConnections } from "./connections.ts";
@@ -79,7 +79,7 @@ export async function checkService(deps: DoctorDeps): Promise<CheckResult[]> {
   const session = await readSession(deps.db).catch(toUnavailable("DATABASE_URL"));
   const respondedAt = deps.now();
   if (!("login" in session)) return [...results, session];
-  results.push({ about: "database", level: "ok", says: `accepts the login ${session.login}` });
+  results.push(pass("database", `accepts the login ${session.login}`));
   const login = await readLogin(deps.db);
   results.push(
     evaluateVersion(session),
@@ -122,7 +122,7 @@ export async function checkAdmin(admin: Database, options: AdminOptions): Promis
   } = options;
   const result = await readRows(admin, "select 1").catch(toUnavailable(variable));
   if ("about" in result) return [{ ...result, about: "admin database" }];
-  const results: CheckResult[] = [{ about: "admin database", level: "ok", says: "responds" }];
+  const results: CheckResult[] = [pass("admin database", "responds")];
   if (variable === "ADMIN_DATABASE_URL") {
     const pooler = await checkPooler({ url, prepare, variable });
     if (pooler.level !== "ok") results.push(pooler);

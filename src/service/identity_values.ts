@@ -8,7 +8,7 @@
 import { readAddresses } from "../accounts/people/mod.ts";
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { call, type Database } from "../db/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, pass, warn } from "./check_result.ts";
 
 /** Counts of the live values that depend on one secret. */
 export type IdentityValues = {
@@ -42,13 +42,11 @@ function evaluateAddresses(unconfirmed: number): CheckResult[] {
   if (unconfirmed === 0) return [];
   const says = unconfirmed === 1 ? "1 is" : `${unconfirmed} are`;
   return [
-    {
-      about: "addresses",
-      level: "warn",
+    warn("addresses", {
       says: `${says} not confirmed by a secret in IDENTITY_SECRET: the service emails no links there, and does not link provider accounts by address`,
       remedy:
         "if the database was restored and its IDENTITY_SECRET is lost, or someone wrote to the database: check the addresses, then run rowhouse admin confirm-addresses",
-    },
+    }),
   ];
 }
 
@@ -64,34 +62,28 @@ export function evaluateIdentitySecrets(
   });
   const lost = counted.filter(({ secretId }) => !ids.includes(secretId)).map(toLost);
   const results = [...older, ...lost];
-  return results.length > 0
-    ? results
-    : [{ about, level: "ok", says: "protects all passwords, sessions and links" }];
+  return results.length > 0 ? results : [pass(about, "protects all passwords, sessions and links")];
 }
 
 function toUnused(id: string): CheckResult {
   const says = `${id} is no longer needed: it can be removed from IDENTITY_SECRET`;
-  return { about: "identity secret", level: "ok", says };
+  return pass("identity secret", says);
 }
 
 function toNeeded(values: IdentityValues): CheckResult {
-  return {
-    about: "identity secret",
-    level: "warn",
+  return warn("identity secret", {
     says: `${values.secretId} is still needed for ${describe(values)}`,
     remedy:
       "keep it in IDENTITY_SECRET after the first: a password moves to the first secret when its owner signs in, or sets it with a link from rowhouse admin password-link; addresses move with rowhouse admin confirm-addresses",
-  };
+  });
 }
 
 function toLost(values: IdentityValues): CheckResult {
-  return {
-    about: "identity secret",
-    level: "warn",
+  return warn("identity secret", {
     says: `${values.secretId} is not in IDENTITY_SECRET, and ${describe(values)} can be used only with it`,
     remedy:
       "add it to IDENTITY_SECRET after the first; if it is lost, create new links for these people: rowhouse admin password-link",
-  };
+  });
 }
 
 function describe(values: IdentityValues): string {

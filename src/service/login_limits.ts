@@ -1,6 +1,6 @@
 /** Checks the limits that keep a stolen login from exhausting connections, disk or locks. @module */
 import { quoteName } from "../db/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, pass, warn } from "./check_result.ts";
 import type { Login } from "./logins.ts";
 
 /** Warnings about a login without limits. A superuser never has limits, and gets a separate warning. */
@@ -13,12 +13,10 @@ export function evaluateLoginLimits(found: Login): CheckResult[] {
 
 function evaluateConnectionLimit({ login, connectionLimit }: Login): CheckResult | undefined {
   if (connectionLimit >= 0) return undefined;
-  return {
-    about: "connection limit",
-    level: "warn",
+  return warn("connection limit", {
     says: `${login} can use all connections of PostgreSQL`,
     remedy: `alter role ${quoteName(login)} connection limit 30, or twice the connections that its processes open`,
-  };
+  });
 }
 
 /** Skips logins that push: they sort whole tables to build indexes. */
@@ -28,13 +26,11 @@ function evaluateTemporaryFiles({
   tempFileLimitKb,
 }: Login): CheckResult | undefined {
   if (tempFileLimitKb >= 0 || memberOf.includes("rowhouse_tables")) return undefined;
-  return {
-    about: "temporary files",
-    level: "warn",
+  return warn("temporary files", {
     says: `of ${login} can fill the disk`,
     remedy:
       "as a superuser, grant set on parameter temp_file_limit to the administrator, then run rowhouse migrate",
-  };
+  });
 }
 
 const OPEN = {
@@ -46,15 +42,12 @@ const OPEN = {
 export function evaluateOpenFunctions(open: readonly (keyof typeof OPEN)[]): CheckResult {
   const about = "every login";
   if (open.length === 0)
-    return {
+    return pass(
       about,
-      level: "ok",
-      says: "can neither block others with advisory locks nor fill the disk with large objects",
-    };
-  return {
-    about,
-    level: "warn",
+      "can neither block others with advisory locks nor fill the disk with large objects",
+    );
+  return warn(about, {
     says: `can ${open.map((kind) => OPEN[kind]).join(", and ")}`,
     remedy: "run deploy/superuser.sql as a superuser in this database: see docs/operating.md",
-  };
+  });
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Database, quoteName, readRows, SERVING_ROLES } from "../db/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 import LOGIN from "./login.sql" with { type: "text" };
 import { type DatabaseVariable, toNoConnection } from "./unavailable.ts";
 
@@ -42,26 +42,21 @@ export async function readLogin(db: Database): Promise<Login> {
 /** The login of DATABASE_URL. */
 export function evaluateServingLogin(found: Login): CheckResult[] {
   const { login, database, memberOf, statementTimeoutMs } = found;
-  const limit: CheckResult = {
-    about: "time limit",
-    level: "warn",
+  const canServe = memberOf.some((role) => SERVING.includes(role));
+  const result =
+    findServingExcess(found) ??
+    (canServe
+      ? pass("login", `${login} has exactly the rights that serving needs`)
+      : fail("login", {
+          says: `${login} lacks the rights to serve`,
+          remedy: "run rowhouse migrate with this DATABASE_URL",
+        }));
+  if (statementTimeoutMs > 0) return [result];
+  const limit = warn("time limit", {
     says: `statements of ${login} have no time limit in the database`,
     remedy: `alter role ${quoteName(login)} in database ${quoteName(database)} set statement_timeout = '30s'`,
-  };
-  const rejected: CheckResult = {
-    about: "login",
-    level: "fail",
-    says: `${login} lacks the rights to serve`,
-    remedy: "run rowhouse migrate with this DATABASE_URL",
-  };
-  const enough: CheckResult = {
-    about: "login",
-    level: "ok",
-    says: `${login} has exactly the rights that serving needs`,
-  };
-  const canServe = memberOf.some((role) => SERVING.includes(role));
-  const result = findServingExcess(found) ?? (canServe ? enough : rejected);
-  return statementTimeoutMs > 0 ? [result] : [result, limit];
+  });
+  return [result, limit];
 }
 
 /** The pushing login of a serving process: from ADMIN_DATABASE_URL, or else from DATABASE_URL. */
@@ -69,15 +64,13 @@ export function evaluatePushingLogin(found: Login, variable: DatabaseVariable): 
   const { login, memberOf } = found;
   const about = "pushing login";
   if (!found.isSuperuser && !memberOf.includes("rowhouse_tables"))
-    return {
-      about,
-      level: "fail",
+    return fail(about, {
       says: `${variable === "DATABASE_URL" ? "ADMIN_DATABASE_URL is not set, and " : ""}${login} of ${variable} lacks the rights to push`,
       remedy:
         "set ADMIN_DATABASE_URL to a login with these rights: grant rowhouse_tables to a role with only LOGIN",
-    };
+    });
   const says = `${login} has exactly the rights that pushing needs`;
-  return findPushingExcess(found) ?? { about, level: "ok", says };
+  return findPushingExcess(found) ?? pass(about, says);
 }
 
 /** The login of CONSOLE_DATABASE_URL. It should act only for users who present both cookies. */
@@ -85,23 +78,18 @@ export function evaluateConsoleLogin(found: Login): CheckResult {
   const { login, memberOf, otherRoles } = found;
   const about = "console login";
   if (!memberOf.includes(CONSOLE))
-    return {
-      about,
-      level: "fail",
+    return fail(about, {
       says: `${login} lacks the rights of the Console`,
       remedy: "run rowhouse migrate with this CONSOLE_DATABASE_URL",
-    };
+    });
   const member = [...OWNERS, ...SERVING].find((role) => memberOf.includes(role));
   const rights = describeExcess(found, member ?? otherRoles[0]);
-  if (rights === "")
-    return { about, level: "ok", says: `${login} has exactly the rights of the Console` };
-  return {
-    about,
-    level: "warn",
+  if (rights === "") return pass(about, `${login} has exactly the rights of the Console`);
+  return warn(about, {
     says: `${login} ${rights}: more than the Console needs`,
     remedy:
       "create a role with only LOGIN, use it in CONSOLE_DATABASE_URL and run rowhouse migrate",
-  };
+  });
 }
 
 /** The login of `IDENTITY_DATABASE_URL`; a failed result if it cannot connect. */
@@ -119,21 +107,17 @@ export function evaluateIdentityLogin(
 ): CheckResult {
   const about = "identity login";
   if (identity === undefined)
-    return {
-      about,
-      level: "warn",
+    return warn(about, {
       says: "is not set: a stolen pushing login can do everything that the serving login can",
       remedy:
         "create a role with only LOGIN, use it in IDENTITY_DATABASE_URL, run rowhouse migrate and restart",
-    };
+    });
   if ("about" in identity) return identity;
   if (!identity.memberOf.includes("rowhouse_identity"))
-    return {
-      about,
-      level: "fail",
+    return fail(about, {
       says: `${identity.login} lacks the rights to serve identity`,
       remedy: "run rowhouse migrate with this IDENTITY_DATABASE_URL",
-    };
+    });
   const member = [...OWNERS, CONSOLE, "rowhouse_service", "rowhouse_data"].find((role) =>
     identity.memberOf.includes(role),
   );
@@ -142,17 +126,15 @@ export function evaluateIdentityLogin(
     serving.memberOf.includes(role),
   );
   if (rights === "" && shared === undefined)
-    return { about, level: "ok", says: `${identity.login} serves only identity` };
-  return {
-    about,
-    level: "warn",
+    return pass(about, `${identity.login} serves only identity`);
+  return warn(about, {
     says:
       rights === ""
         ? `${serving.login} of DATABASE_URL is a member of ${shared}, so it can do what ${identity.login} can`
         : `${identity.login} ${rights}: more than identity needs`,
     remedy:
       "run rowhouse migrate with both connection strings, each for a login with only this purpose",
-  };
+  });
 }
 
 /** A warning if the serving login has more rights than it needs. */
@@ -160,13 +142,11 @@ export function findServingExcess(found: Login): CheckResult | undefined {
   const member = [...OWNERS, CONSOLE].find((role) => found.memberOf.includes(role));
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
-  return {
-    about: "login",
-    level: "warn",
+  return warn("login", {
     says: `${found.login} ${rights}: more than serving needs`,
     remedy:
       "create a role with only LOGIN, use it in DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set",
-  };
+  });
 }
 
 /** A warning if the pushing login has more rights than it needs. */
@@ -176,13 +156,11 @@ function findPushingExcess(found: Login): CheckResult | undefined {
   );
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
-  return {
-    about: "pushing login",
-    level: "warn",
+  return warn("pushing login", {
     says: `${found.login} ${rights}: more than pushing needs`,
     remedy:
       "for serve, set ADMIN_DATABASE_URL to a login that is a member of rowhouse_tables only; only migrate and admin need an administrator",
-  };
+  });
 }
 
 function describeExcess(found: Login, member: string | undefined): string {

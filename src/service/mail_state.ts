@@ -1,7 +1,7 @@
 /** Checks the mail queue: how many emails wait, and whether a process sends them. @module */
 import { type MailState, readMailState } from "../accounts/mails/mod.ts";
 import type { Database } from "../db/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, pass, warn } from "./check_result.ts";
 
 /** Longer than a busy minute, shorter than users wait for a link. */
 const OVERDUE_S = 600;
@@ -16,27 +16,28 @@ export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailStat
   const results: CheckResult[] = [];
   const count = `${waiting} ${waiting === 1 ? "email is" : "emails are"} in the queue`;
   if (waiting > 0 && !hasSender)
-    results.push({
-      about,
-      level: "warn",
-      says: `${count}, and no process has sent email for 10 minutes`,
-      remedy: "start a process with MAIL_URL where ROLE is all or identity",
-    });
+    results.push(
+      warn(about, {
+        says: `${count}, and no process has sent email for 10 minutes`,
+        remedy: "start a process with MAIL_URL where ROLE is all or identity",
+      }),
+    );
   else if (oldestS > OVERDUE_S)
-    results.push({
-      about,
-      level: "warn",
-      says: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
-      remedy: 'search the log for "event":"mail": these lines show the response of the mail server',
-    });
-  else if (hasSender) results.push({ about, level: "ok", says: `a process sends email; ${count}` });
+    results.push(
+      warn(about, {
+        says: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
+        remedy:
+          'search the log for "event":"mail": these lines show the response of the mail server',
+      }),
+    );
+  else if (hasSender) results.push(pass(about, `a process sends email; ${count}`));
   if (givenUp > 0)
-    results.push({
-      about,
-      level: "warn",
-      says: `${givenUp} ${givenUp === 1 ? "email was" : "emails were"} not delivered in the last 30 days`,
-      remedy:
-        'search the log for "event":"mail", then create new links for these people: rowhouse admin password-link',
-    });
+    results.push(
+      warn(about, {
+        says: `${givenUp} ${givenUp === 1 ? "email was" : "emails were"} not delivered in the last 30 days`,
+        remedy:
+          'search the log for "event":"mail", then create new links for these people: rowhouse admin password-link',
+      }),
+    );
   return results;
 }

@@ -2,7 +2,7 @@
 import { discover, type ProviderSettings } from "../identity/mod.ts";
 import { tryServer } from "../mail/mod.ts";
 import { toLogFields } from "../observe.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, pass, warn } from "./check_result.ts";
 
 const TIMEOUT_S = 5;
 
@@ -15,14 +15,12 @@ async function checkProvider(settings: ProviderSettings): Promise<CheckResult> {
   const about = `sign-in with ${settings.label}`;
   try {
     await discover(settings, { timeoutS: TIMEOUT_S });
-    return { about, level: "ok", says: `${settings.issuer} responds` };
+    return pass(about, `${settings.issuer} responds`);
   } catch (error) {
-    return {
-      about,
-      level: "warn",
+    return warn(about, {
       says: `${settings.issuer} does not respond as an OpenID Connect provider: ${String(toLogFields(error)["message"])}`,
       remedy: `sign-in with this provider fails until then: fetch ${settings.issuer.replace(/\/$/, "")}/.well-known/openid-configuration from this machine, and compare its "issuer" with OIDC_${settings.name.toUpperCase()}_ISSUER`,
-    };
+    });
   }
 }
 
@@ -30,11 +28,9 @@ async function checkProvider(settings: ProviderSettings): Promise<CheckResult> {
 export async function checkMailServer(url: string): Promise<CheckResult> {
   const about = "mail server";
   const rejection = await tryServer(url);
-  if (rejection === undefined) return { about, level: "ok", says: "accepts the login" };
-  return {
-    about,
-    level: "warn",
+  if (rejection === undefined) return pass(about, "accepts the login");
+  return warn(about, {
     says: `rejects the login: ${rejection.reason}`,
     remedy: "emails stay in the queue until then: check MAIL_URL",
-  };
+  });
 }

@@ -1,6 +1,6 @@
 /** Checks the logins of a serving process for excessive and missing rights. @module */
 import { type Database, readRows } from "../db/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, fail } from "./check_result.ts";
 import { evaluateLoginLimits } from "./login_limits.ts";
 import {
   evaluateConsoleLogin,
@@ -26,12 +26,10 @@ export async function checkPushing(
   if (result.level === "fail" || db === admin) return result;
   const [served, pushed] = [await readServerIdentity(db), await readServerIdentity(admin)];
   if (served === pushed) return result;
-  return {
-    about: "pushing login",
-    level: "fail",
+  return fail("pushing login", {
     says: `${variable} and DATABASE_URL are different databases`,
     remedy: "correct one of the variables: otherwise pushed tables are never served",
-  };
+  });
 }
 
 /** Whether the Console's login has exactly the rights of the Console, and uses the same database as `db`. */
@@ -47,12 +45,10 @@ export async function checkConsole(consoleDb: Database, db: Database): Promise<C
   const here = await readServerIdentity(db).catch(() => undefined);
   if (here === undefined || here === (await readServerIdentity(consoleDb))) return results;
   return [
-    {
-      about,
-      level: "fail",
+    fail(about, {
       says: `${variable} and the service use different databases`,
       remedy: "correct it: otherwise administrators manage accounts and apps that are never served",
-    },
+    }),
   ];
 }
 

@@ -11,21 +11,19 @@ import {
 import type { Preview } from "../preview.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
 import { errorCode } from "../std/error_code.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 
 export function evaluateMigrations({ missing, isOtherBaseline }: MigrationState): CheckResult {
   const about = "migrations";
   if (isOtherBaseline) {
     const { says, remedy } = OTHER_BASELINE;
-    return { about, level: "fail", says: `the database ${says}`, remedy };
+    return fail(about, { says: `the database ${says}`, remedy });
   }
-  if (missing.length === 0) return { about, level: "ok", says: "are all applied" };
-  return {
-    about,
-    level: "fail",
+  if (missing.length === 0) return pass(about, "are all applied");
+  return fail(about, {
     says: `${missing.length} missing`,
     remedy: "run rowhouse migrate",
-  };
+  });
 }
 
 /** Compares PREVIEW with the value that `rowhouse migrate` recorded; if PREVIEW is invalid, reports the recorded value. */
@@ -37,14 +35,11 @@ export async function checkPreviews(
   const show = (names: readonly Preview[]) =>
     names.length === 0 ? "none" : names.toSorted().join(", ");
   const recorded = show(await readPreviews(admin));
-  if (previews === undefined || show(previews) === recorded)
-    return { about, level: "ok", says: `on: ${recorded}` };
-  return {
-    about,
-    level: "fail",
+  if (previews === undefined || show(previews) === recorded) return pass(about, `on: ${recorded}`);
+  return fail(about, {
     says: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
     remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
-  };
+  });
 }
 
 /** Whether this release generated the functions of all tables, and otherwise whether it can call them. */
@@ -52,7 +47,7 @@ export async function checkFunctions(admin: Database): Promise<CheckResult> {
   const about = "functions";
   const outdated = (await findOutdatedTables(admin)).length;
   const uncallable = (await findUncallableTables(admin)).length;
-  if (outdated === 0) return { about, level: "ok", says: "of all tables are from this release" };
+  if (outdated === 0) return pass(about, "of all tables are from this release");
   const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
   return {
     about,
@@ -66,42 +61,36 @@ export async function checkFunctions(admin: Database): Promise<CheckResult> {
 export function evaluateIsolation(issues: readonly string[]): CheckResult[] {
   const about = "isolation";
   if (issues.length === 0)
-    return [{ about, level: "ok", says: "holds: row security, policies, owners, grants, roles" }];
-  return issues.map((says) => ({
-    about,
-    level: "fail",
-    says,
-    remedy: "restore the object in the message: until then the service rejects requests",
-  }));
+    return [pass(about, "holds: row security, policies, owners, grants, roles")];
+  return issues.map((says) =>
+    fail(about, {
+      says,
+      remedy: "restore the object in the message: until then the service rejects requests",
+    }),
+  );
 }
 
 /** The service compares no functions while `rowhouse migrate` renews them, nor after it was killed, until the next run. */
 export function evaluateRelease({ release }: Pick<Isolation, "release">): CheckResult[] {
   if (release !== null) return [];
   return [
-    {
-      about: "release",
-      level: "warn",
+    warn("release", {
       says: "rowhouse migrate has not finished, so the service does not check the bodies of functions",
       remedy: "run rowhouse migrate again, unless it is still running",
-    },
+    }),
   ];
 }
 
 /** Nodes of a distributed database; apps on other nodes are still served. */
 export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added">): CheckResult[] {
-  const unprepared = added.map(
-    (node): CheckResult => ({
-      about: "nodes",
-      level: "warn",
+  const unprepared = added.map((node) =>
+    warn("nodes", {
       says: `${node} was added but is not set up: it gets no rows`,
       remedy: "run rowhouse migrate",
     }),
   );
-  const unavailable = silent.map(
-    (node): CheckResult => ({
-      about: "nodes",
-      level: "warn",
+  const unavailable = silent.map((node) =>
+    warn("nodes", {
       says: `${node} does not respond: requests of apps on this node fail, and so does every push`,
       remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: its isolation is not checked until then`,
     }),
@@ -119,10 +108,10 @@ export async function checkNodeAddresses(
   );
   return failures
     .filter(({ failure }) => failure !== undefined)
-    .map(({ node: { host, port }, failure }) => ({
-      about: "nodes",
-      level: "warn",
-      says: `${host}:${port} does not accept connections from here (${errorCode(failure) ?? "unknown error"}): its calls go through the coordinator`,
-      remedy: `let the login of DATABASE_URL connect from here to ${host}:${port} (network, firewall, pg_hba.conf), or set CITUS_NODE_POOL to 0`,
-    }));
+    .map(({ node: { host, port }, failure }) =>
+      warn("nodes", {
+        says: `${host}:${port} does not accept connections from here (${errorCode(failure) ?? "unknown error"}): its calls go through the coordinator`,
+        remedy: `let the login of DATABASE_URL connect from here to ${host}:${port} (network, firewall, pg_hba.conf), or set CITUS_NODE_POOL to 0`,
+      }),
+    );
 }

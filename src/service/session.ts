@@ -7,7 +7,7 @@ import {
   quoteName,
   readRows,
 } from "../db/mod.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 import { evaluateOpenFunctions } from "./login_limits.ts";
 import SESSION from "./session.sql" with { type: "text" };
 
@@ -52,51 +52,42 @@ export function evaluateSession(session: Session, nowMs: number): CheckResult[] 
 
 export function evaluateVersion({ version }: Session): CheckResult {
   const says = `PostgreSQL ${version}`;
-  if (isSupportedVersion(version)) return { about: "version", level: "ok", says };
-  return {
-    about: "version",
-    level: "fail",
+  if (isSupportedVersion(version)) return pass("version", says);
+  return fail("version", {
     says,
     remedy: `upgrade to ${MIN_POSTGRES_VERSION} or newer`,
-  };
+  });
 }
 
 /** A function with an unsafe search path would find a hostile type in a temporary schema first. */
 export function evaluateTemp({ publicTemp, database }: Session): CheckResult {
   const about = "temporary tables";
-  if (!publicTemp) return { about, level: "ok", says: "restricted" };
-  return {
-    about,
-    level: "warn",
+  if (!publicTemp) return pass(about, "restricted");
+  return warn(about, {
     says: "every login can create temporary tables in this database, for example after a restore without --create",
     remedy: `revoke temporary on database ${quoteName(database)} from public`,
-  };
+  });
 }
 
 /** PostgreSQL logs the parameters of slow statements unless it is configured not to. */
 export function evaluateParameterLog({ logsParameters }: Session): CheckResult {
   const about = "parameters";
-  if (!logsParameters) return { about, level: "ok", says: "are not logged by the database" };
-  return {
-    about,
-    level: "warn",
+  if (!logsParameters) return pass(about, "are not logged by the database");
+  return warn(about, {
     says: "of statements are logged by the database: values of rows, and proofs of keys",
     remedy: "set log_parameter_max_length = 0 and log_parameter_max_length_on_error = 0",
-  };
+  });
 }
 
 /** Citus sends calls to other nodes with their values: a failed statement there contains a row and a proof. */
 export function evaluateFailureLog({ logsFailures, login }: Session): CheckResult {
   const about = "failures";
-  if (!logsFailures)
-    return { about, level: "ok", says: "are logged by the database without statements" };
-  return {
-    about,
-    level: "warn",
+  if (!logsFailures) return pass(about, "are logged by the database without statements");
+  return warn(about, {
     says: `are logged by the database with the statements of ${login}`,
     remedy:
       "as a superuser, grant set on parameter log_min_error_statement to the administrator, then run rowhouse migrate",
-  };
+  });
 }
 
 /** A warning for each node of a distributed database that logs statements; unavailable nodes are reported elsewhere. */
@@ -109,24 +100,22 @@ export async function checkNodeLogs(db: Database): Promise<CheckResult[]> {
     where noderole = 'primary' and isactive and success and result = 'true' order by groupid`,
     [`select (${LOGS_STATEMENTS_SQL})::pg_catalog.text`],
   );
-  return nodes.map(({ node }) => ({
-    about: "nodes",
-    level: "warn",
-    says: `${node} logs statements: values of rows, and proofs of keys`,
-    remedy:
-      "run rowhouse migrate as a superuser, and set log_statement = 'none' and log_min_duration_statement = -1 on the node",
-  }));
+  return nodes.map(({ node }) =>
+    warn("nodes", {
+      says: `${node} logs statements: values of rows, and proofs of keys`,
+      remedy:
+        "run rowhouse migrate as a superuser, and set log_statement = 'none' and log_min_duration_statement = -1 on the node",
+    }),
+  );
 }
 
 export function evaluateClock({ epochMs }: Session, nowMs: number): CheckResult {
   const skewMs = Math.round(Math.abs(epochMs - nowMs));
   const about = "clock";
-  if (skewMs <= MAX_SKEW_MS) return { about, level: "ok", says: "agrees with the database's" };
-  return {
-    about,
-    level: "warn",
+  if (skewMs <= MAX_SKEW_MS) return pass(about, "agrees with the database's");
+  return warn(about, {
     says: `differs from the database's by ${skewMs} ms`,
     remedy:
       "synchronize both machines with a time server: signatures and sessions depend on the clock",
-  };
+  });
 }

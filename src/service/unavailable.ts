@@ -1,7 +1,7 @@
 /** Turns a failed connection to the database into a result with a remedy. @module */
 import { Problem } from "../problem.ts";
 import { errorCode } from "../std/error_code.ts";
-import type { CheckResult } from "./check_result.ts";
+import { type CheckResult, fail } from "./check_result.ts";
 
 /** The settings that hold a connection string of the service. */
 export type DatabaseVariable =
@@ -39,7 +39,7 @@ export function toUnavailable(variable: DatabaseVariable): (error: unknown) => C
   return (error) => {
     const code = errorCode(error instanceof Problem ? error.cause : error);
     const { says, remedy } = REJECTIONS[code ?? ""] ?? toSilence(code);
-    return { about: "database", level: "fail", says, remedy: remedy(variable) };
+    return fail("database", { says, remedy: remedy(variable) });
   };
 }
 
