@@ -27,7 +27,7 @@ import type { Plan } from "./step.ts";
 export type PushDeps = { admin: Database; log: Log };
 export type PushRequest = PrepareRequest & {
   /** The migrations in the caller's folder; absent if there is no folder. */
-  journal?: readonly JournalEntry[];
+  journal?: readonly JournalEntry[] | undefined;
   /** The project's migrations to join, if histories have diverged. */
   join?: Join;
   /** The checksum of the migration that the request follows, if any. */

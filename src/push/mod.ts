@@ -3,7 +3,6 @@ export { type PushDeps, type PushResult, push } from "./apply.ts";
 export { applyChange, type ChangeResult } from "./apply_change.ts";
 export { checkDefinition, readChangeBody } from "./body.ts";
 export type { Change } from "./change.ts";
-export { changeRoutes } from "./change_routes.ts";
 export { type ConversionPlan, convertToCitus, planConversion } from "./convert.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";

@@ -3,10 +3,16 @@
  *
  * @module
  */
-import { type Definition, readDefinition } from "../dsl/mod.ts";
+import type { Definition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { acquireTurn } from "./acquire_turn.ts";
-import { findUnknownKeys, invalid, readDryRun, readShare, toDetail } from "./body.ts";
+import {
+  type FieldReading,
+  readDefinitionField,
+  readDryRun,
+  readFields,
+  readShare,
+} from "./body.ts";
 import type { Join } from "./join.ts";
 import { journalFileName, MAX_MIGRATIONS } from "./journal.ts";
 import { MAX_PLANNED } from "./limits.ts";
@@ -18,8 +24,6 @@ import {
 } from "./migration_text.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
 
-const KEYS = ["migrations", "definition", "dryRun", "share"];
-
 export type ReplayBody = {
   definition: Definition;
   migrations: CheckedMigration[];
@@ -28,35 +32,22 @@ export type ReplayBody = {
   share: readonly string[] | undefined;
 };
 
-/**
- * A body `{ migrations, definition, dryRun }`.
- *
- * @throws {Problem} invalid_schema — with all errors
- */
+/** A body `{ migrations, definition, dryRun, share }`. @throws as {@linkcode readFields} */
 export async function readReplayBody(
   body: Readonly<Record<string, unknown>>,
   appId: string,
 ): Promise<ReplayBody> {
-  const { dryRun, details: flagIssues } = readDryRun(body);
-  const { share, details: shareIssues } = readShare(body);
-  const read = readDefinition(body["definition"]);
-  const max = dryRun ? MAX_PLANNED : 1;
-  const { migrations, details: textIssues } = await readMigrations(body, { appId, max });
-  const details = [
-    ...("issues" in read ? read.issues.map(toDetail) : []),
-    ...textIssues,
-    ...flagIssues,
-    ...shareIssues,
-    ...findUnknownKeys(body, KEYS),
-  ];
-  if ("issues" in read || details.length > 0) throw invalid(details);
-  const [next] = migrations;
-  return {
-    definition: read.definition,
-    migrations,
-    share,
-    ...(dryRun || next === undefined ? {} : { next }),
+  const max = body["dryRun"] === true ? MAX_PLANNED : 1;
+  const fields = {
+    definition: readDefinitionField(body["definition"]),
+    migrations: await readMigrations(body["migrations"], { appId, max }),
+    dryRun: readDryRun(body["dryRun"]),
+    share: readShare(body["share"]),
   };
+  const known = ["migrations", "definition", "dryRun", "share"];
+  const { dryRun, ...read } = readFields(body, fields, known);
+  const [next] = read.migrations;
+  return { ...read, ...(dryRun || next === undefined ? {} : { next }) };
 }
 
 export type JoinBody = {
@@ -65,49 +56,35 @@ export type JoinBody = {
   options: { dryRun: boolean; share: readonly string[] | undefined };
 };
 
-/**
- * A body `{ migrations, definition, declared, dryRun, share }`.
- *
- * @throws {Problem} invalid_schema — with all errors
- */
+/** A body `{ migrations, definition, declared, dryRun, share }`. @throws as {@linkcode readFields} */
 export async function readJoinBody(
   body: Readonly<Record<string, unknown>>,
   appId: string,
 ): Promise<JoinBody> {
-  const { dryRun, details: flagIssues } = readDryRun(body);
-  const { share, details: shareIssues } = readShare(body);
-  const read = readDefinition(body["definition"]);
-  const declared = readDefinition(body["declared"]);
-  const texts = await readMigrations(body, { appId, max: MAX_MIGRATIONS });
-  const details = [
-    ...[read, declared].flatMap((checkedDefinition) =>
-      "issues" in checkedDefinition ? checkedDefinition.issues.map(toDetail) : [],
-    ),
-    ...texts.details,
-    ...flagIssues,
-    ...shareIssues,
-    ...findUnknownKeys(body, ["migrations", "definition", "declared", "dryRun", "share"]),
-  ];
-  if ("issues" in read || "issues" in declared || details.length > 0) throw invalid(details);
-  return {
-    definition: read.definition,
-    join: { migrations: texts.migrations, declared: declared.definition },
-    options: { dryRun, share },
+  const fields = {
+    definition: readDefinitionField(body["definition"]),
+    declared: readDefinitionField(body["declared"]),
+    migrations: await readMigrations(body["migrations"], { appId, max: MAX_MIGRATIONS }),
+    dryRun: readDryRun(body["dryRun"]),
+    share: readShare(body["share"]),
   };
+  const known = ["migrations", "definition", "declared", "dryRun", "share"];
+  const { definition, declared, migrations, ...options } = readFields(body, fields, known);
+  return { definition, join: { migrations, declared }, options };
 }
 
 /** Each migration can be as large as a push: other requests run in between. */
 async function readMigrations(
-  { migrations: texts }: Readonly<Record<string, unknown>>,
+  texts: unknown,
   { appId, max }: { appId: string; max: number },
-): Promise<{ migrations: CheckedMigration[]; details: Detail[] }> {
-  const migrations: CheckedMigration[] = [];
-  const details: Detail[] = [];
+): Promise<FieldReading<CheckedMigration[]>> {
   if (!isTextList(texts) || texts.length === 0 || texts.length > max) {
     const count = max === 1 ? "the text of one migration" : `1 to ${max} texts`;
     const message = `Cannot read the migrations: must be a list of ${count}`;
-    return { migrations, details: [{ path: "/migrations", message }] };
+    return { details: [{ path: "/migrations", message }] };
   }
+  const migrations: CheckedMigration[] = [];
+  const details: Detail[] = [];
   for (const [index, text] of texts.entries()) {
     await acquireTurn(appId);
     const read = readMigration(text);
@@ -115,7 +92,7 @@ async function readMigrations(
       details.push(...read.issues.map((message) => ({ path: `/migrations/${index}`, message })));
     else migrations.push(read);
   }
-  return { migrations, details };
+  return details.length > 0 ? { details } : { value: migrations };
 }
 
 function isTextList(value: unknown): value is string[] {

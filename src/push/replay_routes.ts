@@ -11,27 +11,11 @@ import { JOINS_PATH, MAX_REPLAY_BYTES, MIGRATIONS_PATH } from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import { planReplay, type ReplayRequest, replay } from "./replay.ts";
 import { type ReplayBody, readJoinBody, readReplayBody } from "./replay_body.ts";
-import { type PushRouteDeps, readJsonObject, respondWithPush } from "./routes.ts";
+import { POST_PUSH, type PushRouteDeps, readJsonObject, respondWithPush } from "./routes.ts";
 
 export const replayRoutes: readonly Route<PushRouteDeps>[] = [
-  {
-    method: "POST",
-    path: MIGRATIONS_PATH,
-    access: "key",
-    scope: "schema:push",
-    lesserScope: "schema:read",
-    operation: OPERATIONS.replay,
-    handle: handleReplay,
-  },
-  {
-    method: "POST",
-    path: JOINS_PATH,
-    access: "key",
-    scope: "schema:push",
-    lesserScope: "schema:read",
-    operation: OPERATIONS.join,
-    handle: handleJoin,
-  },
+  { ...POST_PUSH, path: MIGRATIONS_PATH, operation: OPERATIONS.replay, handle: handleReplay },
+  { ...POST_PUSH, path: JOINS_PATH, operation: OPERATIONS.join, handle: handleJoin },
 ];
 
 /**

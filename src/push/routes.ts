@@ -1,5 +1,6 @@
 /**
- * The routes of push: `POST /v1/data/schema` pushes, `GET` returns the record, and the path below it the SQL of one migration.
+ * The routes of push: `POST /v1/data/schema` pushes, `GET` returns the record, and the path `/migrations/:seq` below
+ * it the SQL of one migration. `POST` to `/changes` below it makes an explicit change.
  *
  * @module
  */
@@ -21,10 +22,17 @@ import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { acquireTurn } from "./acquire_turn.ts";
 import { type PushResult, push } from "./apply.ts";
+import { applyChange } from "./apply_change.ts";
 import { beginPush, readKeyResult } from "./begin_push.ts";
-import { readPushBody } from "./body.ts";
+import { readChangeBody, readPushBody } from "./body.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
-import { MAX_BYTES, MIGRATIONS_PATH, type PushLimits, SCHEMA_PATH } from "./limits.ts";
+import {
+  CHANGES_PATH,
+  MAX_BYTES,
+  MIGRATIONS_PATH,
+  type PushLimits,
+  SCHEMA_PATH,
+} from "./limits.ts";
 import { OPERATIONS } from "./operations.ts";
 import type { Planning } from "./planning.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
@@ -38,32 +46,25 @@ export type PushRouteDeps = {
   planning: Planning;
 };
 
+/** A key that can only read the schema can plan a push. */
+export const POST_PUSH = {
+  method: "POST",
+  access: "key",
+  scope: "schema:push",
+  lesserScope: "schema:read",
+} as const;
+const GET_RECORD = { method: "GET", access: "key", scope: "schema:read" } as const;
+
 export const pushRoutes: readonly Route<PushRouteDeps>[] = [
+  { ...POST_PUSH, path: SCHEMA_PATH, operation: OPERATIONS.push, handle: handlePush },
+  { ...GET_RECORD, path: SCHEMA_PATH, operation: OPERATIONS.status, handle: handleStatus },
   {
-    method: "POST",
-    path: SCHEMA_PATH,
-    access: "key",
-    scope: "schema:push",
-    lesserScope: "schema:read",
-    operation: OPERATIONS.push,
-    handle: handlePush,
-  },
-  {
-    method: "GET",
-    path: SCHEMA_PATH,
-    access: "key",
-    scope: "schema:read",
-    operation: OPERATIONS.status,
-    handle: handleStatus,
-  },
-  {
-    method: "GET",
+    ...GET_RECORD,
     path: `${MIGRATIONS_PATH}/:seq`,
-    access: "key",
-    scope: "schema:read",
     operation: OPERATIONS.migration,
     handle: handleMigration,
   },
+  { ...POST_PUSH, path: CHANGES_PATH, operation: OPERATIONS.change, handle: handleChange },
 ];
 
 /** Responds when the push is committed. Deferred steps continue in this process. */
@@ -76,6 +77,13 @@ async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Prom
   const app = await beginPush(deps, context.principal, request.options);
   const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
   return await respondWithPush(deps, await push(deps, { app, ...request, options }));
+}
+
+async function handleChange(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  const request = readChangeBody(await readJsonObject(context, MAX_BYTES));
+  const app = await beginPush(deps, context.principal, request.options);
+  const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
+  return await respondWithPush(deps, await applyChange(deps, { app, ...request, options }));
 }
 
 /** The JSON object in the body of a request, which has no query. */

@@ -11,7 +11,6 @@ import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
 import {
-  changeRoutes,
   MAX_BYTES,
   MAX_REPLAY_BYTES,
   type PushRouteDeps,
@@ -27,7 +26,6 @@ export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 const ofData: readonly Route<DataServiceDeps>[] = [
   ...dataRoutes,
   ...pushRoutes,
-  ...changeRoutes,
   ...replayRoutes,
   ...openapiRoutes,
 ];
@@ -91,7 +89,6 @@ export function toForwardedTables({
     api: [
       ...toForwarded(dataRoutes, { ...api, forward: data }),
       ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
-      ...toForwarded(changeRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
       ...toForwarded(replayRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
       ...toForwarded(openapiRoutes, { ...api, forward: data }),
       ...toForwarded(docs, { ...api, forward: data }),
