@@ -4,8 +4,10 @@
  *
  * @module
  */
+
 import { type Database, quoteLiteral, quoteName } from "../db/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
+import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
 import { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
 import { type Change, changeDefinition, toTableNames } from "./change.ts";
@@ -56,11 +58,11 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
   if (blocker !== undefined && rows.values > 0)
     throw rejectChange(change, `${rows.values} of this app's ${rows.rows} rows ${blocker}`);
   const pushed = await push(deps, { ...request, definition, after: head.checksum });
-  return { ...pushed, rows, notes: [describeRows(change, rows), ...pushed.notes] };
+  return { ...pushed, rows, notes: [matchKind(ROW_DETAILS, change, rows), ...pushed.notes] };
 }
 
 /** Why rows with an affected value block the change. */
-const BLOCKED: { [Kind in Change["kind"]]: string | undefined } = {
+const BLOCKED: Readonly<Record<Change["kind"], string | undefined>> = {
   rename_column: undefined,
   rename_table: undefined,
   drop_column: undefined,
@@ -104,9 +106,7 @@ async function readHead(admin: Database, appId: string) {
 }
 
 /** The affected rows, as a condition on a column. */
-const IS_CONCERNED: {
-  [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>) => string;
-} = {
+const IS_CONCERNED: Cases<Change, string> = {
   rename_column: hasValue,
   rename_table: () => "true",
   drop_column: hasValue,
@@ -124,7 +124,7 @@ async function countRows(
   { appId, change, plan }: { appId: string; change: Change; plan: Plan },
 ): Promise<RowCounts> {
   const swap = plan.steps.find((step) => step.kind === "swap_column");
-  const condition = (IS_CONCERNED[change.kind] as (change: Change) => string)(change);
+  const condition = matchKind(IS_CONCERNED, change);
   const [row] = await admin.message<{ rows: string; values: string }>(
     swap === undefined
       ? [
@@ -138,9 +138,7 @@ async function countRows(
   return { rows: Number(row?.rows), values: Number(row?.values) };
 }
 
-const ROW_DETAILS: {
-  [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>, rows: RowCounts) => string;
-} = {
+const ROW_DETAILS: Cases<Change, string, [rows: RowCounts]> = {
   rename_column: ({ table, column }, { rows, values }) =>
     `ROWS: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; they keep it`,
   rename_table: ({ to }, { rows }) => `ROWS: ${to} keeps this app's ${rows} rows`,
@@ -152,8 +150,3 @@ const ROW_DETAILS: {
   drop_column: ({ table, column }, { rows, values }) =>
     `LOST: ${values} of this app's ${rows} rows in ${table} have a value in ${column}; it is deleted`,
 };
-
-function describeRows(change: Change, rows: RowCounts): string {
-  const describe = ROW_DETAILS[change.kind] as (change: Change, rows: RowCounts) => string;
-  return describe(change, rows);
-}

@@ -4,7 +4,9 @@
  *
  * @module
  */
+
 import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 
@@ -26,9 +28,7 @@ export function toTableNames(change: Change | undefined): string[] {
   return change.kind === "rename_table" ? [change.table, change.to] : [change.table];
 }
 
-type Texts = { [Kind in Change["kind"]]: (change: Extract<Change, { kind: Kind }>) => string };
-
-const TITLES: Texts = {
+const TITLES: Cases<Change, string> = {
   rename_column: ({ table, column, to }) => `rename ${table}.${column} to ${to}`,
   rename_table: ({ table, to }) => `rename ${table} to ${to}`,
   drop_column: ({ table, column }) => `drop ${table}.${column}`,
@@ -39,7 +39,7 @@ const TITLES: Texts = {
 
 /** A short description of a change, after "cannot" or as a question. */
 export function showChange(change: Change): string {
-  return (TITLES[change.kind] as (change: Change) => string)(change);
+  return matchKind(TITLES, change);
 }
 
 /** The name of the data that a change deletes, for confirmation; `undefined` if it deletes none. */
@@ -48,32 +48,21 @@ export function showDropped(change: Change): string | undefined {
   return change.kind === "drop_column" ? `${change.table}.${change.column}` : undefined;
 }
 
-type Changers = {
-  [Kind in Change["kind"]]: (
-    table: TableDefinition,
-    change: Extract<Change, { kind: Kind }>,
-  ) => TableDefinition | undefined;
-};
-
 /** The table after a change; `undefined` if it is dropped. */
-const CHANGERS: Changers = {
-  rename_column: (table, change) =>
+const CHANGERS: Cases<Change, TableDefinition | undefined, [table: TableDefinition]> = {
+  rename_column: (change, table) =>
     table.name === change.table ? renameColumn(table, change) : table,
-  rename_table: renameTable,
-  drop_column: (table, change) => (table.name === change.table ? dropColumn(table, change) : table),
-  drop_table: (table, change) => (table.name === change.table ? undefined : table),
-  drop_value: (table, change) => (table.name === change.table ? dropValue(table, change) : table),
-  retype_column: (table, change) =>
+  rename_table: (change, table) => renameTable(table, change),
+  drop_column: (change, table) => (table.name === change.table ? dropColumn(table, change) : table),
+  drop_table: (change, table) => (table.name === change.table ? undefined : table),
+  drop_value: (change, table) => (table.name === change.table ? dropValue(table, change) : table),
+  retype_column: (change, table) =>
     table.name === change.table ? retypeColumn(table, change) : table,
 };
 
 /** A table of the app after a change. Most tables do not change. */
 export function changeTable(table: TableDefinition, change: Change): TableDefinition | undefined {
-  const run = CHANGERS[change.kind] as (
-    table: TableDefinition,
-    change: Change,
-  ) => TableDefinition | undefined;
-  return run(table, change);
+  return matchKind(CHANGERS, change, table);
 }
 
 /** The app's definition after a change, in the same order. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import {
   type Constraint,
   deriveName,
@@ -15,6 +16,7 @@ import {
 } from "../catalog/mod.ts";
 import { quoteBody, quoteLiteral, quoteName, SIGNALS, TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { type Cases, matchKind } from "../std/match_kind.ts";
 import { distributeStep } from "./distributed.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
@@ -23,9 +25,7 @@ import type { Plan, Step } from "./step.ts";
 import { splitSteps } from "./step_order.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
-type Renderers = { [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string[] };
-
-const RENDERERS: Renderers = {
+const RENDERERS: Cases<Step, string[]> = {
   create_table: ({ table }) => renderTable(table),
   add_enum_value: ({ table, column, value, before }) => [
     `alter type data.${quoteName(enumTypeName(table, column))} add value ${quoteLiteral(value)}` +
@@ -96,8 +96,7 @@ export function renderStatements(
 
 /** The statements of a step; empty for steps that only change the record. */
 function renderStep(step: Step): string[] {
-  const render = RENDERERS[step.kind] as (step: Step) => string[];
-  return render(step);
+  return matchKind(RENDERERS, step);
 }
 
 function renderTable(table: TableDefinition): string[] {

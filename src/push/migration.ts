@@ -1,5 +1,7 @@
 /** Converts a plan to its description and its migration. Pure. @module */
+
 import type { Definition } from "../dsl/mod.ts";
+import { type Cases, matchKind } from "../std/match_kind.ts";
 import type { Change } from "./change.ts";
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
 import {
@@ -15,9 +17,7 @@ import type { Plan, Step } from "./step.ts";
 import { findCreated } from "./step_order.ts";
 
 /** The name of a step in plans, file names and headers. */
-const DESCRIPTIONS: {
-  [Kind in Step["kind"]]: (step: Extract<Step, { kind: Kind }>) => string | undefined;
-} = {
+const DESCRIPTIONS: Cases<Step, string | undefined> = {
   create_table: ({ table }) => `create table ${table.name}`,
   add_enum_value: ({ table, column, value }) =>
     `add value ${JSON.stringify(value)} to ${table}.${column}`,
@@ -87,8 +87,7 @@ function toTableName({ table }: Step): string {
 }
 
 function describeStep(step: Step): string | undefined {
-  const describe = DESCRIPTIONS[step.kind] as (step: Step) => string | undefined;
-  return describe(step);
+  return matchKind(DESCRIPTIONS, step);
 }
 
 type Previous = { seq: number; checksum: string } | undefined;

@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import { hashColumnSet, indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import {
   findColumnNameIssue,
@@ -16,6 +17,7 @@ import {
 } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
+import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
 import { type Change, changeTable, retype, showChange } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
@@ -25,31 +27,28 @@ import type { Plan, Step } from "./step.ts";
 
 type ChangeOf<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
 
-/** A change of a table that the app owns, without blockers. */
-type Checked<Kind extends Change["kind"]> = {
+/** The table of a change, which the app owns. */
+type Changed = {
   found: TableState;
-  change: ChangeOf<Kind>;
   /** The resulting table; `undefined` if it is dropped. */
   next: RecordedDefinition | undefined;
   state: PushState;
 };
 
-type Planners = { [Kind in Change["kind"]]: (checked: Checked<Kind>) => Step[] };
-
 /** The steps that change the database itself. */
-const PLANNERS: Planners = {
-  rename_column: ({ found, change: { column, to }, next }) =>
+const PLANNERS: Cases<Change, Step[], [table: Changed]> = {
+  rename_column: ({ column, to }, { found, next }) =>
     next === undefined
       ? []
       : [{ kind: "rename", table: next, before: found.definition, column: { from: column, to } }],
-  rename_table: ({ found, next }) =>
+  rename_table: (_, { found, next }) =>
     next === undefined ? [] : [{ kind: "rename", table: next, before: found.definition }],
-  drop_column: ({ found, change }) => [
+  drop_column: (change, { found }) => [
     { kind: "drop_column", table: found.name, column: findColumn(found, change) },
   ],
-  drop_table: ({ found }) => [{ kind: "drop_table", table: found.definition }],
+  drop_table: (_, { found }) => [{ kind: "drop_table", table: found.definition }],
   retype_column: planRetype,
-  drop_value: ({ change: { table, column, value }, state }) => [
+  drop_value: ({ table, column, value }, { state }) => [
     {
       ...{ kind: "drop_enum_value", table, column, value },
       label: toDroppedValue((state.head?.seq ?? 0) + 1),
@@ -58,7 +57,7 @@ const PLANNERS: Planners = {
 };
 
 /** Indexes of the column are dropped with the column, and created again on its copy. */
-function planRetype({ found, change, next }: Checked<"retype_column">): Step[] {
+function planRetype(change: ChangeOf<"retype_column">, { found, next }: Changed): Step[] {
   const before = findColumn(found, change);
   const column = retype(before, change.type);
   const table = found.name;
@@ -103,15 +102,16 @@ export function planChange(
       "tables of a Citus cluster cannot be changed in this way: add a column or table, copy the rows, and leave the old one",
     );
   checkChange(found, change, state);
-  const changed = changeRecorded(found.definition, change);
-  const next = change.kind === "retype_column" && changed ? markDeferred(changed, found) : changed;
-  const plan = PLANNERS[change.kind] as (checked: Checked<Change["kind"]>) => Step[];
-  const checked = { found, change, next, state };
-  return { steps: [...plan(checked), ...planRecord(checked)], conflicts: [], notes: [] };
+  const recorded = changeRecorded(found.definition, change);
+  const isRetyped = change.kind === "retype_column" && recorded !== undefined;
+  const next = isRetyped ? markDeferred(recorded, found) : recorded;
+  const changed = { found, next, state };
+  const steps = [...matchKind(PLANNERS, change, changed), ...planRecord(change, changed)];
+  return { steps, conflicts: [], notes: [] };
 }
 
 /** The consequences of the change: the record, and the functions of the app's new column set. */
-function planRecord({ found, change, next, state }: Checked<Change["kind"]>): Step[] {
+function planRecord(change: Change, { found, next, state }: Changed): Step[] {
   const { ownerAppId, sets, uses } = found;
   const before = uses.find(({ appId }) => appId === ownerAppId)?.definition;
   const used = before && changeTable(before, change);
@@ -152,39 +152,30 @@ function planReferring({ definition, ownerAppId, uses }: TableState, change: Cha
   ];
 }
 
-type Checks = {
-  [Kind in Change["kind"]]: (
-    found: TableState,
-    change: ChangeOf<Kind>,
-    state: PushState,
-  ) => string | undefined;
-};
-
 /** Why a change of the app's own table is rejected; `undefined` if it is allowed. */
-const CHECKS: Checks = {
-  rename_column: (found, change) =>
+const CHECKS: Cases<Change, string | undefined, [found: TableState, state: PushState]> = {
+  rename_column: (change, found) =>
     findMissing(found, change) ??
     findColumnNameIssue(change.to) ??
     findUsed(found, change) ??
     findForeignUse(found, change),
-  rename_table: (found, { to }, { tables }) =>
+  rename_table: ({ to }, found, { tables }) =>
     findTableNameIssue(to) ??
     (tables.some(({ name }) => name === to) ? `the name ${to} is in use` : undefined) ??
     findForeignTable(found),
-  drop_column: (found, change) => findMissing(found, change) ?? findForeignUse(found, change),
-  drop_table: (found, _, state) => findForeignTable(found) ?? findReference(found, state),
-  retype_column: (found, change) =>
+  drop_column: (change, found) => findMissing(found, change) ?? findForeignUse(found, change),
+  drop_table: (_, found, state) => findForeignTable(found) ?? findReference(found, state),
+  retype_column: (change, found) =>
     findMissing(found, change) ??
     findUnfit(found, change) ??
     findForeignUse(found, change) ??
     findDeferredUnfit(found, change),
-  drop_value: (found, change) =>
+  drop_value: (change, found) =>
     findMissing(found, change) ?? findValueIssue(found, change) ?? findForeignUse(found, change),
 };
 
 function checkChange(found: TableState, change: Change, state: PushState): void {
-  type Check = (found: TableState, change: Change, state: PushState) => string | undefined;
-  const reason = findRetype(found, change) ?? (CHECKS[change.kind] as Check)(found, change, state);
+  const reason = findRetype(found, change) ?? matchKind(CHECKS, change, found, state);
   if (reason !== undefined) throw rejectChange(change, reason);
 }
 

@@ -4,8 +4,10 @@
  *
  * @module
  */
+
 import type { Definition, NamedColumn } from "../../dsl/mod.ts";
 import type { Change } from "../../push/pure.ts";
+import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quote } from "../../std/quote.ts";
 
 type Schema = {
@@ -17,18 +19,10 @@ type Schema = {
 
 /** The edit that the schema file still requires; `undefined` if none. */
 export function findEdit(change: Change, schema: Schema): string | undefined {
-  return (EDITS[change.kind] as (change: Change, schema: Schema) => string | undefined)(
-    change,
-    schema,
-  );
+  return matchKind(EDITS, change, schema);
 }
 
-const EDITS: {
-  [Kind in Change["kind"]]: (
-    change: Extract<Change, { kind: Kind }>,
-    schema: Schema,
-  ) => string | undefined;
-} = {
+const EDITS: Cases<Change, string | undefined, [schema: Schema]> = {
   rename_column: (change, schema) => {
     if (!declares(change, schema)) return undefined;
     return `${findLine(change, schema)} declares ${change.column}: write ${change.to} there instead`;
