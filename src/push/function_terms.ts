@@ -155,24 +155,11 @@ const COLUMN_BYTES = 16;
 /** The sizes of a row's unbounded values, without decompression. */
 function unboundedSizes(table: ColumnSet, alias: string): string[] {
   return table.columns.flatMap(({ name, kind }) => {
-    const size = SIZES[kind];
+    const { size } = VALUES[kind];
     if (size === "bounded") return [];
     return `coalesce(pg_catalog.${size}("${alias}".${quoteName(name)}), 0)::pg_catalog.int8`;
   });
 }
-
-/** The function that returns a value's size without decompression. */
-const SIZES: Readonly<Record<Kind, "bounded" | "octet_length" | "pg_column_size">> = {
-  string: "octet_length",
-  number: "bounded",
-  decimal: "bounded",
-  boolean: "bounded",
-  uuid: "bounded",
-  timestamp: "bounded",
-  json: "pg_column_size",
-  enum: "bounded",
-  ref: "bounded",
-};
 
 function sumOf(sizes: readonly string[]): string {
   return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
@@ -200,27 +187,15 @@ export function isRow(app: string, id: string): string {
 export function outputs(table: ColumnSet): string {
   const own = table.columns.map((column) => {
     const name = quoteName(column.name);
-    return IS_SENT_AS_TEXT[column.kind] ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
+    return VALUES[column.kind].isSentAsText ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
   });
   return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
 }
 
 /** A column's variable in the response format. */
 export function outputVariable({ kind }: SetColumn, index: number): string {
-  return IS_SENT_AS_TEXT[kind] ? `${variable(index)}::${TEXT}` : variable(index);
+  return VALUES[kind].isSentAsText ? `${variable(index)}::${TEXT}` : variable(index);
 }
-
-const IS_SENT_AS_TEXT: Readonly<Record<Kind, boolean>> = {
-  string: false,
-  number: false,
-  decimal: true,
-  boolean: false,
-  uuid: false,
-  timestamp: false,
-  json: false,
-  enum: false,
-  ref: false,
-};
 
 export function variable(index: number): string {
   return `"$v${index}"`;
@@ -240,20 +215,28 @@ export function initial(table: ColumnSet, column: SetColumn, now?: string): stri
 /** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */
 export function input(table: ColumnSet, column: SetColumn): string {
   const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
-  return IS_JSON[column.kind]
+  return VALUES[column.kind].isJson
     ? `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`
     : `${text}::${sqlType(table, column)}`;
 }
 
-/** Kinds whose values stay JSON; others are read from their text. */
-const IS_JSON: Readonly<Record<Kind, boolean>> = {
-  string: false,
-  number: false,
-  decimal: false,
-  boolean: false,
-  uuid: false,
-  timestamp: false,
-  json: true,
-  enum: false,
-  ref: false,
+type ValueTerms = {
+  /** The function that returns a value's size without decompression. */
+  size: "bounded" | "octet_length" | "pg_column_size";
+  /** Whether a value in a body stays JSON; otherwise it is read from its text. */
+  isJson: boolean;
+  isSentAsText: boolean;
+};
+
+const PLAIN: ValueTerms = { size: "bounded", isJson: false, isSentAsText: false };
+const VALUES: Readonly<Record<Kind, ValueTerms>> = {
+  string: { ...PLAIN, size: "octet_length" },
+  number: PLAIN,
+  decimal: { ...PLAIN, isSentAsText: true },
+  boolean: PLAIN,
+  uuid: PLAIN,
+  timestamp: PLAIN,
+  json: { ...PLAIN, size: "pg_column_size", isJson: true },
+  enum: PLAIN,
+  ref: PLAIN,
 };
