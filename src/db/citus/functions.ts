@@ -1,7 +1,7 @@
 /** The service's functions that differ if tables are distributed. @module */
 
 import { APP_SETTING } from "../isolation.ts";
-import TABLES from "../migrations/tables.sql" with { type: "text" };
+import { MIGRATIONS } from "../migrations/mod.ts";
 import { ANCHOR } from "./anchor.ts";
 
 /**
@@ -44,7 +44,7 @@ $$;`;
  * to change these tables again.
  */
 function defineDropTables(): string {
-  const own = findFunction(TABLES, "drop_tables");
+  const own = findFunction("drop_tables");
   const dropped = own.replace("execute statement;", "perform rowhouse.drop_part(statement);");
   if (dropped === own) throw new Error("Cannot adapt rowhouse.drop_tables: its text has changed");
   return `create or replace function rowhouse.drop_part(statement text) returns void
@@ -62,7 +62,8 @@ ${dropped}`;
 }
 
 /** A function of the migrations, as a statement that replaces it. */
-export function findFunction(sql: string, name: string): string {
+export function findFunction(name: string): string {
+  const sql = MIGRATIONS.map((migration) => migration.sql).join("\n");
   const [found] =
     new RegExp(`create function rowhouse\\.${name}\\([\\s\\S]*?\\n\\$\\$;`).exec(sql) ?? [];
   if (found === undefined) throw new Error(`No migration creates rowhouse.${name}`);

@@ -4,9 +4,7 @@
  *
  * @module
  */
-import KEYS from "../migrations/keys.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
-import TABLES from "../migrations/tables.sql" with { type: "text" };
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
@@ -36,7 +34,7 @@ export async function undoDistribution(admin: Database): Promise<void> {
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
 drop function if exists rowhouse.hold_new_nodes();
 set local role rowhouse_owner;
-${OWN.map(({ sql, name }) => findFunction(sql, name)).join("\n")}
+${OWN.map(findFunction).join("\n")}
 drop function if exists rowhouse.drop_part(text);
 drop table if exists ${ANCHOR};
 drop function if exists rowhouse.may_have_shard(bigint, integer);
@@ -46,10 +44,5 @@ update rowhouse.tables set version = (select version from rowhouse.versions wher
 select 1`);
 }
 
-/** The functions that the set-up replaces, from the migrations' text. */
-const OWN = [
-  { sql: KEYS, name: "enter_app" },
-  { sql: KEYS, name: "delete_proof" },
-  { sql: KEYS, name: "delete_stored" },
-  { sql: TABLES, name: "drop_tables" },
-] as const;
+/** The functions that the set-up replaces. */
+const OWN = ["enter_app", "delete_proof", "delete_stored", "drop_tables"];
