@@ -12,18 +12,13 @@ import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderAddress, renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
 import { ACTIVITY, toAppPath, toPersonPath } from "./paths.ts";
+import { ROWS_READ, toPage } from "./search.ts";
 
-const PAGE_ROWS = 50;
 const DETAILS_CHARS = 4000;
 
 export async function handleActivity(visit: Visit): Promise<Response> {
   const { page, body, status } = await readActivity(visit, undefined);
-  return respondWithConsolePage({
-    me: page.me,
-    title: "Activity",
-    body,
-    status,
-  });
+  return respondWithConsolePage({ me: page.me, title: "Activity", body, status });
 }
 
 /** @throws {Problem} unknown_app */
@@ -42,7 +37,7 @@ async function readActivity({ deps, context }: Visit, app: string | undefined) {
   const page = await readConsole(deps, "list_audit", {
     ...wanted.filter,
     before_id: readBefore(context.query),
-    max_rows: isReadable ? PAGE_ROWS + 1 : 0,
+    max_rows: isReadable ? ROWS_READ : 0,
     details_chars: DETAILS_CHARS,
   });
   const body = [
@@ -62,10 +57,9 @@ function renderPage(
   { typed }: ReadFilter,
   { app, now }: { app: string | undefined; now: number },
 ): Part {
-  const page = entries.slice(0, PAGE_ROWS);
-  const last = entries.length > PAGE_ROWS ? page.at(-1)?.id : undefined;
+  const { page, last } = toPage(entries);
   const query = toQuery(app === undefined ? typed : { ...typed, app: "" }, {
-    before: String(last),
+    before: String(last?.id),
   });
   return [
     page.length === 0
