@@ -1,13 +1,18 @@
 /** A selected period: increased errors by table, key and field, and the changes just before. @module */
-import { type ChangesView, type RisenCode, readConsole } from "../accounts/console/mod.ts";
+import {
+  type ChangesView,
+  type PushedDefinition,
+  type RisenCode,
+  readConsole,
+} from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { PROBLEMS, type ProblemCode } from "../problem.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 import { renderMoment, toMinuteText } from "./axis.ts";
 import { renderChange, toPushNumber } from "./change.ts";
+import { compareDefinitions, type Line } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
-import { findColumnChange } from "./field_change.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { toCount } from "./numbers.ts";
 import { renderEmpty, renderText, renderTextField } from "./parts.ts";
@@ -142,4 +147,30 @@ function renderChangeList(
 ): Part {
   if (changes.length === 0) return renderEmpty("Nothing changed.");
   return html`<ul class="axis-changes">${changes.map((change) => html`<li>${renderChange(change, options)}</li>`)}</ul>`;
+}
+
+/** The first of these pushes that changed a column of a table. */
+function findColumnChange(
+  pushes: readonly PushedDefinition[],
+  { table, field }: { table: string; field: string },
+): { seq: number; text: string } | undefined {
+  for (const push of pushes) {
+    const changes = compareDefinitions(push);
+    const lines = changes.find((change) => change.table === table)?.lines ?? [];
+    const line = lines.find(({ change, text }) => change !== "same" && nameOf(text) === field);
+    if (line !== undefined) return { seq: push.seq, text: toText(line) };
+  }
+  return undefined;
+}
+
+/** A column's line begins with its name. */
+function nameOf(line: string): string | undefined {
+  return line.split(" ", 1)[0];
+}
+
+function toText(line: Line): string {
+  const describe = (text: string) => text.split(" ").slice(1).join(" ");
+  if (line.change === "changed")
+    return `changed it from ${describe(line.was)} to ${describe(line.text)}`;
+  return line.change === "added" ? `added it as ${describe(line.text)}` : "removed it";
 }

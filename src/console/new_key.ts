@@ -1,6 +1,6 @@
-/** Issues a key: name, scopes and expiry. @module */
-import { rejectFor } from "../accounts/actions/mod.ts";
-import { issueKey, KEY_NAME } from "../accounts/apps/mod.ts";
+/** Issues and rotates keys: shows the new key once. A rotated key expires after a grace period. @module */
+import { readInput, rejectFor } from "../accounts/actions/mod.ts";
+import { GRACE, issueKey, KEY_NAME, rollKey } from "../accounts/apps/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
@@ -8,8 +8,9 @@ import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
 import { makeAppAction, respondWithAppAction } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { readText, renderInput } from "./form_page.ts";
-import { renderLink, renderSelect, renderSnippet } from "./parts.ts";
+import { makeFormPage, readText, renderInput } from "./form_page.ts";
+import { readActiveKey } from "./keys.ts";
+import { renderLink, renderSelect, renderSnippet, renderText } from "./parts.ts";
 import { toKeysPath } from "./paths.ts";
 import { readKeyId } from "./read.ts";
 import { makeSnippets, NO_TABLE, toApiUrl } from "./snippets.ts";
@@ -90,7 +91,7 @@ function renderScopes(chosen: readonly Scope[]): Html {
   return html`<fieldset class="field"><legend>Scopes</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope ${scope}"${chosen.includes(scope) && html` checked`}><span>${SCOPE_HELP[scope]} <code class="quiet">${scope}</code></span></label>`)}</fieldset>`;
 }
 
-export function respondWithIssuedKey(
+function respondWithIssuedKey(
   visit: Visit,
   { me, slug }: { me: ConsoleVisitor; slug: string },
   issued: { text: string; scopes: readonly Scope[]; table: string | undefined },
@@ -106,3 +107,27 @@ ${snippets.map(({ name, text }, index) => html`<h2>${name}</h2>${renderSnippet({
 </section>`;
   return respondWithAppAction({ me, slug }, { title: "Copy this key now", body });
 }
+
+export const rollKeyPage = makeFormPage({
+  action: "roll_key",
+  read: readActiveKey,
+  title: () => "Rotate a key",
+  form: ({ keyId, key }, { deps }) => ({
+    fields: [
+      html`<p>This creates a key with the name, scopes and lifetime of <b>${renderText(key.name === "" ? keyId : key.name)}</b>, and shows it once. Replace the old key everywhere before it expires.</p>`,
+      html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
+      renderInput("grace", GRACE, "24h"),
+    ],
+    button: "Rotate the key",
+  }),
+  run: async (visit, content) => {
+    const { slug, keyId, key, app } = content;
+    const grace = readInput(GRACE, "grace", readText(visit.fields, "grace"));
+    const newKeyId = readKeyId(visit.fields.get("key_id"));
+    const { text } = await rollKey(visit.deps, keyId, grace, { slug, newKeyId });
+    return respondWithIssuedKey(visit, content, { text, scopes: key.scopes, table: app.tables[0] });
+  },
+  cancel: (_visit, { slug }) => toKeysPath(slug),
+  respond: respondWithAppAction,
+  failed: "The key was not rotated.",
+});

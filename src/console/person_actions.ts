@@ -1,4 +1,5 @@
-/** Actions on an account: password link, Console role, disabling, sign-out and deletion. @module */
+/** Actions on an account: password link, invitation, Console role, disabling, sign-out and deletion. @module */
+import type { PersonView } from "../accounts/console/mod.ts";
 import {
   CONSOLE_ROLE,
   CONSOLE_ROLES,
@@ -7,19 +8,25 @@ import {
   endSessionOf,
   endSessionsOf,
   giveConsoleRole,
+  LINK_LIFE_S,
   makePasswordLink,
   NEW_EMAIL,
   removeConsoleRole,
+  resendInvitation,
   resetSecondFactor,
   setDisabled,
+  withdrawInvitation,
 } from "../accounts/people/mod.ts";
-import { html } from "../pages/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { toDurationText } from "../std/duration.ts";
 import { redirectWithNotice } from "./done.ts";
+import type { Visit } from "./enter.ts";
 import { renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
-import { renderPasswordLink } from "./password_link.ts";
-import { ACTIVITY, PEOPLE, toPersonPath } from "./paths.ts";
+import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
+import { ACTIVITY, INVITATIONS, PEOPLE, toPersonPath } from "./paths.ts";
 import {
   findBlocker,
   findLastBlocker,
@@ -208,4 +215,55 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
 /** The audit log filtered by action and person. */
 function toActionsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
+}
+
+export const resendInvitationAction = makePersonAction({
+  action: "resend_invitation",
+  title: () => "Resend the invitation",
+  blocker: (page) => findAccepted(page) ?? findDisabled(page) ?? findBlocker(page),
+  form: ({ person }, { deps }) => ({
+    fields: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
+    button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
+  }),
+  run: async (visit, page) => {
+    const { person } = page;
+    const link = await resendInvitation(visit.deps, person);
+    const body = renderPasswordLink(visit, { link, person });
+    const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
+    return respondWithPersonPage(page, { title, body });
+  },
+  cancel: toOrigin,
+});
+
+export const withdrawInvitationAction = makePersonAction({
+  action: "withdraw_invitation",
+  title: () => "Withdraw the invitation",
+  blocker: (page) => findAccepted(page) ?? findLastBlocker(page),
+  form: ({ person }) => ({
+    fields: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
+    button: "Withdraw the invitation",
+    tone: "danger",
+  }),
+  run: async ({ deps }, { person }) => {
+    await withdrawInvitation(deps, person);
+    return redirectWithNotice(INVITATIONS, "withdrawn");
+  },
+  cancel: toOrigin,
+});
+
+/** An invitation that was accepted cannot change: the person can sign in. */
+function findAccepted({ person }: PersonView): Html | undefined {
+  if (person.invitation !== null) return undefined;
+  return html`${renderText(person.email)} has no pending invitation: it was accepted.`;
+}
+
+function findDisabled({ person }: PersonView): Html | undefined {
+  if (person.disabledAt === null) return undefined;
+  return html`The account of ${renderText(person.email)} is disabled: enable it first.`;
+}
+
+/** The list of invitations, or the person's page. */
+function toOrigin({ context }: Visit): string {
+  const from = new Map(readParameters(context.query)).get("from");
+  return from === "list" ? INVITATIONS : toPersonPath(context.params["person"] ?? "");
 }

@@ -5,21 +5,17 @@ import { redirect } from "../pages/mod.ts";
 import { handleActivity, handleAppActivity } from "./activity.ts";
 import { handleActivityCsv } from "./activity_csv.ts";
 import { addPersonPage, endAppSessionsPage, handleAppPeople } from "./app_people.ts";
-import { listPeoplePage, livePage } from "./app_switches.ts";
 import { handleAppTables } from "./app_tables.ts";
 import { handleApps } from "./apps.ts";
 import { handleChanges } from "./changes.ts";
 import { deleteAppPage } from "./delete_app.ts";
-import { dropTablePage } from "./drop_table.ts";
-import { endUsePage } from "./end_use.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
 import { handleFind } from "./find.ts";
 import { handleHome } from "./home.ts";
-import { resendInvitationAction, withdrawInvitationAction } from "./invitation_actions.ts";
 import { handleInvitations } from "./invitations.ts";
 import { handleKeys, revokeKeyPage } from "./keys.ts";
 import { newAppPage } from "./new_app.ts";
-import { newKeyPage } from "./new_key.ts";
+import { newKeyPage, rollKeyPage } from "./new_key.ts";
 import { newPersonPage } from "./new_person.ts";
 import { handleOverview } from "./overview.ts";
 import { DOCS, FIND } from "./paths.ts";
@@ -33,14 +29,15 @@ import {
   endSessionsAction,
   passwordLinkAction,
   personStateAction,
+  resendInvitationAction,
   resetFactorAction,
+  withdrawInvitationAction,
 } from "./person_actions.ts";
 import { changeRoleAction, newRoleAction, revokeRoleAction } from "./person_roles.ts";
 import { handlePush } from "./push.ts";
 import { handlePushes } from "./pushes.ts";
 import { handleRequest } from "./request.ts";
 import { handleRequests } from "./requests.ts";
-import { rollKeyPage } from "./roll_key.ts";
 import { handleChange, handleChangeForm } from "./rows_change.ts";
 import { streamRowsChanges } from "./rows_changes.ts";
 import { handleRowDeletion, handleRowDeletionForm } from "./rows_delete.ts";
@@ -51,12 +48,12 @@ import { handleRowsJson } from "./rows_json.ts";
 import { handleNewRow, handleNewRowForm } from "./rows_new.ts";
 import { handleRows } from "./rows_page.ts";
 import { makeRowsPage } from "./rows_table.ts";
-import { limitsPage, settingsPage, statePage } from "./settings.ts";
+import { limitsPage, listPeoplePage, livePage, settingsPage, statePage } from "./settings.ts";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
 import { handleTable } from "./table.ts";
+import { dropTablePage, endUsePage, transferTablePage } from "./table_actions.ts";
 import { handleTables } from "./tables.ts";
-import { transferTablePage } from "./transfer_table.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
 const TABLE = `${APP}/tables/:table`;
