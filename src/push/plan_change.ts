@@ -234,6 +234,7 @@ function findColumn({ definition }: TableState, { column: name }: ColumnChange):
 /** People confuse names that differ only in case, and indexes are named after their columns. */
 function findUsed({ definition }: TableState, change: ChangeOf<"rename_column">) {
   const { table, column, to } = change;
+  if (to === column) return `${table}.${column} already has this name`;
   const existing = definition.columns.find(
     ({ name }) => name !== column && name.toLowerCase() === to.toLowerCase(),
   );

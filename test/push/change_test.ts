@@ -200,6 +200,11 @@ test.each([
     says: "already has a column titel",
   },
   {
+    name: "its current name",
+    of: { column: "hours", to: "hours" },
+    says: "hours already has this name",
+  },
+  {
     name: "a name that differs only in case",
     of: { column: "hours", to: "TITEL" },
     says: "already has a column titel",
