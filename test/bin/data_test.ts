@@ -1,8 +1,8 @@
-/** `rowhouse data import` and `rowhouse data export` as processes, against a service. */
+/** `rowhouse data import` and `rowhouse data export`, against a service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { makeProject, type Outcome, runHere } from "../support/command.ts";
+import { makeProject, type Outcome, runHere, runRedirected } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -136,6 +136,28 @@ test("references are matched by a unique column", async () => {
   expect(err).toContain('more.csv:2: project: No row has "Cellar" in name');
   const wrong = await data(app, "import", name, "more.csv", "--match", `title=${projects}.name`);
   expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("not a reference") });
+});
+
+describe("an export", () => {
+  async function exportTo(redirection: string): Promise<Outcome> {
+    const { app, name } = await makeTable();
+    await service.call(app, `/v1/data/db/${name}`, {
+      method: "POST",
+      json: Array.from({ length: 800 }, (_, at) => ({ title: `${at}`.padEnd(100) })),
+    });
+    const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
+    return await runRedirected(["data", "export", name], redirection, { ...project, env });
+  }
+
+  test("fails if it cannot be written completely", async () => {
+    const err = "Cannot write to standard output (ENOSPC): the output is incomplete\n";
+    expect(await exportTo("> /dev/full")).toEqual({ code: 1, out: "", err });
+  });
+
+  test("ends without an error if its reader ends", async () => {
+    const out = "id,title,size,price,tags,project\r\n";
+    expect(await exportTo("| head -n 1")).toEqual({ code: 0, out, err: "" });
+  });
 });
 
 describe("a repeated import", () => {

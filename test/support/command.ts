@@ -17,13 +17,27 @@ export async function runCommand(
   argv: readonly string[],
   { folder, env = {} }: CommandOptions,
 ): Promise<Outcome> {
-  const child = spawn(argv, folder, env);
+  return await readOutcome(spawn([process.execPath, SCRIPT, ...argv], folder, env));
+}
+
+async function readOutcome(child: ReturnType<typeof spawn>): Promise<Outcome> {
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
   return { code, out, err };
+}
+
+/** Runs a command with its output redirected or piped, as in `> file` or `| head`. Returns the exit code of the command. */
+export async function runRedirected(
+  argv: readonly string[],
+  redirection: string,
+  { folder, env = {} }: CommandOptions,
+): Promise<Outcome> {
+  const command = [process.execPath, SCRIPT, ...argv].map((word) => `'${word}'`).join(" ");
+  const shell = ["bash", "-o", "pipefail", "-c", `${command} ${redirection}`];
+  return await readOutcome(spawn(shell, folder, env));
 }
 
 /**
@@ -66,7 +80,7 @@ export type Running = {
 
 /** Starts a command and collects its output. */
 export function startCommand(argv: readonly string[], options: CommandOptions): Running {
-  const child = spawn(argv, options.folder, options.env ?? {});
+  const child = spawn([process.execPath, SCRIPT, ...argv], options.folder, options.env ?? {});
   let output = "";
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
@@ -130,8 +144,8 @@ function toRunning(
   };
 }
 
-function spawn(argv: readonly string[], folder: string, env: Settings) {
-  return Bun.spawn([process.execPath, SCRIPT, ...argv], {
+function spawn(command: string[], folder: string, env: Settings) {
+  return Bun.spawn(command, {
     cwd: folder,
     env: toEnvironment(env),
     stdin: "ignore",

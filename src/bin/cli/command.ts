@@ -54,8 +54,8 @@ export type Terminal = {
   readonly ask: (question: string) => Promise<string | undefined>;
   /** Whether input and output are a terminal. */
   readonly canAsk: boolean;
-  /** Waits until everything is written. */
-  readonly flush: () => Promise<void>;
+  /** Waits until everything is written. Returns the code of the error if the last line of the result could not be written. */
+  readonly flush: () => Promise<string | undefined>;
 };
 
 export type Command = {

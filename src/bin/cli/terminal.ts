@@ -2,11 +2,12 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Environment } from "../../config/mod.ts";
+import { errorCode } from "../../std/error_code.ts";
 import type { Terminal } from "./command.ts";
 import { isColourful } from "./paint.ts";
 import { makeSpinner } from "./spinner.ts";
 
-/** The terminal of the process. A closed pipe, as with `| head`, is not an error. */
+/** The terminal of the process. */
 export function openTerminal(env: Environment): Terminal {
   const out = bufferLines(openSink("stdout"));
   const err = bufferLines(openSink("stderr"));
@@ -36,22 +37,37 @@ export function openTerminal(env: Environment): Terminal {
       return await readLine();
     },
     canAsk,
-    flush: async () => void (await Promise.all([out.flush(), err.flush()])),
+    flush: async () => {
+      const [failure] = await Promise.all([out.flush(), err.flush()]);
+      return failure;
+    },
   };
 }
 
 type Sink = {
+  /** A promise rejects if the text cannot be written. */
   readonly write: (text: string) => unknown;
   readonly flush: () => unknown;
 };
 
 /** Under Bun, uses Bun's writer, the fastest for the log of a service. */
 function openSink(name: "stdout" | "stderr"): Sink {
-  if (process.versions.bun !== undefined) return Bun[name].writer();
-  const stream = process[name].on("error", () => undefined);
+  if (process.versions.bun !== undefined) {
+    const writer = Bun[name].writer();
+    return { write: (text) => writer.write(text), flush: () => writer.flush() };
+  }
+  const stream = process[name];
+  let failure: Error | undefined;
+  // After an error the stream is closed, and the next writes fail for that reason.
+  stream.on("error", (error) => {
+    failure ??= error;
+  });
   return {
-    write: (text) => stream.write(text),
-    flush: () => new Promise<void>((resolve) => stream.write("", () => resolve())),
+    write: (text) =>
+      new Promise<void>((resolve, reject) => {
+        stream.write(text, (error) => (error == null ? resolve() : reject(failure ?? error)));
+      }),
+    flush: () => undefined,
   };
 }
 
@@ -69,27 +85,37 @@ export type LineBuffer = {
   readonly print: (text: string) => void;
   /** Passes buffered text to the file. */
   readonly pass: () => void;
-  /** Waits until everything is written; call it before the process ends. */
-  readonly flush: () => Promise<void>;
+  /** Waits until everything is written; call it before the process ends. Returns the code of the error of the last write. */
+  readonly flush: () => Promise<string | undefined>;
 };
 
 /** Buffers lines: all lines of one turn of the event loop need one system call. */
 export function bufferLines(sink: Sink): LineBuffer {
   let waiting = "";
+  let written: Promise<string | undefined> | undefined;
   const pass = (): void => {
     if (waiting === "") return;
-    sink.write(waiting);
+    written = findFailure(() => sink.write(waiting));
     waiting = "";
   };
   const flush = async () => {
     pass();
-    await Promise.allSettled([sink.flush()]);
+    return (await written) ?? (await findFailure(sink.flush));
   };
   const print = (text: string): void => {
     if (waiting === "") setImmediate(() => void flush());
     waiting += text;
   };
   return { write: (line) => print(`${line}\n`), print, pass, flush };
+}
+
+async function findFailure(work: () => unknown): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return errorCode(error) ?? "unknown error";
+  }
 }
 
 /** One stable JSON document. */

@@ -18,8 +18,8 @@ export async function runExport(setting: Setting): Promise<ExitCode> {
   print(writer.start);
   for await (const rows of listAll(app, table.name)) {
     print(rows.map(writer.toText).join(""));
-    // Wait for slow readers, so that rows do not accumulate in memory.
-    await terminal.flush();
+    // Wait for slow readers, so that rows do not accumulate in memory. The process reports a failed write.
+    if ((await terminal.flush()) !== undefined) break;
   }
   return EXIT.done;
 }

@@ -12,7 +12,7 @@ const CRASH_LOG_MS = 300;
 /** Resolves at the first of these signals; at the second `logCrash` runs and the process ends with 128 + its number. */
 export function untilSignal(
   signals: readonly StopSignal[],
-  logCrash: () => Promise<void>,
+  logCrash: () => Promise<unknown>,
 ): Promise<void> {
   return new Promise((resolve) => {
     let isReported = false;
