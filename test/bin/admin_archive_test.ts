@@ -542,3 +542,15 @@ test("an archive never overwrites a file, and an unknown app has no archive", as
   );
   expect(readFileSync(file, "utf8")).toBe("mine");
 });
+
+test("an archive that cannot be written is an error with its reason", async () => {
+  const app = await here.service.makeApp();
+  const path = join(folder, "missing", "app.archive");
+  const { code, err } = await here.run("export-app", app.slug, path);
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/^Cannot read or write a file: ENOENT: .*missing\/[^\n]*\n$/),
+  ]);
+  const document = await here.run("export-app", app.slug, path, "--json");
+  expect(JSON.parse(document.out)).toMatchObject({ error: "rejected", details: [] });
+});

@@ -1,5 +1,6 @@
 /** How a command's failure is reported, and its exit code. @module */
 import { type Detail, Problem } from "../../problem.ts";
+import { errorCode } from "../../std/error_code.ts";
 import { EXIT, type ExitCode, RejectedError, UsageError } from "./command.ts";
 
 /** The error message for people; with a stack only for bugs of Rowhouse. */
@@ -7,8 +8,22 @@ export function explain(error: unknown, command?: string): string {
   if (error instanceof UsageError) return `${error.message}\n${toHint(command)}`;
   if (error instanceof RejectedError) return error.message;
   if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
+  if (isFileError(error)) return describeFileError(error);
   const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return `Internal error in rowhouse (please report it):\n${stack}`;
+}
+
+/** Whether the system rejected access to a file, such as a missing folder or a full disk. */
+function isFileError(error: unknown): error is Error {
+  return error instanceof Error && FILE_ERRORS.has(errorCode(error) ?? "");
+}
+
+const FILE_ERRORS = new Set(
+  "EACCES EDQUOT EISDIR EIO ELOOP ENAMETOOLONG ENOENT ENOSPC ENOTDIR EPERM EROFS".split(" "),
+);
+
+function describeFileError({ message }: Error): string {
+  return `Cannot read or write a file: ${message}`;
 }
 
 function toHint(command: string | undefined): string {
@@ -50,5 +65,7 @@ export function toFailure(error: unknown): Failure {
     const [opening = ""] = error.message.split("\n");
     return { error: code, message: details.length > 0 ? opening : error.message, details };
   }
+  if (isFileError(error))
+    return { error: "rejected", message: describeFileError(error), details: [] };
   return { error: "internal", message: "Internal error in rowhouse", details: [] };
 }
