@@ -8,13 +8,13 @@ import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { ACTIONS_COLUMN, renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
-import { renderState } from "./people.ts";
 import {
   readPeopleQuery,
   renderPeopleList,
   renderPersonLink,
+  renderState,
   toPeopleValues,
-} from "./people_list.ts";
+} from "./people.ts";
 import { renderRole, renderRoleActions } from "./person.ts";
 import type { ListQuery } from "./search.ts";
 

@@ -13,13 +13,13 @@ import {
   renderTime,
 } from "./parts.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
-import { toRoleText } from "./people.ts";
 import {
   readPeopleQuery,
   renderPersonLink,
   respondWithPeopleList,
   toPeopleValues,
-} from "./people_list.ts";
+  toRoleText,
+} from "./people.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function handleInvitations(visit: Visit): Promise<Response> {

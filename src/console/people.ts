@@ -1,16 +1,28 @@
-/** The list of people and their sign-in state. @module */
-import { type ConsolePerson, readConsole } from "../accounts/console/mod.ts";
+/** The list of people and their sign-in state, and what it shares with the lists of invitations and of an app's people. @module */
+import { type ConsolePerson, type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { renderEmpty, renderLink, renderPill, renderTable, renderTime } from "./parts.ts";
-import { NEW_PERSON, PEOPLE } from "./paths.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import {
-  readPeopleQuery,
-  renderPersonLink,
-  respondWithPeopleList,
-  toPeopleValues,
-} from "./people_list.ts";
+  renderEmpty,
+  renderLink,
+  renderPill,
+  renderTable,
+  renderText,
+  renderTime,
+} from "./parts.ts";
+import { INVITATIONS, NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
+import {
+  type ListQuery,
+  ROWS_READ,
+  readListQuery,
+  renderNext,
+  renderSearch,
+  SEARCHED_PEOPLE,
+  toPage,
+} from "./search.ts";
 
 export async function handlePeople(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
@@ -65,4 +77,73 @@ function renderInvitationState(state: "pending" | "expired"): Html {
 
 export function toRoleText(role: NonNullable<ListedUser["consoleRole"]>): string {
   return role === "super_admin" ? "super admin" : "admin";
+}
+
+/** The search and page in the address of a list. */
+export function readPeopleQuery({ context }: Visit): ListQuery {
+  return readListQuery(context.query, SEARCHED_PEOPLE);
+}
+
+/** The arguments of a list of people. */
+export function toPeopleValues({ search, after }: ListQuery) {
+  return { search, after_email: after, max_rows: ROWS_READ };
+}
+
+type PeopleList<Row> = {
+  path: string;
+  query: ListQuery;
+  /** The rows of the query. */
+  rows: readonly Row[];
+  /** Whether the list has a search. */
+  isSearched: boolean;
+  /** The text of an empty list. */
+  none: Html;
+  render: (page: readonly Row[], now: number) => Html;
+};
+
+/** The notice, the search, a page of rows, and the link to the next page. */
+export function renderPeopleList<Row extends { email: string }>(
+  visit: Visit,
+  { path, query, rows, isSearched, none, render }: PeopleList<Row>,
+): Part[] {
+  const { page, last } = toPage(rows);
+  return [
+    renderDone(visit),
+    isSearched && renderSearch(path, query, SEARCHED_PEOPLE),
+    page.length === 0 ? none : render(page, visit.deps.now()),
+    last !== undefined && renderNext(path, { q: query.search, after: last.email }),
+  ];
+}
+
+/** A page of the entry People, with the number of invitations. */
+export function respondWithPeopleList<Row extends { email: string }>(
+  visit: Visit,
+  { me, invited, ...list }: PeopleList<Row> & { me: ConsoleVisitor; invited: number },
+): Response {
+  return respondWithConsolePage({
+    me,
+    title: "People",
+    ...(list.path === INVITATIONS ? { part: "Invitations" } : {}),
+    actions: renderLink("Invite people", NEW_PERSON, "primary", { keys: "n" }),
+    tabs: renderTabs(list.path, invited),
+    body: renderPeopleList(visit, list),
+  });
+}
+
+/** Tabs for all people and for pending invitations. */
+function renderTabs(current: string, invited: number): Html {
+  const tabs = [
+    { path: PEOPLE, name: "All people" },
+    { path: INVITATIONS, name: html`Invitations <span class="tab-count">${invited}</span>` },
+  ];
+  return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+}
+
+/** The name with the address below it; without a name only the address. */
+export function renderPersonLink({
+  id,
+  displayName,
+  email,
+}: Pick<ListedUser, "id" | "displayName" | "email">): Html {
+  return html`<span class="person"><a class="row-name" href="${toPersonPath(id)}">${renderText(displayName ?? email)}</a>${displayName !== null && html`<span class="quiet person-address">${renderText(email)}</span>`}</span>`;
 }

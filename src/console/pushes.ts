@@ -1,12 +1,15 @@
-/** An app's pushes, newest first, with their changes and running builds. @module */
-import { type ConsolePush, readConsole } from "../accounts/console/mod.ts";
+/** An app's pushes, newest first, with running builds; one push with its changes and statements. @module */
+import { type ConsolePush, type PushView, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import { toPushNumber } from "./change.ts";
+import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
-import { renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
-import { toPushesPath, toPushPath } from "./paths.ts";
+import { respondWithConsolePage } from "./frame.ts";
+import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
+import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
 import { ROWS_READ, renderNext, toPage } from "./search.ts";
 import { renderPushHint } from "./snippets.ts";
 import { renderBuilds } from "./table_parts.ts";
@@ -58,7 +61,7 @@ function renderList(slug: string, pushes: readonly ConsolePush[], now: number): 
 }
 
 /** The key that pushed, by its name if it has one. */
-export function renderPusher({ key }: Pick<ConsolePush, "key">): Html {
+function renderPusher({ key }: Pick<ConsolePush, "key">): Html {
   if (key === null) return html`<span class="quiet">an operator</span>`;
   return key.name === "" ? html`<code>${key.keyId}</code>` : renderText(key.name);
 }
@@ -74,4 +77,95 @@ function renderSteps({ head, name }: ConsolePush): Part {
   if (steps.length === 0) return name.replaceAll("_", " ");
   const more = steps.length - MAX_STEPS;
   return html`<span class="steps-done">${steps.slice(0, MAX_STEPS).map((step) => html`<span>${renderText(step)}</span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+}
+
+export async function handlePush({ deps, context }: Visit): Promise<Response> {
+  const { app: slug = "", seq: text = "" } = context.params;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Problem("not_found");
+  const values = { app_slug: slug, wanted: Number(text) };
+  const { me, push, builds } = await readConsole(deps, "show_push", values);
+  if (push === null) throw new Problem("not_found");
+  return respondWithConsolePage({
+    me,
+    title: `${toPushNumber(push.seq)} ${push.name.replaceAll("_", " ")}`,
+    crumbs: [
+      { name: "Apps", path: APPS },
+      { name: slug, path: toAppPath(slug) },
+      { name: "Pushes", path: toPushesPath(slug) },
+    ],
+    actions: renderOthers(slug, push),
+    body: [
+      renderSummary(push, deps.now()),
+      renderBuilds(builds, deps.now(), toPushPath(slug, push.seq)),
+      html`<h2>Changes</h2>`,
+      renderChanges(push),
+      html`<h2>Statements</h2>`,
+      renderSql(push.sql),
+    ],
+  });
+}
+
+function renderOthers(slug: string, { seq, isLast }: PushView): Part {
+  const link = (to: number, name: string) =>
+    html`<a class="button button-quiet" href="${toPushPath(slug, to)}">${name}</a>`;
+  return [seq > 1 && link(seq - 1, "Older"), !isLast && link(seq + 1, "Newer")];
+}
+
+function renderSummary({ checksum, appliedAt, key }: PushView, now: number): Html {
+  return html`<dl class="figures"><div><dt>Applied</dt><dd>${renderTime(appliedAt, now)}</dd></div>
+<div><dt>By</dt><dd>${renderPusher({ key })}${key !== null && key.name !== "" && html` <code class="quiet">${key.keyId}</code>`}</dd></div>
+<div><dt>Checksum</dt><dd><code id="checksum">${checksum}</code> ${renderCopyButton("checksum", "the checksum")}</dd></div></dl>`;
+}
+
+const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;
+const LABELS = { added: "new", removed: "no longer declared", changed: "changed" } as const;
+/** Max tables of one push on the page. The list of statements below is complete. */
+const MAX_TABLES = 50;
+
+function renderChanges(push: PushView): Part {
+  const changes = compareDefinitions(push);
+  if (changes.length === 0) return html`<p class="quiet">The declared tables did not change.</p>`;
+  return [
+    changes.slice(0, MAX_TABLES).map(renderTableChange),
+    changes.length > MAX_TABLES &&
+      html`<p class="quiet">and ${changes.length - MAX_TABLES} more tables</p>`,
+  ];
+}
+
+/** The changed lines, and the whole table if it has unchanged lines. */
+function renderTableChange({ table, change, lines }: TableChange): Html {
+  const different = lines.filter((line) => line.change !== "same");
+  const tone = change === "added" ? "good" : change === "removed" ? "warn" : "plain";
+  return html`<section class="sheet change"><h3><code>${table}</code> ${renderPill(LABELS[change], tone)}</h3>
+<ul class="changes">${different.map((line) => html`<li class="change-${line.change}">${renderLine(line)}</li>`)}</ul>
+${different.length < lines.length && html`<details><summary>The whole table</summary><pre tabindex="0"><code>${lines.map(renderDiffLine)}</code></pre></details>`}</section>`;
+}
+
+function renderLine(line: Line): Part {
+  const mark = html`<span aria-hidden="true">${MARKS[line.change]}</span><span class="visually-hidden">${line.change}: </span>`;
+  if (line.change !== "changed") return html`${mark} <code>${renderText(line.text)}</code>`;
+  return html`${mark} <code><del>${renderText(line.was)}</del> <ins>${renderText(line.text)}</ins></code>`;
+}
+
+function renderDiffLine(line: Line): Html {
+  if (line.change === "changed") return html`<del>− ${line.was}</del>\n<ins>+ ${line.text}</ins>\n`;
+  if (line.change === "same") return html`  ${line.text}\n`;
+  return line.change === "added"
+    ? html`<ins>+ ${line.text}</ins>\n`
+    : html`<del>− ${line.text}</del>\n`;
+}
+
+/** Max characters of SQL on the page. */
+const MAX_CHARS = 100_000;
+
+function renderSql(sql: string): Part {
+  if (sql === "")
+    return html`<p class="quiet">None. Only the recorded definition of the app changed.</p>`;
+  const rest = sql.length - MAX_CHARS;
+  return [
+    html`<div class="copyable"><pre class="sql" tabindex="0" aria-label="SQL"><code id="sql">${sql.slice(0, MAX_CHARS)}</code></pre>${renderCopyButton("sql", "the statements")}</div>`,
+    rest > 0 &&
+      html`<p class="quiet">and ${rest} more characters. The migration file in the project has all of them.</p>`,
+    html`<p class="quiet">Functions that serve the tables are generated from the definition and are not listed.</p>`,
+  ];
 }

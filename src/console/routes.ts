@@ -2,19 +2,15 @@
 import { compressResponse, type RequestContext, type Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
-import { handleActivity, handleAppActivity } from "./activity.ts";
-import { handleActivityCsv } from "./activity_csv.ts";
+import { handleActivity, handleActivityCsv, handleAppActivity } from "./activity.ts";
 import { addPersonPage, endAppSessionsPage, handleAppPeople } from "./app_people.ts";
-import { handleAppTables } from "./app_tables.ts";
-import { handleApps } from "./apps.ts";
+import { deleteAppPage, handleApps, newAppPage } from "./apps.ts";
 import { handleChanges } from "./changes.ts";
-import { deleteAppPage } from "./delete_app.ts";
 import { type ConsolePageDeps, enter } from "./enter.ts";
 import { handleFind } from "./find.ts";
 import { handleHome } from "./home.ts";
 import { handleInvitations } from "./invitations.ts";
 import { handleKeys, revokeKeyPage } from "./keys.ts";
-import { newAppPage } from "./new_app.ts";
 import { newKeyPage, rollKeyPage } from "./new_key.ts";
 import { newPersonPage } from "./new_person.ts";
 import { handleOverview } from "./overview.ts";
@@ -34,8 +30,7 @@ import {
   withdrawInvitationAction,
 } from "./person_actions.ts";
 import { changeRoleAction, newRoleAction, revokeRoleAction } from "./person_roles.ts";
-import { handlePush } from "./push.ts";
-import { handlePushes } from "./pushes.ts";
+import { handlePush, handlePushes } from "./pushes.ts";
 import { handleRequest } from "./request.ts";
 import { handleRequests } from "./requests.ts";
 import { handleChange, handleChangeForm } from "./rows_change.ts";
@@ -53,7 +48,7 @@ import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
 import { handleTable } from "./table.ts";
 import { dropTablePage, endUsePage, transferTablePage } from "./table_actions.ts";
-import { handleTables } from "./tables.ts";
+import { handleAppTables, handleTables } from "./tables.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
 const TABLE = `${APP}/tables/:table`;

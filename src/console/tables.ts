@@ -1,12 +1,13 @@
-/** The tables of all apps: a list by name that can be searched and paged. @module */
-import { type ConsoleTable, readConsole } from "../accounts/console/mod.ts";
+/** Tables by name, in pages: of all apps, with a search; of one app, with links to its rows. @module */
+import { type ConsoleAppTable, type ConsoleTable, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { findTableDifferences } from "../push/mod.ts";
+import { respondWithAppPage } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { renderEmpty, renderTable } from "./parts.ts";
-import { TABLES, toAppPath, toTablePath } from "./paths.ts";
+import { ACTIONS_COLUMN, renderEmpty, renderPill, renderTable } from "./parts.ts";
+import { TABLES, toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
 import {
   ROWS_READ,
   readListQuery,
@@ -68,4 +69,77 @@ function renderList(tables: readonly ConsoleTable[]): Html {
       renderState(table, findTableDifferences(table).length),
     ]),
   );
+}
+
+const TABLE_MAX = 48;
+
+export async function handleAppTables(visit: Visit): Promise<Response> {
+  const { deps, context } = visit;
+  const slug = context.params["app"] ?? "";
+  const { after } = readListQuery(context.query, { maxLength: TABLE_MAX });
+  const { me, app, tables } = await readConsole(deps, "list_app_tables", {
+    app_slug: slug,
+    after_name: after,
+    max_rows: ROWS_READ,
+  });
+  const { page, last } = toPage(tables);
+  return respondWithAppPage({
+    me,
+    slug,
+    isDisabled: app.disabledAt !== null,
+    tab: "Tables",
+    body: [
+      renderDone(visit),
+      page.length === 0
+        ? renderEmpty(
+            "This app has no tables yet. Push a schema to create them.",
+            renderPushHint(visit),
+          )
+        : [
+            renderAppTables(slug, page),
+            last !== undefined && renderNext(toAppTablesPath(slug), { after: last.name }),
+            ESTIMATES,
+          ],
+    ],
+  });
+}
+
+function renderAppTables(slug: string, tables: readonly ConsoleAppTable[]): Html {
+  return renderTable(
+    "Tables",
+    [
+      "Table",
+      "Owner",
+      { name: "Columns", isNumber: true },
+      { name: "Rows", isNumber: true },
+      { name: "Size", isNumber: true },
+      { name: "State", isHidden: true },
+      ACTIONS_COLUMN,
+    ],
+    tables.map((table): Part[] => [
+      html`<a class="row-name" href="${toRowsPath(slug, table.name)}">${table.name}</a>`,
+      table.owner === slug
+        ? html`<span class="quiet">this app</span>`
+        : html`<a href="${toAppPath(table.owner)}">${table.owner}</a>`,
+      renderColumnCount(table),
+      renderRowCount(table.size),
+      renderBytes(table.size),
+      [
+        table.users.count > 1 && renderPill(`shared by ${table.users.count}`),
+        renderState(table, 0),
+      ],
+      renderActions(slug, table.name),
+    ]),
+  );
+}
+
+/** Other apps can declare more columns. */
+function renderColumnCount({ columns, all }: ConsoleAppTable): Part {
+  return columns.length === all ? all : `${columns.length} of ${all}`;
+}
+
+function renderActions(slug: string, table: string): Html {
+  const what = html`<span class="visually-hidden"> ${table}</span>`;
+  return html`<span class="row-actions"><a class="button button-quiet button-small" href="${toTablePath(table)}">Definition${what}</a>
+<a class="button button-danger button-small" href="${toRowsPath(slug, table)}/end">Stop using${what}</a></span>`;
 }
