@@ -75,15 +75,7 @@ export function renderLink(
 }
 
 /** A text to paste elsewhere, with a copy button. */
-export function renderSnippet({
-  id,
-  name,
-  text,
-}: {
-  id: string;
-  name: string;
-  text: string;
-}): Html {
+export function renderSnippet({ id, name, text }: Record<"id" | "name" | "text", string>): Html {
   return html`<div class="copyable"><pre class="snippet" tabindex="0" aria-label="${name}"><code id="${id}">${text}</code></pre>${renderCopyButton(id, name)}</div>`;
 }
 

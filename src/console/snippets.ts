@@ -8,10 +8,7 @@ import { renderSnippet } from "./parts.ts";
 export function toApiUrl({
   deps,
   context,
-}: {
-  deps: Pick<Visit["deps"], "identity">;
-  context: Visit["context"];
-}): string {
+}: Pick<Visit, "context"> & { deps: Pick<Visit["deps"], "identity"> }): string {
   const { publicUrl, identityUrl } = deps.identity;
   const url = publicUrl ?? identityUrl ?? new URL(context.request.url).origin;
   return url.replace(/^http:\/\/[^/:]+\.localhost(?=[:/]|$)/, "http://localhost");

@@ -22,18 +22,16 @@ type Transports = NonNullable<
   NonNullable<PublicKeyCredentialRequestOptionsJSON["allowCredentials"]>[number]["transports"]
 >;
 
+type NewPasskey = {
+  challenge: string;
+  person: { id: string; email: string; displayName: string | null };
+  known: readonly KnownPasskey[];
+};
+
 /** Options for a new passkey. Authenticators that hold a `known` passkey are excluded. */
 export function toCreationOptions(
   { id }: RelyingParty,
-  {
-    challenge,
-    person,
-    known,
-  }: {
-    challenge: string;
-    person: { id: string; email: string; displayName: string | null };
-    known: readonly KnownPasskey[];
-  },
+  { challenge, person, known }: NewPasskey,
 ): PublicKeyCredentialCreationOptionsJSON {
   return {
     challenge,

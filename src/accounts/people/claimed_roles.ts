@@ -71,12 +71,8 @@ export async function findClaimedApps(
 }
 
 /** The number of current roles from each provider's claims. */
-export async function countClaimedRoles({
-  db,
-}: {
-  db: Database;
-}): Promise<{ provider: string; roles: number }[]> {
-  return await call(db, "count_claimed_roles", {});
+export async function countClaimedRoles(deps: { db: Database }) {
+  return await call(deps.db, "count_claimed_roles", {});
 }
 
 /** A role from `rowhouse.stored_grant`. */
