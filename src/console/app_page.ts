@@ -16,7 +16,6 @@ type AppPage = {
   status?: number;
 };
 
-/** A tab of an app. */
 export function respondWithAppPage({ me, slug, isDisabled, tab, body, status }: AppPage): Response {
   return respondWithConsolePage({
     me,
@@ -62,7 +61,6 @@ export function makeAppAction(action: AppAction) {
   return makeFormPage({ ...action, read: readApp, respond: respondWithAppAction });
 }
 
-/** A page for one action on an app. */
 export function respondWithAppAction(
   { me, slug }: { me: ConsoleVisitor; slug: string },
   page: { title: string; body: Part; status?: number },

@@ -17,7 +17,6 @@ import {
 import { APPS, NEW_APP, toAppPath, toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
 import { toApiUrl } from "./snippets.ts";
 
-/** Max apps on Home. */
 const MAX_APPS = 20;
 
 export async function handleHome(visit: Visit): Promise<Response> {

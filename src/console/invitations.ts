@@ -80,7 +80,6 @@ export function renderInviter({ invitedBy, invitedByEmail }: Invitation): Html {
     : html`by <code>${invitedBy}</code>, deleted`;
 }
 
-/** The link's expiry. */
 export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): Html {
   if (linkEndsAt === null) return html`link no longer works`;
   return html`link ${state === "expired" ? "ended" : "ends"} ${renderTime(linkEndsAt, now)}`;

@@ -37,7 +37,6 @@ function renderWay({ deps }: Visit, { link, person }: LinkView): Html {
 
 const UNCONFIRMED = html`No email is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see <code>rowhouse admin confirm-addresses</code>. `;
 
-/** The address that sets the password. */
 export function toPasswordLink(visit: Visit, linkText: string): string {
   return `${toPagesUrl(visit)}/set-password?token=${linkText}`;
 }

@@ -17,7 +17,6 @@ export function toAppPath(slug: string): string {
   return `${APPS}/${encodeURIComponent(slug)}`;
 }
 
-/** An app's keys. */
 export function toKeysPath(slug: string): string {
   return `${toAppPath(slug)}/keys`;
 }
@@ -30,7 +29,6 @@ export function toPersonPath(id: string): string {
   return `${PEOPLE}/${encodeURIComponent(id)}`;
 }
 
-/** The role of a person on an app. */
 export function toRolePath(slug: string, id: string): string {
   return `${toAppPath(slug)}/people/${encodeURIComponent(id)}`;
 }
@@ -39,12 +37,10 @@ export function toTablePath(table: string): string {
   return `${TABLES}/${encodeURIComponent(table)}`;
 }
 
-/** The tables that an app uses. */
 export function toAppTablesPath(slug: string): string {
   return `${toAppPath(slug)}/tables`;
 }
 
-/** An app's rows of a table. */
 export function toRowsPath(slug: string, table: string): string {
   return `${toAppTablesPath(slug)}/${encodeURIComponent(table)}`;
 }

@@ -84,7 +84,6 @@ export function readPeopleQuery({ context }: Visit): ListQuery {
   return readListQuery(context.query, SEARCHED_PEOPLE);
 }
 
-/** The arguments of a list of people. */
 export function toPeopleValues({ search, after }: ListQuery) {
   return { search, after_email: after, max_rows: ROWS_READ };
 }
@@ -94,7 +93,6 @@ type PeopleList<Row> = {
   query: ListQuery;
   /** The rows of the query. */
   rows: readonly Row[];
-  /** Whether the list has a search. */
   isSearched: boolean;
   /** The text of an empty list. */
   none: Html;
@@ -130,7 +128,6 @@ export function respondWithPeopleList<Row extends { email: string }>(
   });
 }
 
-/** Tabs for all people and for pending invitations. */
 function renderTabs(current: string, invited: number): Html {
   const tabs = [
     { path: PEOPLE, name: "All people" },

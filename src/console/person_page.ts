@@ -22,7 +22,6 @@ export function renderName(email: string): Html {
   return html`<b>${renderText(email)}</b>`;
 }
 
-/** A person's name on the pages. */
 export function toPersonName({
   displayName,
   email,
@@ -67,7 +66,6 @@ type PersonAction = Pick<FormPage<PersonView>, "action" | "form" | "run" | "titl
   cancel?: (visit: Visit) => string;
 };
 
-/** The page of an action, and the handler of its form. */
 export function makePersonAction({ blocker, form, cancel, ...action }: PersonAction) {
   const toOrigin = (visit: Visit, { person }: PersonView) =>
     cancel?.(visit) ?? toPersonPath(person.id);

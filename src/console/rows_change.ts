@@ -29,7 +29,6 @@ import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { type RowsTable, respondWithDisabledApp, respondWithRowsPage } from "./rows_table.ts";
 import { countOf } from "./table_parts.ts";
 
-/** Max rows of one change. */
 const MAX_ROWS = 500;
 /** Max concurrent writes. */
 const MAX_CALLS = 8;

@@ -20,7 +20,6 @@ export type Change = { kind: "delete" } | { kind: "set"; column: NamedColumn };
 export type ChangeResult = {
   id: string;
   problem?: Problem;
-  /** The tag of the written row. */
   tag?: string;
   /** The previous value, if known. */
   before?: unknown;

@@ -13,7 +13,6 @@ import { readPosition } from "./rows_position.ts";
 import type { RowsTable } from "./rows_table.ts";
 
 const PAGE_ROWS = 500;
-/** Max waits for one page. */
 const MAX_WAITS = 5;
 /** Sockets are closed after a longer silence. */
 const MAX_WAIT_S = 20;

@@ -6,7 +6,6 @@ import type { Row } from "./rows_call.ts";
 import { findRows } from "./rows_list.ts";
 import type { RowsTable } from "./rows_table.ts";
 
-/** The labels of rows by their ids. */
 export type Labels = ReadonlyMap<string, string>;
 
 /** The limit for one page, over all columns. */
@@ -31,7 +30,6 @@ export function findTable(table: RowsTable, name: string): TableDefinition | und
   return table.related.find((other) => other.name === name);
 }
 
-/** The labels of all referenced rows. */
 export async function readLabels(
   visit: Visit,
   table: RowsTable,

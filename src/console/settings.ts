@@ -177,7 +177,6 @@ type Switch = {
   isOn: (app: AppView) => boolean;
   /** The name of the setting in a sentence. */
   subject: string;
-  /** The effects of turning it on and off. */
   effects: { on: string; off: string };
 };
 

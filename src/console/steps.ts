@@ -25,7 +25,6 @@ export function toSteps({ counted, steps }: Axis): Step[] {
   return Array.from({ length: steps }, (_, position) => read(position));
 }
 
-/** The totals of the span and of the previous span. */
 export function toTotals({ counted }: Axis): { now: Totals; before: Totals } {
   const sum = (isInSpan: (position: number) => boolean): Totals => {
     const inSpan = counted.filter(([position]) => isInSpan(position));

@@ -115,7 +115,6 @@ export async function readTable({ deps, context }: Visit) {
   return await readConsole(deps, "show_table", { wanted: context.params["table"] ?? "" });
 }
 
-/** A page for one action on a table. */
 export function respondWithTableAction(
   { me, table: { name } }: { me: ConsoleVisitor; table: { name: string } },
   page: { title: string; body: Part; status: number },

@@ -88,7 +88,6 @@ export function readListQuery(query: string, { columns }: Columns): ListQuery {
   };
 }
 
-/** Max issues in a message. */
 const MAX_ISSUES = 10;
 
 function toProblem(issues: readonly Problem[]): Problem {

@@ -21,7 +21,6 @@ export type QueryPlan = {
   /** The JSON argument of `rowhouse.query_statement`. */
   readonly plan: string;
   readonly values: readonly string[];
-  /** The index that the query needs. */
   readonly index: string | undefined;
 };
 

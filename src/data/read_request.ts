@@ -69,7 +69,6 @@ export function readRowRequest({ request, query, params }: KeyRequestContext): s
   return id.toLowerCase();
 }
 
-/** The body as text and as a JSON value. */
 export async function readBody(request: Request): Promise<{ text: string; value: unknown }> {
   checkJsonBody(request);
   const text = await readText(request, MAX_BODY);

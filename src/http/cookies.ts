@@ -15,7 +15,6 @@ export type CookieOptions = {
   sameSite?: "Lax" | "Strict";
 };
 
-/** Adds `Set-Cookie` headers to a response. */
 export function withCookies(response: Response, cookies: readonly string[]): Response {
   for (const cookie of cookies) response.headers.append("set-cookie", cookie);
   return response;

@@ -43,7 +43,6 @@ export type OwnVisit = {
   account: AccountSettings;
   /** Form fields; empty on `GET`. */
   fields: ReadonlyMap<string, string>;
-  /** The form token. */
   token: string;
 };
 

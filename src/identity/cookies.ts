@@ -146,7 +146,6 @@ export function readDeviceCookie(request: Request, secrets: IdentitySecrets): De
   return more.length === 0 ? readDevice(secrets, text) : undefined;
 }
 
-/** The `Set-Cookie` header of a device after a sign-in. */
 export function toDeviceCookie(text: string): string {
   return toSetCookie(DEVICE_COOKIE, text, { path: "/", maxAgeS: DEVICE_MAX_S });
 }

@@ -31,7 +31,6 @@ export function makeFormToken(
   return { token: toToken("form", value), cookies };
 }
 
-/** The token for a form that requires a session. */
 export function toSessionToken(request: Request): string {
   return toToken("session", readBound(request, "session") ?? "");
 }

@@ -67,7 +67,6 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
   });
 }
 
-/** The response to the form. */
 export async function handleLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
   return await handleSignIn(deps, context, { target: toTarget(context.query), fields });

@@ -23,7 +23,6 @@ import type { IdentitySettings } from "./settings.ts";
 export type PageDeps = {
   db: Database;
   identity: IdentitySettings;
-  /** Whether the Console is enabled. */
   hasConsole: boolean;
   /** Whether emails can be sent. */
   hasMail: boolean;

@@ -57,7 +57,6 @@ function read<Shape extends v.GenericSchema>(
   return parsed.success ? parsed.output : undefined;
 }
 
-/** The expected host and challenge of a response. */
 export type Expected = { party: RelyingParty; challenge: string };
 
 export type NewPasskey = {
@@ -94,7 +93,6 @@ export async function verifyAttestation(
   return { credentialId, publicKey, signCount, isBackedUp, transports };
 }
 
-/** A stored passkey and its owner. */
 type StoredKey = { userId: string; publicKey: Uint8Array<ArrayBuffer> };
 
 /**

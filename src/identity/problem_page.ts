@@ -45,7 +45,6 @@ const LABELS: Partial<Record<ProblemCode, PageText>> = {
 /** The failed request: from a link or a form. */
 export type RejectedRequest = { requestId: string; method: string };
 
-/** The error page for a problem. */
 export function respondWithProblemPage(problem: Problem, rejected: RejectedRequest): Response {
   const { title, body, headers } = describeProblem(problem, rejected);
   const page = html`
@@ -58,7 +57,6 @@ ${body}
   );
 }
 
-/** Title, body and headers of an error page. */
 export function describeProblem(
   problem: Problem,
   { requestId, method }: RejectedRequest,

@@ -27,7 +27,6 @@ const Profile = v.object({
 });
 export type Profile = v.InferOutput<typeof Profile>;
 
-/** A person's claims, by name. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 export type Signed = Subject & {

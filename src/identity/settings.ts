@@ -11,7 +11,6 @@ export type IdentitySettings = {
   identityUrl: string | undefined;
   /** The parent domain of all apps. Without it the cookie is limited to its own host, without single sign-on. */
   cookieDomain: string | undefined;
-  /** Idle timeout of a session, in seconds. */
   sessionIdleS: number;
   /** Maximum lifetime of a session, in seconds. */
   sessionMaxS: number;
@@ -19,7 +18,6 @@ export type IdentitySettings = {
   requireSecondFactor: Exclude<FactorRule, "default"> | undefined;
   /** OpenID Connect providers for sign-in. */
   providers: readonly ProviderSettings[];
-  /** Timeout of one request to a provider. */
   providerTimeoutS: number;
 };
 

@@ -33,7 +33,6 @@ export type SignInTarget = {
   lead?: string;
   /** The prefilled address. */
   email?: string | undefined;
-  /** The destination after the sign-in. */
   location: string;
   /** Origins of possible redirects after the form. */
   formTargets?: readonly string[];
@@ -111,7 +110,6 @@ function toFailure(result: Exclude<SignIn | PasskeySignIn, { cookies: string[] }
   return { status: 422, notice: LABELS[result.kind] };
 }
 
-/** The response to a throttled attempt. */
 export function describeThrottle(waitS: number) {
   return {
     status: 429,

@@ -23,7 +23,6 @@ export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?:
 const TIMEOUT_MS = 10_000;
 const OWN_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-/** A delivery function for one mail server. */
 export function makeDeliver({ url, from }: MailSettings): Deliver {
   let transport: Promise<Transporter> | undefined;
   return async (letter) => {

@@ -74,7 +74,6 @@ ${
 }`;
 }
 
-/** The previous and the next page. */
 function renderNeighbors({ page }: Guide): Html {
   const position = ALL_GUIDES.findIndex((guide) => guide.page === page);
   const [before, after] = [ALL_GUIDES[position - 1], ALL_GUIDES[position + 1]];

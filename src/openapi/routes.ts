@@ -146,7 +146,6 @@ const MAX_DECLARED_CHARS = 2_097_152;
 const TOO_LARGE =
   "This app has too many tables for one description: request the description without a key, which describes any table";
 
-/** The document in the requested encoding. */
 async function unpack(
   { documents: { cache } }: OpenapiDeps,
   packed: TaggedBody,

@@ -79,7 +79,6 @@ export async function beginEndRegistration(
   return (await runAction(actor, BEGIN_END, values)) as Begun;
 }
 
-/** A dropped table, and the slug of its owner. */
 export type DroppedTable = { name: string; owner: string };
 
 /**

@@ -16,14 +16,12 @@ export type ConsoleVisitor = {
   factorDueAt: string | null;
   counts: Record<"Apps" | "People" | "Tables", number>;
 };
-/** The content of a page, and its viewer. */
 export type PageView<Content> = Content & { me: ConsoleVisitor };
 
 export type ConsoleApp = {
   slug: string;
   createdAt: string;
   disabledAt: string | null;
-  /** An origin of the app. */
   origin: string | null;
   keys: number;
   tables: number;

@@ -22,7 +22,6 @@ export type RowsContent = {
   related: readonly TableDefinition[];
 };
 
-/** The text of a key, and its expiry. */
 export type RowsKey = { text: string; endsAt: number };
 
 /** @throws {Problem} unknown_app; forbidden — the app is disabled */

@@ -96,7 +96,6 @@ export function readPersonRef(person: PersonRef): { id: string | undefined; emai
   return typeof person === "string" ? { id: undefined, email: readEmail(person) } : person;
 }
 
-/** The text of a link that sets a password, and whether it is mailed. */
 export type CreatedLink = { email: string; linkText: string; isMailed: boolean };
 
 /** A new set-password link; an older link ends. */

@@ -12,7 +12,6 @@ const CIPHER = "aes-256-gcm";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The purpose and the owner of a sealed text. */
 export type Sealing = { by: IdentitySecret; purpose: Purpose; owner: string };
 
 /** The sealed text: a random IV, the ciphertext and the tag. */

@@ -23,7 +23,6 @@ const SYSTEMS = [
 
 const UNKNOWN = "Unknown browser";
 
-/** The name in a `User-Agent` header. */
 export function toDeviceName(userAgent: string | null): string {
   const text = userAgent ?? "";
   const browser = findName(BROWSERS, text) ?? UNKNOWN;

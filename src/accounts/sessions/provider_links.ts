@@ -68,7 +68,6 @@ function findInvited(
   return proof === undefined ? undefined : { userId, proof };
 }
 
-/** The stored record of a link, and its proof. */
 export type LinkRecord = { digest: string; secretId: string; proof: string };
 
 /** The record of a link by the current secret, with digest and proof in hexadecimal. */

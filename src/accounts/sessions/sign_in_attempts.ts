@@ -30,7 +30,6 @@ const CLIENTS: readonly (readonly [PrefixLength, number])[] = [
 ];
 
 export type AttemptFrom = {
-  /** The address that the person entered. */
   email: string;
   /** The client's IP address. */
   address: string;

@@ -140,7 +140,6 @@ function addControls(part: HTMLElement, change: (layout: ColumnLayout) => void):
   part.append(width, move(`Move ${name} up`, "↑", -1), move(`Move ${name} down`, "↓", 1));
 }
 
-/** Updates the menu from the layout. */
 function showMenu(menu: HTMLElement): void {
   const layout = currentLayout();
   const parts = new Map(

@@ -65,7 +65,6 @@ export function makeSelectAll(ids: readonly string[]): HTMLButtonElement {
   return makeButton(name, () => selectRows(some));
 }
 
-/** Checks the boxes of the selected rows. */
 export function markSelected(table: HTMLTableElement): void {
   for (const box of table.querySelectorAll<HTMLInputElement>(ROW))
     box.checked = selected.has(box.value);

@@ -22,7 +22,6 @@ export function toNextOrder(order: SearchState["order"], column: string): Search
   return order.isDescending ? undefined : { column, isDescending: true };
 }
 
-/** Marks the column that the rows are sorted by. */
 export function markSorted(order: SearchState["order"]): void {
   for (const button of document.querySelectorAll<HTMLElement>("[data-rows] [data-sort]")) {
     const isSorted = button.dataset["sort"] === order?.column;

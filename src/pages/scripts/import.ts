@@ -50,7 +50,6 @@ function start(parent: HTMLElement): void {
 
 type Page = { table: TableDefinition; path: string; steps: HTMLElement; sender: BatchSender };
 
-/** Shows an error next to the steps. */
 async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void> {
   try {
     await task();

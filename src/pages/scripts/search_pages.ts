@@ -6,7 +6,6 @@ export type Row = { readonly id: string; readonly [column: string]: unknown };
 export type RowsPage = {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
-  /** The cursor of the next page. */
   readonly next: string | undefined;
 };
 

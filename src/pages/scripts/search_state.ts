@@ -92,7 +92,6 @@ export function readState(fragment: string, columns: readonly SearchColumn[]): S
   return { text: parameters.get("search") ?? "", conditions, order };
 }
 
-/** The number of a page in a fragment. */
 export function readPageNumber(fragment: string): number {
   const page = new URLSearchParams(fragment.replace(/^#/, "")).get("page") ?? "";
   return /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
