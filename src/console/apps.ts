@@ -21,6 +21,7 @@ import {
 } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import {
+  numeric,
   renderEmpty,
   renderError,
   renderLink,
@@ -73,13 +74,7 @@ function renderNone(search: string, after: string): Html {
 function renderAppList(apps: readonly ConsoleApp[], now: number): Html {
   return renderTable(
     "Apps",
-    [
-      "App",
-      "Address",
-      { name: "Tables", isNumber: true },
-      { name: "Keys", isNumber: true },
-      "Last push",
-    ],
+    ["App", "Address", numeric("Tables"), numeric("Keys"), "Last push"],
     apps.map((app): Part[] => [
       html`<a class="row-name" href="${toAppPath(app.slug)}">${app.slug}</a>${app.disabledAt !== null && html` ${renderPill("disabled", "warn")}`}`,
       app.origin === null

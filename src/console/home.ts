@@ -7,6 +7,7 @@ import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanText } from "./numbers.ts";
 import {
+  numeric,
   renderLink,
   renderPill,
   renderSnippet,
@@ -50,10 +51,7 @@ function renderApps({ apps, appCount }: ConsoleHome, span: Span, now: number): H
   const columns = [
     "App",
     toSpanText(span),
-    { name: "Requests / s", isNumber: true },
-    { name: "Errors", isNumber: true },
-    { name: "p99", isNumber: true },
-    { name: "Tables", isNumber: true },
+    ...["Requests / s", "Errors", "p99", "Tables"].map(numeric),
     "Last push",
   ];
   const rows = apps.map((app): Part[] => [

@@ -39,6 +39,11 @@ export function renderMarked(text: string): Part {
 /** The name of a column. Numbers are aligned at the right; a hidden name is only for screen readers. */
 type Column = string | { name: string; isNumber?: boolean; isHidden?: boolean };
 
+/** A column of numbers. */
+export function numeric(name: string): Column {
+  return { name, isNumber: true };
+}
+
 export const ACTIONS_COLUMN: Column = { name: "Actions", isNumber: true, isHidden: true };
 
 /** A table that scrolls horizontally in its own frame. The frame can have the focus, so that keys can scroll it. */

@@ -6,6 +6,7 @@ import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import {
+  numeric,
   renderEmpty,
   renderLink,
   renderPill,
@@ -48,7 +49,7 @@ function renderNone(): Html {
 function renderPeople(people: readonly ConsolePerson[], now: number): Html {
   return renderTable(
     "People",
-    ["Person", "State", "Console", { name: "Apps", isNumber: true }, "Last seen"],
+    ["Person", "State", "Console", numeric("Apps"), "Last seen"],
     people.map((person): Part[] => [
       renderPersonLink(person),
       renderState(person),

@@ -8,7 +8,7 @@ import { toPushNumber } from "./change.ts";
 import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
+import { numeric, renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
 import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
 import { ROWS_READ, renderNext, toPage } from "./search.ts";
 import { renderPushHint } from "./snippets.ts";
@@ -48,7 +48,7 @@ export async function handlePushes(visit: Visit): Promise<Response> {
 function renderList(slug: string, pushes: readonly ConsolePush[], now: number): Html {
   return renderTable(
     "Pushes",
-    ["Push", "Changes", { name: "Statements", isNumber: true }, "When", "By", "Checksum"],
+    ["Push", "Changes", numeric("Statements"), "When", "By", "Checksum"],
     pushes.map((push): Part[] => [
       html`<a class="row-name" href="${toPushPath(slug, push.seq)}">${toPushNumber(push.seq)}</a>`,
       renderSteps(push),

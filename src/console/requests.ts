@@ -5,6 +5,7 @@ import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
 import {
+  numeric,
   renderEmpty,
   renderLink,
   renderPill,
@@ -69,17 +70,9 @@ function renderOlder(typed: TypedRequests, requests: readonly StoredRequest[]): 
 const SLOW_MS = 1000;
 
 function renderRequests(requests: readonly StoredRequest[], now: number): Html {
-  const columns = [
-    "When",
-    "App",
-    "Request",
-    "Response",
-    "Fields and key",
-    { name: "Took", isNumber: true },
-  ];
   return renderTable(
     "Requests",
-    columns,
+    ["When", "App", "Request", "Response", "Fields and key", numeric("Took")],
     requests.map((request): Part[] => [
       renderTime(request.at, now),
       request.app === null

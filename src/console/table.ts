@@ -7,7 +7,7 @@ import { type Difference, findTableDifferences } from "../push/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { renderLink, renderPill, renderTable, renderText } from "./parts.ts";
+import { numeric, renderLink, renderPill, renderTable, renderText } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 import {
   countOf,
@@ -83,14 +83,7 @@ function renderColumns({ definition, uses, users }: TableView): Html {
   const isShared = users.count > 1;
   return renderTable(
     "Columns",
-    [
-      "Column",
-      "Kind",
-      "Null",
-      "Default",
-      "Rules",
-      ...(isShared ? [{ name: "Used by", isNumber: true }] : []),
-    ],
+    ["Column", "Kind", "Null", "Default", "Rules", ...(isShared ? [numeric("Used by")] : [])],
     definition.columns.map((column): Part[] => {
       const apps = uses
         .filter(({ columns }) => columns.includes(column.name))

@@ -6,7 +6,7 @@ import { respondWithAppPage } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { ACTIONS_COLUMN, renderEmpty, renderPill, renderTable } from "./parts.ts";
+import { ACTIONS_COLUMN, numeric, renderEmpty, renderPill, renderTable } from "./parts.ts";
 import { TABLES, toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
 import {
   ROWS_READ,
@@ -19,6 +19,10 @@ import {
 import { renderPushHint } from "./snippets.ts";
 import { ESTIMATES, renderBytes, renderRowCount, renderState, renderUsers } from "./table_parts.ts";
 
+const SIZE_COLUMNS = [
+  ...["Columns", "Rows", "Size"].map(numeric),
+  { name: "State", isHidden: true },
+];
 const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength: 48 };
 
 export async function handleTables(visit: Visit): Promise<Response> {
@@ -50,15 +54,7 @@ export async function handleTables(visit: Visit): Promise<Response> {
 function renderList(tables: readonly ConsoleTable[]): Html {
   return renderTable(
     "Tables",
-    [
-      "Table",
-      "Owner",
-      "Used by",
-      { name: "Columns", isNumber: true },
-      { name: "Rows", isNumber: true },
-      { name: "Size", isNumber: true },
-      { name: "State", isHidden: true },
-    ],
+    ["Table", "Owner", "Used by", ...SIZE_COLUMNS],
     tables.map((table): Part[] => [
       html`<a class="row-name" href="${toTablePath(table.name)}">${table.name}</a>`,
       html`<a href="${toAppPath(table.owner)}">${table.owner}</a>`,
@@ -107,15 +103,7 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
 function renderAppTables(slug: string, tables: readonly ConsoleAppTable[]): Html {
   return renderTable(
     "Tables",
-    [
-      "Table",
-      "Owner",
-      { name: "Columns", isNumber: true },
-      { name: "Rows", isNumber: true },
-      { name: "Size", isNumber: true },
-      { name: "State", isHidden: true },
-      ACTIONS_COLUMN,
-    ],
+    ["Table", "Owner", ...SIZE_COLUMNS, ACTIONS_COLUMN],
     tables.map((table): Part[] => [
       html`<a class="row-name" href="${toRowsPath(slug, table.name)}">${table.name}</a>`,
       table.owner === slug
