@@ -24,12 +24,14 @@ export const settingsPage = makeFormPage({
   action: "set_targets",
   read: readApp,
   title: ({ slug }) => slug,
-  form: ({ app }, visit) => ({ fields: renderTargetFields(visit, app), button: "Save" }),
-  run: async (visit, { slug }) => {
-    const { cookieDomain, ...add } = readTargetFields(visit);
-    const remove = { origins: [], redirects: [] };
-    const options = { slug, replaced: TARGET_KINDS, add, remove, cookieDomain };
-    await setTargets(visit.deps, options);
+  form: ({ app }, visit) => ({
+    fields: [renderTargetFields(visit, app), renderShownTargets(visit, app)],
+    button: "Save",
+  }),
+  run: async (visit, { slug, app }) => {
+    const { cookieDomain, ...typed } = readTargetFields(visit);
+    const changes = toTargetChanges(visit, typed, app);
+    await setTargets(visit.deps, { slug, replaced: [], ...changes, cookieDomain });
     return redirectWithNotice(`${toAppPath(slug)}/settings`, "settings");
   },
   cancel: (_visit, { slug }) => toAppPath(slug),
@@ -64,7 +66,30 @@ export const settingsPage = makeFormPage({
     }),
 });
 
-const TARGET_KINDS = ["origin", "redirect"] as const;
+const TARGET_KINDS = ["origins", "redirects"] as const;
+
+/** The targets that the form shows, so that saving it does not undo another administrator's change. */
+function renderShownTargets({ fields }: Visit, app: AppView): Part {
+  return TARGET_KINDS.map((kind) => {
+    const name = `shown_${kind}`;
+    return html`<input type="hidden" name="${name}" value="${fields.get(name) ?? app[kind].join("\n")}">`;
+  });
+}
+
+function toTargetChanges({ fields }: Visit, typed: TypedTargets, app: AppView) {
+  const shownOf = (kind: keyof TypedTargets) => {
+    const shown = fields.get(`shown_${kind}`);
+    return shown === undefined ? app[kind] : readLines(shown);
+  };
+  const addedOf = (kind: keyof TypedTargets) =>
+    typed[kind].filter((url) => !shownOf(kind).includes(url));
+  const removedOf = (kind: keyof TypedTargets) =>
+    shownOf(kind).filter((url) => !typed[kind].includes(url) && app[kind].includes(url));
+  return {
+    add: { origins: addedOf("origins"), redirects: addedOf("redirects") },
+    remove: { origins: removedOf("origins"), redirects: removedOf("redirects") },
+  };
+}
 
 function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Html {
   const [ofApp, ofKey] = [
