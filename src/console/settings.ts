@@ -25,7 +25,7 @@ export const settingsPage = makeFormPage({
   read: readApp,
   title: ({ slug }) => slug,
   form: ({ app }, visit) => ({
-    fields: [renderTargetFields(visit, app), renderShownTargets(visit, app)],
+    fields: [renderTargetFields(visit, app), renderInitialTargets(visit, app)],
     button: "Save",
   }),
   run: async (visit, { slug, app }) => {
@@ -69,22 +69,22 @@ export const settingsPage = makeFormPage({
 const TARGET_KINDS = ["origins", "redirects"] as const;
 
 /** The targets that the form shows, so that saving it does not undo another administrator's change. */
-function renderShownTargets({ fields }: Visit, app: AppView): Part {
+function renderInitialTargets({ fields }: Visit, app: AppView): Part {
   return TARGET_KINDS.map((kind) => {
-    const name = `shown_${kind}`;
+    const name = `initial_${kind}`;
     return html`<input type="hidden" name="${name}" value="${fields.get(name) ?? app[kind].join("\n")}">`;
   });
 }
 
 function toTargetChanges({ fields }: Visit, typed: TypedTargets, app: AppView) {
-  const shownOf = (kind: keyof TypedTargets) => {
-    const shown = fields.get(`shown_${kind}`);
-    return shown === undefined ? app[kind] : readLines(shown);
+  const initialOf = (kind: keyof TypedTargets) => {
+    const initial = fields.get(`initial_${kind}`);
+    return initial === undefined ? app[kind] : readLines(initial);
   };
   const addedOf = (kind: keyof TypedTargets) =>
-    typed[kind].filter((url) => !shownOf(kind).includes(url));
+    typed[kind].filter((url) => !initialOf(kind).includes(url));
   const removedOf = (kind: keyof TypedTargets) =>
-    shownOf(kind).filter((url) => !typed[kind].includes(url) && app[kind].includes(url));
+    initialOf(kind).filter((url) => !typed[kind].includes(url) && app[kind].includes(url));
   return {
     add: { origins: addedOf("origins"), redirects: addedOf("redirects") },
     remove: { origins: removedOf("origins"), redirects: removedOf("redirects") },

@@ -1,6 +1,6 @@
 /** `/account`: a person's name and picture URL, which apps receive. @module */
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../accounts/account_settings/mod.ts";
-import { NAME_MAX_CHARS } from "../accounts/people/mod.ts";
+import { isDisplayName, NAME_MAX_CHARS } from "../accounts/people/mod.ts";
 import { html, redirect, renderField, renderForm } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
@@ -33,11 +33,9 @@ export async function handleProfileForm(visit: OwnVisit): Promise<Response> {
   return redirect(SAVED);
 }
 
-const CONTROL = /\p{Cc}/u;
-
 function findNameIssues(name: string): string[] {
   if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
-  return isStorableText(name) && !CONTROL.test(name) ? [] : ["Use visible characters on one line."];
+  return isStorableText(name) && isDisplayName(name) ? [] : ["Use visible characters on one line."];
 }
 
 /** Apps put the URL into their pages, so only `https:` URLs without credentials are valid. */

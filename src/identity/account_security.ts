@@ -30,6 +30,10 @@ const REMOVED = `${ACCOUNT_SECURITY_PATH}?done=removed`;
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ["done=removed", "Authenticator app removed. You no longer need its codes to sign in."],
   [
+    "done=app-changed",
+    "The authenticator app was already set up, by the same form or in another tab, and the recovery codes were shown then. If codes from your app are not accepted, remove its entry and set up the app again.",
+  ],
+  [
     "done=shown",
     "Your recovery codes were already shown and cannot be shown again. If you did not save them, create new codes.",
   ],

@@ -23,9 +23,9 @@ import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { renderQrCode } from "./qr_code.ts";
 import {
-  CODES_REPLAYED_PATH,
   REPLACED_FIELD,
   respondWithRecoveryCodes,
+  TOTP_REPLAYED_PATH,
 } from "./recovery_codes_page.ts";
 import { findDestination } from "./return_to.ts";
 
@@ -57,7 +57,7 @@ export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
   const options = { userId: account.id, totp: record, step, codes, replaced };
   const outcome = await putOwnTotp(deps, options);
   if (outcome === "other_session") throw new NotSignedIn();
-  if (outcome === "repeated") return redirect(CODES_REPLAYED_PATH);
+  if (outcome === "repeated") return redirect(TOTP_REPLAYED_PATH);
   return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
 }
 

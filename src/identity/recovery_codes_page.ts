@@ -6,8 +6,9 @@ import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 
 /** The version of the app or codes that a form replaces: reloading the page sends the form again. */
 export const REPLACED_FIELD = "replaced";
-/** The destination of a repeated form. */
+/** The destinations of a repeated form. */
 export const CODES_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=shown`;
+export const TOTP_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=app-changed`;
 
 export type NewCodes = {
   codes: readonly string[];

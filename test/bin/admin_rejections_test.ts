@@ -112,15 +112,15 @@ const IMPOSSIBLE: readonly Case[] = [
   },
   {
     words: ["invite", "bo", "nowhere", "No role", "--name", "a\u001b[31m"],
-    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  The name must have at most 200 characters on one line, without control characters\n  Cannot grant the role',
+    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  The name must have at most 200 visible characters on one line, without control characters\n  Cannot grant the role',
   },
   {
     words: ["create-user", "bo@example.org", "--name", "x".repeat(201)],
-    says: "Nothing was changed\n  The name must have at most 200 characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is already in use\n",
+    says: "Nothing was changed\n  The name must have at most 200 visible characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is already in use\n",
   },
   {
     words: ["create-user", "bo@example.org", "--name", "a\nb", "--role", "king"],
-    says: 'Nothing was changed\n  The name must have at most 200 characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is already in use\n  Unknown Console role "king": expected one of admin, super_admin\n',
+    says: 'Nothing was changed\n  The name must have at most 200 visible characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is already in use\n  Unknown Console role "king": expected one of admin, super_admin\n',
   },
   {
     words: ["create-user", "not-an-address", "--role", "king"],

@@ -194,13 +194,13 @@ test("origins and redirects are validated like in the command, and all issues ar
 });
 
 test("two administrators who change the origins do not undo each other's change", async () => {
-  const save = async (shown: string, origins: string) =>
-    await submit(`${appPath()}/settings`, { shown_origins: shown, origins, redirects: "" });
+  const save = async (initial: string, origins: string) =>
+    await submit(`${appPath()}/settings`, { initial_origins: initial, origins, redirects: "" });
   const urls = ["https://a.example.org", "https://b.example.org", "https://c.example.org"] as const;
   const [a, b, c] = urls;
   expect((await save("", `${a}\n${b}`)).status).toBe(303);
   const form = await visit(service, jar, `${appPath()}/settings`);
-  expect(form.text).toContain(`name="shown_origins" value="${a}\n${b}"`);
+  expect(form.text).toContain(`name="initial_origins" value="${a}\n${b}"`);
   // Both open the page now. One removes b, the other adds c.
   expect((await save(`${a}\n${b}`, `${a}`)).status).toBe(303);
   expect((await save(`${a}\n${b}`, `${a}\n${b}\n${c}`)).status).toBe(303);

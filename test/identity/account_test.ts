@@ -70,6 +70,8 @@ test.each([
   { field: "picture", value: `https://pictures.example.org/${"é".repeat(1000)}` },
   { field: "name", value: "x".repeat(201) },
   { field: "name", value: "two\nlines" },
+  { field: "name", value: "a\u202eb" },
+  { field: "name", value: "\u200b\u3164" },
 ])("/account rejects $value as $field, and changes nothing", async ({ field, value }) => {
   const jar = await signInAs(service, await makePerson(service, { name: "Bo" }));
   const response = await send(jar, "/account", { name: "Other", picture: "", [field]: value });

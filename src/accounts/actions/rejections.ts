@@ -136,8 +136,7 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   ),
   users_pkey: reject(
     "invalid_request",
-    ({ values }) =>
-      `This form was already sent: ${values["mail"]} was invited. The link is not shown again. Resend the invitation on the person's page`,
+    "This form was already sent, and its first address was invited. The link is not shown again: resend the invitation on the person's page. To invite another person, open this page again",
   ),
   users_email_key: reject("invalid_request", ({ values }) =>
     toDuplicateText(String(values["mail"])),

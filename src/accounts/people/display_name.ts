@@ -4,11 +4,17 @@ import { Problem } from "../../problem.ts";
 export const NAME_MAX_CHARS = 200;
 /** Rejects characters that break a line or change the direction of adjacent text. */
 const NAME = new RegExp(`^[^\\p{Cc}\\p{Bidi_Control}]{0,${NAME_MAX_CHARS}}$`, "u");
+const VISIBLE = /[^\s\p{Default_Ignorable_Code_Point}]/u;
 
-/** @throws {Problem} invalid_request — it is too long, or has control characters */
+/** Whether the name is empty, or is visible on one line. */
+export function isDisplayName(name: string): boolean {
+  return NAME.test(name) && (name === "" || VISIBLE.test(name));
+}
+
+/** @throws {Problem} invalid_request — it is too long or invisible, or has control characters */
 export function checkDisplayName(name: string): void {
-  if (NAME.test(name)) return;
+  if (isDisplayName(name)) return;
   throw new Problem("invalid_request", {
-    message: `The name must have at most ${NAME_MAX_CHARS} characters on one line, without control characters`,
+    message: `The name must have at most ${NAME_MAX_CHARS} visible characters on one line, without control characters`,
   });
 }

@@ -114,8 +114,8 @@ export type InviteSeveralOptions = {
 export type InvitedPerson = {
   id: string;
   email: string;
-  /** `taken`: the account exists, and there was no role to grant. */
-  outcome: InvitationOutcome | "taken";
+  /** `taken`: the account exists, and there was no role to grant. `repeated`: the id was used for another address. */
+  outcome: InvitationOutcome | "taken" | "repeated";
   linkText: string | undefined;
 };
 

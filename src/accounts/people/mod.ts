@@ -7,7 +7,7 @@ export {
   findClaimedApps,
   makeClaimedRecords,
 } from "./claimed_roles.ts";
-export { NAME_MAX_CHARS } from "./display_name.ts";
+export { isDisplayName, NAME_MAX_CHARS } from "./display_name.ts";
 export { readEmail, toCanonicalEmail } from "./email.ts";
 export { exportUser } from "./export_user.ts";
 export {

@@ -78,7 +78,7 @@ end
 $$;
 
 -- Invites several people. Returns the result of each in order; "taken" for the address of an
--- existing account if no role is to be granted.
+-- existing account if no role is to be granted, "repeated" if the id was used for another address.
 -- action: admin, recent sign-in
 create function rowhouse.invite_people(
   people jsonb, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
@@ -93,7 +93,9 @@ begin
         decode(person ->> 'digest', 'hex'), null, null, person ->> 'linkId',
         decode(person ->> 'proof', 'hex'), link_secret_id, ends_at, app_slug, new_role, actor);
     exception when unique_violation then
-      outcomes := outcomes || 'taken'::text;
+      outcomes := outcomes || case when exists (
+        select from rowhouse.users where email = person ->> 'email')
+        then 'taken' else 'repeated' end;
     end;
   end loop;
   return outcomes;
