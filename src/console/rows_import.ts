@@ -35,11 +35,13 @@ export async function handleImportForm(visit: Visit, table: RowsTable): Promise<
   const { batches, issues } = readText(table, text);
   if (issues.length > 0) return handleImport(visit, table, { text, issues });
   const formKey = readHeaderValue(visit.fields.get("form_key"));
-  const digest = Bun.CryptoHasher.hash("sha256", `${formKey}\n${text}`, "hex");
   let stored = 0;
   for (const [number, batch] of batches.entries()) {
     try {
-      await sendBatch(visit, table, { body: batch.body, key: `paste-${digest}-${number}` });
+      // By the rows of the batch: a correction of later rows does not store these again.
+      const seed = `${formKey}\n${number}\n${batch.body}`;
+      const key = `paste-${Bun.CryptoHasher.hash("sha256", seed, "hex")}`;
+      await sendBatch(visit, table, { body: batch.body, key });
     } catch (error) {
       return handleImport(visit, table, {
         text,
@@ -109,7 +111,7 @@ function explainStop(
   const { message, details = [] } = toRejection(error);
   const [line = 1] = lines;
   return {
-    message: `${message}. ${stored} rows before line ${line} are stored. Send the same text again to continue from there.`,
+    message: `${message}. ${stored} rows before line ${line} are stored. Send the text again, with any correction from line ${line} on: the rows before it are not stored twice.`,
     issues: details.map((detail) => toLineIssue(detail, lines)),
   };
 }

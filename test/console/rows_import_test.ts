@@ -69,6 +69,18 @@ test("errors of the database are listed by line", async () => {
   expect(await listTitles()).toEqual(["a"]);
 });
 
+test("a correction of a later batch does not store the earlier rows twice", async () => {
+  await service.call(app, "/v1/data/db/todos", { method: "POST", json: { title: "taken" } });
+  const rows = Array.from({ length: 1000 }, (_, at) => `${at}`).join("\n");
+  const rejected = await send({ rows: `title\n${rows}\ntaken` });
+  expect(rejected.status).toBe(422);
+  expect(rejected.text).toContain("1000 rows before line 1002 are stored");
+  const corrected = await send({ rows: `title\n${rows}\nfree` });
+  expect(corrected.headers.get("location")).toBe(`${path}?imported=1001`);
+  const { json } = await service.call(app, "/v1/data/db/todos?limit=1000&offset=1000");
+  expect(json).toMatchObject({ rows: [expect.anything(), { title: "free" }], hasMore: false });
+});
+
 test("a batch of the script is stored once, and its errors name rows by position", async () => {
   const batch = { batch: '[{"title":"a"},{"title":"b"}]', batch_key: "file-1-0" };
   for (const _ of ["first", "again"]) {

@@ -100,8 +100,12 @@ function toStop({ message, details }: BatchResponse, { lines }: Batch, stored: n
     const [, index = "", column = ""] = path.split("/");
     return `Line ${lines[Number(index)] ?? "?"}${column === "" ? "" : `, ${column}`}: ${text}`;
   };
+  const state = `${stored} rows are stored; rows from line ${lines[0]} on are not.`;
+  const advice = `If you correct the file, remove the rows before line ${lines[0]} first: a changed file is imported from its start.`;
   return {
-    message: `${message}. ${stored} rows are stored; rows from line ${lines[0]} on are not.`,
+    message: [`${message}.`, state, stored > 0 && details.length > 0 ? advice : ""]
+      .join(" ")
+      .trim(),
     lines: details.map(toLine),
   };
 }
