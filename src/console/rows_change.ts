@@ -137,7 +137,7 @@ async function respondWithForm(
     isAction: true,
     body: [
       isRejected && renderError("Nothing was changed.", others),
-      renderChoice({ visit, table, change, ids, field }),
+      renderChoice(visit, table, { change, ids, field }),
     ],
     status: problem?.status ?? (isRejected ? 422 : 200),
     script: "grid",
@@ -161,9 +161,7 @@ async function respondWithPreview(
   return respondWithRowsPage(table, {
     title: describeChange(change, changed.length),
     isAction: true,
-    body: renderPreview({
-      visit,
-      table,
+    body: renderPreview(visit, table, {
       change,
       rows: changed,
       marks: changed.map((listed) => `${listed.row.id}:${tagOf(listed).slice(1, -1)}`).join(" "),
@@ -219,7 +217,7 @@ async function respondWithResults(
   return respondWithRowsPage(table, {
     title: `${change.kind === "delete" ? "Deleted" : "Changed"} ${count} of ${results.length} rows`,
     isAction: true,
-    body: renderResults({ visit, table, change, results, state: typed?.state }),
+    body: renderResults(visit, table, { change, results, state: typed?.state }),
   });
 }
 
@@ -234,7 +232,7 @@ async function handleUndo(visit: Visit, table: RowsTable, column: NamedColumn): 
   return respondWithRowsPage(table, {
     title: `Restored ${count} of ${results.length} rows`,
     isAction: true,
-    body: renderResults({ visit, table, change: undefined, results, state: undefined }),
+    body: renderResults(visit, table, { change: undefined, results, state: undefined }),
   });
 }
 

@@ -26,14 +26,12 @@ export type ChangeResult = {
 };
 
 type FormParts = {
-  visit: Visit;
-  table: RowsTable;
   hidden: Readonly<Record<string, string>>;
   body: Part;
   buttons: Part;
 };
 
-function renderForm({ visit, table, hidden, body, buttons }: FormParts): Html {
+function renderForm(visit: Visit, table: RowsTable, { hidden, body, buttons }: FormParts): Html {
   const all = Object.entries({ ...hidden, [TOKEN_FIELD]: visit.token });
   return html`<form class="sheet action row-change" method="post" action="${table.path}/change" data-worker="${toScriptPath("search")}"${visit.deps.hasFilters && html` data-has-filters`}>
 ${all.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
@@ -62,22 +60,22 @@ function toHidden(change: Change, state?: State): Record<string, string> {
 }
 
 type ChoiceParts = {
-  visit: Visit;
-  table: RowsTable;
   change: Change | undefined;
   ids: readonly string[];
   field: RowField | undefined;
 };
 
 /** The form that selects a column, or enters its new value. */
-export function renderChoice({ visit, table, change, ids, field }: ChoiceParts): Html {
+export function renderChoice(
+  visit: Visit,
+  table: RowsTable,
+  { change, ids, field }: ChoiceParts,
+): Html {
   const { columns } = table.definition;
   const choice =
     change === undefined &&
     html`<div class="field"><label for="column">Column to set</label><select id="column" name="column">${columns.map(({ name }) => html`<option>${name}</option>`)}</select></div>`;
-  return renderForm({
-    visit,
-    table,
+  return renderForm(visit, table, {
     hidden: { ...(change === undefined ? {} : toHidden(change)), rows: ids.join(" ") },
     body: [
       html`<p data-change-count>${ids.length === 0 ? "No rows selected." : countOf(ids.length, "row")}</p>`,
@@ -89,8 +87,6 @@ export function renderChoice({ visit, table, change, ids, field }: ChoiceParts):
 }
 
 type PreviewParts = {
-  visit: Visit;
-  table: RowsTable;
   change: Change;
   /** The rows that change. */
   rows: readonly ListedRow[];
@@ -101,8 +97,8 @@ type PreviewParts = {
   state: State | undefined;
 };
 
-export function renderPreview(parts: PreviewParts): Html {
-  const { visit, table, change, rows, marks, same, missing, state } = parts;
+export function renderPreview(visit: Visit, table: RowsTable, parts: PreviewParts): Html {
+  const { change, rows, marks, same, missing, state } = parts;
   const isDeletion = change.kind === "delete";
   const lines = rows.map(({ row }) => {
     const link = html`<th scope="row">${renderRowLink(table, row.id, toLabel(table.definition, row))}</th>`;
@@ -122,9 +118,7 @@ export function renderPreview(parts: PreviewParts): Html {
   const head = isDeletion
     ? listSome(table).map(({ name }) => name)
     : [`${change.column.name} now`, "after"];
-  return renderForm({
-    visit,
-    table,
+  return renderForm(visit, table, {
     hidden: { ...toHidden(change, state), marks, rows: rows.map(({ row }) => row.id).join(" ") },
     body: [
       sentences,
@@ -169,8 +163,6 @@ function describeState(state: State | undefined): Html {
 }
 
 type ResultParts = {
-  visit: Visit;
-  table: RowsTable;
   /** Unset after an undo, which is not repeated. */
   change: Change | undefined;
   results: readonly ChangeResult[];
@@ -180,7 +172,11 @@ type ResultParts = {
 /** A form has at most 100 KB, and encodes quotes and braces as three bytes each. */
 const MAX_UNDO_CHARS = 40_000;
 
-export function renderResults({ visit, table, change, results, state }: ResultParts): Html {
+export function renderResults(
+  visit: Visit,
+  table: RowsTable,
+  { change, results, state }: ResultParts,
+): Html {
   const failed = results.filter(({ problem }) => problem !== undefined);
   const undo = toUndo(results);
   const lines = results
@@ -189,9 +185,7 @@ export function renderResults({ visit, table, change, results, state }: ResultPa
       ({ id, problem }) =>
         html`<tr${problem !== undefined && html` class="is-failed"`}><th scope="row">${renderRowLink(table, id)}</th><td>${problem === undefined ? "Saved" : explain(problem)}</td></tr>`,
     );
-  return renderForm({
-    visit,
-    table,
+  return renderForm(visit, table, {
     hidden: {
       ...(change === undefined ? {} : toHidden(change, state)),
       rows: failed.map(({ id }) => id).join(" "),
