@@ -54,7 +54,6 @@ export type Visit = {
   context: RequestContext;
   /** The sent form; empty for GET. */
   fields: ReadonlyMap<string, string>;
-  /** The token for the forms of the page. */
   token: string;
 };
 

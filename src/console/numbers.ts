@@ -68,7 +68,6 @@ export function readSpan(query: string): Span {
   return SPANS.find((span) => span === wanted) ?? "hour";
 }
 
-/** Links to the page for each span. */
 export function renderSpans(current: Span, path: string): Html {
   return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === current && html` aria-current="true"`}>${SPAN_LABELS[span]}</a>`)}</nav>`;
 }

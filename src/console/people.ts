@@ -62,7 +62,6 @@ function renderPeople(people: readonly ConsolePerson[], now: number): Html {
   );
 }
 
-/** A person's sign-in state. */
 export function renderState(person: ListedUser): Part {
   const { disabledAt, hasPassword, hasProvider, invitationState } = person;
   if (disabledAt !== null) return renderPill("disabled", "warn");
@@ -92,7 +91,6 @@ export function toPeopleValues({ search, after }: ListQuery) {
 type PeopleList<Row> = {
   path: string;
   query: ListQuery;
-  /** The rows of the query. */
   rows: readonly Row[];
   isSearched: boolean;
   /** The text of an empty list. */

@@ -83,7 +83,6 @@ export function makePersonAction({ blocker, form, cancel, ...action }: PersonAct
   });
 }
 
-/** A page below a person's. */
 export function respondWithPersonPage(
   { me, person }: { me: ConsoleVisitor; person: ListedUser },
   page: { title: string; body: Part; status?: number },

@@ -27,7 +27,6 @@ export function readHeaderValue(text = ""): string {
   });
 }
 
-/** All messages of an error. */
 export function toMessages({ message, details = [] }: Problem): string[] {
   return details.length === 0 ? [message] : details.map((detail) => detail.message);
 }

@@ -5,7 +5,6 @@ import { renderPill } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
 import { toRowPath } from "./rows_table.ts";
 
-/** Max displayed characters of a cell. */
 const CELL_CHARS = 80;
 
 type CellOptions = {

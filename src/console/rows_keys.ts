@@ -33,7 +33,6 @@ export async function readRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> 
   return created;
 }
 
-/** Removes a rejected key. */
 export function dropRowsKey(visit: Visit, use: RowsUse): void {
   visit.deps.rowsKeys.delete(toName(visit, use));
 }

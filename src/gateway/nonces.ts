@@ -15,7 +15,6 @@ export function makeNonce(): string {
   return Buffer.from(crypto.getRandomValues(new Uint8Array(16))).toString("base64url");
 }
 
-/** Whether a text has the format of a nonce. */
 export function isNonce(text: string): boolean {
   return /^[\w-]{22}$/.test(text);
 }

@@ -11,7 +11,6 @@ import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 /** Time limit for receiving a body of any size. */
 const ARRIVAL_LIMIT_MS = 10_000;
 
-/** Default limit for forms. */
 const MAX_FORM_BYTES = 16_384;
 
 /** Max size of an unread body that is drained to reuse the connection. */

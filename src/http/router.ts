@@ -15,7 +15,6 @@ export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 export type RequestContext = {
   readonly request: Request;
   readonly requestId: string;
-  /** The trace of this request's span. */
   readonly trace?: Trace | undefined;
   /** Path segments bound to the route's `:names`, as sent. */
   readonly params: Readonly<Record<string, string>>;

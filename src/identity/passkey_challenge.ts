@@ -8,7 +8,6 @@ import * as v from "valibot";
 import { makeSealedCookie, type SealDeps, type UnsealDeps } from "./sealed_cookie.ts";
 
 export const CHALLENGE_COOKIE = "__Host-rowhouse_passkey";
-/** Lifetime of a challenge. */
 export const CHALLENGE_LIFE_S = 600;
 /** Age up to which a second tab gets the same challenge, so that it does not invalidate the first tab. */
 const REUSE_S = 300;

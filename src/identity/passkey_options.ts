@@ -16,7 +16,6 @@ export const ALGORITHMS: readonly number[] = [-8, -7, -257];
 
 const TIMEOUT_MS = CHALLENGE_LIFE_S * 1000;
 
-/** An existing passkey of a person. */
 export type KnownPasskey = { credentialId: string; transports: readonly string[] };
 type Transports = NonNullable<
   NonNullable<PublicKeyCredentialRequestOptionsJSON["allowCredentials"]>[number]["transports"]

@@ -8,7 +8,6 @@ import * as v from "valibot";
 import { ALGORITHMS, toUserHandle } from "./passkey_options.ts";
 import type { RelyingParty } from "./relying_party.ts";
 
-/** Max length of a credential's id. */
 const MAX_ID_BYTES = 1023;
 /** Max length of a public key, encoded as COSE. */
 const MAX_KEY_BYTES = 2048;

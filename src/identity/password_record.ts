@@ -16,7 +16,6 @@ import { toPasswordForm } from "./password.ts";
 
 export type PasswordDeps = { hashing: Hashing; identitySecrets: IdentitySecrets };
 
-/** The stored record of a new password. */
 export async function makePasswordRecord(
   { hashing, identitySecrets }: PasswordDeps,
   userId: string,

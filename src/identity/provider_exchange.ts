@@ -32,7 +32,6 @@ export type Claims = Readonly<Record<string, unknown>>;
 export type Signed = Subject & {
   /** When the person last authenticated at the provider, in seconds; `undefined` if the provider does not report it. */
   authTimeS: number | undefined;
-  /** The claims of the token. */
   claims: Claims;
   /** The claims of the user-info endpoint, fetched once; empty without an endpoint. @throws the provider's failure */
   readUserInfo: () => Promise<Claims>;

@@ -12,7 +12,6 @@ export type IdentitySettings = {
   /** The parent domain of all apps. Without it the cookie is limited to its own host, without single sign-on. */
   cookieDomain: string | undefined;
   sessionIdleS: number;
-  /** Maximum lifetime of a session, in seconds. */
   sessionMaxS: number;
   /** The people who need a second factor. Unset: people with a Console role, if a provider is set up or any factor exists. */
   requireSecondFactor: Exclude<FactorRule, "default"> | undefined;

@@ -35,7 +35,6 @@ export async function unlinkOwnProvider(
 }
 
 export type OwnLinks = {
-  /** When each issuer was linked. */
   linkedAt: ReadonlyMap<string, string>;
   /** Whether the session can link a provider; the database checks it again. */
   isFresh: boolean;

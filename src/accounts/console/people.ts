@@ -24,7 +24,6 @@ export type PersonView = PageView<{
   person: ListedUser & {
     /** When the unused password link expires. */
     linkEndsAt: string | null;
-    /** The pending invitation. */
     invitation: Invitation | null;
     /** Whether the person has an authenticator app. */
     hasTotp: boolean;

@@ -7,7 +7,6 @@ import { findIdentitySecret, type IdentitySecrets } from "../secrets/identity_se
 import { type PasswordRecord, proveSignIn } from "../secrets/passwords.ts";
 import { SIGN_IN_LIMITS, toClient } from "../sessions/sign_in_attempts.ts";
 
-/** The lifetime of a link for a forgotten password. */
 export const FORGOTTEN_LINK_LIFE_S = 1800;
 
 /** An email to send now. */

@@ -23,7 +23,6 @@ export function makeIdText(randomBytes: RandomBytes): string {
   return randomText(ID_ALPHABET, ID_LENGTH, randomBytes);
 }
 
-/** Whether a text has the format of such an id. */
 export function isIdText(text: string): boolean {
   return ID.test(text);
 }

@@ -12,7 +12,6 @@ export type Field = {
   readonly isRequired: boolean;
   readonly isDeprecated: boolean;
   readonly about: string;
-  /** The allowed values. */
   readonly values: readonly unknown[];
   readonly default: unknown;
 };
