@@ -134,7 +134,6 @@ async function respondWithForm(
   const isRejected = others.length > 0 || of.size > 0 || problem !== undefined;
   return respondWithRowsPage(table, {
     title: column === undefined ? "Change rows" : `Set ${column.name}`,
-    isAction: true,
     body: [
       isRejected && renderError("Nothing was changed.", others),
       renderChoice(visit, table, { change, ids, field }),
@@ -160,7 +159,6 @@ async function respondWithPreview(
   const changed = typed === undefined ? rows : rows.filter((listed) => !isEqual(typed, listed));
   return respondWithRowsPage(table, {
     title: describeChange(change, changed.length),
-    isAction: true,
     body: renderPreview(visit, table, {
       change,
       rows: changed,
@@ -216,7 +214,6 @@ async function respondWithResults(
     return redirect(`${table.path}?deleted=${count}`);
   return respondWithRowsPage(table, {
     title: `${change.kind === "delete" ? "Deleted" : "Changed"} ${count} of ${results.length} rows`,
-    isAction: true,
     body: renderResults(visit, table, { change, results, state: typed?.state }),
   });
 }
@@ -231,7 +228,6 @@ async function handleUndo(visit: Visit, table: RowsTable, column: NamedColumn): 
   const count = results.filter(({ problem }) => problem === undefined).length;
   return respondWithRowsPage(table, {
     title: `Restored ${count} of ${results.length} rows`,
-    isAction: true,
     body: renderResults(visit, table, { change: undefined, results, state: undefined }),
   });
 }

@@ -52,7 +52,6 @@ export async function handleRowDeletion(
   });
   return respondWithRowsPage(table, {
     title: `Delete row ${shortenId(row.id)}`,
-    isAction: true,
     body: [problem && renderRejection(problem), form],
     status: problem?.status ?? 200,
   });

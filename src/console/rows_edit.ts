@@ -43,7 +43,7 @@ export function respondWithNoRow(table: RowsTable): Response {
     "Row not found. It may have been deleted.",
     renderLink("All rows", table.path),
   );
-  return respondWithRowsPage(table, { title: "Row not found", isAction: true, body, status: 404 });
+  return respondWithRowsPage(table, { title: "Row not found", body, status: 404 });
 }
 
 export async function handleRow(visit: Visit, table: RowsTable): Promise<Response> {
@@ -134,7 +134,6 @@ async function respondWithForm(
   });
   return respondWithRowsPage(table, {
     title: `Row ${shortenId(row.id)}`,
-    isAction: true,
     body: [
       isOutdated && renderConflict([...changed.keys()]),
       issues && renderIssues("Nothing was stored.", issues),

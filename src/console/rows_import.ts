@@ -127,7 +127,6 @@ export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected
   const { path, definition } = table;
   return respondWithRowsPage(table, {
     title: "Import rows",
-    isAction: true,
     script: "import",
     status: rejected === undefined ? 200 : 422,
     body: [

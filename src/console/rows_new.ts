@@ -111,7 +111,6 @@ async function respondWithForm(
   });
   return respondWithRowsPage(table, {
     title: "New row",
-    isAction: true,
     body: [issues && renderIssues("The row was not added.", issues), form],
     status: problem?.status ?? 200,
     script: "grid",

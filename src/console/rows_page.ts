@@ -42,6 +42,7 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
   const { path } = table;
   return respondWithRowsPage(table, {
     title: table.table,
+    isList: true,
     actions: [
       renderColumns(table, position),
       renderLink("Export CSV", `${path}/export/csv`),

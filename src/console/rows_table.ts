@@ -35,20 +35,17 @@ export function respondWithDisabledApp(table: RowsTable): Response {
     "This app is disabled. Its rows cannot be read or changed.",
     renderLink("Enable the app", `${toAppPath(table.slug)}/state`),
   );
-  return respondWithRowsPage(table, { title: table.table, body });
+  return respondWithRowsPage(table, { title: table.table, isList: true, body });
 }
 
 export function toRowPath(path: string, id: string): string {
   return `${path}/rows/${encodeURIComponent(id)}`;
 }
 
-/** The page of the table's rows; with `isAction`, a page below it. */
+/** A page below the list of the table's rows; with `isList`, the list itself. */
 export function respondWithRowsPage(
   { me, slug, table, path }: RowsTable,
-  {
-    isAction = false,
-    ...page
-  }: Omit<ConsolePage, "me" | "entry" | "crumbs"> & { isAction?: boolean },
+  { isList = false, ...page }: Omit<ConsolePage, "me" | "entry" | "crumbs"> & { isList?: boolean },
 ): Response {
   return respondWithConsolePage({
     me,
@@ -56,7 +53,7 @@ export function respondWithRowsPage(
       { name: "Apps", path: APPS },
       { name: slug, path: toAppPath(slug) },
       { name: "Tables", path: toAppTablesPath(slug) },
-      ...(isAction ? [{ name: table, path }] : []),
+      ...(isList ? [] : [{ name: table, path }]),
     ],
     ...page,
   });
