@@ -11,22 +11,17 @@ export type DescribedRoute = Pick<
 > & { readonly scope?: Scope };
 
 /** Errors of any endpoint. */
-const ALWAYS = ["invalid_request", "request_failed"] as const satisfies readonly ProblemCode[];
-const KEYED = [
+const ALWAYS: readonly ProblemCode[] = ["invalid_request", "request_failed"];
+const KEYED: readonly ProblemCode[] = [
   "unauthenticated",
   "forbidden",
   "rate_limited",
   "unavailable",
   "bad_gateway",
-] as const satisfies readonly ProblemCode[];
+];
 const OPTIONALLY_KEYED = KEYED.filter((code) => code !== "forbidden");
 /** Errors of a session lookup in the database. */
-const SESSION = [
-  "bad_gateway",
-  "unavailable",
-  "overloaded",
-  "timeout",
-] as const satisfies readonly ProblemCode[];
+const SESSION: readonly ProblemCode[] = ["bad_gateway", "unavailable", "overloaded", "timeout"];
 
 const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[]>> = {
   key: KEYED,
