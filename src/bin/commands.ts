@@ -119,7 +119,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "admin export-app": "writes an app with its rows to an archive file",
   }),
   ...fromModule(async () => (await import("./admin/import_app.ts")).adminImportAppCommands, {
-    "admin import-app": "restores an app from an archive file, with the same ids",
+    "admin import-app": "restores an app from an archive file, with the same row ids",
   }),
   ...fromModule(async () => (await import("./admin/audit.ts")).adminAuditCommands, {
     "admin audit": "shows the audit log, newest first",

@@ -3,7 +3,7 @@ import { readParameters } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "./paths.ts";
 
 /** Matches only Console pages: no other host, and no path that a browser parses as a host. */
-const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~%&=+-]*)?$/;
+const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~:%&=+-]*)?$/;
 
 /** The Console page in the query's `to`; defaults to the first page. */
 export function readConsoleReturn(query: string): string {

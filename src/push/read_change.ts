@@ -5,7 +5,8 @@ import type { Detail } from "../problem.ts";
 import type { Change } from "./change.ts";
 
 /** Longer than any name. The tables determine which names exist. */
-const Name = v.pipe(v.string(), v.maxLength(63));
+const MAX_CHARS = 63;
+const Name = v.pipe(v.string(), v.maxLength(MAX_CHARS));
 
 const ChangeSchema = v.variant("kind", [
   v.strictObject({ kind: v.literal("rename_column"), table: Name, column: Name, to: Name }),
@@ -31,9 +32,16 @@ export function readChange(value: unknown): { change: Change } | { details: Deta
   if (read.success) return checkType(read.output);
   const details = read.issues.map((issue) => ({
     path: (issue.path ?? []).map(({ key }) => `/${String(key).slice(0, 100)}`).join(""),
-    message: `Cannot read this part of the change: expected ${issue.expected ?? "another value"}`,
+    message: describeIssue(issue),
   }));
   return { details };
+}
+
+function describeIssue({ type, expected, received }: v.BaseIssue<unknown>): string {
+  if (expected === "never") return "Unknown field";
+  if (received === "undefined") return "Missing";
+  if (type === "max_length") return `Must have at most ${MAX_CHARS} characters`;
+  return `Must be ${expected === "Object" ? "an object" : expected}`;
 }
 
 /** The type of a column, in its normal form, as in a definition with such a column. */

@@ -128,7 +128,7 @@ test("a state expires after ten minutes", () => {
 });
 
 describe("the Console", () => {
-  const path = "/console/new-app";
+  const path = "/console/changes?from=2026-11-24T10:50Z";
   const again = `/oidc/ours?${new URLSearchParams({ to: path })}`;
   const sensitive = () => `/console/apps/${app.slug}/new-key`;
   const aged = (claims: Record<string, unknown>) => ({
