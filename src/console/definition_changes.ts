@@ -37,10 +37,8 @@ export function compareDefinitions(pushed: {
 }
 
 function compareTables(before: TableDefinition | undefined, after: TableDefinition): TableChange[] {
-  const [old, now] = [
-    before === undefined ? new Map<string, string>() : toTexts(before),
-    toTexts(after),
-  ];
+  const old = before === undefined ? new Map<string, string>() : toTexts(before);
+  const now = toTexts(after);
   const lines = [
     ...[...now].map(([part, text]) => toLine(old.get(part), text)),
     ...[...old]

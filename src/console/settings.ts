@@ -92,10 +92,8 @@ function toTargetChanges({ fields }: Visit, typed: TypedTargets, app: AppView) {
 }
 
 function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Html {
-  const [ofApp, ofKey] = [
-    perMinute ?? DEFAULT_PER_MINUTE,
-    perMinuteOfKey ?? perMinute ?? DEFAULT_PER_MINUTE,
-  ];
+  const ofApp = perMinute ?? DEFAULT_PER_MINUTE;
+  const ofKey = perMinuteOfKey ?? ofApp;
   return html`<section class="sheet" aria-labelledby="limits"><h2 id="limits">Limits</h2>
 <p class="quiet">${ofApp.toLocaleString("en")} requests per minute, ${ofKey.toLocaleString("en")} per key. Requests over the limit get a 429 response.</p>
 <div class="action-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
