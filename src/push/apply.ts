@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Database } from "../db/mod.ts";
+import { type Database, ViolationError } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
@@ -19,7 +19,7 @@ import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
 import { busy, type MessageResult, nodeUnreachable, readMessageResult } from "./rejections.ts";
-import { copyColumn } from "./retype.ts";
+import { cancelRetype, copyColumn } from "./retype.ts";
 import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
@@ -94,7 +94,12 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
     const isReplay = request.migration !== undefined;
     await acquireTurn(request.app.id);
     const text = renderMessage(request.app, { ...prepared, migration, isReplay });
-    const result = await runMessage(deps.admin, { text, queue: request.app.id, plan });
+    const result = await runMessage(deps.admin, { text, queue: request.app.id, plan }).catch(
+      async (error: unknown) => {
+        await dropCopy(deps, { plan, state }, error);
+        throw error;
+      },
+    );
     if (result === "applied") {
       const isLeft = plan.steps.some((step) => step.kind.startsWith("defer_"));
       return {
@@ -118,12 +123,25 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
 async function copySwapped(
   { admin }: PushDeps,
   { change }: PushRequest,
-  { plan, state }: { plan: Plan; state: PushState },
+  planned: Planned,
 ): Promise<void> {
-  const swap = plan.steps.find((step) => step.kind === "swap_column");
-  const table = state.tables.find(({ name }) => name === swap?.table);
+  const { swap, table } = findSwap(planned);
   if (swap === undefined || table === undefined || change === undefined) return;
   await copyColumn(admin, { table, change, swap });
+}
+
+/** If rows violate a rule of the swap, the retype ends, and other changes of the table are possible again. */
+async function dropCopy({ admin }: PushDeps, planned: Planned, error: unknown): Promise<void> {
+  const { table } = findSwap(planned);
+  const isViolation = error instanceof Problem && error.cause instanceof ViolationError;
+  if (isViolation && table !== undefined) await cancelRetype(admin, table);
+}
+
+type Planned = { plan: Plan; state: PushState };
+
+function findSwap({ plan, state }: Planned) {
+  const swap = plan.steps.find((step) => step.kind === "swap_column");
+  return { swap, table: state.tables.find(({ name }) => name === swap?.table) };
 }
 
 async function readAndPrepare(deps: PushDeps, request: PushRequest) {
