@@ -161,9 +161,12 @@ export async function readForm(
   maxBytes = MAX_FORM_BYTES,
 ): Promise<ReadonlyMap<string, string>> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/x-www-form-urlencoded\s*(;\s*(charset="?utf-8"?\s*)?)*$/i.test(type)) {
+  const isForm = /^application\/x-www-form-urlencoded\s*(;\s*(charset="?utf-8"?\s*)?)*$/i.test(
+    type,
+  );
+  if (!isForm || request.headers.has("content-encoding")) {
     throw new Problem("unsupported_media_type", {
-      message: "Send the form as application/x-www-form-urlencoded",
+      message: "Send the form as application/x-www-form-urlencoded, without a content encoding",
     });
   }
   const fields = new Map<string, string>();

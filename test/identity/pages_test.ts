@@ -407,11 +407,15 @@ describe("the pages reject a form", () => {
     expect(jar.has(SESSION_COOKIE)).toBe(false);
   });
 
-  test("with a repeated field, another content type, or too many bytes", async () => {
-    const post = (body: string, type = "application/x-www-form-urlencoded") =>
+  test("with a repeated field, another content type or encoding, or too many bytes", async () => {
+    const post = (
+      body: string,
+      type = "application/x-www-form-urlencoded",
+      headers: Record<string, string> = {},
+    ) =>
       service.call(undefined, "/login", {
         method: "POST",
-        headers: { origin: service.url, "content-type": type },
+        headers: { origin: service.url, "content-type": type, ...headers },
         body,
       });
     const twice = await post("email=a&email=b");
@@ -420,6 +424,8 @@ describe("the pages reject a form", () => {
       expect.stringContaining("<h1>Form rejected</h1>"),
     ]);
     expect((await post("{}", "application/json")).status).toBe(415);
+    const encoded = await post("email=a", undefined, { "content-encoding": "gzip" });
+    expect(encoded.status).toBe(415);
     expect((await post(`email=${"a".repeat(17_000)}`)).status).toBe(413);
   });
 });
