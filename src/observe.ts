@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { isOutage } from "./problem.ts";
 import { errorCode } from "./std/error_code.ts";
 

@@ -1,5 +1,4 @@
 /** Apps: the list by slug, with search and pages; the creation of an app; its deletion. @module */
-
 import { createApp, SLUG } from "../accounts/apps/mod.ts";
 import {
   type AppEnd,

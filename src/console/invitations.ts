@@ -1,5 +1,4 @@
 /** Pending invitations: inviter, roles, expiry and the state of the email. @module */
-
 import { readConsole } from "../accounts/console/mod.ts";
 import type { Invitation, ListedInvitation } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";

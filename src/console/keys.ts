@@ -1,5 +1,4 @@
 /** An app's keys: scopes, last use and expiry. Never shows a secret. @module */
-
 import { revokeKey } from "../accounts/apps/mod.ts";
 import type { AppKey } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";

@@ -1,5 +1,4 @@
 /** Grants, changes and revokes roles on apps. Each change takes effect on the person's next request. @module */
-
 import { type PersonView, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";

@@ -5,7 +5,6 @@
  *
  * @module
  */
-
 import type { Role } from "../role.ts";
 import type { ANCHOR } from "./citus/anchor.ts";
 import { quoteLiteral } from "./literal.ts";

@@ -1,5 +1,4 @@
 /** An app's schema as plain data: the format that is sent, recorded and planned. Contains no functions. @module */
-
 import { MAX_BODY_DEPTH } from "../std/json_depth.ts";
 
 /** All column kinds, in the order of the documentation. */

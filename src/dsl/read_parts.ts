@@ -1,5 +1,4 @@
 /** Reads the small parts of a definition from values of any type. Never trusts a prototype or a length. @module */
-
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import type { IssueLocation, Issues } from "./issues.ts";

@@ -1,5 +1,4 @@
 /** The builders of schemas: one per column kind, and `model`. @module */
-
 import { isObject } from "../std/is_object.ts";
 import { type Column, makeColumn } from "./column.ts";
 import { type Json, KINDS, type Kind } from "./definition.ts";

@@ -1,5 +1,4 @@
 /** Converts the default export of an app's schema to a definition. Ignores classes, symbols and identity. @module */
-
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import { KINDS, type Reading } from "./definition.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { isNonce, makeNonces } from "./nonces.ts";
 import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
 import { readSignedContext, type SignedContext } from "./signed_context.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { type AccountSettings, changeOwnPassword } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { beginSignIn } from "../accounts/sessions/mod.ts";

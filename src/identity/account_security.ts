@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import {
   type OwnSecondFactor,
   putOwnRecoveryCodes,

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { putOwnTotp, readOwnSecondFactor } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld } from "../accounts/actions/mod.ts";
 import {

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { type IdentitySecrets, type NewSession, toPresented } from "../accounts/secrets/mod.ts";
 import {
   type Device,

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { isSecretText, makeSecret } from "../accounts/secrets/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import { TOKEN_FIELD } from "../pages/mod.ts";

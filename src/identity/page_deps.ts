@@ -1,5 +1,4 @@
 /** Dependencies of the identity pages, and their session lookup. @module */
-
 import { type IdentitySecrets, makeSession } from "../accounts/secrets/mod.ts";
 import {
   type FactorRule,

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { beginPasskey, finishPasskeySignIn } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";

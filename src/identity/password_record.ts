@@ -1,5 +1,4 @@
 /** Hashes and verifies passwords. The input of the hash is a MAC of the password with the service's secret. @module */
-
 import { findPasswordLink, usePasswordLink } from "../accounts/people/mod.ts";
 import {
   findIdentitySecret,

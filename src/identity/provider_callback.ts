@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { linkOwnProvider } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { type ClaimedRole, makeClaimedRecords } from "../accounts/people/mod.ts";

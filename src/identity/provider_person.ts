@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { NAME_MAX_CHARS, readEmail } from "../accounts/people/mod.ts";
 import {
   createLinked,

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import {
   beginSecondFactor,
   type FactorAttempt,

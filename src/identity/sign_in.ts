@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { toCanonicalEmail } from "../accounts/people/mod.ts";
 import type { NewSession } from "../accounts/secrets/mod.ts";
 import {

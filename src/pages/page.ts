@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { toBody, withCookies } from "../http/mod.ts";
 import { ICON, STYLES, STYLESHEET, type StyleName, toScriptPath } from "./assets.ts";
 import { brandName, renderBrand } from "./brand.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { type Database, quoteLiteral, quoteName } from "../db/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";

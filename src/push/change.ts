@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import {
   type Constraint,
   deriveName,

@@ -1,5 +1,4 @@
 /** Converts a plan to its description and its migration. Pure. @module */
-
 import type { Definition } from "../dsl/mod.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
 import type { Change } from "./change.ts";

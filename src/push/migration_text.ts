@@ -5,7 +5,6 @@
  *
  * @module
  */
-
 import { createHash } from "node:crypto";
 import { type Definition, QUOTAS, readDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";

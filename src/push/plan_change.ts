@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { hashColumnSet, indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import {
   findColumnNameIssue,

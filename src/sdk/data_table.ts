@@ -1,5 +1,4 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
-
 import { watchTable } from "./change_feed.ts";
 import { type Batch, createAll } from "./create_all.ts";
 import { type Call, type Connection, readObject, send } from "./data_call.ts";

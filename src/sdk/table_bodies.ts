@@ -1,5 +1,4 @@
 /** The bodies of a table's calls: values as JSON, and the checks of rows and pages in responses. @module */
-
 import { type Call, unreadable } from "./data_call.ts";
 import type { AnyQuery, AnyRow, Page } from "./table_client.ts";
 

@@ -1,5 +1,4 @@
 /** The type of a table's client: the methods, their options and their results. @module */
-
 import type { CreateAllOptions } from "./create_all.ts";
 import type { RowState } from "./row_state.ts";
 import type { Where } from "./where.ts";

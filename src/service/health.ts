@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { ofAnotherRelease } from "../catalog/mod.ts";
 import { compareMigrations, type Database } from "../db/mod.ts";
 import {

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { readAddresses } from "../accounts/people/mod.ts";
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { call, type Database } from "../db/mod.ts";

@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { IDEMPOTENCY_BYTES, makeIdempotencyCapacity } from "../data/mod.ts";
 import { type Database, makeNodeMap } from "../db/mod.ts";

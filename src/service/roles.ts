@@ -7,7 +7,6 @@
  *
  * @module
  */
-
 import { makeOrigins, runRowsJobs } from "../accounts/apps/mod.ts";
 import { makeCatalog } from "../catalog/mod.ts";
 import { coalesce, type Versions, type VersionWatch, watchVersions } from "../db/mod.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { closeSync, openSync } from "node:fs";
 import { bufferLines } from "../../src/bin/cli/terminal.ts";
 import { makeLog } from "../../src/observe.ts";

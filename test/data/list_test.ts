@@ -1,5 +1,4 @@
 /** Lists: pages and limits, order, content negotiation, pushes by other processes, and the number of queries. @module */
-
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";

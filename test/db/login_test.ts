@@ -1,5 +1,4 @@
 /** The limits of the serving login, tested on a separate connection, and the properties of the roles and tables. @module */
-
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";

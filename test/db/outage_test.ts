@@ -3,7 +3,6 @@
  *
  * @module
  */
-
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TransactionSql } from "postgres";
 import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
 import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";

@@ -1,5 +1,4 @@
 /** Slow clients and clients that disconnect: neither holds a connection to the database. @module */
-
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";

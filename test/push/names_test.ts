@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/catalog/mod.ts";

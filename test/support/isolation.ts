@@ -5,7 +5,6 @@
  *
  * @module
  */
-
 import { expect } from "bun:test";
 import { setAppLive } from "../../src/accounts/apps/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";

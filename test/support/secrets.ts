@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { isUuid } from "../../src/std/is_uuid.ts";
 
 /** Shorter secrets can be equal to ordinary words of a log. */

@@ -1,5 +1,4 @@
 /** The shapes of a service: one process for all roles, or a gateway in front of services. @module */
-
 import { expect } from "bun:test";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import type { Log } from "../../src/observe.ts";

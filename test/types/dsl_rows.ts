@@ -1,5 +1,4 @@
 /** The types of a schema's tables. Compiled by `tsc`, never run. @module */
-
 import type exampleSchema from "../../schema/mod.ts";
 import {
   defineSchema,

@@ -1,5 +1,4 @@
 /** The inputs of actions on apps, their keys and limits. @module */
-
 import { SLUG_TEXTS } from "../../std/stored_text.ts";
 import type { Field, Input } from "../actions/input.ts";
 import { GRACES, type Grace } from "./key_life.ts";

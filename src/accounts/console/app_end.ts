@@ -1,5 +1,4 @@
 /** Deletes an app in the Console, whose login never touches rows: the data service deletes the rows. @module */
-
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import type { Described } from "../apps/app_deletion.ts";
 

@@ -1,5 +1,4 @@
 /** Password links as commands print them: once, and not stored. @module */
-
 import { findLinkMail, type LinkMail } from "../../accounts/mails/mod.ts";
 import { LINK_LIFE_S, type makePasswordLink } from "../../accounts/people/mod.ts";
 import type { Config } from "../../config/mod.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import type { Definition, NamedColumn } from "../../dsl/mod.ts";
 import type { Change } from "../../push/pure.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";

@@ -1,5 +1,4 @@
 /** Serves a service on a port, and stops it without aborting requests in progress. @module */
-
 import type { Log } from "../../observe.ts";
 import type { Service } from "../../service/mod.ts";
 import { RejectedError } from "../cli/command.ts";

@@ -1,5 +1,4 @@
 /** A port that can pause new connections without aborting existing ones. @module */
-
 import { MAX_BYTES } from "../../push/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
 import { RejectedError } from "../cli/command.ts";

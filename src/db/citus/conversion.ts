@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { quoteBody, quoteLiteral, quoteName } from "../literal.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { LOCK_BUDGET_MS } from "../pool/mod.ts";

@@ -1,5 +1,4 @@
 /** The service's functions that differ if tables are distributed. @module */
-
 import { APP_SETTING } from "../isolation.ts";
 import { MIGRATIONS } from "../migrations/mod.ts";
 import { ANCHOR } from "./anchor.ts";

@@ -6,7 +6,6 @@
  *
  * @module
  */
-
 import { readFileSync } from "node:fs";
 import { FIND_ISSUES } from "../isolation.ts";
 import { defineVisitorFunctions } from "./visitor_functions.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { toUnavailable } from "../sqlstate.ts";
 import { type Connection, type ConnectionOptions, openConnection } from "./connection.ts";
 

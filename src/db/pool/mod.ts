@@ -6,7 +6,6 @@
  *
  * @module
  */
-
 import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
 import { type Grouping, Groups } from "./groups.ts";

@@ -4,7 +4,6 @@
  *
  * @module
  */
-
 import { recordNodeError } from "../citus/node_error.ts";
 import { SilenceError } from "../sqlstate.ts";
 import type { Connection, Pending, Statement } from "./connection.ts";

@@ -1,5 +1,4 @@
 /** Attempts for the logins of serving processes. The keys are the sentences of docs/security.md. @module */
-
 import { expect } from "bun:test";
 import postgres from "postgres";
 import { revokeKey } from "../../../src/accounts/apps/mod.ts";
