@@ -10,7 +10,23 @@ export type Cases<Union extends Kinded, Result, More extends readonly unknown[] 
   ) => Result;
 };
 
-/** The result of the function for the kind of a value. */
+/**
+ * The result of the function for the kind of a value.
+ *
+ * @example
+ * ```ts
+ * import { type Cases, matchKind } from "./match_kind.ts";
+ * import { expect } from "bun:test";
+ *
+ * type Shape = { kind: "square"; side: number } | { kind: "circle"; radius: number };
+ * const AREAS: Cases<Shape, number> = {
+ *   square: ({ side }) => side * side,
+ *   circle: ({ radius }) => Math.PI * radius * radius,
+ * };
+ * const square: Shape = { kind: "square", side: 3 };
+ * expect(matchKind(AREAS, square)).toBe(9);
+ * ```
+ */
 export function matchKind<Union extends Kinded, Result, More extends readonly unknown[]>(
   cases: Cases<Union, Result, More>,
   value: Union,
