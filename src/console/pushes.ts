@@ -79,12 +79,16 @@ function renderSteps({ head, name }: ConsolePush): Part {
   return html`<span class="steps-done">${steps.slice(0, MAX_STEPS).map((step) => html`<span>${renderText(step)}</span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
 }
 
+function unknownPush(): Problem {
+  return new Problem("not_found", { message: "The app has no push with this number" });
+}
+
 export async function handlePush({ deps, context }: Visit): Promise<Response> {
   const { app: slug = "", seq: text = "" } = context.params;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Problem("not_found");
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw unknownPush();
   const values = { app_slug: slug, wanted: Number(text) };
   const { me, push, builds } = await readConsole(deps, "show_push", values);
-  if (push === null) throw new Problem("not_found");
+  if (push === null) throw unknownPush();
   return respondWithConsolePage({
     me,
     title: `${toPushNumber(push.seq)} ${push.name.replaceAll("_", " ")}`,

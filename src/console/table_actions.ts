@@ -164,7 +164,7 @@ function renderDrop(found: readonly DroppedTable[], rows: Part): Part {
   return html`${renderExpected(found.map(({ name }) => name))}
 <p>This cannot be undone. Removed:</p>
 <ul class="plain">${found.map(({ name, owner }) => html`<li>the table <b>${name}</b>, owned by ${owner}</li>`)}
-<li>all rows that are left in ${isOnly ? "it" : "them"}${rows !== undefined && html` (about ${rows})`}</li></ul>
+<li>all rows that are left in ${isOnly ? "it" : "them"}${rows !== undefined && html` (${rows})`}</li></ul>
 ${!isOnly && REMOVED_TOGETHER}
 <p>No app uses ${isOnly ? "it. Any app can then use the name" : "them. Any app can then use the names"}.</p>`;
 }

@@ -86,7 +86,10 @@ test("a push has its statements and its differences from the previous push, by t
   expect(text).not.toContain("added: title string");
   expect(textOf(await show(`${path}/1`))).toContain(`${one} new + added: title string`);
   for (const seq of ["0", "3", "x", "99999999999"])
-    expect((await show(`${path}/${seq}`)).status).toBe(404);
+    expect(await show(`${path}/${seq}`)).toMatchObject({
+      status: 404,
+      text: expect.stringContaining("The app has no push with this number"),
+    });
 });
 
 test("a deferred build is listed on its push's page until it ends", async () => {

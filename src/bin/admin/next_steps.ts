@@ -12,7 +12,7 @@ export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<str
     ...(app === undefined || app.hasTargets
       ? []
       : [
-          `Next, if people sign in to it, set the origin of its pages: rowhouse admin set-origins ${app.slug} --add-origin https://${app.slug}.${domain}`,
+          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${app.slug} --add-origin https://${app.slug}.${domain}`,
         ]),
     ...(hasAdministrator
       ? []
