@@ -23,6 +23,7 @@ import {
   ADD_FACTOR_PATH,
   LOGIN_PATH,
 } from "./paths.ts";
+import { toOwnSignIn } from "./return_to.ts";
 
 /** An account page needs a line here and a line in page_routes.ts. */
 const TABS = [
@@ -62,21 +63,18 @@ export function enterAccount(
     } catch (error) {
       if (error instanceof NotSignedIn)
         return redirect(
-          isSecurityPage(request) ? toFreshSignIn(ACCOUNT_SECURITY_PATH) : LOGIN_PATH,
+          toOwnSignIn(
+            isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : splitTarget(request.url).path,
+          ),
           { cookies: clearPlanted(request, deps.identity) },
         );
       if (error instanceof SignInTooOld)
         return redirect(
-          toFreshSignIn(isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : ACCOUNT_PROVIDERS_PATH),
+          toOwnSignIn(isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : ACCOUNT_PROVIDERS_PATH),
         );
       throw error;
     }
   };
-}
-
-/** The path of a sign-in that returns to `path`, which requires a recent sign-in. */
-export function toFreshSignIn(path: string): string {
-  return `${LOGIN_PATH}?${new URLSearchParams({ to: path })}`;
 }
 
 /** People who must add a second factor can open only these pages. */

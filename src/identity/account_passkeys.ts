@@ -18,7 +18,7 @@ import {
 } from "../accounts/sessions/mod.ts";
 import { type Html, html, redirect, renderField, renderForm, renderTime } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { markFactorDevice } from "./cookies.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
@@ -28,7 +28,7 @@ import { readAttestation, verifyAttestation } from "./passkey_response.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { respondWithRecoveryCodes } from "./recovery_codes_page.ts";
 import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
-import { findDestination, readReturnTo, toReturnQuery } from "./return_to.ts";
+import { findDestination, readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
 import { describeThrottle, type FormFailure } from "./sign_in_page.ts";
 
 const MAX_PASSKEYS = 10;
@@ -187,7 +187,7 @@ ${part}
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">Adding or removing a passkey requires a sign-in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
+  return html`<p class="notice notice-warn">Adding or removing a passkey requires a sign-in within the last 10 minutes: <a href="${toOwnSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
 }
 
 type AddOptions = { passkeys: OwnPasskeys; party: RelyingParty | undefined; isNew: boolean };

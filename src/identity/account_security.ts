@@ -12,7 +12,7 @@ import {
 } from "../accounts/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
 import { type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
-import { type OwnVisit, respondWithAccountPage, toFreshSignIn } from "./account_page.ts";
+import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
 import {
@@ -21,7 +21,7 @@ import {
   respondWithRecoveryCodes,
 } from "./recovery_codes_page.ts";
 import { findRelyingParty } from "./relying_party.ts";
-import { readReturnTo, toReturnQuery } from "./return_to.ts";
+import { readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
 
 const REMOVE = "remove";
 const REMOVED = `${ACCOUNT_SECURITY_PATH}?done=removed`;
@@ -81,7 +81,7 @@ export async function handleSecurityForm(visit: OwnVisit): Promise<Response> {
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">Changes require a sign-in within the last 10 minutes: <a href="${toFreshSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
+  return html`<p class="notice notice-warn">Changes require a sign-in within the last 10 minutes: <a href="${toOwnSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
 }
 
 type RowOptions = { next: string; now: number };

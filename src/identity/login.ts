@@ -21,7 +21,8 @@ import { clearPages, clearPending, IDENTITY_COOKIE, readPageCookies } from "./co
 import { checkForm, toSessionToken } from "./form_token.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET, SIGN_OUT_PATH } from "./paths.ts";
-import { readReturnTo, toReturnQuery } from "./return_to.ts";
+import type { ReturnTo } from "./provider_state.ts";
+import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";
 
 const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
@@ -40,9 +41,10 @@ const SLUG_MAX = 40;
 export async function handleLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const search = readSearch(context.query);
   const session = await readSessionOfPage(deps, context, { list: { search, limit: MAX_APPS } });
-  const target = toTarget(context.query);
+  const returnTo = readReturnTo(context.query);
+  const target = toTarget(returnTo);
   const { visitor } = session;
-  if (visitor !== undefined && target.location !== LOGIN_PATH)
+  if (visitor !== undefined && returnTo.kind === "own" && needsFresh(returnTo))
     return respondWithSignInForm(deps, context, {
       ...target,
       email: visitor.email,
@@ -69,14 +71,16 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
 
 export async function handleLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
   const fields = await readForm(context.request);
-  return await handleSignIn(deps, context, { target: toTarget(context.query), fields });
+  return await handleSignIn(deps, context, {
+    target: toTarget(readReturnTo(context.query)),
+    fields,
+  });
 }
 
 const AGAIN = "This page requires a sign-in within the last 10 minutes";
 
-/** The account, or an account page that requires a recent sign-in. */
-function toTarget(query: string): SignInTarget {
-  const returnTo = readReturnTo(query);
+/** The account, or one of its pages. */
+function toTarget(returnTo: ReturnTo): SignInTarget {
   if (returnTo.kind !== "own") return { action: LOGIN_PATH, location: LOGIN_PATH };
   return { action: `${LOGIN_PATH}${toReturnQuery(returnTo)}`, location: returnTo.path };
 }

@@ -10,8 +10,11 @@ import { isConsolePage, readConsoleReturn, toConsoleSignIn } from "./console_ret
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
+  ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_PATH,
   ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SECURITY_PATH,
+  ACCOUNT_SESSIONS_PATH,
   ADD_FACTOR_PATH,
   AUTHORIZE_PATH,
   CONSOLE_PATH,
@@ -22,10 +25,17 @@ import type { ReturnTo } from "./provider_state.ts";
 /** Longer Console paths do not fit into a cookie. */
 const MAX_CONSOLE_PATH = 1024;
 /** Account pages that require a recent sign-in. */
-const OWN_PAGES: readonly string[] = [
+const FRESH_PAGES: readonly string[] = [
   ACCOUNT_PROVIDERS_PATH,
   ACCOUNT_SECURITY_PATH,
   ACCOUNT_PASSKEYS_PATH,
+];
+/** Account pages that a sign-in returns to. */
+const OWN_PAGES: readonly string[] = [
+  ...FRESH_PAGES,
+  ACCOUNT_PATH,
+  ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_SESSIONS_PATH,
 ];
 
 /** The destination in the query of a sign-in page. @throws {Problem} invalid_request — malformed or repeated app parameters */
@@ -57,8 +67,15 @@ export function toAddFactor(returnTo: ReturnTo): string {
 }
 
 /** Whether the destination requires a recent sign-in: the Console and some account pages do. */
-export function needsFresh({ kind }: ReturnTo): boolean {
-  return kind === "console" || kind === "own";
+export function needsFresh(returnTo: ReturnTo): boolean {
+  if (returnTo.kind === "own") return FRESH_PAGES.includes(returnTo.path);
+  return returnTo.kind === "console";
+}
+
+/** The sign-in that returns to an account page. */
+export function toOwnSignIn(path: string): string {
+  if (!OWN_PAGES.includes(path)) return LOGIN_PATH;
+  return `${LOGIN_PATH}${toReturnQuery({ kind: "own", path })}`;
 }
 
 export type CheckedReturn = {

@@ -8,6 +8,7 @@ import {
   makePerson,
   PASSWORD,
   type Person,
+  readHidden,
   readToken,
   sharedCookie,
   signInAs,
@@ -161,6 +162,21 @@ test("/account/sessions lists the person's sessions, and ends one session or all
   expect(await statuses()).toEqual([200, 401, 401, 401, 200]);
 });
 
+test.each(["/account", "/account/password", "/account/sessions", "/account/linked"])(
+  "a sign-in returns to %s",
+  async (path) => {
+    const { email } = await makePerson(service);
+    const jar: Jar = new Map();
+    const signIn = (await visit(service, jar, path)).headers.get("location") ?? "";
+    expect(signIn).toBe(`/login?${new URLSearchParams({ to: path })}`);
+    const hidden = readHidden((await visit(service, jar, signIn)).text);
+    const fields = { ...hidden, email, password: PASSWORD };
+    const { headers } = await visit(service, jar, signIn, { fields });
+    expect(headers.get("location")).toBe(path);
+    expect((await visit(service, jar, path)).status).toBe(200);
+  },
+);
+
 test("account pages require both cookies of one session, and a form token", async () => {
   const person = await makePerson(service);
   const [mine, theirs] = [
@@ -173,9 +189,10 @@ test("account pages require both cookies of one session, and a form token", asyn
     [IDENTITY_COOKIE, mine.get(IDENTITY_COOKIE) ?? ""],
   ]);
   for (const path of ["/account", "/account/password", "/account/sessions"]) {
-    expect((await visit(service, planted, path)).headers.get("location")).toBe("/login");
+    const signIn = `/login?${new URLSearchParams({ to: path })}`;
+    expect((await visit(service, planted, path)).headers.get("location")).toBe(signIn);
     const sent = await visit(service, planted, path, { fields: { form_token, name: "Eve" } });
-    expect([sent.status, sent.headers.get("location")]).toEqual([303, "/login"]);
+    expect([sent.status, sent.headers.get("location")]).toEqual([303, signIn]);
     const foreign = { fields: { form_token, name: "Eve" }, origin: "https://app.example.org" };
     expect((await visit(service, mine, path, foreign)).status).toBe(403);
   }
