@@ -41,7 +41,19 @@ function describeIssue({ type, expected, received }: v.BaseIssue<unknown>): stri
   if (expected === "never") return "Unknown field";
   if (received === "undefined") return "Missing";
   if (type === "max_length") return `Must have at most ${MAX_CHARS} characters`;
-  return `Must be ${expected === "Object" ? "an object" : expected}`;
+  return `Must be ${EXPECTED[expected ?? ""] ?? listChoices(expected)}`;
+}
+
+/** Names of types for people. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  string: "a string",
+  Object: "an object",
+  Array: "a list",
+};
+
+/** The choices of a text such as `("a" | "b")`. */
+function listChoices(expected: string | null): string {
+  return `one of ${expected?.replace(/^\((.*)\)$/, "$1").replaceAll(" | ", ", ")}`;
 }
 
 /** The type of a column, in its normal form, as in a definition with such a column. */

@@ -234,12 +234,17 @@ test("a malformed change is rejected with every issue", async () => {
       details: [
         { path: "/change/table", message: "Must have at most 63 characters" },
         { path: "/change/column", message: "Missing" },
-        { path: "/change/to", message: "Must be string" },
+        { path: "/change/to", message: "Must be a string" },
         { path: "/change/from", message: "Unknown field" },
       ],
     },
   });
-  expect((await change(app, { kind: "vacuum", table: "t" })).status).toBe(422);
+  const choices =
+    '"rename_column", "rename_table", "drop_column", "drop_table", "drop_value", "retype_column"';
+  expect(await change(app, { kind: "vacuum", table: "t" })).toMatchObject({
+    status: 422,
+    json: { details: [{ path: "/change/kind", message: `Must be one of ${choices}` }] },
+  });
 });
 
 test("a renamed table keeps rows and references to and from it, and its previous name is unknown and free", async () => {
