@@ -109,10 +109,16 @@ async function open(
     isEnded: false,
   };
   const end = () => endSubscriber(hubs, subscriber);
+  const readServed: ReadNews = async (reader, after) => {
+    const news = await read(reader, after);
+    // The service can have stopped serving during the read.
+    await deps.checkServing();
+    return news;
+  };
   try {
-    const hub = await joinHub(hubs, subscriber, { table, read });
+    const hub = await joinHub(hubs, subscriber, { table, read: readServed });
     void keepLooking(state);
-    const news = hub && (await read(context, since));
+    const news = hub && (await readServed(context, since));
     if (news === undefined) {
       end();
       return undefined;

@@ -150,7 +150,7 @@ test("the stream of an unknown table is rejected as unknown", async () => {
   expect([unknown.status, codeOf(unknown.text)]).toEqual([404, "unknown_table"]);
 });
 
-test("a service that stops serving rows sends no changes", async () => {
+test("a service that stops serving rows sends no changes, even if it is reading them", async () => {
   const guarded = await openTestService({ service: { previews: ["live"], checkIntervalMs: 50 } });
   try {
     const owner = await guarded.makeApp(schema);
@@ -158,20 +158,28 @@ test("a service that stops serving rows sends no changes", async () => {
     const events = await openEvents(guarded.url + CHANGES, { key: owner.key });
     await events.next();
     const { admin } = guarded.service;
-    await admin.message("alter table data.todos no force row level security; select 1");
-    await eventually(async () => (await guarded.call(owner, TODOS)).status === 503);
-    await admin.message(`set rowhouse.app_id = '${owner.id}';
-      insert into rowhouse.changes (app_id, table_name) values ('${owner.id}', 'todos');
-      reset rowhouse.app_id; select 1`);
+    const isolate = (mode: "force" | "no force") =>
+      admin.message(`alter table data.projects ${mode} row level security; select 1`);
     let sent: StreamEvent | undefined;
     const next = events.next().then((event) => {
       sent = event;
     });
-    await Bun.sleep(700);
+    await whileLocked(guarded.database.adminUrl, "todos", async () => {
+      await admin.message(`set rowhouse.app_id = '${owner.id}';
+        insert into rowhouse.changes (app_id, table_name, row_id)
+        values ('${owner.id}', 'todos', gen_random_uuid());
+        reset rowhouse.app_id; select 1`);
+      await eventually(async () => (await countLockWaits(admin)) > 0);
+      await isolate("no force");
+      const projects = "/v1/data/db/projects";
+      await eventually(async () => (await guarded.call(owner, projects)).status === 503);
+    });
+    await eventually(async () => (await countLockWaits(admin)) === 0);
+    await Bun.sleep(300);
     expect(sent).toBeUndefined();
-    await admin.message("alter table data.todos force row level security; select 1");
+    await isolate("force");
     await next;
-    expect(sent).toMatchObject({ kind: "reset" });
+    expect(sent).toMatchObject({ kind: "changes" });
     await events.close();
   } finally {
     await guarded.close();
