@@ -106,7 +106,13 @@ export function planChange(
   const next = isRetyped ? markDeferred(recorded, found) : recorded;
   const changed = { found, next, state };
   const steps = [...matchKind(PLANNERS, change, changed), ...planRecord(change, changed)];
-  return { steps, conflicts: [], notes: [] };
+  return { steps, conflicts: [], notes: describeLostDefault(found, change) };
+}
+
+function describeLostDefault(found: TableState, change: Change): string[] {
+  if (change.kind !== "retype_column" || change.type.default !== undefined) return [];
+  if (findColumn(found, change).default === undefined) return [];
+  return [`DEFAULT: ${change.table}.${change.column} loses its default`];
 }
 
 /** The consequences of the change: the record, and the functions of the app's new column set. */

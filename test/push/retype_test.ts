@@ -189,6 +189,18 @@ test("a retype preserves required, default, index and unique constraint, and rep
   await other.close();
 });
 
+test("a retype without a default reports in its plan and its result that the column loses its default", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { value: t.string().default("0") } }));
+  for (const dryRun of [true, false]) {
+    const { json } = await change(app, retypeOf(name, { kind: "decimal" }), { dryRun });
+    expect(json).toMatchObject({
+      notes: expect.arrayContaining([`DEFAULT: ${name}.value loses its default`]),
+    });
+  }
+  expect((await create(app, name, {})).json).toMatchObject({ value: null });
+});
+
 test("unique values that become equal are rejected, and the column remains", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { value: t.string().unique() } }));
