@@ -42,7 +42,8 @@ export const passwordLinkAction = makePersonAction({
   blocker: findBlocker,
   form: ({ person }) => ({
     fields: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
-<p class="quiet">${person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the new password is set.</p>`,
+<p class="quiet">${person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the new password is set.</p>
+${person.disabledAt !== null && html`<p>The account is disabled: the link works once you enable it.</p>`}`,
     button: "Create link",
   }),
   run: async (visit, page) => {

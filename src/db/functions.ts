@@ -611,7 +611,7 @@ export const FUNCTIONS = {
       client_address: "text",
       person: "uuid",
     },
-    returns: "void",
+    returns: "bool",
     needs: "recent sign-in",
   },
   console_revoke_key: {
@@ -958,6 +958,7 @@ export const FUNCTIONS = {
       secret_id: "text?",
       is_queued: "bool",
       has_sender: "bool",
+      is_disabled: "bool",
     },
     isSet: true,
   },
@@ -1466,7 +1467,7 @@ export const FUNCTIONS = {
     },
     returns: "text?",
   },
-  reset_second_factor: { parameters: { mail: "text", actor: "text" }, returns: "void" },
+  reset_second_factor: { parameters: { mail: "text", actor: "text" }, returns: "bool" },
   restore_references: {
     parameters: { wanted_table: "text", empty: "text[]", app: "uuid", lines: "text" },
     returns: "void",

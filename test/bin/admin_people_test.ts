@@ -86,6 +86,27 @@ test("a person is created, sets a password by the link, gets a role, loses the r
   ]);
 });
 
+test("password-link reports that a disabled account cannot use the link yet", async () => {
+  const person = await makePerson(admin.service);
+  const says = "The account is disabled: the link works once rowhouse admin enable";
+  expect((await admin.run("password-link", person.email)).out).not.toContain(says);
+  await json("disable", person.email);
+  expect((await admin.run("password-link", person.email)).out).toContain(says);
+});
+
+test("reset-second-factor fails for a person without a second factor, and changes nothing", async () => {
+  const person = await makePerson(admin.service);
+  const jar = await signInAs(admin.service, person);
+  expect(await admin.run("reset-second-factor", person.email)).toMatchObject({
+    code: 1,
+    out: "",
+    err: expect.stringContaining(`${person.email} has no second factor`),
+  });
+  expect((await visit(admin.service, jar, "/account")).status).toBe(200);
+  const { entries } = await json("audit", "--limit", "1");
+  expect(entries).toEqual([expect.objectContaining({ action: "sign_in" })]);
+});
+
 test("end-sessions ends only the sessions of people with a role on the app", async () => {
   const { service, run } = admin;
   const app = await service.makeApp();

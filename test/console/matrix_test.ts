@@ -55,6 +55,8 @@ beforeAll(async () => {
   person = await makePerson(service, { app });
   await signInAs(service, person);
   sessionId = (await listSessions(service.service, person.email))[0]?.id ?? "";
+  await write(`insert into rowhouse.passkeys (credential_id, user_id, public_key, label, digest, secret_id)
+    values (sha256('x'), '${person.id}', 'x', 'x', sha256('x'), 'x')`);
   invited = await invite(service);
   await write(`insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms)
     values ('${requestId}', '${app.id}', now(), 'GET', '/', 422, 'validation_failed', 1)`);

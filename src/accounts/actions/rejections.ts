@@ -88,9 +88,11 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.signInTooOld]: () => new SignInTooOld(),
   [SIGNALS.secondFactorNeeded]: () => new SecondFactorNeeded(),
   [SIGNALS.superAdminNeeded]: () => new SuperAdminNeeded(),
-  [SIGNALS.unknownApp]: ({ values }) => {
+  [SIGNALS.unknownApp]: ({ values, isInBrowser }) => {
     const slug = values["app_slug"] ?? values["wanted_slug"] ?? values["new_slug"];
-    return typeof slug === "string" ? unknownApp(slug) : new Problem("unknown_app");
+    return typeof slug === "string"
+      ? unknownApp(slug, { isInBrowser })
+      : new Problem("unknown_app");
   },
   [SIGNALS.unknownUser]: ({ values }) => unknownUser(String(values["mail"])),
   [SIGNALS.lastSuperAdmin]: reject(
@@ -180,7 +182,8 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   describe_app: OF_DELETION,
   delete_app_step: OF_DELETION,
   rename_app: {
-    [SIGNALS.unknownApp]: ({ values }) => unknownApp(String(values["old_slug"])),
+    [SIGNALS.unknownApp]: ({ values, isInBrowser }) =>
+      unknownApp(String(values["old_slug"]), { isInBrowser }),
     apps_slug_key: reject(
       "invalid_request",
       ({ values }) =>
@@ -204,10 +207,12 @@ function reject(code: ProblemCode, text: Text, inBrowser: Text = text): Rejectio
   };
 }
 
-export function unknownApp(slug: string): Problem {
-  return new Problem("unknown_app", {
-    message: `No app has the slug ${quote(slug)}: rowhouse admin list-apps lists all apps`,
-  });
+export function unknownApp(
+  slug: string,
+  { isInBrowser = false }: { isInBrowser?: boolean | undefined } = {},
+): Problem {
+  const hint = isInBrowser ? "" : ": rowhouse admin list-apps lists all apps";
+  return new Problem("unknown_app", { message: `No app has the slug ${quote(slug)}${hint}` });
 }
 
 export function unknownUser(email: string): Problem {

@@ -44,7 +44,8 @@ export async function issueKey(
     key_scopes: options.scopes,
     key_expires_at: options.expiresAt,
   };
-  if (!(await runAction(deps, "issue_key", values))) throw unknownApp(options.slug);
+  if (!(await runAction(deps, "issue_key", values)))
+    throw unknownApp(options.slug, { isInBrowser: "cookies" in deps });
   return { keyId: key.keyId, text: key.text };
 }
 

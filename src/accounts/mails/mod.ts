@@ -150,15 +150,17 @@ export async function readMailState(deps: { db: Database }): Promise<MailState> 
 /** The state of the email with a link. `unconfirmed`: not sent, because the service did not set the address. */
 export type LinkMail = "mailed" | "unconfirmed" | "none";
 
+/** The state of the email with a new link, and whether the link waits for the account to be enabled. */
 export async function findLinkMail(
   deps: { admin: Database; identitySecrets: IdentitySecrets },
   linkText: string,
-): Promise<LinkMail> {
+): Promise<{ mail: LinkMail; isDisabled: boolean }> {
   const [id = ""] = linkText.split(".");
   const [row] = await call(deps.admin, "find_link_mail", { link_id: id });
-  if (row === undefined) return "none";
-  const { user_id: userId, email, digest, secret_id: secretId } = row;
+  if (row === undefined) return { mail: "none", isDisabled: false };
+  const { user_id: userId, email, digest, secret_id: secretId, is_disabled: isDisabled } = row;
   const address = { userId, email, digest, secretId };
-  if (row.has_sender && !isConfirmed(deps.identitySecrets, address)) return "unconfirmed";
-  return row.is_queued ? "mailed" : "none";
+  if (row.has_sender && !isConfirmed(deps.identitySecrets, address))
+    return { mail: "unconfirmed", isDisabled };
+  return { mail: row.is_queued ? "mailed" : "none", isDisabled };
 }

@@ -27,7 +27,8 @@ export async function grantRole(
   const new_role = ofRole === undefined ? role : null;
   const values = { mail: email, app_slug: toAskedSlug(slug), new_role };
   await runAction(actor, "grant_role", values, (error) => {
-    const unknown = findUnknown(error, { email, slug });
+    const ofApp = unknownApp(slug, { isInBrowser: "cookies" in actor });
+    const unknown = findUnknown(error, { email, ofApp });
     const isOnlyRole = error instanceof ViolationError && ofRole !== undefined;
     if (unknown !== undefined || isOnlyRole)
       return toProblem([ofEmail, ...(unknown ?? []), ofRole]);
@@ -51,13 +52,13 @@ function findProblem(check: () => unknown): Problem | undefined {
 /** The problems of an unknown address and an unknown app; `undefined` for another error. */
 function findUnknown(
   error: unknown,
-  { email, slug }: Omit<GrantOptions, "role">,
+  { email, ofApp }: { email: string; ofApp: Problem },
 ): Problem[] | undefined {
   if (!(error instanceof SignalError)) return undefined;
-  if (error.signal === SIGNALS.unknownApp) return [unknownApp(slug)];
+  if (error.signal === SIGNALS.unknownApp) return [ofApp];
   if (error.signal !== SIGNALS.unknownUser) return undefined;
-  const ofApp = error.detail === "unknown app" ? [unknownApp(slug)] : [];
-  return email === NO_EMAIL ? ofApp : [unknownUser(email), ...ofApp];
+  const ofUser = email === NO_EMAIL ? [] : [unknownUser(email)];
+  return error.detail === "unknown app" ? [...ofUser, ofApp] : ofUser;
 }
 
 function toProblem(found: readonly (Problem | undefined)[]): Problem {

@@ -196,7 +196,9 @@ function checkWhole(slug: string | undefined, role: string | undefined): void {
 async function findAppIssues(actor: Actor, slug = ""): Promise<readonly Detail[]> {
   if (slug === "") return [];
   const known = await runAction(actor, "find_app_id", { app_slug: toAskedSlug(slug) });
-  return known === null ? [{ path: "", message: unknownApp(slug).message }] : [];
+  if (known !== null) return [];
+  const { message } = unknownApp(slug, { isInBrowser: "cookies" in actor });
+  return [{ path: "", message }];
 }
 
 /** The invitations after an address, ordered by address; at most `limit`. */

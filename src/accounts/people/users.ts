@@ -161,7 +161,7 @@ export async function endSessionOf(
   return await changePerson(actor, "end_session", person, { session_id: sessionId });
 }
 
-/** Removes every second factor of a person, and ends all their sessions. */
-export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<void> {
-  await changePerson(actor, "reset_second_factor", person, {});
+/** Removes every second factor of a person, and ends all their sessions; returns whether there was one. */
+export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<boolean> {
+  return await changePerson(actor, "reset_second_factor", person, {});
 }

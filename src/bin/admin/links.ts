@@ -19,10 +19,10 @@ export function makeLinkTask(makeLink: typeof makePasswordLink): AdminTask {
 export async function showLink(deps: AdminDeps, linkText: string) {
   const identitySecrets = readIdentitySecrets(deps.config);
   const passwordLink = toLink(deps.config, linkText);
-  const mail = await findLinkMail({ ...deps, identitySecrets }, linkText);
+  const { mail, isDisabled } = await findLinkMail({ ...deps, identitySecrets }, linkText);
   return {
     document: { passwordLink, isMailed: mail === "mailed" },
-    lines: describeLink(passwordLink, mail),
+    lines: [...describeLink(passwordLink, mail), ...(isDisabled ? [DISABLED] : [])],
   };
 }
 
@@ -41,6 +41,9 @@ export function describeLink(link: string, mail: LinkMail): string[] {
   const message = `This link sets the password once, within ${toDurationText(LINK_LIFE_S)}:`;
   return [message, link, ...MAIL_TEXTS[mail], ...notice];
 }
+
+const DISABLED =
+  "The account is disabled: the link works once rowhouse admin enable has enabled it";
 
 const MAIL_TEXTS: Readonly<Record<LinkMail, readonly string[]>> = {
   mailed: ["It is also sent by mail"],

@@ -13,7 +13,7 @@ import {
   setDisabled,
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
-import { UsageError } from "../cli/command.ts";
+import { RejectedError, UsageError } from "../cli/command.ts";
 import { makeLinkTask, showLink } from "./links.ts";
 import { listNextSteps } from "./next_steps.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";
@@ -66,7 +66,8 @@ function makeDisableTask(disabled: boolean): AdminTask {
 
 const resetFactorTask: AdminTask = async (deps, args) => {
   const email = readEmail(args.positionals[0] ?? "");
-  await resetSecondFactor(deps, email);
+  if (!(await resetSecondFactor(deps, email)))
+    throw new RejectedError(`${email} has no second factor`);
   return {
     document: { email, secondFactor: null },
     lines: [`Removed the second factor of ${email} and signed the person out everywhere`],

@@ -215,11 +215,12 @@ grant execute on function rowhouse.mail_state to rowhouse_service, rowhouse_iden
 
 -- For operators: the person of a link, and whether it is mailed.
 create function rowhouse.find_link_mail(link_id text) returns table (
-  user_id uuid, email text, digest bytea, secret_id text, is_queued boolean, has_sender boolean
+  user_id uuid, email text, digest bytea, secret_id text, is_queued boolean, has_sender boolean,
+  is_disabled boolean
 ) language sql stable set search_path = pg_catalog, pg_temp as $$
   select users.id, users.email, users.email_digest, users.email_secret_id,
     exists (select from rowhouse.mails where mails.link_id = find_link_mail.link_id),
-    rowhouse.has_mail_sender()
+    rowhouse.has_mail_sender(), users.disabled_at is not null
   from rowhouse.password_links as links join rowhouse.users on users.id = links.user_id
   where links.id = find_link_mail.link_id
 $$;

@@ -291,15 +291,18 @@ begin
 end
 $$;
 
--- Removes every second factor of a person who has lost it. Ends sessions and pending sign-ins, and
--- restarts the grace period for a required second factor.
+-- Removes every second factor of a person who has lost it; false if there is none. Ends sessions
+-- and pending sign-ins, and restarts the grace period for a required second factor.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.reset_second_factor(mail text, actor text) returns void
+create function rowhouse.reset_second_factor(mail text, actor text) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users := rowhouse.lock_user(mail);
 begin
+  if not rowhouse.has_second_factor(person.id) then
+    return false;
+  end if;
   delete from rowhouse.totp_factors where user_id = person.id;
   delete from rowhouse.recovery_codes where user_id = person.id;
   delete from rowhouse.passkeys where user_id = person.id;
@@ -311,6 +314,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id)
     values (actor, 'reset_second_factor', person.id);
   perform rowhouse.queue_mail(person.id, 'second_factor_reset', null, '{}');
+  return true;
 end
 $$;
 
