@@ -135,6 +135,7 @@ describe("usage errors exit with 2 and state what is expected", () => {
     },
     { words: ["dev", "--port"], says: "Flag --port needs a value: --port <port>" },
     { words: ["dev", "--port", "x"], says: "Cannot read --port x: must be a whole number from 0" },
+    { words: ["dev", "--preview", "bogus"], says: "Cannot read --preview: must be one of filters" },
     { words: ["dev", "--yes"], says: "Flag --yes of rowhouse dev requires --reset" },
     { words: ["migrate", "--json=1"], says: "Flag --json does not accept a value" },
     { words: ["migrate", "now"], says: 'Unexpected argument "now" after rowhouse migrate' },

@@ -32,6 +32,8 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
 export function toDevEnvironment(env: Environment, args: Arguments): Environment {
   const port = args.text("port");
   if (port !== undefined) readWhole("--port", port, [0, 65_535]);
+  const preview = args.text("preview");
+  if (preview !== undefined) checkFlag("preview", SETTINGS.PREVIEW.form, preview);
   const read = Object.entries(env).filter(
     ([name]) => !isOfService(name) && name !== PASSWORD_VARIABLE,
   );
@@ -41,8 +43,18 @@ export function toDevEnvironment(env: Environment, args: Arguments): Environment
     PORT: port ?? env["PORT"],
     COOKIE_DOMAIN: DEV_COOKIE_DOMAIN,
     LOG_LEVEL: env["LOG_LEVEL"] || "info",
-    PREVIEW: args.text("preview"),
+    PREVIEW: preview,
   };
+}
+
+/** @throws {UsageError} the value of the flag is invalid */
+function checkFlag(
+  flag: string,
+  form: v.GenericSchema<string | undefined, unknown>,
+  text: string,
+): void {
+  const { success, issues } = v.safeParse(form, text);
+  if (!success) throw new UsageError(`Cannot read --${flag}: ${issues[0].message}`);
 }
 
 /** One line that names the variables that are set and ignored; `undefined` without such variables. */
@@ -67,8 +79,7 @@ const PASSWORD_VARIABLE = "PGPASSWORD";
 export function readNamedDatabase(args: Arguments, env: Environment): string | undefined {
   const url = args.text("database");
   if (url === undefined) return undefined;
-  const { success, issues } = v.safeParse(SETTINGS.ADMIN_DATABASE_URL.form, url);
-  if (!success) throw new UsageError(`Cannot read --database: ${issues[0].message}`);
+  checkFlag("database", SETTINGS.ADMIN_DATABASE_URL.form, url);
   const flag = ["data-dir", "reset"].find(args.has);
   if (flag !== undefined)
     throw new UsageError(
