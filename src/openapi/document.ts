@@ -27,6 +27,7 @@ import {
   header,
   listRejections,
   type ProblemGroup,
+  QUOTA,
   REQUEST_ID,
   toErrorSchemas,
   toRejectionName,
@@ -200,11 +201,11 @@ function toDeprecated({ deprecated, description }: Deprecable): JsonSchema {
   };
 }
 
-function toResponsesOf({ operation, rejections, table }: TableRoute): JsonSchema {
+function toResponsesOf({ operation, rejections, table, access }: TableRoute): JsonSchema {
   const form = formOf(operation);
   const responses = operation.responses.map((response) => [
     String(response.status),
-    toResponse(response, table),
+    toResponse(response, { table, access }),
   ]);
   const references = rejections.map((rejection) => [
     String(rejection.status),
@@ -236,12 +237,13 @@ function toSecurity({ access, scope }: DescribedRoute): JsonSchema {
 
 function toResponse(
   { when, bodies, mediaType, headers = [] }: OperationResponse,
-  table: string | undefined,
+  { table, access }: Pick<TableRoute, "table" | "access">,
 ): JsonSchema {
+  const quota = access === "key" || access === "optional-key" ? QUOTA : {};
   const named = headers.map((name) => [name, header(RESPONSE_HEADERS[name])]);
   return {
     description: when,
-    headers: { ...REQUEST_ID, ...Object.fromEntries(named) },
+    headers: { ...REQUEST_ID, ...quota, ...Object.fromEntries(named) },
     ...(bodies === undefined ? {} : toContent(bodies, table, mediaType)),
   };
 }

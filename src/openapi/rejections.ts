@@ -68,7 +68,11 @@ export function toRejectionResponse({ status, codes }: ProblemGroup, form: Form)
         (code) => `\`${listed.includes(code) ? code : "request_failed"}\`: ${PROBLEMS[code].when}.`,
       )
       .join("\n\n"),
-    headers: { ...REQUEST_ID, ...HEADERS[status] },
+    headers: {
+      ...REQUEST_ID,
+      ...HEADERS[status],
+      ...(form === "short" ? {} : QUOTA),
+    },
     content: {
       "application/json": {
         schema: toReference(SCHEMA_NAMES[form]),
@@ -143,6 +147,15 @@ export function header(description: string, schema: JsonSchema = { type: "string
   return { description, schema };
 }
 export const REQUEST_ID = { "X-Request-Id": header("The id of this request in the log.") };
+/** Only in responses to an accepted key. */
+export const QUOTA = {
+  RateLimit: header(
+    'The closest limit, such as `"key";r=599999;t=1`: requests left, and seconds until none count.',
+  ),
+  "RateLimit-Policy": header(
+    'The limits, such as `"app";q=600000;w=60`: requests per window, and its seconds.',
+  ),
+};
 const RETRY_AFTER = {
   "Retry-After": header("Seconds to wait before a retry.", { type: "integer" }),
 };

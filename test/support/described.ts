@@ -7,10 +7,26 @@ import { routes } from "../../src/service/routes.ts";
 const document = makeDocument(routes, { tables: undefined, previews: PREVIEWS });
 const findRoute = makeRouter<never>(routes);
 
-type Exchange = { method: string; target: string; status: number; code: unknown };
+type Exchange = {
+  method: string;
+  target: string;
+  status: number;
+  code: unknown;
+  headers: Headers;
+};
 
-/** @throws {Error} the endpoint has no such status, or the status has no such code */
-export function checkDescribed({ method, target, status, code }: Exchange): void {
+/** Headers for programs that the description of a response names if the response has them. */
+const NAMED = [
+  "etag",
+  "location",
+  "idempotency-replayed",
+  "preference-applied",
+  "ratelimit",
+  "retry-after",
+];
+
+/** @throws {Error} the endpoint has no such status, or the status has no such code or header */
+export function checkDescribed({ method, target, status, code, headers }: Exchange): void {
   const route = findRoute(method, splitTarget(target).path)?.route;
   // A path without an endpoint returns 404 or 405, which no endpoint describes.
   if (route === undefined || (status === 404 && code === "unknown_route")) return;
@@ -20,19 +36,40 @@ export function checkDescribed({ method, target, status, code }: Exchange): void
     codes !== undefined && (status < 400 || code === undefined || codes.includes(String(code)));
   if (!isKnown)
     throw new Error(`The description lacks ${route.method} ${path} -> ${status} ${String(code)}`);
+  const named = headersOf(document, { path, method: route.method.toLowerCase(), status });
+  for (const name of NAMED)
+    if (headers.has(name) && !named.includes(name))
+      throw new Error(
+        `The description lacks the header ${name} of ${route.method} ${path} -> ${status}`,
+      );
 }
 
 type Operation = { path: string; method: string; status: number };
 
 /** Returns the codes of an endpoint's status: `undefined` for an unknown status, empty if the status is not a rejection. */
 export function codesOf(of: Document, { path, method, status }: Operation): string[] | undefined {
-  const responses = Object(Object(of.paths[path])[method])["responses"];
-  const response = Object(responses)[String(status)];
+  const response = findResponse(of, { path, method, status });
   if (response === undefined) return undefined;
+  const content = Object(resolve(of, response)["content"])["application/json"];
+  return Object.keys(Object(content).examples ?? {});
+}
+
+function headersOf(of: Document, operation: Operation): string[] {
+  const { headers = {} } = resolve(of, findResponse(of, operation));
+  return Object.keys(Object(headers)).map((name) => name.toLowerCase());
+}
+
+function findResponse(of: Document, { path, method, status }: Operation): unknown {
+  return Object(Object(Object(of.paths[path])[method])["responses"])[String(status)];
+}
+
+/** The component that a response refers to; otherwise the response, which has no error codes. */
+function resolve(of: Document, response: unknown): Record<string, unknown> {
   const name =
     String(Object(response)["$ref"] ?? "")
       .split("/")
       .at(-1) ?? "";
-  const content = Object(Object(of.components.responses[name])["content"])["application/json"];
-  return Object.keys(Object(content).examples ?? {});
+  return name === ""
+    ? { headers: Object(response)["headers"] }
+    : Object(of.components.responses[name]);
 }

@@ -190,6 +190,7 @@ export async function callService(
     target: path,
     status: response.status,
     code: Object(json).error,
+    headers: response.headers,
   });
   return { status: response.status, headers: response.headers, text, json };
 }
