@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { COMMANDS as COMMAND_ROWS } from "../../src/bin/commands.ts";
 import { makeProject, ROOT, runCommand, runHere } from "../support/command.ts";
 
 let project: ReturnType<typeof makeProject>;
@@ -8,30 +9,7 @@ beforeAll(() => {
 });
 afterAll(() => project.remove());
 
-const COMMANDS = [
-  "dev",
-  "serve",
-  "migrate",
-  "db push",
-  "db plan",
-  "db check",
-  "db status",
-  "admin create-app",
-  "admin list-apps",
-  "admin set-origins",
-  "admin rename-app",
-  "admin disable-app",
-  "admin enable-app",
-  "admin delete-app",
-  "admin list-users",
-  "admin show-user",
-  "admin export-user",
-  "admin list-grants",
-  "admin delete-user",
-  "admin issue-key",
-  "admin revoke-key",
-  "health",
-];
+const COMMANDS = COMMAND_ROWS.map(({ name }) => name);
 
 test.each(COMMANDS)("rowhouse %s --help opens with an example", async (name) => {
   const { code, out } = await runHere([...name.split(" "), "--help"], project);
