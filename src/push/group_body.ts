@@ -19,7 +19,8 @@ import { idText } from "./write_terms.ts";
 
 const FIELDS = ["constraint", "column", "table"] as const;
 /** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
-const NOW = `("$now" operator(pg_catalog.+) "$new"."$nth" operator(pg_catalog.*) '1 microsecond'::pg_catalog.interval)`;
+const OFFSET = `("$new"."$nth" operator(pg_catalog.*) '1 microsecond'::pg_catalog.interval)`;
+const NOW = `("$now" operator(pg_catalog.+) ${OFFSET})`;
 
 /**
  * Inserts all rows by one statement, and claims their idempotency keys. If a row violates a rule, or a key was used

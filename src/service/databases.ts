@@ -1,6 +1,6 @@
 /** The pools of a process: one per login. @module */
 import { type Database, type makeNodeMap, openDatabase } from "../db/mod.ts";
-import { type Log, toCause } from "../observe.ts";
+import { type Log, logError, toCause } from "../observe.ts";
 import type { Role } from "../role.ts";
 import type { makeOutage } from "./outage.ts";
 import type { UpstreamOptions } from "./upstreams.ts";
@@ -56,6 +56,7 @@ export function openDatabases(options: DatabasesOptions, { nodes, outage }: Watc
     onUnreachable: outage.begin,
     onThere: outage.end,
     onMismatch: () => options.log("error", "response mismatch", { message: MISMATCH }),
+    onGroupBug: logError(options.log, "a group of creates"),
     url: options.databaseUrl,
     connections: options.connections,
     prepare,

@@ -21,6 +21,11 @@ const SETTINGS = [
 /** Whether the programs are installed. */
 export const hasDebianPostgres = existsSync(join(DEBIAN_BIN, "pg_dump"));
 
+/** Whether Debian's package of the extension `plpgsql_check` for PostgreSQL 15 is installed. */
+export const hasPlpgsqlCheck = existsSync(
+  "/usr/share/postgresql/15/extension/plpgsql_check.control",
+);
+
 export type DebianCluster = { url: string; stop: () => Promise<void> };
 
 /** Runs a tool of the same version and returns its output. @throws {Error} with its messages */

@@ -9,7 +9,13 @@
  * @module
  */
 import { Problem } from "../../problem.ts";
-import { isRolledBack, isWorthAnother, toDatabaseError } from "../sqlstate.ts";
+import {
+  type Failure,
+  isRolledBack,
+  isWorthAnother,
+  readSqlState,
+  toDatabaseError,
+} from "../sqlstate.ts";
 import type { Connection, Parameter } from "./connection.ts";
 import { type RunParts, run, type Work } from "./run.ts";
 import { runStatement, type StatementEnd } from "./statement.ts";
@@ -72,15 +78,23 @@ type Member = {
   leave: () => void;
 };
 
+export type GroupOptions = {
+  /** Called when a result did not match its request, which must never happen. */
+  onMismatch?: (() => void) | undefined;
+  /** Called with the first error of each kind that no caller can cause. The calls of its group are sent individually. */
+  onGroupBug?: ((error: unknown) => void) | undefined;
+};
+
 export class Groups {
   readonly #parts: RunParts;
+  readonly #options: GroupOptions;
   readonly #gatherings = new Map<string, Gathering>();
   readonly #avoided = new Set<string>();
-  readonly #onMismatch: (() => void) | undefined;
+  readonly #reported = new Set<string | undefined>();
 
-  constructor(parts: RunParts, onMismatch: (() => void) | undefined) {
+  constructor(parts: RunParts, options: GroupOptions) {
     this.#parts = parts;
-    this.#onMismatch = onMismatch;
+    this.#options = options;
   }
 
   /** The call's own result. @throws {Error} see `toDatabaseError` */
@@ -197,7 +211,7 @@ export class Groups {
     const lines = "rows" in end ? readLines(end.rows, grouping, rows) : undefined;
     const isMismatch = "rows" in end && lines === undefined;
     acquirer.release(call.queue, connection, end.isSuspect || isMismatch);
-    if (isMismatch) this.#onMismatch?.();
+    if (isMismatch) this.#options.onMismatch?.();
     if (lines !== undefined) {
       for (const [index, member] of members.entries()) settle(member, lines[index]);
     } else this.#fail(members, end, sentAt);
@@ -207,6 +221,7 @@ export class Groups {
   #fail(members: readonly Member[], end: StatementEnd, sentAt: number): void {
     const failed = "error" in end ? end : MISMATCH;
     const hadNoEffect = !failed.isAsked && isRolledBack(failed.error);
+    if (hadNoEffect) this.#reportBug(failed);
     for (const { work, end } of members) {
       const limitMs = work.limitMs - (performance.now() - sentAt);
       const isEarly = limitMs > 0;
@@ -216,6 +231,16 @@ export class Groups {
         end.resolve(this.#sendSingle({ ...work, limitMs }));
       } else end.reject(toDatabaseError(failed.error, failure));
     }
+  }
+
+  /** Without a report, a broken statement would only make all creates of its table slower. */
+  #reportBug({ error, isTimedOut }: Pick<Failure, "error" | "isTimedOut">): void {
+    const code = readSqlState(error);
+    const failure = { retry: "safe", isTimedOut, isEarly: true, isHandedOver: false } as const;
+    // An error that has a meaning becomes another error.
+    if (this.#reported.has(code) || toDatabaseError(error, failure) !== error) return;
+    this.#reported.add(code);
+    this.#options.onGroupBug?.(error);
   }
 
   #avoid(key: string): void {

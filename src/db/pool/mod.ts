@@ -8,7 +8,7 @@
  */
 import type { PoolStats } from "./acquire.ts";
 import type { Parameter } from "./connection.ts";
-import { type Grouping, Groups } from "./groups.ts";
+import { type Grouping, type GroupOptions, Groups } from "./groups.ts";
 import { type NodePoolsOptions, openNodePools } from "./node_pools.ts";
 import { addStats, type Compared, makeEcho } from "./pipeline.ts";
 import type { Pipelines, ReadLength } from "./pipelines.ts";
@@ -86,7 +86,8 @@ export { echoColumn } from "./pipeline.ts";
 
 type OwnOptions = "acquireMs" | "callersPerConnection" | "isPipelined" | "system" | "ticker";
 export type DatabaseOptions = Omit<PoolOptions, OwnOptions> &
-  Pick<NodePoolsOptions, "onNodeUnavailable"> & {
+  Pick<NodePoolsOptions, "onNodeUnavailable"> &
+  GroupOptions & {
     /** Max connections to each of the nodes; with 0, the default, all calls go through the coordinator. */
     nodeConnections?: number;
     /** Time limit of a query in milliseconds; defaults to {@linkcode EXECUTION_LIMIT_MS}. */
@@ -119,7 +120,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const nodePool = isOfApp === true ? nodePools?.find(queue) : undefined;
     return nodePool === undefined ? whole : { ...whole, ...nodePool, coordinator: acquirer };
   };
-  const groups = new Groups(whole, options.onMismatch);
+  const groups = new Groups(whole, options);
   const limits = { limitMs, attempts: MAX_ATTEMPTS };
   return {
     query: async <Row>(

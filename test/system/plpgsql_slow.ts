@@ -1,0 +1,61 @@
+/**
+ * Checks the SQL functions of the service, and those that a push generates, with `plpgsql_check`: names, types, operators,
+ * unused variables, and paths without a result. PostgreSQL itself checks a statement only when it runs.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { PREVIEWS } from "../../src/preview.ts";
+import { EVERY_KIND } from "../contract/every_kind.ts";
+import {
+  type DebianCluster,
+  hasPlpgsqlCheck,
+  runTool,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+/** Reported, but right. */
+const EXPECTED = [
+  // The loop ends only by `return`.
+  /claim_key\(.*control reached end of function without RETURN$/,
+  // The declaration of the variable is the proof of the caller.
+  /console_find_\w+\(.*never read variable "who"$/,
+  // Only tables with a time as default read it.
+  /_create_group\(.*never read variable "\$now"$/,
+  // An empty array as `'{}'`.
+  /target type is different type than source type cast "text" value to "text\[\]" type$/,
+];
+
+let cluster: DebianCluster;
+let service: TestService;
+
+describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
+  beforeAll(async () => {
+    cluster = await startDebianCluster();
+    service = await openTestService({
+      cluster: { admin: cluster.url, serving: cluster.url, prepare: true },
+      service: { previews: PREVIEWS },
+    });
+    await service.makeApp(EVERY_KIND);
+    runSql("create extension plpgsql_check schema public");
+  }, 60_000);
+  afterAll(async () => {
+    await service.close();
+    await cluster.stop();
+  });
+
+  test.each(["rowhouse", "api"])("finds no issue in the functions of schema %s", (schema) => {
+    const functions = `from pg_proc left join pg_trigger on tgfoid = pg_proc.oid
+      where pronamespace = '${schema}'::regnamespace
+        and prolang = (select oid from pg_language where lanname = 'plpgsql')`;
+    expect(Number(runSql(`select count(*) ${functions}`))).toBeGreaterThan(50);
+    const issues = runSql(`select concat_ws(' ', name, message, detail)
+      from (select pg_proc.oid::regprocedure as name, coalesce(tgrelid, 0) as "table" ${functions}) as checked,
+        public.plpgsql_check_function_tb(name, "table", fatal_errors := false) order by 1`);
+    const isExpected = (issue: string) => EXPECTED.some((pattern) => pattern.test(issue));
+    expect(issues.split("\n").filter((issue) => issue !== "" && !isExpected(issue))).toEqual([]);
+  });
+});
+
+function runSql(text: string): string {
+  return runTool("psql", [service.database.adminUrl, "-XAtqc", text]);
+}
