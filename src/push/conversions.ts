@@ -38,8 +38,8 @@ type Reader = {
 const isDecimal = (text: string) =>
   `case when pg_catalog.length(${text}) <= 400 then ${text} ~ ${DIGITS} else false end`;
 
-/** Whether a JavaScript number holds and prints the value unchanged. */
-const isNumber = (text: string) => `case when ${isDecimal(text)} then
+/** Whether the text is a JSON number whose value a JavaScript number holds and prints unchanged. */
+const isNumber = (text: string) => `case when ${isDecimal(text)} and ${text} !~ '^-?0[0-9]' then
   case when ${text}::numeric = 0 then true
     when pg_catalog.abs(${text}::numeric) between 1e-300 and 1e300
     then ${text}::float8::text::numeric = ${text}::numeric

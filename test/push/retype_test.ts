@@ -1,9 +1,12 @@
 /** Retyping a column: the conversion of values, the state after a crash, and requests during the conversion. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
 import { transferTable } from "../../src/accounts/apps/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/dsl/mod.ts";
 import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
 import { renderBegin } from "../../src/push/retype_messages.ts";
+import { readTimestamp } from "../../src/std/timestamp.ts";
 import { postMigrations } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -56,7 +59,7 @@ const CASES: Case[] = [
     to: { kind: "number" },
     values: ["1", "0.1", "-2.50"],
     become: [1, 0.1, -2.5],
-    not: ["0.12345678901234567890", "NaN", "Infinity", `1${"0".repeat(320)}`],
+    not: ["0.12345678901234567890", "00501", "-01", "NaN", "Infinity", `1${"0".repeat(320)}`],
   },
   {
     from: t.string(),
@@ -156,6 +159,36 @@ test.each(
   });
   expect(await listValues(app, name)).toEqual(become);
   expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("text converts to a timestamp exactly if a write accepts it", async () => {
+  const field = (max: number) =>
+    fc.integer({ min: 0, max }).map((value) => `${value}`.padStart(2, "0"));
+  const text = fc
+    .tuple(
+      fc.constantFrom("0000-12-31", "0001-01-01", "2026-01-02", "2026-02-30", "9999-12-31"),
+      ...[field(25), field(61), field(61)],
+      fc.constantFrom("", ".1", ".123456", ".1234567"),
+      fc.oneof(fc.constant("Z"), fc.tuple(fc.constantFrom("+", "-"), field(16), field(61))),
+    )
+    .map(([day, hour, minute, second, fraction, offset]) => {
+      const zone = typeof offset === "string" ? offset : `${offset[0]}${offset[1]}:${offset[2]}`;
+      return `${day}T${hour}:${minute}:${second}${fraction}${zone}`;
+    });
+  const texts = [
+    ...["2026-01-02T24:00:00Z", "2026-01-02T03:04:60Z", "2026-01-02T03:04Z", "now", "infinity"],
+    ...fc.sample(text, 2000),
+  ];
+  const wanted = texts.map((text) => readTimestamp(text) ?? null);
+  const differing = await service.service.admin.query<{ text: string }>(
+    `select text from json_array_elements_text($1::text::json) with ordinality as typed (text, nth)
+      join json_array_elements_text($2::text::json) with ordinality as wanted (moment, nth) using (nth)
+      where rowhouse.read_time(text) is distinct from moment::timestamptz`,
+    [JSON.stringify(texts), JSON.stringify(wanted)],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  expect(differing).toEqual([]);
+  expect(wanted.filter((moment) => moment !== null).length).toBeGreaterThan(100);
 });
 
 test("a retype preserves required, default, index and unique constraint, and replays in another service", async () => {

@@ -30,16 +30,21 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
   delete from rowhouse.retypes where table_name = wanted_table and app_id = app
 $$;
 
--- Parses a time, with years 1 to 9999 and an offset; null if it is invalid.
+-- Parses a time by the rules of a write: years 1 to 9999 in UTC, with an offset; null if it is
+-- invalid.
 create function rowhouse.read_time(value text) returns timestamptz language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz;
 begin
-  if value !~ '^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)$' then
+  if value !~ ('^\d{4}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?'
+    || '(Z|[+-](0\d|1[0-5]):[0-5]\d)$')
+  then
     return null;
   end if;
-  moment := value::timestamptz;
+  -- PostgreSQL has no year 0. Its last hours can be year 1 in UTC.
+  moment := case when left(value, 4) = '0000'
+    then ('0001' || substr(value, 5))::timestamptz - interval '1 year' else value::timestamptz end;
   return case when moment >= '0001-01-01 00:00:00+00' and moment < '10000-01-01 00:00:00+00'
     then moment end;
 exception when datetime_field_overflow or invalid_datetime_format or
