@@ -1,10 +1,5 @@
 /** Identity: sessions, sign-in pages, account pages and passwords. The database grants access. @module */
-export {
-  type AuthDeps,
-  authCorsHeaders,
-  authRoutes,
-  respondWithAuthProblem,
-} from "./auth_routes.ts";
+export * from "./auth_routes.ts";
 export { readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
 export {
   clearPlanted,

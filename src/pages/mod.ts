@@ -1,14 +1,7 @@
 /** Pages: escaped HTML, stylesheets, scripts, parts of forms, Markdown. Does not depend on people or apps. @module */
 export { assetRoutes, ICON, toScriptPath } from "./assets.ts";
 export { type Brand, brandRoute, readBrand, renderBrand, setBrand } from "./brand.ts";
-export {
-  type Field,
-  renderCopyButton,
-  renderField,
-  renderForm,
-  renderNotice,
-  TOKEN_FIELD,
-} from "./form.ts";
+export * from "./form.ts";
 export { highlight } from "./highlight.ts";
 export { type Html, html, type Part } from "./html.ts";
 export { type Heading, renderMarkdown, type Target } from "./markdown.ts";

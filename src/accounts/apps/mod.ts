@@ -1,28 +1,10 @@
 /** Apps with their keys, targets, limits and tables. @module */
-export {
-  type AppSettings,
-  ARCHIVE_BATCH,
-  type ArchivedApp,
-  describeArchive,
-  type RowLines,
-  readRowLines,
-  restoreReferences,
-  restoreRows,
-} from "./app_archive.ts";
+export * from "./app_archive.ts";
 export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
 export { renameApp, setAppDisabled, setAppLive, setPeopleList } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
-export {
-  APP_SLUG,
-  addOrigin,
-  checkSlug,
-  createApp,
-  findAppId,
-  hasAdministrator,
-  listApps,
-  readSetup,
-} from "./apps.ts";
+export * from "./apps.ts";
 export { GRACE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./inputs.ts";
 export { GRACES, type Grace, type ListedKey, listKeys, rollKey } from "./key_life.ts";
 export { KEY_MAX_LENGTH, readKeyText, toProof } from "./key_text.ts";
@@ -45,12 +27,5 @@ export {
 export { makeOrigins, type Origins } from "./origins.ts";
 export { orderTables, planRestore, type RestoreStep } from "./restore_order.ts";
 export { type EndedUse, runRowsJobs } from "./rows_jobs.ts";
-export {
-  beginEndRegistration,
-  type DroppedTable,
-  dropTable,
-  endRegistration,
-  findEndedUse,
-  transferTable,
-} from "./tables.ts";
+export * from "./tables.ts";
 export { type AppTargets, readTarget, type Target, type TypedTargets } from "./target.ts";

@@ -19,17 +19,7 @@ export {
   revokeRole,
 } from "./grants.ts";
 export { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, NEW_EMAIL } from "./inputs.ts";
-export {
-  type Invitation,
-  type InvitationOutcome,
-  type InvitedPerson,
-  invite,
-  inviteSeveral,
-  type ListedInvitation,
-  listInvitations,
-  resendInvitation,
-  withdrawInvitation,
-} from "./invitations.ts";
+export * from "./invitations.ts";
 export {
   deriveLinkText,
   findPasswordLink,
@@ -38,17 +28,7 @@ export {
   type PasswordLink,
   usePasswordLink,
 } from "./password_links.ts";
-export {
-  type DevLeftovers,
-  type FailedSignIns,
-  findDevLeftovers,
-  type ListedUser,
-  listGrants,
-  listSessions,
-  listUsers,
-  type SessionRecord,
-  showUser,
-} from "./people_lists.ts";
+export * from "./people_lists.ts";
 export {
   CONSOLE_ROLES,
   type ConsoleRole,

@@ -4,12 +4,7 @@ export {
   type IdentitySecrets,
   makeIdentitySecrets,
 } from "./identity_secrets.ts";
-export {
-  type PasswordRecord,
-  proveSignIn,
-  toKeyedPassword,
-  toPasswordRecord,
-} from "./passwords.ts";
+export * from "./passwords.ts";
 export { type Sealing, seal, unseal } from "./sealed_text.ts";
 export { isIdText, isSecretText, makeIdText, makeSecret } from "./secret_text.ts";
 export { makeSession, type NewSession, toPresented } from "./session_text.ts";

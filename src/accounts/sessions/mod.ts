@@ -6,14 +6,7 @@ export { type Device, readDevice, toDeviceText } from "./device_text.ts";
 export { signInByLink } from "./link_sign_ins.ts";
 export { finishPasskeySignIn } from "./passkey_sign_ins.ts";
 export { beginPasskey, toPasskeyFactor } from "./passkeys.ts";
-export {
-  findPendingSignIn,
-  makePending,
-  type NewPending,
-  PENDING_LIFE_S,
-  type PendingSignIn,
-  toPendingCookieText,
-} from "./pending_sign_ins.ts";
+export * from "./pending_sign_ins.ts";
 export {
   createLinked,
   findProviderPerson,
@@ -21,26 +14,9 @@ export {
   linkInvited,
   type Subject,
 } from "./provider_links.ts";
-export {
-  beginProviderSignIn,
-  finishProviderSignIn,
-  recordRejectedSignIn,
-} from "./provider_sign_ins.ts";
-export {
-  makeRecoveryCodes,
-  proveRecoveryCode,
-  type RecoveryCodes,
-  readRecoveryCode,
-} from "./recovery_codes.ts";
-export {
-  beginSecondFactor,
-  type FactorAttempt,
-  type FactorFrom,
-  type FactorKind,
-  finishSecondFactor,
-  type RightFactor,
-  recordWrongFactor,
-} from "./second_factors.ts";
+export * from "./provider_sign_ins.ts";
+export * from "./recovery_codes.ts";
+export * from "./second_factors.ts";
 export {
   endSessions,
   endSessionsEverywhere,
@@ -59,14 +35,4 @@ export {
   SIGN_IN_LIMITS,
   sweepThrottle,
 } from "./sign_in_attempts.ts";
-export {
-  findStep,
-  makeTotpKey,
-  makeTotpRecord,
-  type NewTotp,
-  openNewTotp,
-  openTotp,
-  sealNewTotp,
-  TOTP_CODE,
-  toTotpUri,
-} from "./totp.ts";
+export * from "./totp.ts";
