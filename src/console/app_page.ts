@@ -3,7 +3,7 @@ import { type ConsoleVisitor, readConsole, type Span } from "../accounts/console
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type FormPage, makeFormPage } from "./form_page.ts";
-import { respondWithConsolePage } from "./frame.ts";
+import { type Crumbs, respondWithConsolePage } from "./frame.ts";
 import { renderLink, renderPill } from "./parts.ts";
 import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "./paths.ts";
 
@@ -54,20 +54,17 @@ export async function readApp({ deps, context }: Visit, span: Span | "" = "") {
   return { ...(await readConsole(deps, "show_app", { app_slug: slug, wanted_span: span })), slug };
 }
 
-type AppAction = Omit<FormPage<Awaited<ReturnType<typeof readApp>>>, "read" | "respond">;
+type AppAction = Omit<FormPage<Awaited<ReturnType<typeof readApp>>>, "read" | "crumbs">;
 
 /** The page of an action on the app in the address, and the handler of its form. */
 export function makeAppAction(action: AppAction) {
-  return makeFormPage({ ...action, read: readApp, respond: respondWithAppAction });
+  return makeFormPage({ ...action, read: readApp, crumbs: toAppCrumbs });
 }
 
-export function respondWithAppAction(
-  { me, slug }: { me: ConsoleVisitor; slug: string },
-  page: { title: string; body: Part; status?: number },
-): Response {
-  const crumbs = [
+/** The parent pages of a page about an app. */
+export function toAppCrumbs({ slug }: { me: ConsoleVisitor; slug: string }): Crumbs {
+  return [
     { name: "Apps", path: APPS },
     { name: slug, path: toAppPath(slug) },
   ];
-  return respondWithConsolePage({ me, crumbs, ...page });
 }

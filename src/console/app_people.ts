@@ -3,7 +3,6 @@ import { type AppPerson, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.ts";
-import { redirectWithNotice } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { ACTIONS_COLUMN, renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
@@ -73,11 +72,9 @@ export const endAppSessionsPage = makeAppAction({
     button: "End all sessions",
     tone: "danger",
   }),
-  run: async ({ deps }, { slug }) => {
-    await endSessionsOfApp(deps, slug);
-    return redirectWithNotice(`${toAppPath(slug)}/people`, "ended");
-  },
-  cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
+  run: ({ deps }, { slug }) => endSessionsOfApp(deps, slug),
+  done: "ended",
+  back: ({ slug }) => `${toAppPath(slug)}/people`,
 });
 
 export const addPersonPage = makeAppAction({
@@ -99,11 +96,9 @@ export const addPersonPage = makeAppAction({
       button: "Grant role",
     };
   },
-  run: async (visit, { slug }) => {
-    await grantRole(visit.deps, { ...readTyped(visit), slug });
-    return redirectWithNotice(`${toAppPath(slug)}/people`, "role");
-  },
-  cancel: (_visit, { slug }) => `${toAppPath(slug)}/people`,
+  run: (visit, { slug }) => grantRole(visit.deps, { ...readTyped(visit), slug }),
+  done: "role",
+  back: ({ slug }) => `${toAppPath(slug)}/people`,
   failed: "The person was not added.",
 });
 

@@ -8,7 +8,7 @@ import {
 } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { respondWithAppAction } from "./app_page.ts";
+import { toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import {
@@ -102,9 +102,8 @@ export const newAppPage = makeFormPage({
     await createApp(visit.deps, { slug, ...readTargetFields(visit) });
     return redirectWithNotice(toAppPath(slug), "created");
   },
-  cancel: () => APPS,
-  respond: ({ me }, page) =>
-    respondWithConsolePage({ me, crumbs: [{ name: "Apps", path: APPS }], ...page }),
+  back: () => APPS,
+  crumbs: () => [{ name: "Apps", path: APPS }],
   failed: "No app was created.",
 });
 
@@ -142,8 +141,8 @@ export const deleteAppPage = makeFormPage({
       "The app has many rows and is not fully deleted yet. Delete it again to continue";
     throw new Problem("invalid_request", { message });
   },
-  cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
-  respond: respondWithAppAction,
+  back: ({ slug }) => `${toAppPath(slug)}/settings`,
+  crumbs: toAppCrumbs,
   failed: "The app was not deleted.",
 });
 

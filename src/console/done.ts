@@ -28,8 +28,10 @@ const DONE = {
   deleted: "Account deleted. The audit log keeps only its id.",
 } as const;
 
-export function redirectWithNotice(path: string, done: keyof typeof DONE): Response {
-  return redirect(`${path}?${new URLSearchParams({ done })}`);
+export type Notice = keyof typeof DONE;
+
+export function redirectWithNotice(path: string, done: Notice | undefined): Response {
+  return redirect(done === undefined ? path : `${path}?${new URLSearchParams({ done })}`);
 }
 
 /** The notice for the page after an action. */

@@ -18,7 +18,9 @@ import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { type Notice, redirectWithNotice } from "./done.ts";
 import { redirectToSignIn, type Visit } from "./enter.ts";
+import { type Crumbs, respondWithConsolePage } from "./frame.ts";
 import {
   renderActionForm,
   renderError,
@@ -32,18 +34,22 @@ import { toMessages } from "./read.ts";
 type FormView = { fields: Part; button: string; tone?: "primary" | "danger" };
 /** The reason for a page without a form; with a status for an error. */
 type NoForm = { instead: Part; status?: number };
-export type FormBody = { title: string; body: Part; status: number };
+type FormBody = { title: string; body: Part; status: number };
 
 export type FormPage<Content extends { me: ConsoleVisitor }> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
   /** The form, with the sent values in `fields` of the visit. */
   form: (content: Content, visit: Visit) => Promise<FormView | NoForm> | FormView | NoForm;
-  /** Returns the page that follows. */
-  run: (visit: Visit, content: Content) => Promise<Response>;
-  cancel: (visit: Visit, content: Content) => string;
-  /** The body in its frame. */
-  respond: (content: Content, page: FormBody, visit: Visit) => Response;
+  /** Returns the page that follows, unless this is the page of `back` with the notice `done`. */
+  run: (visit: Visit, content: Content) => Promise<unknown>;
+  done?: Notice | ((visit: Visit) => Notice);
+  /** The page to return to, also if the form is canceled. */
+  back: (content: Content, visit: Visit) => string;
+  /** The parent pages. */
+  crumbs: (content: Content) => Crumbs;
+  /** The body in its frame; defaults to a page below `crumbs`. */
+  respond?: (content: Content, page: FormBody, visit: Visit) => Response;
   /** The SQL function of the form, which decides whether it requires a recent sign-in. */
   action: ConsoleFunction;
   /** The heading of the errors. */
@@ -59,7 +65,10 @@ export function makeFormPage<Content extends { me: ConsoleVisitor }>(
     submit: async (visit) => {
       const content = await page.read(visit);
       try {
-        return await page.run(visit, content);
+        const next = await page.run(visit, content);
+        if (next instanceof Response) return next;
+        const done = typeof page.done === "function" ? page.done(visit) : page.done;
+        return redirectWithNotice(page.back(content, visit), done);
       } catch (error) {
         if (!(error instanceof Problem) || !isVisible(error)) throw error;
         return await respondWithForm(page, visit, content, error);
@@ -90,14 +99,17 @@ async function respondWithForm<Content extends { me: ConsoleVisitor }>(
   if (!content.me.isFresh && needsRecentSignIn(page.action)) return redirectToSignIn(visit.context);
   const form = await page.form(content, visit);
   const title = page.title(content, visit);
+  const respond = (body: FormBody) =>
+    page.respond?.(content, body, visit) ??
+    respondWithConsolePage({ me: content.me, crumbs: page.crumbs(content), ...body });
   if ("instead" in form && form.status !== undefined)
-    return page.respond(content, { title, body: form.instead, status: form.status }, visit);
+    return respond({ title, body: form.instead, status: form.status });
   const issue = error && renderError(page.failed ?? "Nothing was changed.", toMessages(error));
   const body = [
     issue,
-    "instead" in form ? form.instead : renderForm(visit, form, page.cancel(visit, content)),
+    "instead" in form ? form.instead : renderForm(visit, form, page.back(content, visit)),
   ];
-  return page.respond(content, { title, body, status: toStatus(error) }, visit);
+  return respond({ title, body, status: toStatus(error) });
 }
 
 function toStatus(error: Problem | undefined): number {

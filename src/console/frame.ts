@@ -22,6 +22,8 @@ const ENTRIES = [
   { name: "Activity", path: `${CONSOLE_PATH}/activity`, key: "l" },
 ] as const;
 
+export type Crumbs = readonly { name: string; path: string }[];
+
 export type ConsolePage = {
   me: ConsoleVisitor;
   /** The entry in the navigation; defaults to the first parent page, or to the page itself. */
@@ -30,7 +32,7 @@ export type ConsolePage = {
   /** Distinguishes pages with the same heading; only in the window's title. */
   part?: string;
   /** The parent pages. */
-  crumbs?: readonly { name: string; path: string }[];
+  crumbs?: Crumbs;
   /** Buttons and links next to the heading. */
   actions?: Part;
   /** Content below the heading, such as tabs. */

@@ -4,8 +4,8 @@ import type { AppKey } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { readApp, respondWithAppAction, respondWithAppPage } from "./app_page.ts";
-import { redirectWithNotice, renderDone } from "./done.ts";
+import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
+import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage } from "./form_page.ts";
 import {
@@ -144,8 +144,8 @@ export const revokeKeyPage = makeFormPage({
   }),
   run: async ({ deps }, { slug, keyId }) => {
     if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
-    return redirectWithNotice(toKeysPath(slug), "key-revoked");
   },
-  cancel: (_visit, { slug }) => toKeysPath(slug),
-  respond: respondWithAppAction,
+  done: "key-revoked",
+  back: ({ slug }) => toKeysPath(slug),
+  crumbs: toAppCrumbs,
 });

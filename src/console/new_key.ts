@@ -6,9 +6,10 @@ import { makeIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
-import { makeAppAction, respondWithAppAction } from "./app_page.ts";
+import { makeAppAction, toAppCrumbs } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { readActiveKey } from "./keys.ts";
 import { renderLink, renderSelect, renderSnippet, renderText } from "./parts.ts";
 import { toKeysPath } from "./paths.ts";
@@ -55,7 +56,7 @@ export const newKeyPage = makeAppAction({
     const { text } = await issueKey(deps, { slug, keyId, name, scopes, expiresAt });
     return respondWithIssuedKey(visit, content, { text, scopes, table: app.tables[0] });
   },
-  cancel: (_visit, { slug }) => toKeysPath(slug),
+  back: ({ slug }) => toKeysPath(slug),
   failed: "No key was issued.",
 });
 
@@ -105,7 +106,8 @@ ${table === undefined && html`<p>This app has no tables yet. Run <code>rowhouse 
 ${snippets.map(({ name, text }, index) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${index}`, name, text })}`)}
 <div class="action-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
 </section>`;
-  return respondWithAppAction({ me, slug }, { title: "Copy this key now", body });
+  const title = "Copy this key now";
+  return respondWithConsolePage({ me, crumbs: toAppCrumbs({ me, slug }), title, body });
 }
 
 export const rollKeyPage = makeFormPage({
@@ -127,7 +129,7 @@ export const rollKeyPage = makeFormPage({
     const { text } = await rollKey(visit.deps, keyId, grace, { slug, newKeyId });
     return respondWithIssuedKey(visit, content, { text, scopes: key.scopes, table: app.tables[0] });
   },
-  cancel: (_visit, { slug }) => toKeysPath(slug),
-  respond: respondWithAppAction,
+  back: ({ slug }) => toKeysPath(slug),
+  crumbs: toAppCrumbs,
   failed: "The key was not rotated.",
 });

@@ -26,6 +26,8 @@ import { readLines, readPersonId } from "./read.ts";
 /** Max people per form: one statement invites all. */
 const MAX_PEOPLE = 50;
 
+const CRUMBS = [{ name: "People", path: PEOPLE }];
+
 type Typed = { email: string; name: string; consoleRole: string; app: string; role: string };
 
 export const newPersonPage = makeFormPage({
@@ -47,13 +49,13 @@ export const newPersonPage = makeFormPage({
       button: visit.deps.hasMail ? "Invite" : "Invite and show link",
     };
   },
-  run: async (visit, content) => {
+  run: async (visit, { me }) => {
     const { app, role, name, ...typed } = readTyped(visit);
     const id = readPersonId(visit.fields.get("person_id"));
     const emails = [...new Set(readLines(typed.email).map((email) => email.toLowerCase()))];
     if (emails.length > 1) {
       const body = await inviteAll(visit, { id, emails, typed: { ...typed, name, app, role } });
-      return respondWithNewPerson(content, { title: "Invitations", body });
+      return respondWithConsolePage({ me, crumbs: CRUMBS, title: "Invitations", body });
     }
     const { email, outcome, linkText } = await invite(visit.deps, {
       id,
@@ -71,13 +73,13 @@ export const newPersonPage = makeFormPage({
     const link = { linkText, isMailed: outcome === "mailed" };
     const body = renderPasswordLink(visit, { link, person: { id, email } });
     const title = link.isMailed ? "Invited" : "Copy this link now";
-    return respondWithNewPerson(content, { title, body });
+    return respondWithConsolePage({ me, crumbs: CRUMBS, title, body });
   },
-  cancel: (visit) => {
+  back: (_content, visit) => {
     const app = readQuery(visit)("app");
     return app === "" ? PEOPLE : `${toAppPath(app)}/people`;
   },
-  respond: respondWithNewPerson,
+  crumbs: () => CRUMBS,
   failed: "The person was not invited.",
 });
 
@@ -170,12 +172,4 @@ function renderGrantFields({ app, role }: Typed, slugs: readonly string[]): Part
   return html`<fieldset class="field pair"><legend>A role on an app (optional)</legend>
 ${renderTextField({ name: "app", label: "App", value: app, maxLength: 40, choices: slugs })}
 ${renderInput("role", APP_ROLE, role, { hint: "" })}</fieldset>`;
-}
-
-function respondWithNewPerson(
-  { me }: { me: ConsoleVisitor },
-  page: { title: string; body: Part; status?: number },
-): Response {
-  const crumbs = [{ name: "People", path: PEOPLE }];
-  return respondWithConsolePage({ me, crumbs, ...page });
 }

@@ -24,6 +24,7 @@ import { toDurationText } from "../std/duration.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderInput } from "./form_page.ts";
+import { respondWithConsolePage } from "./frame.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
 import { ACTIVITY, INVITATIONS, PEOPLE, toPersonPath } from "./paths.ts";
@@ -33,7 +34,7 @@ import {
   hasFactor,
   makePersonAction,
   renderName,
-  respondWithPersonPage,
+  toPersonCrumbs,
 } from "./person_page.ts";
 
 export const passwordLinkAction = makePersonAction({
@@ -50,7 +51,12 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     const { person } = page;
     const link = await makePasswordLink(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
-    return respondWithPersonPage(page, { title: "Copy this link now", body });
+    return respondWithConsolePage({
+      me: page.me,
+      crumbs: toPersonCrumbs(page),
+      title: "Copy this link now",
+      body,
+    });
   },
 });
 
@@ -83,8 +89,8 @@ export const consoleRoleAction = makePersonAction({
     await (role === undefined
       ? removeConsoleRole(deps, person)
       : giveConsoleRole(deps, person, role));
-    return redirectWithNotice(toPersonPath(person.id), "console");
   },
+  done: "console",
 });
 
 /** @throws {Problem} invalid_request — the form was not sent by its page */
@@ -106,10 +112,9 @@ export const changeEmailAction = makePersonAction({
     ],
     button: "Change the address",
   }),
-  run: async ({ deps, fields }, { person: { id, email } }) => {
-    await changeEmail(deps, { id, email, newEmail: fields.get("new_email") ?? "" });
-    return redirectWithNotice(toPersonPath(id), "address");
-  },
+  run: ({ deps, fields }, { person: { id, email } }) =>
+    changeEmail(deps, { id, email, newEmail: fields.get("new_email") ?? "" }),
+  done: "address",
 });
 
 export const personStateAction = makePersonAction({
@@ -127,11 +132,8 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
       ...(isDisabled ? {} : { tone: "danger" }),
     };
   },
-  run: async ({ deps, fields }, { person }) => {
-    const disabled = fields.get("disabled") !== "no";
-    await setDisabled(deps, person, disabled);
-    return redirectWithNotice(toPersonPath(person.id), disabled ? "disabled" : "enabled");
-  },
+  run: ({ deps, fields }, { person }) => setDisabled(deps, person, fields.get("disabled") !== "no"),
+  done: ({ fields }) => (fields.get("disabled") === "no" ? "enabled" : "disabled"),
 });
 
 export const resetFactorAction = makePersonAction({
@@ -146,10 +148,8 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
     button: "Reset the second factor",
     tone: "danger",
   }),
-  run: async ({ deps }, { person }) => {
-    await resetSecondFactor(deps, person);
-    return redirectWithNotice(toPersonPath(person.id), "reset");
-  },
+  run: ({ deps }, { person }) => resetSecondFactor(deps, person),
+  done: "reset",
 });
 
 export const endSessionsAction = makePersonAction({
@@ -162,10 +162,8 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
     button: "End all sessions",
     tone: "danger",
   }),
-  run: async ({ deps }, { person }) => {
-    await endSessionsOf(deps, person);
-    return redirectWithNotice(toPersonPath(person.id), "ended");
-  },
+  run: ({ deps }, { person }) => endSessionsOf(deps, person),
+  done: "ended",
 });
 
 export const endSessionAction = makePersonAction({
@@ -177,11 +175,10 @@ export const endSessionAction = makePersonAction({
     button: "End the session",
     tone: "danger",
   }),
-  run: async ({ deps, context }, { person }) => {
-    // A session that has already ended counts as success.
-    await endSessionOf(deps, person, context.params["session"] ?? "");
-    return redirectWithNotice(toPersonPath(person.id), "ended");
-  },
+  // A session that has already ended counts as success.
+  run: ({ deps, context }, { person }) =>
+    endSessionOf(deps, person, context.params["session"] ?? ""),
+  done: "ended",
 });
 
 export const deletePersonAction = makePersonAction({
@@ -231,9 +228,9 @@ export const resendInvitationAction = makePersonAction({
     const link = await resendInvitation(visit.deps, person);
     const body = renderPasswordLink(visit, { link, person });
     const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
-    return respondWithPersonPage(page, { title, body });
+    return respondWithConsolePage({ me: page.me, crumbs: toPersonCrumbs(page), title, body });
   },
-  cancel: toOrigin,
+  origin: toOrigin,
 });
 
 export const withdrawInvitationAction = makePersonAction({
@@ -249,7 +246,7 @@ export const withdrawInvitationAction = makePersonAction({
     await withdrawInvitation(deps, person);
     return redirectWithNotice(INVITATIONS, "withdrawn");
   },
-  cancel: toOrigin,
+  origin: toOrigin,
 });
 
 /** An invitation that was accepted cannot change: the person can sign in. */

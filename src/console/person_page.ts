@@ -4,17 +4,13 @@
  *
  * @module
  */
-import {
-  type ConsoleVisitor,
-  type PersonView,
-  showConsolePerson,
-} from "../accounts/console/mod.ts";
+import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { ACCOUNT_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type FormPage, makeFormPage } from "./form_page.ts";
-import { respondWithConsolePage } from "./frame.ts";
+import type { Crumbs } from "./frame.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { PEOPLE, toPersonPath } from "./paths.ts";
 
@@ -59,37 +55,32 @@ export function findLastBlocker(page: PersonView): Html | undefined {
   return html`${renderText(page.person.email)} is the last super_admin. Make another person a super_admin first.`;
 }
 
-type PersonAction = Pick<FormPage<PersonView>, "action" | "form" | "run" | "title"> & {
+type PersonAction = Pick<FormPage<PersonView>, "action" | "form" | "run" | "done" | "title"> & {
   /** The reason why the action is not possible, if any. */
   blocker: (page: PersonView) => Part;
   /** The page to return to; defaults to the person's page. */
-  cancel?: (visit: Visit) => string;
+  origin?: (visit: Visit) => string;
 };
 
-export function makePersonAction({ blocker, form, cancel, ...action }: PersonAction) {
-  const toOrigin = (visit: Visit, { person }: PersonView) =>
-    cancel?.(visit) ?? toPersonPath(person.id);
+export function makePersonAction({ blocker, form, origin, ...action }: PersonAction) {
+  const back = ({ person }: PersonView, visit: Visit) => origin?.(visit) ?? toPersonPath(person.id);
   return makeFormPage({
     ...action,
     read: readPerson,
     form: (page, visit) => {
       const reason = blocker(page);
       if (reason === undefined) return form(page, visit);
-      const back = renderLink("Back", toOrigin(visit, page));
-      return { instead: html`<p>${reason}</p><p>${back}</p>` };
+      return { instead: html`<p>${reason}</p><p>${renderLink("Back", back(page, visit))}</p>` };
     },
-    cancel: toOrigin,
-    respond: respondWithPersonPage,
+    back,
+    crumbs: toPersonCrumbs,
   });
 }
 
-export function respondWithPersonPage(
-  { me, person }: { me: ConsoleVisitor; person: ListedUser },
-  page: { title: string; body: Part; status?: number },
-): Response {
-  const crumbs = [
+/** The parent pages of a page about a person. */
+export function toPersonCrumbs({ person }: { person: ListedUser }): Crumbs {
+  return [
     { name: "People", path: PEOPLE },
     { name: toPersonName(person), path: toPersonPath(person.id) },
   ];
-  return respondWithConsolePage({ me, crumbs, ...page });
 }

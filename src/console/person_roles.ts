@@ -3,7 +3,6 @@ import { type PersonView, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
-import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
@@ -40,11 +39,8 @@ export const newRoleAction = makePersonAction({
       button: "Grant role",
     };
   },
-  run: async (visit, page) => {
-    const slug = readText(visit.fields, "app");
-    await grant(visit, page, slug);
-    return redirectWithNotice(toPersonPath(page.person.id), "role");
-  },
+  run: (visit, page) => grant(visit, page, readText(visit.fields, "app")),
+  done: "role",
 });
 
 export const changeRoleAction = makePersonAction({
@@ -65,11 +61,9 @@ export const changeRoleAction = makePersonAction({
     ],
     button: "Save",
   }),
-  run: async (visit, page) => {
-    await grant(visit, page, visit.context.params["app"] ?? "");
-    return redirectWithNotice(toOrigin(visit), "role");
-  },
-  cancel: toOrigin,
+  run: (visit, page) => grant(visit, page, visit.context.params["app"] ?? ""),
+  done: "role",
+  origin: toOrigin,
 });
 
 export const revokeRoleAction = makePersonAction({
@@ -90,11 +84,10 @@ export const revokeRoleAction = makePersonAction({
     button: "Revoke the role",
     tone: "danger",
   }),
-  run: async (visit, { person: { id, email } }) => {
-    await revokeRole(visit.deps, { id, email, slug: visit.context.params["app"] ?? "" });
-    return redirectWithNotice(toOrigin(visit), "revoked");
-  },
-  cancel: toOrigin,
+  run: ({ deps, context }, { person: { id, email } }) =>
+    revokeRole(deps, { id, email, slug: context.params["app"] ?? "" }),
+  done: "revoked",
+  origin: toOrigin,
 });
 
 /** The effect on a role that a provider's claim granted. */

@@ -11,8 +11,8 @@ import {
   type TypedTargets,
 } from "../accounts/apps/mod.ts";
 import type { AppView } from "../accounts/console/mod.ts";
-import { type Html, html, type Part, redirect } from "../pages/mod.ts";
-import { makeAppAction, readApp, respondWithAppPage } from "./app_page.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readInputs, renderInput } from "./form_page.ts";
@@ -32,9 +32,10 @@ export const settingsPage = makeFormPage({
     const { cookieDomain, ...typed } = readTargetFields(visit);
     const changes = toTargetChanges(visit, typed, app);
     await setTargets(visit.deps, { slug, replaced: [], ...changes, cookieDomain });
-    return redirectWithNotice(`${toAppPath(slug)}/settings`, "settings");
+    return redirectWithNotice(toSettingsPath({ slug }), "settings");
   },
-  cancel: (_visit, { slug }) => toAppPath(slug),
+  back: ({ slug }) => toAppPath(slug),
+  crumbs: toAppCrumbs,
   respond: ({ me, slug, app }, { body, status }, visit) =>
     respondWithAppPage({
       me,
@@ -65,6 +66,10 @@ export const settingsPage = makeFormPage({
       ],
     }),
 });
+
+function toSettingsPath({ slug }: { slug: string }): string {
+  return `${toAppPath(slug)}/settings`;
+}
 
 const TARGET_KINDS = ["origins", "redirects"] as const;
 
@@ -163,11 +168,10 @@ export const limitsPage = makeAppAction({
     ),
     button: "Save",
   }),
-  run: async ({ deps, fields }, { slug }) => {
-    await setLimit(deps, { slug, ...readInputs(fields, INPUTS) });
-    return redirectWithNotice(`${toAppPath(slug)}/settings`, "limits");
-  },
-  cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
+  run: async ({ deps, fields }, { slug }) =>
+    await setLimit(deps, { slug, ...readInputs(fields, INPUTS) }),
+  done: "limits",
+  back: toSettingsPath,
 });
 
 export const statePage = makeAppAction({
@@ -183,15 +187,9 @@ export const statePage = makeAppAction({
       tone: isDisabled ? "primary" : "danger",
     };
   },
-  run: async ({ deps, fields }, { slug }) => {
-    const disabled = fields.get("disabled") !== "no";
-    await setAppDisabled(deps, slug, disabled);
-    return redirectWithNotice(
-      `${toAppPath(slug)}/settings`,
-      disabled ? "app-disabled" : "app-enabled",
-    );
-  },
-  cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
+  run: ({ deps, fields }, { slug }) => setAppDisabled(deps, slug, fields.get("disabled") !== "no"),
+  done: ({ fields }) => (fields.get("disabled") === "no" ? "app-enabled" : "app-disabled"),
+  back: toSettingsPath,
 });
 
 type Switch = {
@@ -213,11 +211,8 @@ function makeSwitchPage({ action, set, isOn, subject, effects }: Switch) {
 <p>${isOn(app) ? effects.off : effects.on}</p>`,
       button: isOn(app) ? "Turn off" : "Turn on",
     }),
-    run: async ({ deps, fields }, { slug }) => {
-      await set(deps, slug, fields.get("wanted") === "on");
-      return redirect(`${toAppPath(slug)}/settings`);
-    },
-    cancel: (_visit, { slug }) => `${toAppPath(slug)}/settings`,
+    run: ({ deps, fields }, { slug }) => set(deps, slug, fields.get("wanted") === "on"),
+    back: toSettingsPath,
   });
 }
 

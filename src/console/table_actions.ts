@@ -8,13 +8,13 @@ import {
 import { endRegistrationByConsole, readConsole, type TableView } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { respondWithAppAction } from "./app_page.ts";
+import { toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { checkTypedName, makeFormPage, renderTypedName, toVisibleMessages } from "./form_page.ts";
 import { renderEmpty, renderError, renderLink, renderSelect, renderTextField } from "./parts.ts";
 import { TABLES, toAppPath, toAppTablesPath, toTablePath } from "./paths.ts";
-import { readTable, renderRowCount, respondWithTableAction } from "./table_parts.ts";
+import { readTable, renderRowCount, toTableCrumbs } from "./table_parts.ts";
 
 export const transferTablePage = makeFormPage({
   action: "transfer_table",
@@ -40,10 +40,10 @@ export const transferTablePage = makeFormPage({
   run: async (visit, { table: { name: table } }) => {
     checkTypedName(visit, table, "transfer its ownership");
     await transferTable(visit.deps, { table, slug: (visit.fields.get("app") ?? "").trim() });
-    return redirectWithNotice(toTablePath(table), "transferred");
   },
-  cancel: (_visit, { table }) => toTablePath(table.name),
-  respond: respondWithTableAction,
+  done: "transferred",
+  back: ({ table }) => toTablePath(table.name),
+  crumbs: toTableCrumbs,
   failed: "Ownership was not transferred.",
 });
 
@@ -107,12 +107,12 @@ export const endUsePage = makeFormPage({
       { ...visit.deps, isOverdue },
       { slug, table, expected: readExpected(visit) },
     );
-    if (state !== "rejected") return redirectWithNotice(toAppTablesPath(slug), "use-ended");
     const message = "Rows of another table reference these rows: stop using that table first";
-    throw new Problem("invalid_request", { message });
+    if (state === "rejected") throw new Problem("invalid_request", { message });
   },
-  cancel: (_visit, { slug }) => toAppTablesPath(slug),
-  respond: respondWithAppAction,
+  done: "use-ended",
+  back: ({ slug }) => toAppTablesPath(slug),
+  crumbs: toAppCrumbs,
   failed: "The app still uses the table.",
 });
 
@@ -154,8 +154,8 @@ export const dropTablePage = makeFormPage({
     await dropTable(visit.deps, { table, expected: readExpected(visit) });
     return redirectWithNotice(TABLES, "dropped");
   },
-  cancel: (_visit, { table }) => toTablePath(table.name),
-  respond: respondWithTableAction,
+  back: ({ table }) => toTablePath(table.name),
+  crumbs: toTableCrumbs,
   failed: "The table was not dropped.",
 });
 

@@ -9,7 +9,7 @@ import {
 } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import { respondWithConsolePage } from "./frame.ts";
+import type { Crumbs } from "./frame.ts";
 import { renderPill, renderTime } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 
@@ -115,13 +115,15 @@ export async function readTable({ deps, context }: Visit) {
   return await readConsole(deps, "show_table", { wanted: context.params["table"] ?? "" });
 }
 
-export function respondWithTableAction(
-  { me, table: { name } }: { me: ConsoleVisitor; table: { name: string } },
-  page: { title: string; body: Part; status: number },
-): Response {
-  const crumbs = [
+/** The parent pages of a page about a table. */
+export function toTableCrumbs({
+  table: { name },
+}: {
+  me: ConsoleVisitor;
+  table: { name: string };
+}): Crumbs {
+  return [
     { name: "Tables", path: TABLES },
     { name, path: toTablePath(name) },
   ];
-  return respondWithConsolePage({ me, crumbs, ...page });
 }
