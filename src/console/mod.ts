@@ -7,4 +7,4 @@
 export type { ConsolePageDeps } from "./enter.ts";
 export { respondWithConsoleProblem } from "./frame.ts";
 export { consoleRoutes } from "./routes.ts";
-export { makeRowsKeys } from "./rows_keys.ts";
+export { makeRowsKeys } from "./rows_call.ts";

@@ -5,12 +5,13 @@
  * @module
  */
 import { ConsoleRejected, SignInTooOld } from "../accounts/actions/mod.ts";
+import { openRows, type RowsKey } from "../accounts/console/mod.ts";
 import { parseJson } from "../http/mod.ts";
 import { type Detail, PROBLEMS, Problem, type ProblemCode } from "../problem.ts";
+import { BoundedMap } from "../std/bounded_map.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
-import { dropRowsKey, readRowsKey } from "./rows_keys.ts";
 
 export type RowsCall = {
   appId: string;
@@ -68,12 +69,48 @@ async function send(visit: Visit, call: RowsCall): Promise<Response> {
       ...(signal === undefined ? {} : { signal }),
     }),
   );
-  if (response.status === 401) dropRowsKey(visit, use);
+  if (response.status === 401) visit.deps.rowsKeys.delete(toName(visit, use));
   return response;
 }
 
 const NO_GATEWAY =
   "Cannot show rows: the identity service has no gateway URL. Set UPSTREAM_GATEWAY_URL";
+
+const MAX_KEYS = 1000;
+
+/** The keys of this process, per visitor. When the store is full, the oldest key is evicted. */
+export function makeRowsKeys(): Map<string, RowsKey> {
+  return new BoundedMap(MAX_KEYS);
+}
+
+/** A key that expires within this time is not used. */
+const MARGIN_MS = 10_000;
+
+type RowsUse = {
+  appId: string;
+  isWrite: boolean;
+  /** `rows` or `export`, for the audit log. */
+  usedFor: string;
+};
+
+/** A key of the app for this visitor: cached, or new and recorded in the audit log. */
+async function readRowsKey(visit: Visit, use: RowsUse): Promise<RowsKey> {
+  const { deps } = visit;
+  const name = toName(visit, use);
+  const found = deps.rowsKeys.get(name);
+  if (found !== undefined && found.endsAt - MARGIN_MS > deps.now()) return found;
+  const { appId, isWrite, usedFor } = use;
+  const scopes = isWrite ? (["data:read", "data:write"] as const) : (["data:read"] as const);
+  const created = await openRows(deps, { appId, scopes, usedFor });
+  deps.rowsKeys.set(name, created);
+  return created;
+}
+
+/** A digest of the cookies, so that no cookie stays in memory. */
+function toName({ deps: { cookies } }: Visit, { appId, isWrite, usedFor }: RowsUse): string {
+  const parts = [cookies.session, cookies.identity, appId, String(isWrite), usedFor];
+  return Bun.CryptoHasher.hash("sha256", parts.join("\n"), "base64");
+}
 
 function toProblem({ status, headers }: Response, text: string): Problem {
   const body = tryParseJson(text);

@@ -1,6 +1,5 @@
 /** Identity: sessions, sign-in pages, account pages and passwords. The database grants access. @module */
 export * from "./auth_routes.ts";
-export { readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
 export {
   clearPlanted,
   DEVICE_COOKIE,
@@ -26,6 +25,7 @@ export {
 export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.ts";
 export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
 export { discover, makeProviders } from "./providers.ts";
+export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
 export {
   DEFAULT_SETTINGS,
   type IdentitySettings,

@@ -6,7 +6,6 @@
  */
 import { type RequestContext, readParameters } from "../http/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
-import { isConsolePage, readConsoleReturn, toConsoleSignIn } from "./console_return.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
@@ -18,10 +17,13 @@ import {
   ADD_FACTOR_PATH,
   AUTHORIZE_PATH,
   CONSOLE_PATH,
+  CONSOLE_SIGN_IN_PATH,
   LOGIN_PATH,
 } from "./paths.ts";
 import type { ReturnTo } from "./provider_state.ts";
 
+/** Matches only Console pages: no other host, and no path that a browser parses as a host. */
+const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~:%&=+-]*)?$/;
 /** Longer Console paths do not fit into a cookie. */
 const MAX_CONSOLE_PATH = 1024;
 /** Account pages that require a recent sign-in. */
@@ -49,6 +51,22 @@ export function readReturnTo(query: string): ReturnTo {
   if (OWN_PAGES.includes(to)) return { kind: "own", path: to };
   const path = readConsoleReturn(query);
   return { kind: "console", path: path.length > MAX_CONSOLE_PATH ? CONSOLE_PATH : path };
+}
+
+/** The Console page in the query's `to`; defaults to the first page. */
+export function readConsoleReturn(query: string): string {
+  for (const [name, value] of readParameters(query))
+    if (name === "to" && isConsolePage(value)) return value;
+  return CONSOLE_PATH;
+}
+
+function isConsolePage(path: string): boolean {
+  return OWN_PAGE.test(path);
+}
+
+/** The path of the sign-in that returns to a Console page. */
+export function toConsoleSignIn(location: string): string {
+  return `${CONSOLE_SIGN_IN_PATH}?${new URLSearchParams({ to: location })}`;
 }
 
 /** The query of a destination, with its question mark; empty for the account page. */

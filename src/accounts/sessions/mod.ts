@@ -3,9 +3,7 @@
 export { type PeoplePage, readPeople } from "./app_people.ts";
 export { isDeviceName, toDeviceName } from "./device_name.ts";
 export { type Device, readDevice, toDeviceText } from "./device_text.ts";
-export { signInByLink } from "./link_sign_ins.ts";
-export { finishPasskeySignIn } from "./passkey_sign_ins.ts";
-export { beginPasskey, toPasskeyFactor } from "./passkeys.ts";
+export { beginPasskey, finishPasskeySignIn, toPasskeyFactor } from "./passkeys.ts";
 export * from "./pending_sign_ins.ts";
 export {
   createLinked,
@@ -33,6 +31,7 @@ export {
   finishSignIn,
   type KnownUser,
   SIGN_IN_LIMITS,
+  signInByLink,
   sweepThrottle,
 } from "./sign_in_attempts.ts";
 export * from "./totp.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { callRow, type Database } from "../../db/mod.ts";
+import { call, callRow, type Database } from "../../db/mod.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -13,6 +13,7 @@ import {
 } from "../secrets/identity_secrets.ts";
 import { toDigest } from "../secrets/secret_text.ts";
 import type { RightFactor } from "./second_factors.ts";
+import { type SessionStart, toSessionValues } from "./sessions.ts";
 import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";
 
 type PasskeyDeps = { db: Database; identitySecrets: IdentitySecrets };
@@ -70,10 +71,45 @@ export function toPasskeyFactor(
 }
 
 /** The result of a use. All except `done` get the same rejection. */
-export type PasskeyOutcome = "done" | "unknown" | "replayed" | "planted" | "counter";
+type PasskeyOutcome = "done" | "unknown" | "replayed" | "planted" | "counter";
+
+export type PasskeyFinish = SessionStart & {
+  /** The passkey whose response was verified. */
+  stored: StoredPasskey;
+  challenge: string;
+  signCount: number;
+  /** The client's IP address. */
+  address: string;
+};
+
+/** Signs in with only a passkey: creates the session, unless the person was disabled, the passkey removed or the challenge used since. */
+export async function finishPasskeySignIn(
+  deps: PasskeyDeps,
+  finish: PasskeyFinish,
+): Promise<PasskeyOutcome> {
+  const { stored } = finish;
+  const proof = provePasskeyUse(deps, stored);
+  if (proof === undefined) return "unknown";
+  const fresh = makePasskeyRecord(deps, stored);
+  const outcome = await call(deps.db, "finish_passkey_sign_in", {
+    wanted: toHex(stored.credentialId),
+    who: stored.userId,
+    presented_proof: proof,
+    new_count: finish.signCount,
+    fresh_digest: fresh.digest,
+    fresh_secret_id: fresh.secretId,
+    challenge_key: toChallengeKey(finish.challenge),
+    window_s: SIGN_IN_LIMITS.windowS,
+    client_networks: toClient(finish.address).networks,
+    ...toSessionValues(finish),
+    client_address: finish.address,
+    is_known_device: finish.isKnownDevice,
+  });
+  return outcome as PasskeyOutcome;
+}
 
 /** The proof of a stored passkey for the database; `undefined` if the settings lack its secret. */
-export function provePasskeyUse(
+function provePasskeyUse(
   { identitySecrets }: Pick<PasskeyDeps, "identitySecrets">,
   stored: StoredPasskey,
 ): string | undefined {

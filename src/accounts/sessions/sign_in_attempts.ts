@@ -1,6 +1,7 @@
 /** The database part of a sign-in: throttles before a password is hashed, and finishes after it. @module */
 import { call, callRow, type Database } from "../../db/mod.ts";
 import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts";
+import type { PasswordLink } from "../people/password_links.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import type { Device } from "./device_text.ts";
 import type { NewPending } from "./pending_sign_ins.ts";
@@ -125,6 +126,30 @@ export async function finishSignIn(
     client_networks: toClient(finish.from.address).networks,
     known_device: toKnownDevice(finish),
     client_address: finish.from.address,
+  });
+  return outcome as Admission;
+}
+
+/** The new password, and the browser's new session. */
+export type LinkSignIn = Omit<SignInStart, "isKnownDevice"> & {
+  password: PasswordRecord;
+  address: string;
+};
+
+/** Sets the password, uses up the link and signs the person in; `wrong` if the link is not valid. */
+export async function signInByLink(
+  deps: { db: Database },
+  link: PasswordLink,
+  { password, address, ...start }: LinkSignIn,
+): Promise<Admission> {
+  const outcome = await call(deps.db, "sign_in_by_link", {
+    link_id: link.id,
+    presented_proof: Buffer.from(link.proof).toString("hex"),
+    fresh_hash: password.hash,
+    fresh_digest: password.digest,
+    fresh_secret_id: password.secretId,
+    ...toSignInValues(start),
+    client_address: address,
   });
   return outcome as Admission;
 }
