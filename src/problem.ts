@@ -132,6 +132,10 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
+export function isProblemCode(text: unknown): text is ProblemCode {
+  return typeof text === "string" && Object.hasOwn(PROBLEMS, text);
+}
+
 export type ProblemOptions = {
   /** One sentence without a final period. Default: the meaning of the code. */
   message?: string;

@@ -7,7 +7,7 @@ import {
 } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { PROBLEMS, type ProblemCode } from "../problem.ts";
+import { isProblemCode, PROBLEMS } from "../problem.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 import { renderMoment, toMinuteText } from "./axis.ts";
 import { renderChange, toPushNumber } from "./change.ts";
@@ -124,7 +124,7 @@ function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
 }
 
 function toStatus(code: string): string {
-  if (Object.hasOwn(PROBLEMS, code)) return String(PROBLEMS[code as ProblemCode].status);
+  if (isProblemCode(code)) return String(PROBLEMS[code].status);
   return /^4\d\d$/.test(code) ? code : "4xx";
 }
 

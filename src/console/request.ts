@@ -1,7 +1,7 @@
 /** One failed, slow or rejected request: cause, key, fields, and a command to repeat it. @module */
 import { type RequestView, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
-import { PROBLEMS, Problem, type ProblemCode, toSentence } from "../problem.ts";
+import { isProblemCode, PROBLEMS, Problem, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { toMinuteText } from "./axis.ts";
 import { toPushNumber } from "./change.ts";
@@ -51,13 +51,9 @@ function renderFigures(request: RequestView, now: number): Html {
   return html`<dl class="figures">${figures.map(([name, value]) => value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-function isCode(code: string | null): code is ProblemCode {
-  return code !== null && Object.hasOwn(PROBLEMS, code);
-}
-
 /** The meaning of its code, and the fields that the response named. */
 function renderCause({ code, status, ms, paths }: RequestView, url: string): Part {
-  if (!isCode(code)) return html`<p>${toPlainCause(status, ms)}</p>`;
+  if (!isProblemCode(code)) return html`<p>${toPlainCause(status, ms)}</p>`;
   return [
     html`<p>${renderMarked(toSentence(PROBLEMS[code].when))}.</p>`,
     paths.length > 0 &&

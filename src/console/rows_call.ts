@@ -7,7 +7,7 @@
 import { ConsoleRejected, SignInTooOld } from "../accounts/actions/mod.ts";
 import { openRows, type RowsKey } from "../accounts/console/mod.ts";
 import { parseJson } from "../http/mod.ts";
-import { type Detail, PROBLEMS, Problem, type ProblemCode } from "../problem.ts";
+import { type Detail, isProblemCode, Problem } from "../problem.ts";
 import { BoundedMap } from "../std/bounded_map.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
@@ -116,15 +116,14 @@ function toProblem({ status, headers }: Response, text: string): Problem {
   const body = tryParseJson(text);
   const { error, message, details } = isObject(body) ? body : {};
   const retryAfterS = Number(headers.get("retry-after") ?? 0);
-  return new Problem(isCode(error) ? error : status >= 500 ? "bad_gateway" : "request_failed", {
-    ...(typeof message === "string" ? { message } : {}),
-    ...(Array.isArray(details) ? { details: details.filter(isDetail) } : {}),
-    ...(retryAfterS > 0 ? { retryAfterS } : {}),
-  });
-}
-
-function isCode(code: unknown): code is ProblemCode {
-  return typeof code === "string" && Object.hasOwn(PROBLEMS, code);
+  return new Problem(
+    isProblemCode(error) ? error : status >= 500 ? "bad_gateway" : "request_failed",
+    {
+      ...(typeof message === "string" ? { message } : {}),
+      ...(Array.isArray(details) ? { details: details.filter(isDetail) } : {}),
+      ...(retryAfterS > 0 ? { retryAfterS } : {}),
+    },
+  );
 }
 
 function isDetail(detail: unknown): detail is Detail {
