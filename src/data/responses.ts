@@ -2,7 +2,6 @@
 import { rowTag } from "../catalog/mod.ts";
 import {
   isNamed,
-  KEEPING,
   type NamedTags,
   type ResponseOptions,
   respondNotModified,
@@ -17,7 +16,7 @@ export function respondWithRow(
   options: ResponseOptions = {},
 ): Response {
   if (row === null) throw new Problem("not_found");
-  const headers = { ...KEEPING, etag: tagHeader(rowTag(row)), ...options.headers };
+  const headers = { etag: tagHeader(rowTag(row)), ...options.headers };
   return respondWithBytes(row, { ...options, headers });
 }
 
@@ -27,12 +26,7 @@ export function respondWithBatch(
   headers: Record<string, string> = {},
 ): Response {
   if (rows === null) throw new Error("A function that creates rows returned nothing");
-  return respondUntagged(rows, { status: 201, headers });
-}
-
-/** A response without a tag, such as a response with only the id, which does not identify the row's state. */
-export function respondUntagged(body: Uint8Array<ArrayBuffer>, options: ResponseOptions): Response {
-  return respondWithBytes(body, { ...options, headers: { ...KEEPING, ...options.headers } });
+  return respondWithBytes(rows, { status: 201, headers });
 }
 
 /** The response to a read of a row. @throws {Problem} not_found */
@@ -42,5 +36,5 @@ export function respondToReader(
 ): Response {
   if (row === null || known === undefined) return respondWithRow(row);
   const tag = rowTag(row);
-  return isNamed(known, tag) ? respondNotModified(tag, known, KEEPING) : respondWithRow(row);
+  return isNamed(known, tag) ? respondNotModified(tag, known) : respondWithRow(row);
 }

@@ -10,7 +10,6 @@ import {
   checkObject,
   encodeBody,
   isNamed,
-  KEEPING,
   type KeyRequestContext,
   listTags,
   type ResponseOptions,
@@ -22,6 +21,7 @@ import {
   respondEmpty,
   respondNotModified,
   respondTagged,
+  respondWithBytes,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { callFunction, checkProof } from "./call.ts";
@@ -42,7 +42,7 @@ import { ONLY_LISTS } from "./query.ts";
 import { checkBatch, type ReadBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
 import { type ReadRow, readRow } from "./read_row.ts";
-import { respondToReader, respondUntagged, respondWithBatch, respondWithRow } from "./responses.ts";
+import { respondToReader, respondWithBatch, respondWithRow } from "./responses.ts";
 import { findQueriedPage, readAskedList, toQueryTerms } from "./run_query.ts";
 
 const LIST = `${DATA_PATH}/:table`;
@@ -91,9 +91,9 @@ async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Res
       : await findQueriedPage(deps, context, { table, query, tags });
   const page = body === undefined ? stored : { tag, ...(await encodeBody(body, encoding)) };
   if (page?.tag === tag && page !== stored) deps.listCache.keep(appId, cacheKey, page);
-  if (isNamed(known, tag)) return respondNotModified(tag, known, KEEPING);
+  if (isNamed(known, tag)) return respondNotModified(tag, known);
   if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
-  return respondTagged(page, KEEPING);
+  return respondTagged(page);
 }
 
 async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
@@ -206,7 +206,8 @@ function respondWithReplay(
   { headers, ...options }: ResponseOptions = {},
 ): Response {
   const all = { ...options, headers: { ...headers, ...replayHeaders(replay) } };
-  return replay.isShort ? respondUntagged(replay.body, all) : respondWithRow(replay.body, all);
+  // Only the id does not identify the state of the row, so the response has no tag.
+  return replay.isShort ? respondWithBytes(replay.body, all) : respondWithRow(replay.body, all);
 }
 
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {

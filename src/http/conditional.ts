@@ -8,13 +8,10 @@ export type TaggedBody = EncodedBody & { readonly tag: string };
 
 type Headers = Readonly<Record<string, string>>;
 
-/** For responses to a key: callers can store a response, and must revalidate it before reuse. */
-export const KEEPING = {
-  "cache-control": "private, no-cache",
-  vary: "Authorization, Accept-Encoding, Origin",
-} as const;
-
-export function respondTagged({ tag, body, encoding }: TaggedBody, headers: Headers): Response {
+export function respondTagged(
+  { tag, body, encoding }: TaggedBody,
+  headers: Headers = {},
+): Response {
   const etag = encoding === undefined ? `"${tag}"` : `"${tag}-${encoding}"`;
   return respondWithBytes(body, { headers: { ...headers, ...toEncodingHeader(encoding), etag } });
 }
@@ -23,7 +20,7 @@ export function respondTagged({ tag, body, encoding }: TaggedBody, headers: Head
 export function respondNotModified(
   tag: string,
   known: NamedTags | undefined,
-  headers: Headers,
+  headers: Headers = {},
 ): Response {
   return respondEmpty({ status: 304, headers: { ...headers, etag: tagHeader(tag, known) } });
 }

@@ -11,7 +11,6 @@ export {
 } from "./body.ts";
 export {
   compressResponse,
-  KEEPING,
   respondNotModified,
   respondTagged,
   type TaggedBody,

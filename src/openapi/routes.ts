@@ -13,7 +13,6 @@ import {
   encodeBody,
   IF_NONE_MATCH,
   isNamed,
-  KEEPING,
   keyRejected,
   NOT_MODIFIED,
   type Operation,
@@ -91,8 +90,8 @@ async function handleDocument(
   const appId = principal?.appId;
   const packed = findPacked(deps, appId);
   const { tag } = packed;
-  if (isNamed(known, tag)) return respondNotModified(tag, known, KEEPING);
-  return respondTagged(await unpack(deps, packed, { appId, encoding }), KEEPING);
+  if (isNamed(known, tag)) return respondNotModified(tag, known);
+  return respondTagged(await unpack(deps, packed, { appId, encoding }));
 }
 
 /**

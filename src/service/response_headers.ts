@@ -34,6 +34,12 @@ export type FacingDeps = { origins: Origins; isHttps: (virtualHost: VirtualHost)
 /** One year, without subdomains: they belong to apps. */
 const STRICT_TRANSPORT = "max-age=31536000";
 
+/** Callers of the API can store a response, and must revalidate it before reuse. */
+const KEEPING = {
+  "cache-control": "private, no-cache",
+  vary: "Authorization, Accept-Encoding, Origin",
+};
+
 /** Sets the headers; `callers` is absent behind a gateway, which adds the CORS headers. */
 export function addResponseHeaders(
   callers: FacingDeps | undefined,
@@ -44,6 +50,9 @@ export function addResponseHeaders(
   if (hasUnreadBody(context.request)) response.headers.set("connection", "close");
   addHeaders(response, state.quota);
   const { request, query } = context;
+  const isPreflight = request.method === "OPTIONS";
+  if (state.errorFormat === "api" && !isPreflight && !response.headers.has("cache-control"))
+    addHeaders(response, KEEPING);
   addHeaders(response, deprecationHeaders(operation, { headers: request.headers, query }));
   if (callers === undefined) return;
   if (callers.isHttps(state.virtualHost))

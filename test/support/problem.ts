@@ -40,6 +40,8 @@ export function expectRejection(response: Rejected, wanted: Rejection): void {
   const headers = {
     "content-type": "application/json",
     "x-content-type-options": "nosniff",
+    "cache-control": "private, no-cache",
+    vary: "Authorization, Accept-Encoding, Origin",
     ...wanted.headers,
   };
   for (const [name, value] of Object.entries(headers))
