@@ -143,7 +143,7 @@ async function runChange(setting: Setting, toChange: ToChange): Promise<ExitCode
     share: readShare(setting),
     confirm: async (result, change) => {
       stop();
-      const lines = describePush({ result, types: undefined, files: [] }, paint);
+      const lines = describePush({ result }, paint);
       await confirm(setting, { change, destination, lines });
     },
   }).finally(stop);

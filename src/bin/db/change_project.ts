@@ -6,23 +6,13 @@ import { Problem } from "../../problem.ts";
 import { type Change, type RowCounts, showChange } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
-import { openLog } from "../cli/log.ts";
 import { showCount } from "../cli/terminal.ts";
 import { findEdit } from "./change_schema.ts";
-import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { type History, planHistory, pushHistory } from "./history.ts";
-import {
-  checkJournalFiles,
-  fetchMigrations,
-  findJournalFolder,
-  removeJournalFiles,
-  writeJournalFiles,
-} from "./journal.ts";
-import { makePatient } from "./patience.ts";
-import type { Pushed, PushTask } from "./push.ts";
+import { type Project, type WrittenFiles, withProject, writeProject } from "./project.ts";
+import type { PushTask } from "./push.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
-import { type Destination, withDestination, withService } from "./service.ts";
-import { writeTypes } from "./types.ts";
+import { type Destination, withDestination } from "./service.ts";
 
 export type ChangeResponse = PushResponse & { rows?: RowCounts };
 export type ChangeTask = Omit<PushTask, "confirm"> & {
@@ -31,7 +21,7 @@ export type ChangeTask = Omit<PushTask, "confirm"> & {
   /** Shows the plan and asks for confirmation. */
   confirm: (plan: ChangeResponse, change: Change) => Promise<void>;
 };
-export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeResponse };
+export type Changed = WrittenFiles & { result: ChangeResponse };
 
 /**
  * Applies a change, or with `dryRun` returns its plan. If the project already has the migration of the change, from another
@@ -40,26 +30,17 @@ export type Changed = Pick<Pushed, "types" | "files"> & { result: ChangeResponse
  * @throws {RejectedError} the schema file does not declare the result yet, or the service lacks earlier migrations
  */
 export async function changeProject(setting: Setting, task: ChangeTask): Promise<Changed> {
-  const { folder, terminal } = setting;
-  const { destination, config, dryRun } = task;
-  const file = findSchemaFile(setting);
-  const definition = await evaluateSchema(setting, file);
-  const change = task.toChange(definition);
-  const notEdited = findNotEdited(change, { definition, file, folder });
-  const journal = findJournalFolder(setting, file, destination);
-  return await withService(destination, config, async (impatient) => {
-    const service = makePatient(impatient, { ...task, terminal });
-    const { migrations } = await service.status();
-    const { entries, missing, ahead, stale } = await checkJournalFiles(
-      { folder, journal, destination },
-      migrations,
-    );
+  return await withProject(setting, task, async (project) => {
+    const { definition, ahead } = project;
+    const change = task.toChange(definition);
+    const notEdited = findNotEdited(change, project);
     const last = ahead.at(-1);
     const steps =
       last === undefined
-        ? changeSingle({ service, change, entries, log: openLog(config, terminal.warn) })
-        : replayChange(change, destination, {
-            ...{ service, entries, ahead, share: task.share, config, terminal },
+        ? changeSingle(change, project)
+        : replayChange(change, task.destination, {
+            ...project,
+            share: task.share,
             definition: JSON.parse(last.parts.definition) as Definition,
           });
     const plan = await steps.plan().catch((error: unknown) => {
@@ -68,22 +49,15 @@ export async function changeProject(setting: Setting, task: ChangeTask): Promise
       throw isRejected ? error : (notEdited ?? error);
     });
     if (notEdited !== undefined) throw notEdited;
-    if (dryRun) return { result: plan, types: undefined, files: [] };
+    if (task.dryRun) return { result: plan, types: undefined, files: [] };
     if (plan.status !== "unchanged") await task.confirm(plan, change);
     const result = plan.status === "unchanged" ? plan : await steps.run();
-    await removeJournalFiles(journal, stale);
-    const created = result.migration === null ? [] : [result.migration];
-    const restored = await fetchMigrations(service, missing);
-    const files = await writeJournalFiles({ folder, journal }, [...restored, ...created]);
-    const tables = definition.tables.map(({ name }) => name);
-    return { result, types: writeTypes({ folder, file, tables, terminal }), files };
+    return { result, ...(await writeProject(project, result)) };
   });
 }
 
-type Edited = { definition: Definition; file: string; folder: string };
-
 /** The error if the schema file does not declare the result yet. */
-function findNotEdited(change: Change, { definition, file, folder }: Edited) {
+function findNotEdited(change: Change, { definition, file, location: { folder } }: Project) {
   const location = relative(folder, file);
   const edit = findEdit(change, { definition, location, text: readFileSync(file, "utf8") });
   if (edit === undefined) return undefined;
@@ -96,18 +70,10 @@ function findNotEdited(change: Change, { definition, file, folder }: Edited) {
 
 type Steps = { plan: () => Promise<ChangeResponse>; run: () => Promise<ChangeResponse> };
 
-function changeSingle({
-  service,
-  change,
-  entries: journal,
-  log,
-}: Pick<History, "service" | "entries"> & {
-  change: Change;
-  log: ReturnType<typeof openLog>;
-}): Steps {
+function changeSingle(change: Change, { service, entries: journal }: Project): Steps {
   return {
-    plan: () => service.change({ change, journal, dryRun: true }, log),
-    run: () => service.change({ change, journal, dryRun: false }, log),
+    plan: () => service.change({ change, journal, dryRun: true }),
+    run: () => service.change({ change, journal, dryRun: false }),
   };
 }
 

@@ -66,7 +66,7 @@ async function compare(
   const destination = toDestination(setting, environment);
   const file = schema?.file ?? findSchemaFile(setting);
   const folder = findJournalFolder(setting, file, destination);
-  return await withService(destination, config, async (service) => {
+  return await withService(destination, { config, terminal: setting.terminal }, async (service) => {
     const { migrations } = await service.status();
     const history = toProjectHistory(migrations);
     const difference = compareHistory(await readJournal(folder), history);

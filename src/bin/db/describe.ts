@@ -2,7 +2,8 @@
 import { type PlannedMigration, showMigration } from "../../push/pure.ts";
 import type { Paint } from "../cli/paint.ts";
 import { toPrintable } from "../cli/terminal.ts";
-import type { Pushed } from "./push.ts";
+import type { WrittenFiles } from "./project.ts";
+import type { Pushed } from "./schema_service.ts";
 
 const OPENINGS = {
   applied: "Applied",
@@ -15,7 +16,7 @@ const CHECKED = /\(rows are checked\)$/;
 
 /** Describes a push: the migrations that it applied first, its steps, and the written files. */
 export function describePush(
-  { result, types, files }: Omit<Pushed, "definition" | "missing">,
+  { result, types, files = [] }: { result: Pushed } & Partial<WrittenFiles>,
   paint: Paint = (_, text) => text,
 ): string[] {
   const { migration, status, replays = [] } = result;

@@ -4,32 +4,19 @@
  *
  * @module
  */
-import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import {
-  type JournalEntry,
   MAX_PLANNED,
   MAX_REPLAY_BYTES,
   type PlannedMigration,
   type ProjectMigration,
   showMigration,
 } from "../../push/pure.ts";
-import type { Terminal } from "../cli/command.ts";
-import { openLog } from "../cli/log.ts";
-import type { Pushed, SchemaService } from "./schema_service.ts";
+import type { Project } from "./project.ts";
+import type { Pushed, PushRequest } from "./schema_service.ts";
 
-export type History = {
-  service: SchemaService;
-  definition: Definition;
-  /** The journal entries of all migrations of the project. */
-  entries: readonly JournalEntry[];
-  /** The migrations that the service lacks. */
-  ahead: readonly ProjectMigration[];
-  /** The tables of other apps that the app may start to use; default: every table. */
-  share: readonly string[] | undefined;
-  config: Config;
-  terminal: Terminal;
-};
+export type History = Pick<Project, "service" | "definition" | "entries" | "ahead"> &
+  Pick<PushRequest, "share">;
 
 /**
  * Applies the missing migrations and pushes the definition.
@@ -37,17 +24,14 @@ export type History = {
  * @throws {Problem} a migration failed; the message lists the migrations applied before
  */
 export async function pushHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, share, config, terminal } = history;
-  const log = openLog(config, terminal.warn);
+  const { service, definition, entries, ahead, share } = history;
   const replays: PlannedMigration[] = [];
   try {
     for (const { text } of ahead) {
-      const request = { definition, migrations: [text], share };
-      const pushed = await service.replay(request, log);
+      const pushed = await service.replay({ definition, migrations: [text], share });
       if (pushed.migration !== null) replays.push({ ...pushed, migration: pushed.migration });
     }
-    const request = { definition, journal: entries, dryRun: false, share };
-    const pushed = await service.push(request, log);
+    const pushed = await service.push({ definition, journal: entries, dryRun: false, share });
     return replays.length === 0 ? pushed : { ...pushed, status: "applied", replays };
   } catch (error) {
     throw reportApplied(error, replays);
@@ -56,20 +40,16 @@ export async function pushHistory(history: History): Promise<Pushed> {
 
 /** The plan of {@linkcode pushHistory}. Writes nothing, not even at the service. */
 export async function planHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, share, config, terminal } = history;
-  const log = openLog(config, terminal.warn);
-  if (ahead.length === 0) {
-    const request = { definition, journal: entries, dryRun: true, share };
-    return await service.push(request, log);
-  }
+  const { service, definition, entries, ahead, share } = history;
+  if (ahead.length === 0)
+    return await service.push({ definition, journal: entries, dryRun: true, share });
   const first = readFirst(ahead, definition);
   const last = first.at(-1);
   const isAll = first.length === ahead.length || last === undefined;
   const migrations = first.map(({ text }) => text);
   // Later changes can be planned only after all migrations.
   const end = isAll ? definition : (JSON.parse(last.parts.definition) as Definition);
-  const request = { definition: end, migrations, share };
-  const plan = await service.planReplay(request);
+  const plan = await service.planReplay({ definition: end, migrations, share });
   if (isAll) return plan;
   const more = `MORE: ${ahead.length - first.length} migrations follow; they can be planned after these are applied`;
   return { ...plan, notes: [...plan.notes, more] };

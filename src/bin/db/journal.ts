@@ -56,7 +56,7 @@ export type JournalLocation = { folder: string; journal: string; destination: De
 export async function checkJournalFiles(
   location: JournalLocation,
   migrations: readonly RecordedMigration[],
-  { mayDiverge }: { mayDiverge: boolean } = { mayDiverge: false },
+  { mayDiverge = false }: { mayDiverge?: boolean | undefined } = {},
 ): Promise<CheckedJournal> {
   const files = await readJournal(location.journal);
   const recorded = toProjectHistory(migrations);
@@ -65,8 +65,7 @@ export async function checkJournalFiles(
   const isDiverged = compared.issues.some(({ code }) => code === "diverged");
   const issues = compared.issues.filter(({ code }) => !mayDiverge || code !== "diverged");
   const stale = isStale ? files.map(({ file }) => file) : [];
-  const { missing, ahead, entries } = compared;
-  if (issues.length === 0) return { missing, ahead, entries, isDiverged, stale };
+  if (issues.length === 0) return { ...compared, isDiverged, stale };
   const lines = [
     ...issues.map(({ message }) =>
       [PULL, RESOLVE].reduce(

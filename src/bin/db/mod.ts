@@ -128,7 +128,7 @@ async function runPush(
   const paint = makePaint(env, process.stdout.isTTY === true);
   const confirm = findConfirm(setting, destination, (result) => {
     stop();
-    return describePush({ result, types: undefined, files: [] }, paint);
+    return describePush({ result }, paint);
   });
   const pushed = await pushProject(setting, {
     destination,
@@ -169,7 +169,7 @@ async function runPull(setting: Setting): Promise<ExitCode> {
   const config = readSettings(env);
   const destination = findDestination(setting, config);
   const journal = findJournalFolder(setting, findSchemaFile(setting), destination);
-  const missing = await withService(destination, config, async (service) => {
+  const missing = await withService(destination, { config, terminal }, async (service) => {
     const { migrations } = await service.status();
     const checked = await checkJournalFiles({ folder, journal, destination }, migrations);
     const fetched = await fetchMigrations(service, checked.missing);

@@ -12,11 +12,11 @@ export type Patience = { waitS: number; terminal: Terminal };
 /** Repeats calls while the service is overloaded or busy with another push, or the app is over its push limit. */
 export function makePatient(service: SchemaService, patience: Patience): SchemaService {
   return {
-    push: (...given) => askPatiently(() => service.push(...given), patience),
-    replay: (...given) => askPatiently(() => service.replay(...given), patience),
-    join: (...given) => askPatiently(() => service.join(...given), patience),
-    change: (...given) => askPatiently(() => service.change(...given), patience),
-    planReplay: (...given) => askPatiently(() => service.planReplay(...given), patience),
+    push: (request) => askPatiently(() => service.push(request), patience),
+    replay: (request) => askPatiently(() => service.replay(request), patience),
+    join: (request) => askPatiently(() => service.join(request), patience),
+    change: (request) => askPatiently(() => service.change(request), patience),
+    planReplay: (request) => askPatiently(() => service.planReplay(request), patience),
     status: () => askPatiently(service.status, patience),
     migration: (seq) => askPatiently(() => service.migration(seq), patience),
   };

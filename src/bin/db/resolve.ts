@@ -17,19 +17,17 @@ import {
   splitMigrationText,
 } from "../../push/pure.ts";
 import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
-import { openLog } from "../cli/log.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
 import { toDocument } from "../cli/terminal.ts";
 import { findConfirm } from "./confirm.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
-import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
-import { checkJournalFiles, fetchMigrations, findJournalFolder } from "./journal.ts";
-import { makePatient } from "./patience.ts";
+import { fetchMigrations } from "./journal.ts";
+import { withProject } from "./project.ts";
 import type { JoinRequest, Pushed } from "./schema_service.ts";
-import { type Destination, withDestination, withService } from "./service.ts";
+import { type Destination, withDestination } from "./service.ts";
 import { agree, listShared, readShare, warnOfSharing } from "./sharing.ts";
 
 export const resolveCommand: Command = {
@@ -65,8 +63,7 @@ async function runResolve(setting: Setting): Promise<ExitCode> {
     return EXIT.done;
   }
   const paint = makePaint(env, process.stdout.isTTY === true);
-  for (const line of describePush({ result, types: undefined, files: [] }, paint))
-    terminal.print(line);
+  for (const line of describePush({ result }, paint)) terminal.print(line);
   if (joins !== null)
     terminal.print(
       `${result.status === "planned" ? "Would join" : "Joined"} ${joins}: the service continues from the project's history`,
@@ -88,17 +85,10 @@ async function resolveHistory(
   setting: Setting,
   { destination, config, stop }: Resolving,
 ): Promise<Resolved> {
-  const { args, folder, terminal } = setting;
-  const file = findSchemaFile(setting);
-  const definition = await evaluateSchema(setting, file);
-  const journal = findJournalFolder(setting, file, destination);
-  return await withService(destination, config, async (impatient) => {
-    const service = makePatient(impatient, { waitS: readWait(args), terminal });
-    const { migrations } = await service.status();
-    const location = { folder, journal, destination };
-    const { ahead, missing, isDiverged } = await checkJournalFiles(location, migrations, {
-      mayDiverge: true,
-    });
+  const { args, terminal } = setting;
+  const options = { destination, config, waitS: readWait(args), mayDiverge: true };
+  return await withProject(setting, options, async (project) => {
+    const { definition, location, service, ahead, missing, isDiverged } = project;
     const [first] = ahead;
     const last = ahead.at(-1);
     if (!isDiverged || first === undefined || last === undefined) {
@@ -106,20 +96,20 @@ async function resolveHistory(
       return { result: NOTHING, joins: null };
     }
     const common = missing.filter(({ seq }) => seq < first.parts.seq);
-    const texts = [...(await readJournal(journal)), ...(await fetchMigrations(service, common))];
+    const recorded = await fetchMigrations(service, common);
+    const texts = [...(await readJournal(location.journal)), ...recorded];
     const request = toRequest(ahead, {
       definition,
       declared: mergeDeclared([...readDeclared(texts), { definition }]),
     });
-    const log = openLog(config, terminal.warn);
     const join = (more: Pick<JoinRequest, "dryRun" | "share">) =>
-      service.join({ ...request, ...more }, log);
+      service.join({ ...request, ...more });
     const share = readShare(setting);
     const joins = showMigration(last.parts);
     if (args.has("dry-run")) return { result: await join({ dryRun: true, share }), joins };
     const confirm = findConfirm(setting, destination, (plan) => {
       stop();
-      return describePush({ result: plan, types: undefined, files: [] });
+      return describePush({ result: plan });
     });
     const plan = () => join({ dryRun: true, share });
     const agreed = confirm === undefined ? share : await agree(plan, confirm);

@@ -1,6 +1,6 @@
 /** The operations of a service, over HTTP or directly on the database. @module */
+import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
-import type { Log } from "../../observe.ts";
 import type {
   Change,
   ChangeResult,
@@ -12,6 +12,7 @@ import type {
   StoredMigration,
   TableApps,
 } from "../../push/mod.ts";
+import type { Terminal } from "../cli/command.ts";
 import type { Address } from "../cli/settings.ts";
 
 export type PushRequest = {
@@ -34,14 +35,13 @@ export type JoinRequest = ReplayRequest & { declared: Definition; dryRun: boolea
 export type ChangeRequest = { change: Change; journal: readonly JournalEntry[]; dryRun: boolean };
 export type Changed = Omit<ChangeResult, "deferred">;
 export type SchemaService = {
-  /** `log` receives failures of deferred steps, if this process runs them. */
-  readonly push: (request: PushRequest, log: Log) => Promise<Pushed>;
+  readonly push: (request: PushRequest) => Promise<Pushed>;
   /** Applies one of the project's migrations. */
-  readonly replay: (request: ReplayRequest, log: Log) => Promise<Pushed>;
+  readonly replay: (request: ReplayRequest) => Promise<Pushed>;
   /** Joins histories that have diverged. */
-  readonly join: (request: JoinRequest, log: Log) => Promise<Pushed>;
+  readonly join: (request: JoinRequest) => Promise<Pushed>;
   /** Applies an explicit change, or plans it. */
-  readonly change: (request: ChangeRequest, log: Log) => Promise<Changed>;
+  readonly change: (request: ChangeRequest) => Promise<Changed>;
   /** Plans the project's migrations and then a push of the definition. */
   readonly planReplay: (request: ReplayRequest) => Promise<Pushed>;
   readonly status: () => Promise<Status>;
@@ -60,3 +60,5 @@ export type DirectDestination = {
   app: string;
   isDev?: boolean;
 };
+/** The terminal shows failures of deferred steps, which a command without a service runs itself. */
+export type DirectOptions = { config: Config; terminal: Pick<Terminal, "warn"> };

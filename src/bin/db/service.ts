@@ -3,11 +3,10 @@
  *
  * @module
  */
-import type { Config } from "../../config/mod.ts";
 import { SCHEMA_PATH } from "../../push/pure.ts";
 import type { ProjectEnvironment } from "./environments.ts";
 import { callEndpoint, type Target } from "./http.ts";
-import type { DirectDestination, SchemaService } from "./schema_service.ts";
+import type { DirectDestination, DirectOptions, SchemaService } from "./schema_service.ts";
 
 /** The destination from flags and settings. */
 export type Destination = ServiceDestination | DirectDestination;
@@ -34,12 +33,12 @@ export function withDestination(command: string, destination: Destination): stri
 /** Runs a task against the service of a destination. */
 export async function withService<Result>(
   destination: Destination,
-  config: Config,
+  options: DirectOptions,
   task: (service: SchemaService) => Promise<Result>,
 ): Promise<Result> {
   if (destination.kind === "service") return await task(overHttp(destination.target));
   const { withDirectService } = await import("./direct.ts");
-  return await withDirectService(destination, config, task);
+  return await withDirectService(destination, options, task);
 }
 
 function overHttp(target: Target): SchemaService {

@@ -30,7 +30,7 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
   const { args, env, terminal } = setting;
   const config = readSettings(env);
   const destination = findDestination(setting, config);
-  const state = await withService(destination, config, async (service) => {
+  const state = await withService(destination, { config, terminal }, async (service) => {
     const status = await service.status();
     return {
       status,
@@ -121,7 +121,7 @@ export async function planDefinition(
   schema: Recorded & { file: string; definition: Definition },
 ): Promise<string[]> {
   const { destination, service, migrations, file, definition } = schema;
-  const { folder, terminal } = setting;
+  const { folder } = setting;
   const journal = findJournalFolder(setting, file, destination);
   const { entries, ahead } = await checkJournalFiles({ folder, journal, destination }, migrations);
   const plan = await planHistory({
@@ -130,8 +130,6 @@ export async function planDefinition(
     entries,
     ahead,
     share: readShare(setting),
-    config: readSettings(setting.env),
-    terminal,
   });
   return [...(plan.replays ?? []).flatMap(({ steps }) => steps), ...plan.steps];
 }
