@@ -16,11 +16,10 @@ import {
   evaluateSettings,
 } from "../service/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
-import { type Command, EXIT, type ExitCode, JSON_FLAG, type Setting } from "./cli/command.ts";
+import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from "./cli/command.ts";
 import type { SoundSettings } from "./cli/conflicts.ts";
 import { readSharedSecrets } from "./cli/open.ts";
 import { findServeIssues, hasPeople } from "./cli/settings.ts";
-import { toDocument } from "./cli/terminal.ts";
 import { DEV_FILE, findDevDatabase } from "./dev/file.ts";
 
 const CONNECTIONS = 4;
@@ -40,8 +39,8 @@ Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   run: runDoctor,
 };
 
-async function runDoctor(setting: Setting): Promise<ExitCode> {
-  const { args, env, terminal } = setting;
+async function runDoctor(setting: Setting): Promise<CommandResult> {
+  const { env } = setting;
   const { issues, settings, pushes } = await readSound(setting);
   const results = [
     ...evaluateSettings(issues),
@@ -51,9 +50,12 @@ async function runDoctor(setting: Setting): Promise<ExitCode> {
     ...(await checkConsoleOver(settings)),
     ...(await checkOthers(settings)),
   ];
-  if (args.has("json")) terminal.print(toDocument({ findings: results }));
-  else for (const line of results.flatMap(toLines)) terminal.print(line);
-  return results.some(({ level }) => level === "fail") ? EXIT.rejected : EXIT.done;
+  const hasFailed = results.some(({ level }) => level === "fail");
+  return {
+    document: { findings: results },
+    lines: results.flatMap(toLines),
+    exitCode: hasFailed ? EXIT.rejected : EXIT.done,
+  };
 }
 
 /** Checks only a gateway, which shares secrets with two services. */

@@ -13,7 +13,7 @@ export const healthCommand: Command = {
 If neither HOST nor PORT is set, checks a running rowhouse dev in this folder (.rowhouse/dev.json).`,
   positionals: [],
   flags: {},
-  run: async ({ env, folder, terminal }) => {
+  run: async ({ env, folder }) => {
     const { HOST, PORT } = readSettings(env);
     const dev = env["HOST"] || env["PORT"] ? undefined : readDevFile(folder);
     const url = `${dev?.baseUrl ?? toLocalUrl(HOST, PORT)}/live`;
@@ -21,7 +21,6 @@ If neither HOST nor PORT is set, checks a running rowhouse dev in this folder (.
       throw new RejectedError(`No response from ${url}`, EXIT.unreachable);
     });
     if (!response.ok) throw new RejectedError(`${url} returned ${response.status}`);
-    terminal.print(`${url} is alive`);
-    return EXIT.done;
+    return { lines: [`${url} is alive`] };
   },
 };

@@ -51,7 +51,15 @@ async function runCommand(argv: readonly string[], base: BaseSetting): Promise<E
   if (row === undefined) throw unknownCommand(argv);
   const command = await row.load();
   const args = readArguments(command, argv.slice(command.name.split(" ").length));
-  return await command.run({ args, ...base });
+  const result = await command.run({ args, ...base });
+  if (typeof result === "number") return result;
+  const { document, lines, notes = [], exitCode = EXIT.done } = result;
+  if (args.has("json")) terminal.print(toDocument(document));
+  else {
+    for (const line of lines) terminal.print(line);
+    for (const notice of notes) terminal.warn(notice);
+  }
+  return exitCode;
 }
 
 /** Whether the arguments are empty, or only the first word of a two-word command. */

@@ -23,14 +23,12 @@ import { servesRows } from "../role.ts";
 import {
   type Arguments,
   type Command,
-  EXIT,
-  type ExitCode,
+  type CommandResult,
   type Setting,
   UsageError,
 } from "./cli/command.ts";
 import { withDatabase } from "./cli/database.ts";
 import { findAdminAddress, readMigrateSettings, readShards } from "./cli/settings.ts";
-import { toDocument } from "./cli/terminal.ts";
 import { findDevDatabase } from "./dev/file.ts";
 
 export const migrateCommand: Command = {
@@ -69,7 +67,7 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
   run: runMigrate,
 };
 
-async function runMigrate(setting: Setting): Promise<ExitCode> {
+async function runMigrate(setting: Setting): Promise<CommandResult> {
   const { args, env, terminal } = setting;
   const config = await readMigrateSettings(env);
   const address = findAdminAddress(config) ?? findDevDatabase(setting)?.address;
@@ -77,17 +75,17 @@ async function runMigrate(setting: Setting): Promise<ExitCode> {
     throw new UsageError(
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
     );
-  const isJson = args.has("json");
   const citus = readCitus(args);
   const { applied, refreshed, login } = await withDatabase(address, config, (admin) =>
-    setUpDatabase(admin, config, { citus, print: isJson ? undefined : terminal.print }),
+    setUpDatabase(admin, config, { citus, print: args.has("json") ? undefined : terminal.print }),
   );
-  if (isJson) terminal.print(toDocument({ applied, refreshed, login: login ?? null }));
-  else {
-    if (applied.length + refreshed.length === 0) terminal.print("Nothing to apply");
-    if (login !== undefined) terminal.print(`The role "${login}" can serve`);
-  }
-  return EXIT.done;
+  return {
+    document: { applied, refreshed, login: login ?? null },
+    lines: [
+      ...(applied.length + refreshed.length === 0 ? ["Nothing to apply"] : []),
+      ...(login === undefined ? [] : [`The role "${login}" can serve`]),
+    ],
+  };
 }
 
 type Citus = { shards: number | undefined };

@@ -4,7 +4,8 @@ import { findBreaks, makeDocument } from "../openapi/mod.ts";
 import { routes } from "../service/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { type Command, EXIT, RejectedError, type Setting } from "./cli/command.ts";
+import { type Command, type CommandResult, RejectedError, type Setting } from "./cli/command.ts";
+import { toDocument } from "./cli/terminal.ts";
 import { evaluateSchema, findSchemaFile } from "./db/evaluate.ts";
 import { FILE_FLAGS } from "./db/flags.ts";
 
@@ -24,23 +25,19 @@ there are any: removed endpoints and columns, values that are no longer accepted
   run: runOpenapi,
 };
 
-async function runOpenapi(setting: Setting): Promise<0> {
-  const { args, folder, terminal } = setting;
+async function runOpenapi(setting: Setting): Promise<CommandResult> {
+  const { args, folder } = setting;
   const { tables } = await evaluateSchema(setting, findSchemaFile(setting));
   const server = args.text("url");
   const document = makeDocument(routes, { tables, ...(server === undefined ? {} : { server }) });
   const against = args.text("against");
-  if (against === undefined) {
-    terminal.print(JSON.stringify(document, null, 2));
-    return EXIT.done;
-  }
+  if (against === undefined) return { lines: [toDocument(document)] };
   const breaks = findBreaks(await readDocument(resolve(folder, against)), document);
   if (breaks.length > 0)
     throw new RejectedError(
       `These changes break clients of ${against}:\n${breaks.map((line) => `  ${line}`).join("\n")}`,
     );
-  terminal.print(`No changes break clients of ${against}`);
-  return EXIT.done;
+  return { lines: [`No changes break clients of ${against}`] };
 }
 
 async function readDocument(path: string): Promise<Readonly<Record<string, unknown>>> {

@@ -2,11 +2,11 @@
 import { type AppContents, deleteApp, findAppContents } from "../../accounts/apps/mod.ts";
 import { deleteUser, showUser } from "../../accounts/people/mod.ts";
 import type { Database } from "../../db/mod.ts";
-import type { Arguments } from "../cli/command.ts";
+import type { Arguments, CommandResult } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommands } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const deleteAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
@@ -20,7 +20,7 @@ async function deleteAppOverRows(
   deps: AdminDeps & { rows: Database },
   args: Arguments,
   slug: string,
-): Promise<AdminResult> {
+): Promise<CommandResult> {
   const contents = await findAppContents(deps, slug);
   await confirm(deps, args, {
     message: describeApp(slug, contents),

@@ -16,7 +16,7 @@ import { type Database, readSqlState, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
-import { RejectedError } from "../cli/command.ts";
+import { type CommandResult, RejectedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
@@ -24,7 +24,7 @@ import { type Archive, checkArchive, readBlocks, type TableDigests } from "./arc
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
 import { applySettings, describeSettings } from "./import_settings.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommands } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const importAppTask: AdminTask = async (deps, args) => {
   const [name = ""] = args.positionals;
@@ -164,7 +164,7 @@ function explainRest(error: unknown, slug: string): unknown {
   return Object.assign(error, { message: `${error.message}\n${rest}` });
 }
 
-function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boolean): AdminResult {
+function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boolean): CommandResult {
   const { app, settings, skipped, targets } = plan;
   const rows = countRows(tables);
   const { roles } = header;

@@ -13,16 +13,10 @@ import {
 } from "../../accounts/people/mod.ts";
 import type { IdentitySecrets } from "../../accounts/secrets/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { type Arguments, RejectedError, UsageError } from "../cli/command.ts";
+import { type Arguments, type CommandResult, RejectedError, UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
-import {
-  type AdminDeps,
-  type AdminResult,
-  type AdminTask,
-  makeAdminCommands,
-  readIdentitySecrets,
-} from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
 
@@ -71,7 +65,7 @@ async function revokeByProvider(
   deps: AdminDeps,
   args: Arguments,
   provider: string,
-): Promise<AdminResult> {
+): Promise<CommandResult> {
   const found = await listClaimedGrants(deps, provider);
   if (found.length === 0)
     throw new RejectedError(

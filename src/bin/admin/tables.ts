@@ -7,11 +7,11 @@ import {
   transferTable,
 } from "../../accounts/apps/mod.ts";
 import type { Database } from "../../db/mod.ts";
-import type { Arguments } from "../cli/command.ts";
+import type { Arguments, CommandResult } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminDeps, type AdminResult, type AdminTask, makeAdminCommands } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const transferTableTask: AdminTask = async (deps, { positionals: [table = "", slug = ""] }) => {
   const from = await transferTable(deps, { table, slug });
@@ -37,7 +37,7 @@ async function endUse(
   deps: AdminDeps & { rows: Database },
   args: Arguments,
   { slug, table }: { slug: string; table: string },
-): Promise<AdminResult> {
+): Promise<CommandResult> {
   const found = await findEndedUse(deps, { slug, table });
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
   await confirm(deps, args, {

@@ -8,8 +8,7 @@ import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
 import {
   type Arguments,
   type Command,
-  EXIT,
-  type ExitCode,
+  type CommandResult,
   type Flag,
   JSON_FLAG,
   type Setting,
@@ -23,7 +22,6 @@ import {
   withRowsDatabase,
 } from "../cli/database.ts";
 import { findAdminAddress, readSettings } from "../cli/settings.ts";
-import { toDocument } from "../cli/terminal.ts";
 import { DEV_FILE, findDevDatabase } from "../dev/file.ts";
 
 export type AdminDeps = {
@@ -43,13 +41,7 @@ export type AdminDeps = {
   /** Writes a progress line to standard error. */
   report: (line: string) => void;
 };
-/** The result of a task: a document for `--json`, lines for people, and notices for standard error. */
-export type AdminResult = {
-  document: unknown;
-  lines: readonly string[];
-  notes?: readonly string[];
-};
-export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<AdminResult>;
+export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<CommandResult>;
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
@@ -89,7 +81,7 @@ export function readFlag<Value>(
   }
 }
 
-async function runTask(setting: Setting, task: AdminTask): Promise<ExitCode> {
+async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
   const set = findAdminAddress(config);
@@ -105,11 +97,7 @@ async function runTask(setting: Setting, task: AdminTask): Promise<ExitCode> {
     IDENTITY_URL: config.IDENTITY_URL ?? dev?.identityUrl,
     IDENTITY_SECRET: config.IDENTITY_SECRET ?? dev?.identitySecrets,
   };
-  const {
-    document,
-    lines,
-    notes = [],
-  } = await withDatabase(
+  return await withDatabase(
     address,
     config,
     async (admin) => {
@@ -132,12 +120,6 @@ async function runTask(setting: Setting, task: AdminTask): Promise<ExitCode> {
     },
     { onNotice: (text) => reportProgress(terminal, text) },
   );
-  if (args.has("json")) terminal.print(toDocument(document));
-  else {
-    for (const line of lines) terminal.print(line);
-    for (const notice of notes) terminal.warn(notice);
-  }
-  return EXIT.done;
 }
 
 /** Shows progress notices of the service's own SQL, and no other notices of PostgreSQL or an extension. */

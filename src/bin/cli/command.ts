@@ -58,6 +58,15 @@ export type Terminal = {
   readonly flush: () => Promise<string | undefined>;
 };
 
+/** The result of a command: a document for `--json`, lines for people, and notices for standard error. */
+export type CommandResult = {
+  readonly document?: unknown;
+  readonly lines: readonly string[];
+  readonly notes?: readonly string[];
+  /** Defaults to {@linkcode EXIT}.done. */
+  readonly exitCode?: ExitCode;
+};
+
 export type Command = {
   /** As typed: `migrate`, `admin create-app`. */
   readonly name: string;
@@ -67,7 +76,8 @@ export type Command = {
   readonly about?: string;
   readonly positionals: readonly string[];
   readonly flags: Flags;
-  readonly run: (setting: Setting) => Promise<ExitCode>;
+  /** Returns what to print, or only the exit code if it has printed. */
+  readonly run: (setting: Setting) => Promise<CommandResult | ExitCode>;
 };
 
 /** A row of the table of commands, as an overview shows it. */

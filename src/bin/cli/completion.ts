@@ -1,6 +1,6 @@
 /** `rowhouse completion`: shell scripts that complete commands and flags, rendered from the table of commands. @module */
 import { quote } from "../../std/quote.ts";
-import { type Command, EXIT, UsageError } from "./command.ts";
+import { type Command, UsageError } from "./command.ts";
 
 type Render = (commands: readonly Command[]) => string;
 
@@ -12,15 +12,14 @@ export function makeCompletionCommand(loadCommands: () => Promise<readonly Comma
     about: "Add the line for your shell to its startup file.",
     positionals: ["shell"],
     flags: {},
-    run: async ({ args, terminal }) => {
+    run: async ({ args }) => {
       const [shell = ""] = args.positionals;
       const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
       if (render === undefined)
         throw new UsageError(
           `Unknown shell ${quote(shell)}: expected ${Object.keys(SHELLS).join(", ")}`,
         );
-      terminal.print(render(await loadCommands()));
-      return EXIT.done;
+      return { lines: [render(await loadCommands())] };
     },
   };
 }

@@ -11,14 +11,14 @@ import {
 } from "../../rows/mod.ts";
 import {
   type Arguments,
+  type CommandResult,
   EXIT,
-  type ExitCode,
   RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
-import { showCount, toDocument } from "../cli/terminal.ts";
+import { showCount } from "../cli/terminal.ts";
 import { openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
 import { sendFile } from "./import_send.ts";
@@ -27,8 +27,8 @@ import { readMatches } from "./matches.ts";
 
 const MAX_LINE = 999_999_999;
 
-export async function runImport(setting: Setting): Promise<ExitCode> {
-  const { args, folder, terminal } = setting;
+export async function runImport(setting: Setting): Promise<CommandResult> {
+  const { args, folder } = setting;
   const [name = "", path = ""] = args.positionals;
   const format = readFormat(args) ?? findFormat(path);
   if (format === undefined)
@@ -57,10 +57,10 @@ export async function runImport(setting: Setting): Promise<ExitCode> {
   const dryRun = args.has("dry-run");
   const replayed = dryRun ? 0 : await sendFile(task, checked);
   const { rows, batches } = checked;
-  if (args.has("json"))
-    terminal.print(toDocument({ table: table.name, rows, batches, replayed, dryRun }));
-  else terminal.print(describe(table.name, { rows, replayed, dryRun }));
-  return EXIT.done;
+  return {
+    document: { table: table.name, rows, batches, replayed, dryRun },
+    lines: [describe(table.name, { rows, replayed, dryRun })],
+  };
 }
 
 type Imported = { rows: number; replayed: number; dryRun: boolean };

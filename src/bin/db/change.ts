@@ -7,16 +7,14 @@ import { type Definition, KINDS } from "../../dsl/mod.ts";
 import { type Change, showChange, showDropped } from "../../push/pure.ts";
 import {
   type Command,
-  EXIT,
-  type ExitCode,
+  type CommandResult,
   RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
-import { toDocument } from "../cli/terminal.ts";
-import { type ChangeResponse, changeProject } from "./change_project.ts";
+import { changeProject } from "./change_project.ts";
 import { findColumn } from "./change_schema.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
@@ -132,7 +130,7 @@ function readColumn(text: string): { table: string; column: string } {
 
 type ToChange = (definition: Definition) => Change;
 
-async function runChange(setting: Setting, toChange: ToChange): Promise<ExitCode> {
+async function runChange(setting: Setting, toChange: ToChange): Promise<CommandResult> {
   const { args, env, terminal } = setting;
   const config = readSettings(env);
   const destination = findNamed(setting, config);
@@ -147,15 +145,12 @@ async function runChange(setting: Setting, toChange: ToChange): Promise<ExitCode
       await confirm(setting, { change, destination, lines });
     },
   }).finally(stop);
-  const { result, types = null, files } = changed;
-  if (args.has("json")) terminal.print(toDocument(toJson(result, { types, files })));
-  else for (const line of describePush(changed, paint)) terminal.print(line);
-  return EXIT.done;
-}
-
-function toJson(result: ChangeResponse, written: { types: string | null; files: string[] }) {
-  const { status, migration, steps, notes, replays = [], rows = null } = result;
-  return { status, replays, migration, steps, notes, rows, ...written };
+  const { types = null, files } = changed;
+  const { status, migration, steps, notes, replays = [], rows = null } = changed.result;
+  return {
+    document: { status, replays, migration, steps, notes, rows, types, files },
+    lines: describePush(changed, paint),
+  };
 }
 
 /** @throws {UsageError} the project has environments, and the command selects none */

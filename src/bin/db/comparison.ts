@@ -8,10 +8,16 @@ import {
   showMigration,
   toProjectHistory,
 } from "../../push/pure.ts";
-import { EXIT, type ExitCode, type Setting, UsageError } from "../cli/command.ts";
+import {
+  type CommandResult,
+  EXIT,
+  type ExitCode,
+  type Setting,
+  UsageError,
+} from "../cli/command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
-import { showCount, toDocument, toPrintable, toPrintableLine } from "../cli/terminal.ts";
+import { showCount, toPrintable, toPrintableLine } from "../cli/terminal.ts";
 import { toDestination } from "./destination.ts";
 import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "./environments.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
@@ -30,8 +36,8 @@ type Row = { environment: ProjectEnvironment; outcome: Compared | Error };
 type Schema = { file: string; definition: Definition } | undefined;
 
 /** Exits with the most urgent code; changes nothing. */
-export async function runComparison(setting: Setting): Promise<ExitCode> {
-  const { args, terminal, folder, env } = setting;
+export async function runComparison(setting: Setting): Promise<CommandResult> {
+  const { folder, env } = setting;
   const environments = readEnvironments(folder);
   if (environments.length === 0)
     throw new UsageError(`No environments to compare: add them to ${PROJECT_FILE}`);
@@ -45,10 +51,12 @@ export async function runComparison(setting: Setting): Promise<ExitCode> {
       return { environment, outcome };
     }),
   );
-  if (args.has("json")) terminal.print(toDocument({ places: rows.map(toJson) }));
-  else for (const line of toTable(rows)) terminal.print(line);
   const codes = rows.map(({ outcome }) => toCode(outcome));
-  return URGENCY.find((code) => codes.includes(code)) ?? EXIT.done;
+  return {
+    document: { places: rows.map(toJson) },
+    lines: toTable(rows),
+    exitCode: URGENCY.find((code) => codes.includes(code)) ?? EXIT.done,
+  };
 }
 
 type Comparing = { environment: ProjectEnvironment; config: Config; schema: Schema };

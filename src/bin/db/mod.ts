@@ -1,8 +1,14 @@
 /** `rowhouse db …`: pushes, plans, checks and compares an app's schema. @module */
-import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
+import {
+  type Command,
+  type CommandResult,
+  EXIT,
+  type ExitCode,
+  RejectedError,
+  type Setting,
+} from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
-import { toDocument } from "../cli/terminal.ts";
 import { DEV_FILE } from "../dev/file.ts";
 import { changeCommands } from "./change.ts";
 import { runComparison } from "./comparison.ts";
@@ -55,7 +61,7 @@ ${RESULT}`,
         about: "do not ask for confirmation: push to environments with confirm, and share tables",
       },
     },
-    run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }, () => EXIT.done),
+    run: (setting) => runPush(setting, { dryRun: setting.args.has("dry-run") }),
   },
   {
     name: "db plan",
@@ -64,7 +70,7 @@ ${RESULT}`,
 ${RESULT}`,
     positionals: [],
     flags: SCHEMA_FLAGS,
-    run: (setting) => runPush(setting, { dryRun: true }, () => EXIT.done),
+    run: (setting) => runPush(setting, { dryRun: true }),
   },
   {
     name: "db check",
@@ -118,8 +124,8 @@ Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with 
 async function runPush(
   setting: Setting,
   { dryRun }: { dryRun: boolean },
-  toExitCode: (pushed: Pushed) => ExitCode,
-): Promise<ExitCode> {
+  toExitCode?: (pushed: Pushed) => ExitCode,
+): Promise<CommandResult> {
   const { args, env, terminal } = setting;
   const waitS = readWait(args);
   const config = readSettings(env);
@@ -138,15 +144,13 @@ async function runPush(
     share: readShare(setting),
     confirm,
   }).finally(stop);
-  const code = toExitCode(pushed);
-  if (args.has("json")) {
-    const { status, migration, steps, notes, shared, replays = [] } = pushed.result;
-    const { types = null, files } = pushed;
-    terminal.print(toDocument({ status, replays, migration, steps, notes, shared, types, files }));
-  } else {
-    for (const line of describePush(pushed, paint)) terminal.print(line);
-  }
-  return code;
+  const { status, migration, steps, notes, shared, replays = [] } = pushed.result;
+  const { types = null, files } = pushed;
+  return {
+    document: { status, replays, migration, steps, notes, shared, types, files },
+    lines: describePush(pushed, paint),
+    exitCode: toExitCode?.(pushed) ?? EXIT.done,
+  };
 }
 
 /**
@@ -164,8 +168,8 @@ function toCheckResult({ result, missing }: Pushed): ExitCode {
   );
 }
 
-async function runPull(setting: Setting): Promise<ExitCode> {
-  const { args, env, folder, terminal } = setting;
+async function runPull(setting: Setting): Promise<CommandResult> {
+  const { env, folder, terminal } = setting;
   const config = readSettings(env);
   const destination = findDestination(setting, config);
   const journal = findJournalFolder(setting, findSchemaFile(setting), destination);
@@ -177,8 +181,6 @@ async function runPull(setting: Setting): Promise<ExitCode> {
     return fetched;
   });
   const files = await writeJournalFiles({ folder, journal }, missing);
-  if (args.has("json")) terminal.print(toDocument({ files }));
-  else if (files.length === 0) terminal.print("Nothing to do");
-  else for (const file of files) terminal.print(`Wrote ${file}`);
-  return EXIT.done;
+  const lines = files.map((file) => `Wrote ${file}`);
+  return { document: { files }, lines: lines.length === 0 ? ["Nothing to do"] : lines };
 }

@@ -16,10 +16,15 @@ import {
   showMigration,
   splitMigrationText,
 } from "../../push/pure.ts";
-import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "../cli/command.ts";
+import {
+  type Command,
+  type CommandResult,
+  EXIT,
+  RejectedError,
+  type Setting,
+} from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
-import { toDocument } from "../cli/terminal.ts";
 import { findConfirm } from "./confirm.ts";
 import { describePush } from "./describe.ts";
 import { findDestination } from "./destination.ts";
@@ -49,26 +54,22 @@ Prints { status, joins, migration, steps, notes, shared } with --json.`,
   run: runResolve,
 };
 
-async function runResolve(setting: Setting): Promise<ExitCode> {
-  const { args, env, terminal } = setting;
+async function runResolve(setting: Setting): Promise<CommandResult> {
+  const { env, terminal } = setting;
   const config = readSettings(env);
   const destination = findDestination(setting, config);
   const stop = terminal.spin("Joining");
   const { result, joins } = await resolveHistory(setting, { destination, config, stop }).finally(
     stop,
   );
-  if (args.has("json")) {
-    const { status, migration, steps, notes, shared } = result;
-    terminal.print(toDocument({ status, joins, migration, steps, notes, shared }));
-    return EXIT.done;
-  }
+  const { status, migration, steps, notes, shared } = result;
   const paint = makePaint(env, process.stdout.isTTY === true);
-  for (const line of describePush({ result }, paint)) terminal.print(line);
-  if (joins !== null)
-    terminal.print(
-      `${result.status === "planned" ? "Would join" : "Joined"} ${joins}: the service continues from the project's history`,
-    );
-  return EXIT.done;
+  const opening = status === "planned" ? "Would join" : "Joined";
+  const joined = `${opening} ${joins}: the service continues from the project's history`;
+  return {
+    document: { status, joins, migration, steps, notes, shared },
+    lines: [...describePush({ result }, paint), ...(joins === null ? [] : [joined])],
+  };
 }
 
 type Resolving = {

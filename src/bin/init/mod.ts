@@ -6,15 +6,13 @@ import { quote } from "../../std/quote.ts";
 import {
   type Arguments,
   type Command,
-  EXIT,
-  type ExitCode,
+  type CommandResult,
   JSON_FLAG,
   RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
 import { BUN_MISSING } from "../cli/package.ts";
-import { toDocument } from "../cli/terminal.ts";
 import { PROJECT_FILE } from "../db/environments.ts";
 import { writeIgnore } from "../db/types.ts";
 import {
@@ -53,7 +51,7 @@ Prints { written, kept, todo } with --json.`,
   run: runInit,
 };
 
-async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
+async function runInit({ args, folder }: Setting): Promise<CommandResult> {
   const kind = readKind(args);
   const done = [...writeProject(folder, kind), completeManifest(folder, toAdditions(kind))];
   writeIgnore(folder);
@@ -69,9 +67,7 @@ async function runInit({ args, folder, terminal }: Setting): Promise<ExitCode> {
     kind === "push-only"
       ? `Next: copy .env.example to .env, set both values, then ${installer.run} rowhouse db push`
       : `Next: ${installer.run} rowhouse dev`;
-  if (args.has("json")) terminal.print(toDocument({ ...toPaths(done), todo }));
-  else for (const line of [...describe(done, todo), next]) terminal.print(line);
-  return EXIT.done;
+  return { document: { ...toPaths(done), todo }, lines: [...describe(done, todo), next] };
 }
 
 type Kind = Template | "push-only";
