@@ -20,7 +20,7 @@ import type { Migration } from "./migration_text.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
 import { busy, type MessageResult, nodeUnreachable, readMessageResult } from "./rejections.ts";
 import { cancelRetype, copyColumn } from "./retype.ts";
-import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
+import { type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
 /** `log` receives errors after the push was reported as done. */
@@ -148,9 +148,7 @@ async function readAndPrepare(deps: PushDeps, request: PushRequest) {
   const { app, definition, change, join, options } = request;
   const declared = join === undefined ? [] : toNames(join.declared);
   const names = [...toNames(definition), ...toTableNames(change), ...declared];
-  const state = await readState(deps.admin, app.id, names, {
-    largeTablePages: options.largeTablePages ?? LARGE_TABLE_PAGES,
-  });
+  const state = await readState(deps.admin, app.id, names, options.largeTablePages);
   if (request.after !== undefined && state.migrations.at(-1)?.checksum !== request.after)
     throw busy();
   if (request.journal !== undefined) checkJournal(request.journal, state.migrations);

@@ -21,7 +21,7 @@ import { preparePush } from "./prepare.ts";
 import { toProjectHistory } from "./project_history.ts";
 import { cancelRetype } from "./retype.ts";
 import { renderCount, renderTenant } from "./retype_messages.ts";
-import { LARGE_TABLE_PAGES, readState, type TableState } from "./state.ts";
+import { readState, type TableState } from "./state.ts";
 import { readMigration, readStatus } from "./status.ts";
 import type { Plan } from "./step.ts";
 
@@ -42,7 +42,7 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
   if (head === undefined) throw rejectChange(change, `this app owns no table ${change.table}`);
   const definition = changeDefinition(head.definition, change);
   const names = toTableNames(change);
-  const state = await readState(deps.admin, app.id, names, { largeTablePages: LARGE_TABLE_PAGES });
+  const state = await readState(deps.admin, app.id, names);
   const found = state.tables.find(({ name }) => name === change.table);
   if (found !== undefined && isCancel(found, { app, change })) {
     if (!request.options.dryRun) await cancelRetype(deps.admin, found);

@@ -5,18 +5,8 @@ export { checkDefinition, readChangeBody } from "./body.ts";
 export type { Change } from "./change.ts";
 export { type ConversionPlan, convertToCitus, planConversion } from "./convert.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
-export { compareHistory, type HistoryDifference } from "./history.ts";
-export {
-  compareJournal,
-  type JournalComparison,
-  type JournalEntry,
-  type JournalFile,
-  journalFileName,
-  type ProjectMigration,
-} from "./journal.ts";
-export { readJournal, writeJournal } from "./journal_files.ts";
+export type { JournalEntry } from "./journal.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
-export { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 export { planPush } from "./plan.ts";
 export { makePlanning } from "./planning.ts";
 export { findOutdatedTables, findUncallableTables, refreshFunctions } from "./refresh.ts";

@@ -15,7 +15,7 @@ import { type PlanSummary, summarizePlan } from "./migration.ts";
 import { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 import { preparePush } from "./prepare.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
-import { LARGE_TABLE_PAGES, type PushState, readState } from "./state.ts";
+import { type PushState, readState } from "./state.ts";
 
 export type ReplayRequest = {
   app: { id: string; slug: string };
@@ -63,7 +63,7 @@ export async function planReplay(
     ...[definition, ...migrations.map((migration) => migration.definition)].flatMap(toNames),
     ...migrations.flatMap(({ change }) => toTableNames(change)),
   ]);
-  let state = await readState(admin, app.id, [...names], { largeTablePages: LARGE_TABLE_PAGES });
+  let state = await readState(admin, app.id, [...names]);
   const replays: PlannedMigration[] = [];
   for (const named of migrations) {
     await acquireTurn(app.id);

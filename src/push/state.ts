@@ -49,7 +49,7 @@ type ReadState = Omit<PushState, "migrations" | "head"> & {
 };
 
 /** Tables with at least this many pages defer builds: 32 MB, about one second. */
-export const LARGE_TABLE_PAGES = 4096;
+const LARGE_TABLE_PAGES = 4096;
 /** Assumed rows per page of a table that was never analyzed: few, so that the table counts as large if in doubt. */
 const ROWS_A_PAGE = 8;
 
@@ -58,12 +58,12 @@ export async function readState(
   admin: Database,
   appId: string,
   names: readonly string[],
-  options: { largeTablePages: number },
+  largeTablePages = LARGE_TABLE_PAGES,
 ): Promise<PushState> {
   const values = {
     app: appId,
     names,
-    large_pages: options.largeTablePages,
+    large_pages: largeTablePages,
     rows_a_page: ROWS_A_PAGE,
   };
   const read = (await call(admin, "read_push_state", values, { queue: appId })) as ReadState;
@@ -71,7 +71,7 @@ export async function readState(
   const state: PushState = { ...read, migrations, head: read.migrations.at(-1) };
   if (!state.isDistributed) return state;
   const recorded = state.tables.map(({ name }) => name);
-  const large = await findLargeTables(admin, recorded, { ...options, rowsAPage: ROWS_A_PAGE });
+  const large = await findLargeTables(admin, recorded, { largeTablePages, rowsAPage: ROWS_A_PAGE });
   const tables = state.tables.map((table) => ({ ...table, isLarge: large.has(table.name) }));
   return { ...state, tables };
 }

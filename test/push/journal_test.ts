@@ -10,7 +10,7 @@ import {
   type Migration,
   readJournal,
   writeJournal,
-} from "../../src/push/mod.ts";
+} from "../../src/push/pure.ts";
 import { codeOf } from "../support/problem.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import {
