@@ -20,13 +20,12 @@ export function describeDivergence(divergence: Divergence): {
     ...project.map((name) => ({ path: `/project/${name}`, message: "not applied at the service" })),
     ...service.map((name) => ({ path: `/service/${name}`, message: "not in the project" })),
   ];
-  const message = service.length === 0 ? describeBehind(divergence) : describeBoth(divergence);
+  // Only callers that send no migrations lack some: the command applies the missing migrations first.
+  const message =
+    service.length === 0
+      ? `Cannot push: this service must first apply ${list(project)} of the project; nothing was written`
+      : describeBoth(divergence);
   return { message, details };
-}
-
-/** Only callers that send no migrations get this: the command applies the missing migrations first. */
-function describeBehind({ project }: Divergence): string {
-  return `Cannot push: this service must first apply ${list(project)} of the project; nothing was written`;
 }
 
 function describeBoth({ common, project, service }: Divergence): string {

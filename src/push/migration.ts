@@ -60,7 +60,9 @@ export function describePlan(plan: Plan): string[] {
   const changed = new Set(
     plan.steps.flatMap((step) => {
       const isChange = step.kind !== "register" && describeStep(step) !== undefined;
-      return isChange || step.kind === "record_table" ? [toTableName(step)] : [];
+      return isChange || step.kind === "record_table"
+        ? [typeof step.table === "string" ? step.table : step.table.name]
+        : [];
     }),
   );
   return plan.steps.flatMap((step) => {
@@ -79,10 +81,6 @@ export function summarizePlan(plan: Plan): PlanSummary {
     step.kind === "register" && step.shares === true ? [step.table.name] : [],
   );
   return { steps: describePlan(plan), notes: plan.notes, shared };
-}
-
-function toTableName({ table }: Step): string {
-  return typeof table === "string" ? table : table.name;
 }
 
 function describeStep(step: Step): string | undefined {

@@ -35,7 +35,9 @@ export function planSets(
   const isWanted = (set: RecordedSet) => set.appId === appId && set.hash === hash;
   const stored = recorded.filter((set) => isWanted(set) || !isExpired(set));
   const others = stored.filter((set) => set.appId === appId && !isWanted(set));
-  const excess = others.sort(byAge).slice(0, Math.max(others.length + 1 - maxSets, 0));
+  const excess = others
+    .sort((a, b) => (b.unusedS ?? -1) - (a.unusedS ?? -1))
+    .slice(0, Math.max(others.length + 1 - maxSets, 0));
   const removed = [...recorded.filter((set) => !stored.includes(set)), ...excess];
   const left = stored.filter((set) => !excess.includes(set));
   if (excess.some(isYoung)) throw busy();
@@ -73,8 +75,4 @@ export function isExpired({ unusedS }: RecordedSet): boolean {
 /** False for a column set in use. An app uses only one column set, so that set never exceeds the limit. */
 function isYoung({ unusedS }: RecordedSet): boolean {
   return unusedS !== null && unusedS < MIN_UNUSED_S;
-}
-
-function byAge(a: RecordedSet, b: RecordedSet): number {
-  return (b.unusedS ?? -1) - (a.unusedS ?? -1);
 }

@@ -85,15 +85,11 @@ function readJson(value: unknown): Read {
 function findJsonIssue(value: unknown): string | undefined {
   if (value === INEXACT) return INEXACT_JSON_ISSUE;
   if (typeof value === "string") return isStorableText(value) ? undefined : TEXT_ISSUE;
-  if (typeof value === "number") return findNumberIssue(value);
+  if (typeof value === "number") return isJsonNumber(value) ? undefined : SIZE_ISSUE;
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
     const issue = isStorableText(key) ? findJsonIssue(inner) : TEXT_ISSUE;
     if (issue !== undefined) return issue;
   }
   return undefined;
-}
-
-function findNumberIssue(value: number): string | undefined {
-  return isJsonNumber(value) ? undefined : SIZE_ISSUE;
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { readMailState } from "../accounts/mails/mod.ts";
 import { listIssues, makeIsolationCheck } from "../catalog/mod.ts";
 import {
   compareMigrations,
@@ -29,7 +30,7 @@ import {
   readIdentityLogin,
   readLogin,
 } from "./logins.ts";
-import { checkMails } from "./mail_state.ts";
+import { evaluateMails } from "./mail_state.ts";
 import { checkPooler, evaluatePooling } from "./pooler.ts";
 import { checkPushing } from "./pushing.ts";
 import {
@@ -151,7 +152,7 @@ export async function checkAdmin(admin: Database, options: AdminOptions): Promis
   if (identitySecrets !== undefined && (await readsPeople(people))) {
     results.push(...(await checkIdentitySecrets(people, identitySecrets)));
     results.push(...(await checkCookieDomain(people, cookieDomain)));
-    results.push(...(await checkMails(people)));
+    results.push(...evaluateMails(await readMailState({ db: people })));
     results.push(...(await checkClaimedApps(people, providers)));
     results.push(...(await checkClaimedRoles(people, providers)));
   }

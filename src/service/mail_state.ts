@@ -1,16 +1,11 @@
 /** Checks the mail queue: how many emails wait, and whether a process sends them. @module */
-import { type MailState, readMailState } from "../accounts/mails/mod.ts";
-import type { Database } from "../db/mod.ts";
+import type { MailState } from "../accounts/mails/mod.ts";
 import { type CheckResult, pass, warn } from "./check_result.ts";
 
 /** Longer than a busy minute, shorter than users wait for a link. */
 const OVERDUE_S = 600;
 
 /** No results if the queue is empty and no process sends mail. */
-export async function checkMails(db: Database): Promise<CheckResult[]> {
-  return evaluateMails(await readMailState({ db }));
-}
-
 export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailState): CheckResult[] {
   const about = "mail";
   const results: CheckResult[] = [];

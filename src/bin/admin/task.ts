@@ -118,13 +118,13 @@ async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult
         args,
       );
     },
-    { onNotice: (text) => reportProgress(terminal, text) },
+    {
+      // Only progress of the service's own SQL, no notices of PostgreSQL or an extension.
+      onNotice: (text) => {
+        if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));
+      },
+    },
   );
-}
-
-/** Shows progress notices of the service's own SQL, and no other notices of PostgreSQL or an extension. */
-function reportProgress(terminal: Terminal, text: string): void {
-  if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));
 }
 
 /** @throws {UsageError} IDENTITY_SECRET is not set: links and confirmations require it */

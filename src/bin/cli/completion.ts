@@ -81,14 +81,9 @@ function renderFish(commands: readonly Command[]): string {
     ...commands.flatMap(toFishFlags),
     toFishLine(
       "__fish_seen_subcommand_from db",
-      `-l to -x -a "all (${toFishText(LIST_ENVIRONMENTS)})"`,
+      `-l to -x -a "all (${LIST_ENVIRONMENTS.replaceAll('"', '\\"')})"`,
     ),
   ].join("\n");
-}
-
-/** Escapes text for double quotes. */
-function toFishText(text: string): string {
-  return text.replaceAll('"', '\\"');
 }
 
 function toFishLine(condition: string, rest: string): string {

@@ -88,7 +88,7 @@ function findLoginConflicts(config: SoundSettings): string[] {
   const shared = ["DATABASE_URL", "ADMIN_DATABASE_URL"] as const;
   const loginOf = (name: (typeof OWN_LOGINS | typeof shared)[number]) => {
     const url = config[name];
-    return url === undefined ? undefined : toLogin(url);
+    return url === undefined ? undefined : decodeURIComponent(new URL(url).username);
   };
   return OWN_LOGINS.flatMap((name, position) => {
     const login = loginOf(name);
@@ -98,10 +98,6 @@ function findLoginConflicts(config: SoundSettings): string[] {
       `${name} must name its own login, not the login of ${others.join(" or ")}: create a role with only the attribute LOGIN`,
     ];
   });
-}
-
-function toLogin(url: string): string {
-  return decodeURIComponent(new URL(url).username);
 }
 
 /** A provider redirects people to a registered address. */

@@ -5,7 +5,8 @@ import { EXIT, type ExitCode, RejectedError, UsageError } from "./command.ts";
 
 /** The error message for people; with a stack only for bugs of Rowhouse. */
 export function explain(error: unknown, command?: string): string {
-  if (error instanceof UsageError) return `${error.message}\n${toHint(command)}`;
+  if (error instanceof UsageError)
+    return `${error.message}\nsee rowhouse ${command === undefined ? "" : `${command} `}--help`;
   if (error instanceof RejectedError) return error.message;
   if (error instanceof Problem) return [error.message, ...toLines(error)].join("\n");
   if (isFileError(error)) return describeFileError(error);
@@ -24,10 +25,6 @@ const FILE_ERRORS = new Set(
 
 function describeFileError({ message }: Error): string {
   return `Cannot read or write a file: ${message}`;
-}
-
-function toHint(command: string | undefined): string {
-  return command === undefined ? "see rowhouse --help" : `see rowhouse ${command} --help`;
 }
 
 function toLines({ details = [] }: Problem): string[] {

@@ -1,6 +1,6 @@
 /** Help texts, rendered from the table of commands. Each starts with an example. @module */
 import { showFlag } from "./arguments.ts";
-import type { Command, CommandRow, Flag } from "./command.ts";
+import type { Command, CommandRow } from "./command.ts";
 
 const EXIT_CODES = `Exit codes: 0 success, 1 failure, 2 invalid command line, 3 changes are pending (db check, db status --to all),
 4 not authenticated, 69 service or database unreachable (try again later)`;
@@ -26,7 +26,8 @@ export function overview(rows: readonly CommandRow[], group: string, example: st
 /** One command's help. */
 export function describeCommand(command: Command, summary: string): string {
   const flags = Object.entries(command.flags).map(
-    ([name, flag]) => [showFlag(name, flag), describeFlag(flag)] as const,
+    ([name, flag]) =>
+      [showFlag(name, flag), flag.many ? `${flag.about}; can be repeated` : flag.about] as const,
   );
   const width = Math.max(0, ...flags.map(([label]) => label.length)) + 2;
   const terms = command.positionals.map((term) => ` <${term}>`).join("");
@@ -39,10 +40,6 @@ export function describeCommand(command: Command, summary: string): string {
     `\n${EXIT_CODES}`,
     ...(command.flags["json"] === undefined ? [] : [JSON_FAILURES]),
   ].join("\n");
-}
-
-function describeFlag({ about, many }: Flag): string {
-  return many === true ? `${about}; can be repeated` : about;
 }
 
 function indent(text: string): string {

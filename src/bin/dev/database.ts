@@ -126,7 +126,8 @@ async function provision(
   { config, named, typedDataDir, secrets }: DevDatabaseOptions,
 ): Promise<Opened> {
   // Projects can share a cluster, and logins belong to the cluster.
-  const suffix = named === undefined ? "" : `_${toDigest(secrets.identitySecret)}`;
+  const digest = createHash("sha256").update(secrets.identitySecret).digest("hex").slice(0, 8);
+  const suffix = named === undefined ? "" : `_${digest}`;
   const toLogin = (name: string, password: string) => {
     const username = `${name}${suffix}`;
     const url = withParts(admin.url, { username, password });
@@ -155,10 +156,6 @@ async function provision(
     pushing: pushing.address,
     consoleUrl: acting.address.url,
   };
-}
-
-function toDigest(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex").slice(0, 8);
 }
 
 /** The embedded database belongs to dev and can be deleted. */

@@ -122,9 +122,5 @@ function toExampleRow(table: TableDefinition): Record<string, unknown> {
   const mandatory = table.columns.filter(isMandatory);
   const text = table.columns.filter((column) => column.kind === "string" && !column.unique);
   const columns = mandatory.length > 0 ? mandatory : text.slice(0, 1);
-  return Object.fromEntries(columns.map((column) => [column.name, toExample(column)]));
-}
-
-function toExample(column: NamedColumn): unknown {
-  return EXAMPLES[column.kind](column);
+  return Object.fromEntries(columns.map((column) => [column.name, EXAMPLES[column.kind](column)]));
 }

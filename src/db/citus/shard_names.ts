@@ -42,11 +42,7 @@ export function isNamed(name: string, found: string): boolean {
   return (
     start !== undefined &&
     name.startsWith(start) &&
-    hash === toHex(hashBytes(new TextEncoder().encode(name)))
+    // Citus's hash for shortened names.
+    hash === (hashBytes(new TextEncoder().encode(name)) >>> 0).toString(16).padStart(8, "0")
   );
-}
-
-/** Citus's hash for shortened names. */
-function toHex(hash: number): string {
-  return (hash >>> 0).toString(16).padStart(8, "0");
 }

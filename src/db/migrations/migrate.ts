@@ -48,7 +48,7 @@ export async function migrate(admin: Database): Promise<string[]> {
   const done: string[] = [];
   for (const migration of MIGRATIONS) {
     if (missing.includes(migration.number) && (await apply(admin, migration)))
-      done.push(toFileName(migration));
+      done.push(`${String(migration.number).padStart(4, "0")}_${migration.name}`);
   }
   return done;
 }
@@ -84,7 +84,7 @@ async function apply(admin: Database, migration: ServiceMigration): Promise<bool
       return true;
     } catch (error) {
       if (error instanceof SignalError && error.signal === SIGNALS.alreadyMigrated) return false;
-      if (attempt === ATTEMPTS || !isCollision(error)) throw error;
+      if (attempt === ATTEMPTS || !COLLISIONS.has(readSqlState(error) ?? "")) throw error;
       await Bun.sleep(50 * attempt);
     }
   }
@@ -116,12 +116,4 @@ select ${migration.number} as number;`;
 
 function checksum(migration: ServiceMigration): string {
   return `sha256:${new Bun.CryptoHasher("sha256").update(migration.sql).digest("hex")}`;
-}
-
-function toFileName(migration: ServiceMigration): string {
-  return `${String(migration.number).padStart(4, "0")}_${migration.name}`;
-}
-
-function isCollision(error: unknown): boolean {
-  return COLLISIONS.has(readSqlState(error) ?? "");
 }
