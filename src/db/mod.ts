@@ -10,7 +10,7 @@ export {
 } from "./call.ts";
 export type { FunctionShape } from "./call_types.ts";
 export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
-export { askNodes, CitusError, findClusterIssues } from "./citus/check_nodes.ts";
+export { askNodes, CitusError, findClusterIssues, listDataNodes } from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
 export { spreadLogins } from "./citus/logins.ts";
 export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
@@ -57,7 +57,7 @@ export type { ReadLength } from "./pool/pipelines.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
 export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./previews.ts";
 export { DEV_KEY_NAME, makeDatabase, makeLogin, markForDev, readDevState } from "./provision.ts";
-export { readRows } from "./read_rows.ts";
+export { readRows, readValue } from "./read_rows.ts";
 export { isSupportedVersion, MIN_POSTGRES_VERSION, readMajorVersion } from "./server_version.ts";
 export { SIGNALS } from "./signals.ts";
 export { ALL_APPS, MAX_STORED_RESPONSE_BYTES, REPLAY } from "./sql_constants.ts";

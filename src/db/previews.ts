@@ -1,17 +1,14 @@
 /** The enabled previews of a database, as `rowhouse migrate` recorded them from `PREVIEW`. @module */
 import type { Preview } from "../preview.ts";
 import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
-import { readRows } from "./read_rows.ts";
+import { readValue } from "./read_rows.ts";
 
 /** The names as a JSON array, in order. */
 export const PREVIEWS_SQL = "(select to_json(features) from rowhouse.release)";
 
 export async function readPreviews(db: Database): Promise<Preview[]> {
-  const [row] = await readRows<{ previews: string }>(
-    db,
-    `select ${PREVIEWS_SQL}::pg_catalog.text as previews`,
-  );
-  return JSON.parse(row?.previews ?? "[]") as Preview[];
+  const previews = await readValue<Preview[] | null>(db, `select ${PREVIEWS_SQL}`);
+  return previews ?? [];
 }
 
 export async function recordPreviews(admin: Database, previews: readonly Preview[]): Promise<void> {

@@ -10,3 +10,15 @@ export async function readRows<Row>(
 ): Promise<Row[]> {
   return await db.query<Row>(text, values, { retry: "safe", queue: SERVICE_QUEUE });
 }
+
+/** The value of the only column of the only row. */
+export async function readValue<Value>(
+  db: Pick<Database, "query">,
+  text: string,
+  values: readonly Parameter[] = [],
+): Promise<Value> {
+  const [row] = await readRows<Record<string, Value>>(db, text, values);
+  const [value] = Object.values(row ?? {});
+  if (value === undefined) throw new Error(`No row: ${text}`);
+  return value;
+}

@@ -1,6 +1,6 @@
 /** PostgreSQL's version, and whether it is supported. @module */
 import type { Database } from "./pool/mod.ts";
-import { readRows } from "./read_rows.ts";
+import { readValue } from "./read_rows.ts";
 
 /** The first version with `on delete set null (column)` and the row security features that the service needs. */
 export const MIN_POSTGRES_VERSION = 15;
@@ -10,10 +10,8 @@ export function isSupportedVersion(version: number): boolean {
 }
 
 export async function readMajorVersion(db: Database): Promise<number> {
-  const [row] = await readRows<{ version: number }>(
+  return await readValue<number>(
     db,
     "select pg_catalog.current_setting('server_version_num')::pg_catalog.int4 / 10000 as version",
   );
-  if (row === undefined) throw new Error("The query of the version returned no row");
-  return row.version;
 }

@@ -6,7 +6,6 @@ import {
   findClusterIssues,
   isRestored,
   type Reference,
-  readRows,
 } from "../db/mod.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "./drift.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "./snapshot.ts";
@@ -39,16 +38,6 @@ export async function readConvertible(admin: Database): Promise<ConversionState>
   const issues = [...cluster, ...findIssues(state)];
   if (issues.length > 0) throw new CitusError(issues);
   return state;
-}
-
-/** The nodes that can have rows. */
-export async function listDataNodes(admin: Database): Promise<string[]> {
-  const rows = await readRows<{ name: string }>(
-    admin,
-    `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
-    where noderole = 'primary' and isactive and shouldhaveshards order by groupid`,
-  );
-  return rows.map(({ name }) => name);
 }
 
 const STATE = `${FACTS_SETTINGS}

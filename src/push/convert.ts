@@ -13,6 +13,7 @@ import {
   checkLoginsLetIn,
   type Database,
   findUnreachableNode,
+  listDataNodes,
   prepareNodes,
   readSqlState,
   renderConversion,
@@ -21,7 +22,7 @@ import {
   setUpCluster,
   spreadLogins,
 } from "../db/mod.ts";
-import { type ConversionState, listDataNodes, readConvertible } from "./conversion_state.ts";
+import { type ConversionState, readConvertible } from "./conversion_state.ts";
 import { DISTRIBUTED, renderDistributedFunctions, toBlock } from "./distributed.ts";
 import { renderDropUnserved } from "./functions.ts";
 import { FACTS_QUERY, FACTS_SETTINGS } from "./snapshot.ts";

@@ -1,5 +1,5 @@
 /** Drift: the differences between PostgreSQL and the record of pushes, by name. Repairs nothing. @module */
-import { type Database, readRows } from "../db/mod.ts";
+import { type Database, readValue } from "../db/mod.ts";
 import { type Facts, type Recorded, toFacts } from "./facts.ts";
 import { SITE_SQL } from "./site.ts";
 import { readSnapshot } from "./snapshot.ts";
@@ -38,11 +38,7 @@ function toDisplayed(path: string, value: string | undefined): string | undefine
  * @throws {Problem} push_busy — a table is locked; the check does not wait for it
  */
 export async function readDrift(admin: Database): Promise<Difference[]> {
-  const [row] = await readRows<{ recorded: string }>(
-    admin,
-    `select (${RECORDED_SQL})::pg_catalog.text as recorded`,
-  );
-  const recorded = JSON.parse(row?.recorded ?? "null") as RecordedState;
+  const recorded = await readValue<RecordedState>(admin, `select (${RECORDED_SQL})`);
   return findDrift(recorded, await readSnapshot(admin));
 }
 

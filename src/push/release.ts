@@ -13,7 +13,7 @@ import {
   printedArguments,
   toColumnSet,
 } from "../catalog/mod.ts";
-import { type Database, quoteLiteral, readRows } from "../db/mod.ts";
+import { type Database, quoteLiteral, readValue } from "../db/mod.ts";
 import { KINDS, type Kind, readDefinition } from "../dsl/mod.ts";
 import { PREVIEWS } from "../preview.ts";
 import { renderBody } from "./functions.ts";
@@ -76,7 +76,7 @@ export function makeCheckBodies(db: Database): CheckBodies {
 }
 
 async function readFunctions(db: Database): Promise<Found> {
-  const [row] = await readRows<{ found: string }>(
+  return await readValue<Found>(
     db,
     `select pg_catalog.json_build_object(
       ${SITE_SQL},
@@ -86,9 +86,8 @@ async function readFunctions(db: Database): Promise<Found> {
           'signature', proname || '(' || pg_catalog.oidvectortypes(proargtypes) || ')',
           'digest', pg_catalog.md5(pg_catalog.btrim(prosrc, E'\\n')))), '[]')
         from pg_catalog.pg_proc
-        where pronamespace = pg_catalog.to_regnamespace('api')))::pg_catalog.text as found`,
+        where pronamespace = pg_catalog.to_regnamespace('api')))`,
   );
-  return JSON.parse(row?.found ?? "null") as Found;
 }
 
 const StoredSet = v.strictObject({

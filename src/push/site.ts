@@ -1,14 +1,10 @@
 /** The site and previews of a database's functions, as recorded by `rowhouse migrate`. @module */
 import type { FunctionSite } from "../catalog/mod.ts";
-import { type Database, IS_DISTRIBUTED_SQL, PREVIEWS_SQL, readRows } from "../db/mod.ts";
+import { type Database, IS_DISTRIBUTED_SQL, PREVIEWS_SQL, readValue } from "../db/mod.ts";
 
 /** The fields of a {@linkcode FunctionSite}, as arguments of `json_build_object`. */
 export const SITE_SQL = `'isDistributed', ${IS_DISTRIBUTED_SQL}, 'previews', ${PREVIEWS_SQL}`;
 
 export async function readSite(db: Database): Promise<FunctionSite> {
-  const [row] = await readRows<{ site: string }>(
-    db,
-    `select pg_catalog.json_build_object(${SITE_SQL})::pg_catalog.text as site`,
-  );
-  return JSON.parse(row?.site ?? "null") as FunctionSite;
+  return await readValue<FunctionSite>(db, `select pg_catalog.json_build_object(${SITE_SQL})`);
 }

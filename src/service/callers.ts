@@ -1,5 +1,5 @@
 /** Checks TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
-import { call, type Database, readRows } from "../db/mod.ts";
+import { call, type Database, readValue } from "../db/mod.ts";
 import { trustsAllAddresses } from "../gateway/mod.ts";
 import { type CheckResult, fail, warn } from "./check_result.ts";
 
@@ -17,11 +17,10 @@ export function evaluateProxies(trusted: readonly string[]): CheckResult[] {
 
 /** Whether this login can read accounts. */
 export async function readsPeople(db: Database): Promise<boolean> {
-  const [row] = await readRows<{ reads: boolean }>(
+  return await readValue<boolean>(
     db,
     "select pg_catalog.has_any_column_privilege('rowhouse.users', 'select') as reads",
   );
-  return row?.reads === true;
 }
 
 /** Fails if accounts exist but no COOKIE_DOMAIN is set. The login of `db` can read accounts. */

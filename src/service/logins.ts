@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Database, quoteName, readRows, SERVING_ROLES } from "../db/mod.ts";
+import { type Database, quoteName, readValue, SERVING_ROLES } from "../db/mod.ts";
 import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 import LOGIN from "./login.sql" with { type: "text" };
 import { type DatabaseVariable, toNoConnection } from "./unavailable.ts";
@@ -35,8 +35,7 @@ const CONSOLE = "rowhouse_console";
 
 export async function readLogin(db: Database): Promise<Login> {
   const roles = JSON.stringify([...SERVING, ...OWNERS, CONSOLE]);
-  const [row] = await readRows<{ login: Login }>(db, LOGIN, [roles]);
-  return row?.login as Login;
+  return await readValue<Login>(db, LOGIN, [roles]);
 }
 
 /** The login of DATABASE_URL. */

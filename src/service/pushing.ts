@@ -1,5 +1,5 @@
 /** Checks the logins of a serving process for excessive and missing rights. @module */
-import { type Database, readRows } from "../db/mod.ts";
+import { type Database, readValue } from "../db/mod.ts";
 import { type CheckResult, fail } from "./check_result.ts";
 import { evaluateLoginLimits } from "./login_limits.ts";
 import {
@@ -70,10 +70,9 @@ export async function checkLogins(
 
 /** Identifies a database: its OID and the start time of its server. */
 async function readServerIdentity(db: Database): Promise<string> {
-  const [row] = await readRows<{ identity: string }>(
+  return await readValue<string>(
     db,
     `select pg_catalog.json_build_array(oid, extract(epoch from pg_catalog.pg_postmaster_start_time()))::pg_catalog.text as identity
     from pg_catalog.pg_database where datname = pg_catalog.current_database()`,
   );
-  return row?.identity ?? "";
 }

@@ -6,6 +6,7 @@ import {
   MIN_POSTGRES_VERSION,
   quoteName,
   readRows,
+  readValue,
 } from "../db/mod.ts";
 import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 import { evaluateOpenFunctions } from "./login_limits.ts";
@@ -35,8 +36,7 @@ const LOGS_STATEMENTS_SQL = `pg_catalog.current_setting('log_min_error_statement
   or pg_catalog.current_setting('log_min_duration_sample') <> '-1'`;
 
 export async function readSession(db: Database): Promise<Session> {
-  const [row] = await readRows<{ session: Session }>(db, SESSION);
-  return row?.session as Session;
+  return await readValue<Session>(db, SESSION);
 }
 
 /** All checks of the session except the server's version. */

@@ -10,8 +10,10 @@ import {
   EXECUTION_LIMIT_MS,
   findNodeGaps,
   IS_DISTRIBUTED_SQL,
+  listDataNodes,
   quoteLiteral,
   readRows,
+  readValue,
 } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
@@ -61,7 +63,7 @@ async function check(
   );
   if (found === undefined) throw new Error("The query of the app returned no row");
   const { id, is_distributed } = found;
-  const nodes = is_distributed ? await readNodes(admin) : undefined;
+  const nodes = is_distributed ? await listDataNodes(admin) : undefined;
   const placement = is_distributed && id !== null ? await readPlacement(admin, id) : undefined;
   const gaps = is_distributed ? await findNodeGaps(admin, to) : [];
   const tables = is_distributed && !acceptsTimeouts ? await countTables(admin) : 0;
@@ -111,23 +113,12 @@ function findIssues(found: Found, { slug, to, nodes, placement, gaps, tables }: 
 
 /** Counts the tables to move. A move copies one shard of each table, even of an empty table. */
 async function countTables(admin: Database): Promise<number> {
-  const [row] = await readRows<{ count: number }>(
+  return await readValue<number>(
     admin,
     `select pg_catalog.count(*)::pg_catalog.int4 as count from pg_catalog.pg_dist_partition
     where colocationid = (select colocationid from pg_catalog.pg_dist_partition
       where logicalrelid = '${ANCHOR}'::pg_catalog.regclass)`,
   );
-  return row?.count ?? 0;
-}
-
-/** The nodes that can store rows. */
-async function readNodes(admin: Database): Promise<string[]> {
-  const rows = await readRows<{ name: string }>(
-    admin,
-    `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
-    where noderole = 'primary' and isactive and shouldhaveshards order by groupid`,
-  );
-  return rows.map(({ name }) => name);
 }
 
 /** An app's node, and whether its shard has other apps. */

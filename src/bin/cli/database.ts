@@ -13,7 +13,7 @@ import {
   openDatabase,
   readMajorVersion,
   readPreviews,
-  readRows,
+  readValue,
   withTemporaryLogin,
 } from "../../db/mod.ts";
 import type { Preview } from "../../preview.ts";
@@ -110,11 +110,10 @@ async function withOwnLogin<Result>(
 }
 
 async function isAdministrator(db: Database): Promise<boolean> {
-  const [row] = await readRows<{ is_administrator: boolean }>(
+  return await readValue<boolean>(
     db,
     "select pg_catalog.pg_has_role('rowhouse_owner', 'member') as is_administrator",
   );
-  return row?.is_administrator === true;
 }
 
 /** @throws {RejectedError} the isolation of apps is broken; lists all errors. Continuing could run planted code. */

@@ -1,6 +1,6 @@
 /** Reads the service's SQL functions from a migrated database, and renders `db/functions.ts` from them. @module */
 import { join } from "node:path";
-import { type Database, type FunctionShape, readRows } from "../../db/mod.ts";
+import { type Database, type FunctionShape, readValue } from "../../db/mod.ts";
 
 export const FUNCTIONS_FILE = "src/db/functions.ts";
 
@@ -38,8 +38,8 @@ from pg_proc where pronamespace = 'rowhouse'::regnamespace`;
 
 /** The shapes of all callable functions of the service's schema, by name. */
 export async function readFunctions(admin: Database): Promise<Record<string, FunctionShape>> {
-  const [row] = await readRows<{ functions: Row[] }>(admin, FUNCTIONS);
-  return Object.fromEntries((row?.functions ?? []).flatMap(toShape));
+  const functions = await readValue<Row[]>(admin, FUNCTIONS);
+  return Object.fromEntries(functions.flatMap(toShape));
 }
 
 /** Empty for a function with a type that code cannot use, such as a trigger. */

@@ -1,6 +1,6 @@
 /** Whether a database is distributed over the nodes of a Citus cluster: a property of the database, never a setting. @module */
 import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { readValue } from "../read_rows.ts";
 
 /**
  * The table that fixes the number of shards permanently: all distributed tables are colocated with it, so that an app's
@@ -12,6 +12,5 @@ export const ANCHOR = "rowhouse.shards";
 export const IS_DISTRIBUTED_SQL = `pg_catalog.to_regclass('${ANCHOR}') is not null`;
 
 export async function isDistributed(db: Database): Promise<boolean> {
-  const [row] = await readRows<{ found: boolean }>(db, `select ${IS_DISTRIBUTED_SQL} as found`);
-  return row?.found === true;
+  return await readValue<boolean>(db, `select ${IS_DISTRIBUTED_SQL}`);
 }

@@ -140,3 +140,13 @@ end`;
   const failed = responses.filter(({ success }) => !success);
   if (failed.length > 0) throw new CitusError(failed.map(toIssue));
 }
+
+/** The nodes that can store rows. */
+export async function listDataNodes(admin: Database): Promise<string[]> {
+  const rows = await readRows<{ name: string }>(
+    admin,
+    `select nodename || ':' || nodeport as name from pg_catalog.pg_dist_node
+    where noderole = 'primary' and isactive and shouldhaveshards order by groupid`,
+  );
+  return rows.map(({ name }) => name);
+}

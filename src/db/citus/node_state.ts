@@ -1,7 +1,7 @@
 /** Checks that `rowhouse migrate` has set up each node of a Citus cluster: Citus does not copy everything. @module */
 import { quoteLiteral } from "../literal.ts";
 import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { readValue } from "../read_rows.ts";
 import { askNodes, toIssue } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";
 import { EVERYWHERE } from "./set_up.ts";
@@ -40,7 +40,7 @@ function renderGaps(logins: readonly string[]): string {
 
 /** Returns whether it has the reference tables, without which Citus moves nothing to it. */
 async function hasCopy(admin: Database, node: string): Promise<boolean> {
-  const [row] = await readRows<{ found: boolean }>(
+  return await readValue<boolean>(
     admin,
     `select exists (select from pg_catalog.pg_dist_shard join pg_catalog.pg_dist_placement using (shardid)
       join pg_catalog.pg_dist_node using (groupid)
@@ -48,5 +48,4 @@ async function hasCopy(admin: Database, node: string): Promise<boolean> {
         and nodename || ':' || nodeport = $2::pg_catalog.text) as found`,
     [EVERYWHERE, node],
   );
-  return row?.found === true;
 }

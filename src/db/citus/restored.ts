@@ -6,7 +6,7 @@
  */
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { readRows, readValue } from "../read_rows.ts";
 import { ANCHOR, IS_DISTRIBUTED_SQL } from "./anchor.ts";
 import { findFunction } from "./functions.ts";
 
@@ -19,13 +19,13 @@ export async function isRestored(admin: Database): Promise<boolean> {
   );
   if (row?.has_anchor !== true) return false;
   if (!row.has_citus) return true;
-  const [found] = await readRows<{ is_distributed: boolean }>(
+  const isDistributed = await readValue<boolean>(
     admin,
     `select exists (select from pg_catalog.pg_dist_partition
       where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass) as is_distributed`,
     [ANCHOR],
   );
-  return found?.is_distributed === false;
+  return !isDistributed;
 }
 
 /** Converts the restored database for one PostgreSQL. The caller then renews apps' functions. */

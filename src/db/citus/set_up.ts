@@ -10,7 +10,7 @@ import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" };
 import { type Database, LOCK_BUDGET_MS } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { readValue } from "../read_rows.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";
 import { CitusError, findClusterIssues, runOnNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
@@ -56,21 +56,19 @@ export async function checkCluster(admin: Database, shards: number | undefined):
 /** The number of shards; `undefined` for a database that is not distributed. */
 export async function countShards(admin: Database): Promise<number | undefined> {
   if (!(await isDistributed(admin))) return undefined;
-  const [row] = await readRows<{ count: number }>(
+  return await readValue<number>(
     admin,
     "select pg_catalog.count(*)::pg_catalog.int4 as count from pg_catalog.pg_dist_shard where logicalrelid = $1::pg_catalog.text::pg_catalog.regclass",
     [ANCHOR],
   );
-  return row?.count;
 }
 
 async function hasTables(admin: Database): Promise<boolean> {
-  const [row] = await readRows<{ found: boolean }>(
+  return await readValue<boolean>(
     admin,
     `select exists (select from pg_catalog.pg_class
       where relnamespace = pg_catalog.to_regnamespace('data') and relkind in ('r', 'p')) as found`,
   );
-  return row?.found === true;
 }
 
 /** Roles and rights on every node; changes nothing in a database that is not distributed. */

@@ -6,7 +6,7 @@
  */
 import { quoteLiteral } from "../literal.ts";
 import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { readRows, readValue } from "../read_rows.ts";
 import { SIGNALS } from "../signals.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
@@ -63,11 +63,11 @@ export async function compareMigrations(db: Database): Promise<MigrationState> {
 }
 
 async function readApplied(db: Database): Promise<Map<number, string>> {
-  const [there] = await readRows<{ found: boolean }>(
+  const isThere = await readValue<boolean>(
     db,
     "select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as found",
   );
-  if (there?.found !== true) return new Map();
+  if (!isThere) return new Map();
   const rows = await readRows<{ number: number; checksum: string }>(
     db,
     "select number, checksum from rowhouse.service_migrations",
