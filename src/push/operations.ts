@@ -1,5 +1,5 @@
 /** Descriptions of the push endpoints. @module */
-import type { Operation } from "../http/mod.ts";
+import type { JsonSchema, Operation } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import { MAX_PLANNED } from "./limits.ts";
@@ -40,75 +40,67 @@ const PUSHES = [
   "unknown_outcome",
 ] as const satisfies readonly ProblemCode[];
 
+type PushOperation = Pick<Operation, "id" | "summary"> & {
+  body: Record<string, JsonSchema>;
+  /** Default: the changes. */
+  when?: string;
+  result: JsonSchema;
+};
+
+/** A request that changes the schema, or plans the change. */
+function describePush({ id, summary, body, when = CHANGES, result }: PushOperation): Operation {
+  return {
+    id,
+    group: "schema",
+    summary,
+    bodies: [toObject(body, ["journal", "dryRun", "share"])],
+    responses: [{ status: 200, when, bodies: [result] }],
+    problems: PUSHES,
+  };
+}
+
+const CHANGES = "The applied or planned changes.";
+const OPTIONS = { dryRun: DRY_RUN, share: SHARE };
+const PROJECT_DEFINITION = {
+  ...DEFINITION,
+  description: "The project's current schema, as plain data.",
+};
+
+function filesOf(description: string, maxItems: number): JsonSchema {
+  return { ...listOf(TEXT, description), minItems: 1, maxItems };
+}
+
 export const OPERATIONS = {
-  push: {
+  push: describePush({
     id: "push_schema",
-    group: "schema",
     summary: "Push a schema, or plan the push",
-    bodies: [
-      toObject(
-        {
-          definition: DEFINITION,
-          journal: JOURNAL,
-          dryRun: DRY_RUN,
-          share: SHARE,
-        },
-        ["journal", "dryRun", "share"],
-      ),
-    ],
-    responses: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
-    problems: PUSHES,
-  },
-  change: {
+    body: { definition: DEFINITION, journal: JOURNAL, ...OPTIONS },
+    result: RESULT,
+  }),
+  change: describePush({
     id: "change_schema",
-    group: "schema",
     summary: "Rename, drop or retype a part of a table, or plan the change",
-    bodies: [
-      toObject(
-        {
-          change: CHANGE,
-          journal: JOURNAL,
-          dryRun: DRY_RUN,
-        },
-        ["journal", "dryRun"],
-      ),
-    ],
-    responses: [{ status: 200, when: "The applied or planned changes.", bodies: [CHANGED] }],
-    problems: PUSHES,
-  },
-  join: {
+    body: { change: CHANGE, journal: JOURNAL, dryRun: DRY_RUN },
+    result: CHANGED,
+  }),
+  join: describePush({
     id: "join_histories",
-    group: "schema",
     summary: "Join diverged histories and continue the project's history, or plan the join",
-    bodies: [
-      toObject(
-        {
-          migrations: {
-            ...listOf(
-              TEXT,
-              "The files of the project's migrations after the last common migration, oldest first.",
-            ),
-            minItems: 1,
-            maxItems: MAX_MIGRATIONS,
-          },
-          definition: {
-            ...DEFINITION,
-            description: "The project's current schema, as plain data.",
-          },
-          declared: {
-            ...DEFINITION,
-            description:
-              "Everything that the project's migrations and schema declare now or declared before. After the join, the app has exactly this schema at the service.",
-          },
-          dryRun: DRY_RUN,
-          share: SHARE,
-        },
-        ["dryRun", "share"],
+    body: {
+      migrations: filesOf(
+        "The files of the project's migrations after the last common migration, oldest first.",
+        MAX_MIGRATIONS,
       ),
-    ],
-    responses: [{ status: 200, when: "The applied or planned changes.", bodies: [RESULT] }],
-    problems: PUSHES,
-  },
+      definition: PROJECT_DEFINITION,
+      declared: {
+        ...DEFINITION,
+        description:
+          "Everything that the project's migrations and schema declare now or declared before. After the join, the app has exactly this schema at the service.",
+      },
+      ...OPTIONS,
+    },
+    result: RESULT,
+  }),
   status: {
     id: "get_schema",
     group: "schema",
@@ -126,38 +118,18 @@ export const OPERATIONS = {
     responses: [{ status: 200, when: "The migration.", bodies: [STORED_MIGRATION] }],
     problems: [...COMMON, "invalid_id", "not_found"],
   },
-  replay: {
+  replay: describePush({
     id: "apply_migration",
-    group: "schema",
     summary: "Apply a migration of the project that this service has not applied, or plan several",
-    bodies: [
-      toObject(
-        {
-          migrations: {
-            ...listOf(
-              TEXT,
-              `The migration files, oldest first: the next migration to apply, or up to ${MAX_PLANNED} for a dry run.`,
-            ),
-            minItems: 1,
-            maxItems: MAX_PLANNED,
-          },
-          definition: {
-            ...DEFINITION,
-            description: "The project's current schema, as plain data.",
-          },
-          dryRun: DRY_RUN,
-          share: SHARE,
-        },
-        ["dryRun", "share"],
+    body: {
+      migrations: filesOf(
+        `The migration files, oldest first: the next migration to apply, or up to ${MAX_PLANNED} for a dry run.`,
+        MAX_PLANNED,
       ),
-    ],
-    responses: [
-      {
-        status: 200,
-        when: "The applied changes, or the planned changes of each migration.",
-        bodies: [HISTORY],
-      },
-    ],
-    problems: PUSHES,
-  },
-} as const satisfies Record<string, Operation>;
+      definition: PROJECT_DEFINITION,
+      ...OPTIONS,
+    },
+    when: "The applied changes, or the planned changes of each migration.",
+    result: HISTORY,
+  }),
+} satisfies Record<string, Operation>;
