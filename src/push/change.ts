@@ -18,8 +18,19 @@ export type Change =
   | (OfColumn & { readonly kind: "drop_value"; readonly value: string })
   | (OfColumn & { readonly kind: "retype_column"; readonly type: ColumnType });
 
+type Of<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
+
 /** The parts of a column that a retype replaces. */
 export type ColumnType = Pick<NamedColumn, "kind" | "values" | "default">;
+
+/** The type of a column. */
+export function toColumnType({ kind, values, default: initial }: ColumnType): ColumnType {
+  return {
+    kind,
+    ...(values === undefined ? {} : { values }),
+    ...(initial === undefined ? {} : { default: initial }),
+  };
+}
 
 /** The tables whose state determines whether the change is possible. */
 export function toTableNames(change: Change | undefined): string[] {
@@ -47,20 +58,19 @@ export function showDropped(change: Change): string | undefined {
   return change.kind === "drop_column" ? `${change.table}.${change.column}` : undefined;
 }
 
-/** The table after a change; `undefined` if it is dropped. */
+/** The table of a change after it, and for a new name every table; `undefined` if it is dropped. */
 const CHANGERS: Cases<Change, TableDefinition | undefined, [table: TableDefinition]> = {
-  rename_column: (change, table) =>
-    table.name === change.table ? renameColumn(table, change) : table,
-  rename_table: (change, table) => renameTable(table, change),
-  drop_column: (change, table) => (table.name === change.table ? dropColumn(table, change) : table),
-  drop_table: (change, table) => (table.name === change.table ? undefined : table),
-  drop_value: (change, table) => (table.name === change.table ? dropValue(table, change) : table),
-  retype_column: (change, table) =>
-    table.name === change.table ? retypeColumn(table, change) : table,
+  rename_column: renameColumn,
+  rename_table: renameTable,
+  drop_column: dropColumn,
+  drop_table: () => undefined,
+  drop_value: dropValue,
+  retype_column: retypeColumn,
 };
 
 /** A table of the app after a change. Most tables do not change. */
 export function changeTable(table: TableDefinition, change: Change): TableDefinition | undefined {
+  if (change.kind !== "rename_table" && table.name !== change.table) return table;
   return matchKind(CHANGERS, change, table);
 }
 
@@ -85,10 +95,7 @@ export function changeColumnName(name: string, change: Change): string | undefin
   }
 }
 
-function renameColumn(
-  table: TableDefinition,
-  change: Extract<Change, { kind: "rename_column" }>,
-): TableDefinition {
+function renameColumn(change: Of<"rename_column">, table: TableDefinition): TableDefinition {
   const rename = (name: string) => (name === change.column ? change.to : name);
   const renameAll = (lists: TableDefinition["indexes"]) =>
     sortLists(lists.map((list) => list.map(rename)));
@@ -102,8 +109,8 @@ function renameColumn(
 
 /** References to the table are part of other tables. */
 function renameTable(
+  change: Of<"rename_table">,
   { name, columns, ...lists }: TableDefinition,
-  change: Extract<Change, { kind: "rename_table" }>,
 ): TableDefinition {
   const rename = (table: string) => (table === change.table ? change.to : table);
   return {
@@ -115,10 +122,7 @@ function renameTable(
   };
 }
 
-function dropValue(
-  table: TableDefinition,
-  change: Extract<Change, { kind: "drop_value" }>,
-): TableDefinition {
+function dropValue(change: Of<"drop_value">, table: TableDefinition): TableDefinition {
   const columns = table.columns.map((column) =>
     column.name === change.column && column.values !== undefined
       ? { ...column, values: column.values.filter((value) => value !== change.value) }
@@ -127,10 +131,7 @@ function dropValue(
   return { ...table, columns };
 }
 
-function retypeColumn(
-  table: TableDefinition,
-  change: Extract<Change, { kind: "retype_column" }>,
-): TableDefinition {
+function retypeColumn(change: Of<"retype_column">, table: TableDefinition): TableDefinition {
   const columns = table.columns.map((column) =>
     column.name === change.column ? retype(column, change.type) : column,
   );
@@ -142,10 +143,7 @@ export function retype({ name, required, unique, index }: NamedColumn, type: Col
 }
 
 /** Indexes and unique constraints that contain the column are dropped with the column. */
-function dropColumn(
-  table: TableDefinition,
-  change: Extract<Change, { kind: "drop_column" }>,
-): TableDefinition {
+function dropColumn(change: Of<"drop_column">, table: TableDefinition): TableDefinition {
   const isLeft = (list: readonly string[]) => !list.includes(change.column);
   return {
     name: table.name,

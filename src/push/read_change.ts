@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { KINDS, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
-import type { Change } from "./change.ts";
+import { type Change, toColumnType } from "./change.ts";
 
 /** Longer than any name. The tables determine which names exist. */
 const MAX_CHARS = 63;
@@ -71,13 +71,7 @@ function checkType(
     return { details: read.issues.map(({ message }) => ({ path: "/type", message })) };
   const [found] = read.definition.tables.flatMap((table) => table.columns);
   if (found === undefined) throw new Error("The column was not read");
-  const { kind, values, default: initial } = found;
-  const normal = {
-    kind,
-    ...(values === undefined ? {} : { values }),
-    ...(initial === undefined ? {} : { default: initial }),
-  };
-  return { change: { kind: "retype_column", table, column, type: normal } };
+  return { change: { kind: "retype_column", table, column, type: toColumnType(found) } };
 }
 
 const NO_REFERENCE =

@@ -4,7 +4,7 @@
  * @module
  */
 import { type Definition, KINDS } from "../../dsl/mod.ts";
-import { type Change, showChange, showDropped } from "../../push/pure.ts";
+import { type Change, showChange, showDropped, toColumnType } from "../../push/pure.ts";
 import {
   type Command,
   type CommandResult,
@@ -105,13 +105,7 @@ function readRetype({ args: { positionals } }: Setting): ToChange {
     throw new UsageError(`Cannot read "${typed}": must be one of ${KINDS.join(", ")}`);
   return (definition) => {
     const declared = findColumn(location, { definition });
-    if (declared?.kind !== kind) return { kind: "retype_column", ...location, type: { kind } };
-    const { values, default: initial } = declared;
-    const type = {
-      kind,
-      ...(values === undefined ? {} : { values }),
-      ...(initial === undefined ? {} : { default: initial }),
-    };
+    const type = declared?.kind === kind ? toColumnType(declared) : { kind };
     return { kind: "retype_column", ...location, type };
   };
 }

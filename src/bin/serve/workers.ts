@@ -99,10 +99,7 @@ async function retire(worker: Worker): Promise<void> {
 }
 
 function spawnWorker(index: number, role: Role): Worker {
-  let settle: (isListening: boolean) => void = () => undefined;
-  const listening = new Promise<boolean>((resolve) => {
-    settle = resolve;
-  });
+  const { promise: listening, resolve: settle } = Promise.withResolvers<boolean>();
   const child = Bun.spawn(
     [process.execPath, NO_BUNFIG, Bun.main, "serve", "--worker", String(index), "--role", role],
     {
