@@ -16,41 +16,34 @@ export type Setting = {
   about: string;
 };
 
-export const PostgresUrl = v.pipe(
-  v.string(),
-  v.check((text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    return (
-      url !== undefined &&
-      /^postgres(ql)?:$/.test(url.protocol) &&
-      url.username !== "" &&
-      url.pathname.length > 1
-    );
-  }, "must be postgres://user:password@host:port/database"),
+/** A text that the function accepts. */
+function text(isValid: (text: string) => boolean, message: string) {
+  return v.pipe(v.string(), v.check(isValid, message));
+}
+
+function url(isValid: (url: URL) => boolean, message: string) {
+  return text((typed) => URL.canParse(typed) && isValid(new URL(typed)), message);
+}
+
+export const PostgresUrl = url(
+  ({ protocol, username, pathname }) =>
+    /^postgres(ql)?:$/.test(protocol) && username !== "" && pathname.length > 1,
+  "must be postgres://user:password@host:port/database",
 );
-export const HttpUrl = v.pipe(
-  v.string(),
-  v.check(
-    isHttpOrigin,
-    "must be an origin such as https://api.example.org, without a path or a trailing slash",
-  ),
+export const HttpUrl = text(
+  isHttpOrigin,
+  "must be an origin such as https://api.example.org, without a path or a trailing slash",
 );
 
 /** Server and account only: nodemailer would read options from the URL's query. */
-export const MailUrl = v.pipe(
-  v.string(),
-  v.check((text) => {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
-    return (
-      url !== undefined &&
-      /^smtps?:$/.test(url.protocol) &&
-      url.hostname !== "" &&
-      (url.username === "") === (url.password === "") &&
-      /^\/?$/.test(url.pathname) &&
-      url.search === "" &&
-      url.hash === ""
-    );
-  }, "must be smtp://host:port or smtps://user:password@host"),
+export const MailUrl = url(
+  ({ protocol, hostname, username, password, pathname, search, hash }) =>
+    /^smtps?:$/.test(protocol) &&
+    hostname !== "" &&
+    (username === "") === (password === "") &&
+    /^\/?$/.test(pathname) &&
+    search + hash === "",
+  "must be smtp://host:port or smtps://user:password@host",
 );
 export const MailSender = v.pipe(
   v.string(),
@@ -64,15 +57,12 @@ export const MailSender = v.pipe(
 const ORGANIZATION_MAX_CHARS = 60;
 
 /** Pages and emails show the name on one line. */
-export const OrganizationName = v.pipe(
-  v.string(),
-  v.check(
-    (text) =>
-      text.trim() !== "" &&
-      [...text].length <= ORGANIZATION_MAX_CHARS &&
-      !/[\p{Cc}\p{Cf}]/u.test(text),
-    `must be 1 to ${ORGANIZATION_MAX_CHARS} characters on one line`,
-  ),
+export const OrganizationName = text(
+  (name) =>
+    name.trim() !== "" &&
+    [...name].length <= ORGANIZATION_MAX_CHARS &&
+    !/[\p{Cc}\p{Cf}]/u.test(name),
+  `must be 1 to ${ORGANIZATION_MAX_CHARS} characters on one line`,
 );
 
 const LOGO_MAX_BYTES = 32_768;
@@ -101,22 +91,16 @@ function readPng(path: string): Uint8Array<ArrayBuffer> | undefined {
 
 /** A whole number in decimal digits; the bounds are inclusive. */
 export function whole(min: number, max: number) {
-  return v.pipe(
-    v.string(),
-    v.check(
-      (text) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max,
-      `must be a whole number from ${min} to ${max}`,
-    ),
-    v.transform(Number),
-  );
+  const isWhole = (typed: string) =>
+    /^\d+$/.test(typed) && Number(typed) >= min && Number(typed) <= max;
+  return v.pipe(text(isWhole, `must be a whole number from ${min} to ${max}`), v.transform(Number));
 }
 
 /** A comma-separated list; `isItem` must accept every item. */
 export function list(isItem: (text: string) => boolean, message: string) {
   const toItems = (text: string) => text.split(",").map((item) => item.trim());
   return v.pipe(
-    v.string(),
-    v.check((text) => text === "" || toItems(text).every(isItem), message),
+    text((typed) => typed === "" || toItems(typed).every(isItem), message),
     v.transform((text) => (text === "" ? [] : toItems(text))),
   );
 }
