@@ -11,9 +11,7 @@ import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 const deleteAppTask: AdminTask = async (deps, args) => {
   const [slug = ""] = args.positionals;
   await checkIsolation(deps.admin);
-  return await deps.withRows(
-    async (rows) => await deleteAppOverRows({ ...deps, rows }, args, slug),
-  );
+  return await deps.withRows((rows) => deleteAppOverRows({ ...deps, rows }, args, slug));
 };
 
 async function deleteAppOverRows(

@@ -26,9 +26,7 @@ const exportAppTask: AdminTask = async (deps, { positionals: [slug = "", name = 
   if (existsSync(path)) throw new RejectedError(`File ${name} already exists: choose another name`);
   await checkIsolation(deps.admin);
   const app = await findArchive(deps, slug);
-  const tables = await deps.withRows(
-    async (rows) => await exportRows({ ...deps, rows }, app, path),
-  );
+  const tables = await deps.withRows((rows) => exportRows({ ...deps, rows }, app, path));
   const count = countRows(tables);
   return {
     document: { app: slug, file: name, rows: count, tables },

@@ -28,9 +28,7 @@ const transferTableTask: AdminTask = async (deps, { positionals: [table = "", sl
 const endRegistrationTask: AdminTask = async (deps, args) => {
   const [slug = "", table = ""] = args.positionals;
   await checkIsolation(deps.admin);
-  return await deps.withRows(
-    async (rows) => await endUse({ ...deps, rows }, args, { slug, table }),
-  );
+  return await deps.withRows((rows) => endUse({ ...deps, rows }, args, { slug, table }));
 };
 
 async function endUse(

@@ -41,7 +41,7 @@ export type DevDatabase = {
   readonly consoleUrl: string;
   readonly stop: () => Promise<void>;
   /** Resolves if the embedded server exits unexpectedly; never resolves for another database. */
-  readonly died: Promise<void>;
+  readonly died: Promise<undefined>;
 };
 export type DevDatabaseOptions = {
   config: Config;
@@ -66,11 +66,7 @@ export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevD
     throw new RejectedError(toMessage(error));
   });
   try {
-    const died = new Promise<void>((resolve) => {
-      void cluster.ended.then((wasStopped) => {
-        if (!wasStopped) resolve();
-      });
-    });
+    const died = cluster.ended.then((wasStopped) => (wasStopped ? NEVER : undefined));
     return { ...(await openEmbedded(cluster.url, options)), stop: cluster.stop, died };
   } catch (error) {
     await cluster.stop();
@@ -86,6 +82,8 @@ function toMessage(error: unknown): string {
     : text;
 }
 
+const NEVER = new Promise<undefined>(() => undefined);
+
 type Opened = Pick<DevDatabase, "admin" | "serving" | "pushing" | "consoleUrl">;
 
 async function openNamed(url: string, options: DevDatabaseOptions): Promise<DevDatabase> {
@@ -94,7 +92,7 @@ async function openNamed(url: string, options: DevDatabaseOptions): Promise<DevD
   return {
     ...(await provision(admin, options)),
     stop: async () => undefined,
-    died: new Promise(() => undefined),
+    died: NEVER,
   };
 }
 

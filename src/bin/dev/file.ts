@@ -9,6 +9,15 @@ import type { Address } from "../cli/settings.ts";
 export const HIDDEN_FOLDER = ".rowhouse";
 export const DEV_FILE = `${HIDDEN_FOLDER}/dev.json`;
 
+const Person = v.object({ email: v.string(), password: v.string() });
+export const DevPeople = v.object({
+  /** Can do everything on every app. */
+  admin: Person,
+  /** Has a role on the demo app. */
+  user: Person,
+});
+export type DevPeople = v.InferOutput<typeof DevPeople>;
+
 const DevFile = v.object({
   baseUrl: v.string(),
   gatewayUrl: v.string(),
@@ -18,10 +27,7 @@ const DevFile = v.object({
   /** The connection string of the administrator. */
   databaseUrl: v.string(),
   identitySecrets: v.array(v.string()),
-  /** Can do everything on every app. */
-  admin: v.object({ email: v.string(), password: v.string() }),
-  /** Has a role on the demo app. */
-  user: v.object({ email: v.string(), password: v.string() }),
+  ...DevPeople.entries,
 });
 export type DevFile = v.InferOutput<typeof DevFile>;
 

@@ -10,9 +10,7 @@ import type { Database } from "../../db/mod.ts";
 import { makeHashing, setPasswordByLink } from "../../identity/mod.ts";
 import { Problem } from "../../problem.ts";
 import { randomText, systemRandomBytes } from "../../std/random_text.ts";
-
-export type DevPerson = { email: string; password: string };
-export type DevPeople = { admin: DevPerson; user: DevPerson };
+import type { DevPeople } from "./file.ts";
 
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 const USER_ROLE = "member";
@@ -49,7 +47,7 @@ export async function openDevPeople(
   return people;
 }
 
-type Wanted = DevPerson & { name: string; isAdmin: boolean; isNewStored: boolean };
+type Wanted = DevPeople["user"] & { name: string; isAdmin: boolean; isNewStored: boolean };
 
 /** Whether the person is new. Sets a password for new people, or if no password is stored. */
 async function openPerson(deps: PeopleDeps, wanted: Wanted): Promise<boolean> {

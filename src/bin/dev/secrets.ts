@@ -6,9 +6,8 @@ import { readIfThere, writeAtomically } from "../../std/files.ts";
 import { systemRandomBytes } from "../../std/random_text.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { RejectedError } from "../cli/command.ts";
-import { HIDDEN_FOLDER } from "./file.ts";
+import { DevPeople, HIDDEN_FOLDER } from "./file.ts";
 
-const Person = v.object({ email: v.string(), password: v.string() });
 const Secrets = v.object({
   loginPassword: v.string(),
   pushPassword: v.string(),
@@ -18,7 +17,7 @@ const Secrets = v.object({
   /** The slug of the app whose tables the database has. */
   app: v.optional(v.string()),
   apiKey: v.optional(v.string()),
-  people: v.optional(v.object({ admin: Person, user: Person })),
+  people: v.optional(DevPeople),
 });
 export type Secrets = v.InferOutput<typeof Secrets> & { consolePassword: string };
 
