@@ -90,13 +90,17 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
     if (dryRun) return { status: "planned", migration, ...summary, deferred: resume(false) };
     // A change waits for the builds of its table, and their process can have been killed.
     if (request.change !== undefined) void resume(state.hasDeferredSteps);
-    await copySwapped(deps, request, { plan, state });
+    const retyped = findRetyped(plan, state);
+    if (retyped !== undefined && request.change !== undefined)
+      await copyColumn(deps.admin, { ...retyped, change: request.change });
     const isReplay = request.migration !== undefined;
     await acquireTurn(request.app.id);
     const text = renderMessage(request.app, { ...prepared, migration, isReplay });
     const result = await runMessage(deps.admin, { text, queue: request.app.id, plan }).catch(
       async (error: unknown) => {
-        await dropCopy(deps, { plan, state }, error);
+        // If rows violate a rule of the swap, the retype ends, and other changes of the table are possible again.
+        const isViolation = error instanceof Problem && error.cause instanceof ViolationError;
+        if (isViolation && retyped !== undefined) await cancelRetype(deps.admin, retyped.table);
         throw error;
       },
     );
@@ -119,29 +123,11 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
   throw busy();
 }
 
-/** Fills the copy of a column before the swap. */
-async function copySwapped(
-  { admin }: PushDeps,
-  { change }: PushRequest,
-  planned: Planned,
-): Promise<void> {
-  const { swap, table } = findSwap(planned);
-  if (swap === undefined || table === undefined || change === undefined) return;
-  await copyColumn(admin, { table, change, swap });
-}
-
-/** If rows violate a rule of the swap, the retype ends, and other changes of the table are possible again. */
-async function dropCopy({ admin }: PushDeps, planned: Planned, error: unknown): Promise<void> {
-  const { table } = findSwap(planned);
-  const isViolation = error instanceof Problem && error.cause instanceof ViolationError;
-  if (isViolation && table !== undefined) await cancelRetype(admin, table);
-}
-
-type Planned = { plan: Plan; state: PushState };
-
-function findSwap({ plan, state }: Planned) {
+/** The swap of a retyped column, which needs a filled copy of the column, and the table. */
+function findRetyped(plan: Plan, state: PushState) {
   const swap = plan.steps.find((step) => step.kind === "swap_column");
-  return { swap, table: state.tables.find(({ name }) => name === swap?.table) };
+  const table = state.tables.find(({ name }) => name === swap?.table);
+  return swap && table && { swap, table };
 }
 
 async function readAndPrepare(deps: PushDeps, request: PushRequest) {

@@ -40,7 +40,8 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
     ...MESSAGE_SETTINGS,
     ...early,
     ...renderLockTables(plan),
-    ...renderBeginChanges(pusher, plan),
+    // No build of the table of an explicit change may be running.
+    ...renderOfChanges("rowhouse.begin_change", pusher, plan),
     ...deferred,
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
@@ -145,22 +146,21 @@ function renderRecord(
     plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
-  const changes = plan.steps.flatMap((step) =>
-    step.kind === "record_change"
-      ? [`select rowhouse.record_change(${quoteLiteral(id)}, ${quoteLiteral(step.table)})`]
-      : [],
-  );
   return [
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
-    ...changes,
+    ...renderOfChanges("rowhouse.record_change", { id }, plan),
   ];
 }
 
-/** Before the steps of an explicit change: no build of the table may be running. */
-function renderBeginChanges({ id }: Pusher, { steps }: Plan): string[] {
+/** Calls a function for the table of each explicit change. */
+function renderOfChanges(
+  called: "rowhouse.begin_change" | "rowhouse.record_change",
+  { id }: Pusher,
+  { steps }: Plan,
+): string[] {
   return steps.flatMap((step) =>
     step.kind === "record_change"
-      ? [`select rowhouse.begin_change(${quoteLiteral(id)}, ${quoteLiteral(step.table)})`]
+      ? [`select ${called}(${quoteLiteral(id)}, ${quoteLiteral(step.table)})`]
       : [],
   );
 }

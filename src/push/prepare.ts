@@ -42,13 +42,11 @@ export type PreparedPush = RenderedPlan & {
  * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the migration is not
  * the next one; journal_full
  */
-export function preparePush(
-  state: PushState,
-  { app, definition, migration: replayed, change, options }: PrepareRequest,
-): PreparedPush {
+export function preparePush(state: PushState, request: PrepareRequest): PreparedPush {
+  const { definition, migration: replayed, change, options } = request;
   if (replayed !== undefined && isApplied(replayed, state.migrations))
     return { ...NOTHING, migration: null };
-  const plan = planRequest(state, { app, definition, change, replayed, share: options.share });
+  const plan = planRequest(state, request);
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
   const rendered = renderPlan(plan);
   const previous = state.migrations.at(-1);
@@ -61,17 +59,13 @@ export function preparePush(
   return { ...rendered, migration };
 }
 
-type Planned = Pick<PrepareRequest, "app" | "definition" | "change"> & {
-  replayed: ReplayedMigration | undefined;
-  share: readonly string[] | undefined;
-};
-
 /** If another app owns the table of a replayed change, the definition determines its use. */
 function planRequest(
   state: PushState,
-  { app, definition, change, replayed, share }: Planned,
+  { app, definition, change, migration: replayed, options: { share } }: PrepareRequest,
 ): Plan {
-  const options = { replay: toReplayOption(replayed), share };
+  const replay = replayed && (replayed.isFollowed ? "followed" : "last");
+  const options: PlanOptions = { replay, share };
   if (change === undefined) return planPush(app.id, definition, state, options);
   const plan = planChange(app.id, change, state, { isReplay: replayed !== undefined });
   if (replayed === undefined) return plan;
@@ -81,11 +75,6 @@ function planRequest(
     conflicts: rest.conflicts,
     notes: [...plan.notes, ...rest.notes],
   };
-}
-
-function toReplayOption(replayed: ReplayedMigration | undefined): PlanOptions["replay"] {
-  if (replayed === undefined) return undefined;
-  return replayed.isFollowed ? "followed" : "last";
 }
 
 type SizeLimits = { journalBytes?: number; joins?: readonly MigrationText[]; state: PushState };
