@@ -18,7 +18,7 @@ const MAX_ADMITTED = 4;
 
 export function makePlanning(): Planning {
   const admitted = new Set<string>();
-  let last: Promise<void> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   return {
     admit: async (appId, work) => {
       if (admitted.has(appId) || admitted.size >= MAX_ADMITTED) throw busy();
@@ -29,16 +29,10 @@ export function makePlanning(): Planning {
         admitted.delete(appId);
       }
     },
-    inTurn: async (work) => {
-      const before = last;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      last = promise;
-      try {
-        await before;
-        return await work();
-      } finally {
-        resolve();
-      }
+    inTurn: (work) => {
+      const result = last.then(work);
+      last = result.catch(() => undefined);
+      return result;
     },
   };
 }
