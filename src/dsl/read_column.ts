@@ -9,18 +9,31 @@ import { readDefault } from "./read_default.ts";
 import { describe, type Fields, readFields, readList } from "./read_parts.ts";
 
 const COMMON_KEYS = ["name", "kind", "required", "unique", "index", "default"];
-const KIND_KEYS: Readonly<Record<Kind, readonly string[]>> = {
-  string: [],
-  number: [],
-  decimal: [],
-  boolean: [],
-  uuid: [],
-  timestamp: [],
-  json: [],
-  enum: ["values"],
-  ref: ["table", "onDelete"],
+/** The parts of a column that only its kind has: their keys, and how they are read. */
+type KindParts = {
+  readonly keys: readonly string[];
+  readonly read: (fields: Fields, report: Report) => Details;
 };
-const KEYS_BY_KIND = Object.entries(KIND_KEYS).flatMap(([kind, keys]) =>
+type Details = Pick<NamedColumn, "values" | "table" | "onDelete">;
+const PLAIN: KindParts = { keys: [], read: () => ({}) };
+const PARTS: Readonly<Record<Kind, KindParts>> = {
+  string: PLAIN,
+  number: PLAIN,
+  decimal: PLAIN,
+  boolean: PLAIN,
+  uuid: PLAIN,
+  timestamp: PLAIN,
+  json: PLAIN,
+  enum: {
+    keys: ["values"],
+    read: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
+  },
+  ref: {
+    keys: ["table", "onDelete"],
+    read: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
+  },
+};
+const KEYS_BY_KIND = Object.entries(PARTS).flatMap(([kind, { keys }]) =>
   keys.map((key) => [kind, key] as const),
 );
 const ALL_KEYS = [...COMMON_KEYS, ...KEYS_BY_KIND.map(([, key]) => key)];
@@ -62,7 +75,7 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
   if (kind === "json" && (flags.unique || flags.index)) {
     report.issues.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
   }
-  const details = DETAILS[kind](fields, report);
+  const details = PARTS[kind].read(fields, report);
   const { values = [] } = details;
   // The default of an enum without values would only cause a second error.
   if (kind === "enum" && values.length === 0) return { name, kind, ...flags, ...details };
@@ -99,22 +112,6 @@ function readFlag(key: string, fields: Fields, { at, issues }: Report): boolean 
   issues.add(at, `Cannot read ${quote(key)} ${describe(value)}: must be true or false`);
   return false;
 }
-
-type Details = Pick<NamedColumn, "values" | "table" | "onDelete">;
-
-const readNoDetails = (): Details => ({});
-
-const DETAILS: Readonly<Record<Kind, (fields: Fields, report: Report) => Details>> = {
-  string: readNoDetails,
-  number: readNoDetails,
-  decimal: readNoDetails,
-  boolean: readNoDetails,
-  uuid: readNoDetails,
-  timestamp: readNoDetails,
-  json: readNoDetails,
-  enum: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
-  ref: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
-};
 
 function readValues(value: unknown, { at, issues }: Report): readonly string[] {
   const list = readList(value, { what: "enum values", max: QUOTAS.enumValues, at }, issues);
