@@ -57,7 +57,6 @@ export {
   type KeyRequestContext,
   type KeyRoute,
   type Match,
-  type Method,
   makeRouter,
   type OptionalKeyContext,
   type RequestContext,
