@@ -25,7 +25,10 @@ export const settingsPage = makeFormPage({
   read: readApp,
   title: ({ slug }) => slug,
   form: ({ app }, visit) => ({
-    fields: [renderTargetFields(visit, app), renderInitialTargets(visit, app)],
+    fields: [
+      renderTargetFields(visit, app),
+      TARGET_KINDS.map((kind) => renderInitial(visit, kind, app[kind].join("\n"))),
+    ],
     button: "Save",
   }),
   run: async (visit, { slug, app }) => {
@@ -73,12 +76,10 @@ function toSettingsPath({ slug }: { slug: string }): string {
 
 const TARGET_KINDS = ["origins", "redirects"] as const;
 
-/** The targets that the form shows, so that saving it does not undo another administrator's change. */
-function renderInitialTargets({ fields }: Visit, app: AppView): Part {
-  return TARGET_KINDS.map((kind) => {
-    const name = `initial_${kind}`;
-    return html`<input type="hidden" name="${name}" value="${fields.get(name) ?? app[kind].join("\n")}">`;
-  });
+/** The value that the form shows, so that saving it does not undo another administrator's change. */
+function renderInitial({ fields }: Visit, field: string, stored: string): Html {
+  const name = `initial_${field}`;
+  return html`<input type="hidden" name="${name}" value="${fields.get(name) ?? stored}">`;
 }
 
 function toTargetChanges({ fields }: Visit, typed: TypedTargets, app: AppView) {
@@ -158,21 +159,34 @@ export function readTargetFields({ deps, fields }: Visit) {
 }
 
 const INPUTS = { perMinute: PER_MINUTE, perMinuteOfKey: PER_MINUTE_OF_KEY };
+type LimitName = keyof typeof INPUTS;
+const LIMITS = Object.keys(INPUTS) as LimitName[];
 
 export const limitsPage = makeAppAction({
   action: "set_limit",
   title: () => "Limits",
-  form: ({ app }, { fields }) => ({
-    fields: Object.entries(INPUTS).map(([name, input]) =>
-      renderInput(name, input, fields.get(name) ?? String(app[name as keyof typeof INPUTS] ?? "")),
-    ),
+  form: ({ app }, visit) => ({
+    fields: LIMITS.map((name) => {
+      const stored = toLimitText(app, name);
+      return [
+        renderInput(name, INPUTS[name], visit.fields.get(name) ?? stored),
+        renderInitial(visit, name, stored),
+      ];
+    }),
     button: "Save",
   }),
-  run: async ({ deps, fields }, { slug }) =>
-    await setLimit(deps, { slug, ...readInputs(fields, INPUTS) }),
+  run: async ({ deps, fields }, { slug, app }) => {
+    const unchanged = LIMITS.filter((name) => fields.get(name) === fields.get(`initial_${name}`));
+    const stored = unchanged.map((name) => [name, toLimitText(app, name)] as const);
+    await setLimit(deps, { slug, ...readInputs(new Map([...fields, ...stored]), INPUTS) });
+  },
   done: "limits",
   back: toSettingsPath,
 });
+
+function toLimitText(app: AppView, name: LimitName): string {
+  return String(app[name] ?? "");
+}
 
 export const statePage = makeAppAction({
   action: "set_app_disabled",

@@ -208,6 +208,21 @@ test("two administrators who change the origins do not undo each other's change"
   expect(targets).toEqual([a, c]);
 });
 
+test("two administrators who change one limit each do not undo each other's change", async () => {
+  const path = `${appPath()}/limits`;
+  const { text } = await visit(service, jar, path);
+  const save = async (typed: Record<string, string>) =>
+    await visit(service, jar, path, {
+      fields: { ...readHidden(text), perMinute: "", perMinuteOfKey: "", ...typed },
+    });
+  const rejected = await save({ perMinuteOfKey: "many" });
+  expect((await save({ perMinute: "50" })).status).toBe(303);
+  const fields = { ...readHidden(rejected.text), perMinute: "", perMinuteOfKey: "10" };
+  expect((await visit(service, jar, path, { fields })).status).toBe(303);
+  const settings = await visit(service, jar, `${appPath()}/settings`);
+  expect(settings.text).toContain("50 requests per minute, 10 per key");
+});
+
 test("limits are validated like in the command, applied and listed, and all issues are listed", async () => {
   const bad = await submit(`${appPath()}/limits`, { perMinute: "many", perMinuteOfKey: "<b>" });
   expect(bad.status).toBe(422);
