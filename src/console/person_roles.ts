@@ -3,6 +3,7 @@ import { type PersonView, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { renderText, renderTextField } from "./parts.ts";
@@ -43,10 +44,15 @@ export const newRoleAction = makePersonAction({
   done: "role",
 });
 
+/** The reason why a role cannot be changed or revoked, if any. */
+function findMissingRole({ person, grants }: PersonView): Part {
+  return grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`;
+}
+
 export const changeRoleAction = makePersonAction({
   action: "grant_role",
   title: ({ person }) => `Role of ${toPersonName(person)}`,
-  blocker: () => undefined,
+  blocker: findMissingRole,
   form: ({ grants }, { deps, context, fields }) => ({
     fields: [
       html`<p>On <b>${renderText(context.params["app"] ?? "")}</b>. Takes effect on the next request.</p>`,
@@ -61,7 +67,11 @@ export const changeRoleAction = makePersonAction({
     ],
     button: "Save",
   }),
-  run: (visit, page) => grant(visit, page, visit.context.params["app"] ?? ""),
+  run: async (visit, page) => {
+    if (page.grants.length === 0)
+      throw new Problem("invalid_request", { message: "Cannot change a role that was revoked" });
+    await grant(visit, page, visit.context.params["app"] ?? "");
+  },
   done: "role",
   origin: toOrigin,
 });
@@ -69,8 +79,7 @@ export const changeRoleAction = makePersonAction({
 export const revokeRoleAction = makePersonAction({
   action: "revoke_role",
   title: () => "Revoke a role",
-  blocker: ({ person, grants }) =>
-    grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`,
+  blocker: findMissingRole,
   form: ({ person, grants }, { deps, context }) => ({
     fields: [
       html`<p>From the next request on, <b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>.</p>
