@@ -118,7 +118,8 @@ const RESULTS: Readonly<Record<InvitedPerson["outcome"], string>> = {
   added: "Role added to the pending invitation",
   granted: "Has an account: role granted",
   taken: "Not invited: already has an account",
-  repeated: "Not invited: this form was already sent. Invite this person on a new page",
+  repeated:
+    "Not invited: this form was already sent. Resend the invitation, or invite another person on a new page",
 };
 
 /** An id for each line; the same if the form is sent twice. */

@@ -236,7 +236,7 @@ describe("one form invites several people", () => {
     for (const [, link = ""] of first.text.matchAll(/<code id="link-\d+">([^<]+)</g))
       service.secrets.add(link.split("token=")[1] ?? "none");
     const again = await visit(service, adminJar, "/console/new-person", { fields });
-    expect(again.text.match(/Not invited: already has an account/g)).toHaveLength(2);
+    expect(again.text.match(/Not invited: this form was already sent/g)).toHaveLength(2);
     const others = `${newEmail()}\n${newEmail()}`;
     const changed = { ...fields, email: others };
     const third = await visit(service, adminJar, "/console/new-person", { fields: changed });

@@ -114,7 +114,7 @@ export type InviteSeveralOptions = {
 export type InvitedPerson = {
   id: string;
   email: string;
-  /** `taken`: the account exists, and there was no role to grant. `repeated`: the id was used for another address. */
+  /** `taken`: the account exists, and there was no role to grant. `repeated`: the id was used before. */
   outcome: InvitationOutcome | "taken" | "repeated";
   linkText: string | undefined;
 };

@@ -78,7 +78,7 @@ end
 $$;
 
 -- Invites several people. Returns the result of each in order; "taken" for the address of an
--- existing account if no role is to be granted, "repeated" if the id was used for another address.
+-- existing account if no role is to be granted, "repeated" if the id was used before.
 -- action: admin, recent sign-in
 create function rowhouse.invite_people(
   people jsonb, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
@@ -94,7 +94,8 @@ begin
         decode(person ->> 'proof', 'hex'), link_secret_id, ends_at, app_slug, new_role, actor);
     exception when unique_violation then
       outcomes := outcomes || case when exists (
-        select from rowhouse.users where email = person ->> 'email')
+        select from rowhouse.users
+        where email = person ->> 'email' and id <> (person ->> 'id')::uuid)
         then 'taken' else 'repeated' end;
     end;
   end loop;
