@@ -59,7 +59,7 @@ export const newPersonPage = makeFormPage({
     }
     const { email, outcome, linkText } = await invite(visit.deps, {
       id,
-      email: typed.email,
+      email: emails[0] ?? "",
       displayName: name,
       consoleRole: readConsoleRole(typed.consoleRole),
       ...(app === "" && role === "" ? {} : { slug: app, role }),

@@ -186,6 +186,14 @@ describe("one form invites several people", () => {
     for (const one of [first, second]) expect(await rowOf(one)).toContain(`${app.slug}: reader`);
   });
 
+  test("an address on two lines is invited once", async () => {
+    const email = newEmail();
+    const typed = { email: `${email}\n${email.toUpperCase()}`, name: "Bo", app: "", role: "" };
+    const response = await submit(adminJar, "/console/new-person", typed);
+    expect([response.status, readLink(response) === ""]).toEqual([200, false]);
+    expect(await people(email)).toBe(1);
+  });
+
   test("without a role reports the address of an existing account, and invites the other people", async () => {
     const known = await makePerson(service);
     const other = newEmail();
