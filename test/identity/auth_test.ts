@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
 import {
   giveConsoleRole,
   grantRole,
@@ -423,6 +424,21 @@ describe("POST /v1/auth/logout", () => {
       expect((await me(sharedCookie(jar))).status).toBe(200);
     },
   );
+});
+
+test("pages of a disabled app can read 404 unknown_app, and sign out", async () => {
+  const origin = "https://closed.example.org";
+  const closed = await service.makeApp(undefined, { origins: [origin] });
+  const cookie = sharedCookie(await signInAs(service, person));
+  await setAppDisabled(service.service, closed.slug, true);
+  await service.service.warm();
+  const rejected = await me(cookie, `?app=${closed.slug}`, { origin });
+  expect([rejected.status, rejected.text]).toEqual([404, '{"error":"unknown_app"}']);
+  expect(rejected.headers.get("access-control-allow-origin")).toBe(origin);
+  const headers = { cookie, origin };
+  const response = await service.call(undefined, "/v1/auth/logout", { method: "POST", headers });
+  expect(response.status).toBe(204);
+  expect((await me(cookie)).status).toBe(401);
 });
 
 describe("POST /v1/auth/logout from another site", () => {

@@ -1,6 +1,6 @@
 /**
  * Registered origins in memory. The last known origins stay when the database is unavailable, so that a browser can read the
- * response instead of a network error. Origins of disabled apps are unknown.
+ * response instead of a network error. Includes origins of disabled apps: sign-in rejects their return addresses itself.
  *
  * @module
  */

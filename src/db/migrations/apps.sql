@@ -205,12 +205,12 @@ set search_path = pg_catalog, pg_temp as $$
   where requests_per_minute is not null or key_requests_per_minute is not null
 $$;
 
--- For serving processes: every enabled app, with each of its origins.
+-- For serving processes: every app, with each of its origins. Pages of a disabled app still read
+-- errors and sign out.
 create function rowhouse.list_origins() returns table (slug text, app_id uuid, origin text)
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select distinct apps.slug, apps.id, targets.origin
   from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id
-  where disabled_at is null
 $$;
 comment on function rowhouse.list_origins is 'null origin';
 grant execute on function rowhouse.read_limits, rowhouse.list_origins
