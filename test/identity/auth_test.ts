@@ -539,6 +539,20 @@ describe("on the next request", () => {
   });
 });
 
+test("a session that is used remains, even with a short idle limit", async () => {
+  const short = await openTestService({ identity: () => ({ sessionIdleS: 60 }) });
+  const cookie = sharedCookie(await signInAs(short, await makePerson(short)));
+  const uses = [];
+  for (let use = 0; use < 2; use++) {
+    await short.service.admin.message(
+      "update rowhouse.sessions set last_seen_at = last_seen_at - interval '40 seconds'; select 1",
+    );
+    uses.push((await short.call(undefined, "/v1/auth/me", { headers: { cookie } })).status);
+  }
+  await short.close();
+  expect(uses).toEqual([200, 200]);
+});
+
 test("an API key opens no identity endpoint, and a cookie opens no data endpoint", async () => {
   const keyed = await service.call(app, "/v1/auth/me");
   expect(keyed.status).toBe(401);

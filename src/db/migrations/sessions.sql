@@ -62,6 +62,8 @@ declare
   found_session record;
   live_ids text[] := '{}';
   seen_at timestamptz;
+  -- A short idle limit must not end a session in use.
+  renewed_before timestamptz := now() - make_interval(secs => least(60, idle_s / 2));
 begin
   foreach pair in array string_to_array(presented, ',') loop
     select sessions.id, sessions.user_id, sessions.identity_digest, sessions.last_seen_at
@@ -86,11 +88,11 @@ begin
     person_id := null;
     identity_digest := null;
     perform rowhouse.record_session_conflict(live_ids);
-  elsif seen_at < now() - interval '1 minute' then
-    -- Records its use at most once a minute, without waiting for locks.
+  elsif seen_at < renewed_before then
+    -- Records its use, usually at most once a minute, without waiting for locks.
     update rowhouse.sessions set last_seen_at = now() where sessions.id in (
       select id from rowhouse.sessions where sessions.id = find_session.session_id
-        and last_seen_at < now() - interval '1 minute'
+        and last_seen_at < renewed_before
       for update skip locked);
   end if;
 end
