@@ -230,10 +230,13 @@ test("a person who is disabled or removed the passkey cannot finish the sign-in"
   const [, path = ""] = /href="([^"]*[?]remove=[0-9a-f]+)"/.exec(page.text) ?? [];
   const asked = await visit(service, jar, path);
   expect(textOf(asked)).toContain("only second factor");
+  const pending = await passPassword(service, person);
   const removed = await visit(service, jar, PASSKEYS, { fields: readHidden(asked.text) });
   expect(removed.headers.get("location")).toBe(`${PASSKEYS}?done=remove`);
   expect((await submitPasskey(service, new Map(), { authenticator })).status).toBe(422);
   expect(await listEvents(service, person.id)).toContain("remove_passkey");
+  // No factor could finish this sign-in.
+  expect((await visit(service, pending.jar, pending.location)).status).toBe(303);
 });
 
 test("a person with a passkey and no recovery codes gets a notice", async () => {

@@ -256,6 +256,13 @@ describe("a pending sign-in", () => {
     { name: "a new password", end: (_, jar) => send(jar, "/account/password", CHANGED) },
     { name: "signing out everywhere", end: (_, jar) => send(jar, "/sign-out", EVERYWHERE) },
     {
+      name: "removing the last second factor",
+      end: async (_, jar) => {
+        const { text } = await visit(service, jar, `${SECURITY}?remove=app`);
+        await visit(service, jar, SECURITY, { fields: readHidden(text) });
+      },
+    },
+    {
       name: "ending all other sessions",
       end: (_, jar) => send(jar, "/account/sessions", { session: "others" }),
     },
@@ -269,6 +276,7 @@ describe("a pending sign-in", () => {
     const fields = { ...readHidden(page.text), code: app.code() };
     const response = await visit(service, jar, "/second-factor", { fields });
     expect([response.status, isSignedIn(jar)]).toEqual([400, false]);
+    expect((await visit(service, jar, "/second-factor")).status).toBe(303);
   });
 
   const EVERYWHERE = { everywhere: "yes" };

@@ -98,7 +98,19 @@ begin
 end
 $$;
 
--- Recovery codes are deleted with the last factor. False if there is no authenticator app.
+-- After the last factor is removed: without a factor, recovery codes have no use, and no pending
+-- sign-in can be finished.
+create function rowhouse.clear_without_factor(who uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if not rowhouse.has_second_factor(who) then
+    delete from rowhouse.recovery_codes where user_id = who;
+    perform rowhouse.end_pending_sign_ins(who);
+  end if;
+end
+$$;
+
+-- False if there is no authenticator app.
 -- proves: owner
 create function rowhouse.remove_own_totp() returns boolean as $$
 begin
@@ -107,7 +119,7 @@ begin
   if not found then
     return false;
   end if;
-  delete from rowhouse.recovery_codes where user_id = who and not rowhouse.has_second_factor(who);
+  perform rowhouse.clear_without_factor(who);
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'remove_second_factor', who, '{"kind": "totp"}');
   perform rowhouse.queue_mail(who, 'second_factor_removed', null,

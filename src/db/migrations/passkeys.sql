@@ -179,8 +179,7 @@ begin
   if not found then
     return 'unknown';
   end if;
-  -- Recovery codes are deleted with the last factor.
-  delete from rowhouse.recovery_codes where user_id = who and not rowhouse.has_second_factor(who);
+  perform rowhouse.clear_without_factor(who);
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'remove_passkey', who);
   perform rowhouse.queue_mail(who, 'passkey_removed', null,
     jsonb_build_object('label', old_label, 'from', client_address));
