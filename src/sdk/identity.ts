@@ -95,7 +95,10 @@ export type IdentityClient = {
    * @throws {IdentityError} as `getSession`; 403 `forbidden` without `onForbidden`
    */
   readonly requireUser: (options?: RequireUserOptions) => Promise<IdentityUser>;
-  /** The URL of the sign-in page that returns to `redirectUri`. Default: the current page. */
+  /**
+   * The URL of the sign-in page that returns to `redirectUri`. Default: the current page, or the first page of its origin if
+   * the service would reject the current page.
+   */
   readonly loginUrl: (redirectUri?: string) => string;
   /** Opens the sign-in page. */
   readonly login: (redirectUri?: string) => void;
@@ -196,8 +199,10 @@ export function createIdentityClient(options: IdentityClientOptions): IdentityCl
     }
   }
 
-  function loginUrl(redirectUri = here().href): string {
-    const uri = encodeURIComponent(redirectUri.replace(UNSAFE, encodeURIComponent));
+  function loginUrl(redirectUri?: string): string {
+    const page = (redirectUri ?? here().href).replace(UNSAFE, encodeURIComponent);
+    const isUsable = redirectUri !== undefined || !REJECTED.test(page);
+    const uri = encodeURIComponent(isUsable ? page : new URL("/", page).href);
     return `${identityUrl}/authorize?app=${encodeURIComponent(app)}&redirect_uri=${uri}`;
   }
 
@@ -261,7 +266,9 @@ function goTo(target: string): void {
 }
 
 /** Characters that a browser does not escape in a page's URL, but the service rejects. */
-const UNSAFE = /["<>^`{|}]/g;
+const UNSAFE = /["<>\\^`{|}]/g;
+/** Pages that the service does not return to: over 2,048 characters, an empty segment, an escaped delimiter. */
+const REJECTED = /^.{2049}|^https?:..[^?#]*(\/\/|%(2f|5c|00|0a|0d|25))/i;
 
 /** The URL without final slashes. @throws {TypeError} for anything but a service's URL */
 function readUrl(setting: string, url: string): string {

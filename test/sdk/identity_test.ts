@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { readTarget } from "../../src/accounts/apps/mod.ts";
+import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
 import { createIdentityClient, IdentityError, type SessionState } from "../../src/sdk/identity.ts";
 
 const PAGE = "https://wiki.example.org/pages/1?edit=yes#title";
@@ -351,11 +353,37 @@ describe("loginUrl()", () => {
       redirectUri: "https://wiki.example.org/?a={b}|`^",
       back: "https://wiki.example.org/?a=%7Bb%7D%7C%60%5E",
     },
+    {
+      redirectUri: "https://wiki.example.org/?a=b\\c#/d\\e",
+      back: "https://wiki.example.org/?a=b%5Cc#/d%5Ce",
+    },
+    { redirectUri: "https://wiki.example.org/a%2Fb", back: "https://wiki.example.org/a%2Fb" },
   ])("returns the sign-in page for $redirectUri", ({ redirectUri, back }) => {
     const url = new URL(client().loginUrl(redirectUri));
     expect(url.origin + url.pathname).toBe("https://id.example.org/authorize");
     expect(Object.fromEntries(url.searchParams)).toEqual({ app: "wiki", redirect_uri: back });
     expect([asked, went]).toEqual([[], []]);
+  });
+
+  test.each([
+    { name: "with an escaped slash", path: "/a%2Fb", back: "/" },
+    { name: "with an escaped percent sign", path: "/100%25", back: "/" },
+    { name: "with an empty first segment", path: "//a", back: "/" },
+    { name: "with an empty segment", path: "/a//b?c", back: "/" },
+    { name: "of 2,049 characters", path: `/?${"a".repeat(2023)}`, back: "/" },
+    { name: "too long when escaped", path: `/?${"|".repeat(700)}`, back: "/" },
+    { name: "of 2,048 characters", path: `/?${"a".repeat(2022)}`, back: undefined },
+    { name: "with these in its query", path: "/?a=%2F//%25", back: undefined },
+    { name: "with these in its fragment", path: "/#//%5C", back: undefined },
+    { name: "with other escapes", path: "/a%20b/", back: undefined },
+  ])("returns to $back from a page $name, and the service accepts it", ({ path, back = path }) => {
+    const origin = "https://wiki.example.org";
+    const targets = [readTarget("origin", origin, "example.org")];
+    Reflect.set(globalThis, "location", { href: origin + path });
+    const sent = new URL(client().loginUrl()).searchParams.get("redirect_uri") ?? "";
+    expect(sent).toBe(origin + back);
+    expect(readRedirectUri(sent, targets)).toBe(sent);
+    expect(readRedirectUri(origin + path, targets)).toBe(back === path ? sent : undefined);
   });
 
   test("is the target of login()", () => {
