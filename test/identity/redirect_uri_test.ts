@@ -63,6 +63,24 @@ describe("readRedirectUri()", () => {
   });
 });
 
+describe("a target cannot be registered that sign-in always rejects", () => {
+  const HOST = "https://app.example.org";
+  test.each([
+    { kind: "redirect", url: `${HOST}/50%25` },
+    { kind: "redirect", url: `${HOST}/a%2Fb` },
+    { kind: "redirect", url: `${HOST}//b` },
+    { kind: "redirect", url: `${HOST}/a|b` },
+    { kind: "redirect", url: `${HOST}/a/..;x` },
+    { kind: "redirect", url: `${HOST}/${"a".repeat(2048)}` },
+    { kind: "origin", url: "https://a..example.org" },
+    { kind: "origin", url: "https://.example.org" },
+  ] as const)("$kind $url", ({ kind, url }) => {
+    const { origin } = new URL(url);
+    expect(readRedirectUri(url, [{ kind, url, origin }])).toBeUndefined();
+    expect(() => readTarget(kind, url, "example.org")).toThrow("sign-in cannot return to it");
+  });
+});
+
 test("every parser resolves an accepted address to a registered target", () => {
   const pieces = fc.constantFrom(
     ..."https:// http:// // / \\ @ : ? # % .. . ;".split(" "),

@@ -26,6 +26,7 @@ export {
 } from "./limits.ts";
 export { makeOrigins, type Origins } from "./origins.ts";
 export { orderTables, planRestore, type RestoreStep } from "./restore_order.ts";
+export { readReturnUrl } from "./return_url.ts";
 export { type EndedUse, runRowsJobs } from "./rows_jobs.ts";
 export * from "./tables.ts";
 export { type AppTargets, readTarget, type Target, type TypedTargets } from "./target.ts";

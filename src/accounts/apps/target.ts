@@ -6,6 +6,7 @@
  */
 import { type Detail, Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
+import { RETURN_URLS, readReturnUrl } from "./return_url.ts";
 
 export type Target = { kind: "origin" | "redirect"; url: string; origin: string };
 /** An app that a person can return to. */
@@ -86,5 +87,6 @@ function findIssue(url: URL, { kind, text, cookieDomain }: Wanted): string | und
   if (!`.${url.hostname}`.endsWith(`.${cookieDomain}`))
     return `must be a host under ${cookieDomain}`;
   if (text !== canonical) return `write it as ${JSON.stringify(canonical)}`;
+  if (readReturnUrl(text) === undefined) return `sign-in cannot return to it: ${RETURN_URLS}`;
   return undefined;
 }
