@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
+import { makeProject, runHere } from "../support/command.ts";
 
 const UNKNOWN_KEY = "a".repeat(16);
 
@@ -209,6 +210,22 @@ test.each(CASES)("admin $line exits with $code", async ({ words, code, says }) =
   expect([outcome.code, outcome.out]).toEqual([code, ""]);
   // A key that is passed instead of its id is not printed.
   expect(outcome.err).not.toContain("abc.secret");
+});
+
+// create-user reports an unknown role together with other errors, for which it needs the database.
+const OFFLINE = MISUSED.filter(({ words: [command] }) => command !== "create-user");
+
+test.each([
+  ...OFFLINE.map((one) => ({ ...one, code: 2 })),
+  { words: ["audit"], says: "Cannot reach PostgreSQL at 127.0.0.1:1", code: 69 },
+  { words: ["delete-app", "wiki"], says: "Cannot reach PostgreSQL at 127.0.0.1:1", code: 69 },
+])("admin $words exits with $code while the database is unavailable", async (one) => {
+  const project = makeProject();
+  const env = { ADMIN_DATABASE_URL: "postgres://x:y@127.0.0.1:1/r" };
+  const outcome = await runHere(["admin", ...one.words], { ...project, env });
+  project.remove();
+  expect(outcome.err).toContain(one.says);
+  expect([outcome.code, outcome.out]).toEqual([one.code, ""]);
 });
 
 test("the rejected commands change nothing", async () => {

@@ -17,6 +17,7 @@ import {
 } from "../cli/command.ts";
 import {
   checkMigrated,
+  checkVersion,
   withDatabase,
   withPushDatabase,
   withRowsDatabase,
@@ -100,9 +101,8 @@ async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult
   return await withDatabase(
     address,
     config,
-    async (admin) => {
-      await checkMigrated(admin);
-      return await task(
+    async (admin) =>
+      await task(
         {
           admin,
           withRows: (rowsTask) => withRowsDatabase({ admin, address, config }, rowsTask),
@@ -116,9 +116,12 @@ async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult
           report: terminal.warn,
         },
         args,
-      );
-    },
+      ),
     {
+      check: async (database) => {
+        await checkVersion(database);
+        await checkMigrated(database);
+      },
       // Only progress of the service's own SQL, no notices of PostgreSQL or an extension.
       onNotice: (text) => {
         if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));

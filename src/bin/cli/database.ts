@@ -27,7 +27,8 @@ import type { Address } from "./settings.ts";
 import { showCount } from "./terminal.ts";
 
 /**
- * Runs a task with a connection, then closes it. Notices of its statements go to `onNotice`.
+ * Runs a task with a connection, then closes it. Notices of its statements go to `onNotice`. The database is checked before
+ * the first statement, so that a task can reject wrong values while the database is unavailable.
  *
  * @throws {RejectedError} the database is unavailable, rejects the login, is too old, or the role lacks rights
  */
@@ -35,7 +36,7 @@ export async function withDatabase<Result>(
   address: Address,
   config: Config,
   task: (database: Database) => Promise<Result>,
-  { onNotice = () => undefined }: { onNotice?: (text: string) => void } = {},
+  { check = checkVersion, onNotice = () => undefined }: DatabaseTaskOptions = {},
 ): Promise<Result> {
   const database = openDatabase({
     url: address.url,
@@ -45,13 +46,26 @@ export async function withDatabase<Result>(
     onNotice,
   });
   try {
-    await checkVersion(database);
-    return await task(database);
+    return await task(withCheck(database, check));
   } catch (error) {
     throw explainFailure(error, address);
   } finally {
     await database.close(1);
   }
+}
+
+type Check = (database: Database) => Promise<void>;
+type DatabaseTaskOptions = { check?: Check; onNotice?: (text: string) => void };
+
+function withCheck(database: Database, check: Check): Database {
+  let checked: Promise<void> | undefined;
+  const checkOnce = () => (checked ??= check(database));
+  return {
+    ...database,
+    query: (...call) => checkOnce().then(() => database.query(...call)),
+    bytes: (...call) => checkOnce().then(() => database.bytes(...call)),
+    message: (...call) => checkOnce().then(() => database.message(...call)),
+  };
 }
 
 type Administration = { admin: Database; address: Address; config: Config };
