@@ -4,16 +4,17 @@
  *
  * @module
  */
-import type { TableDefinition } from "../dsl/mod.ts";
-import { type Conflict, type FoundConflict, findConflicts } from "./compare.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { type Conflict, type FoundConflict, findConflicts, showValues } from "./compare.ts";
 import type { TableState } from "./state.ts";
 
 /** Every conflict of an app's declaration; `before` is its previous declaration of the table. */
 export function findForeignConflicts(
   declared: TableDefinition,
-  { definition, ownerSlug }: TableState,
+  found: TableState,
   before: TableDefinition | undefined,
 ): Conflict[] {
+  const { definition, ownerSlug } = found;
   const remedy = `declare it as its owner "${ownerSlug}" does, ask "${ownerSlug}" to change it, or choose another table name`;
   const isReported = (name: string) =>
     before?.columns.some((column) => column.name === name) === true;
@@ -25,7 +26,28 @@ export function findForeignConflicts(
       ? conflict
       : withhold(conflict, declared);
   });
-  return [...new Map(conflicts.map((conflict) => [JSON.stringify(conflict), conflict])).values()];
+  const added = declared.columns.filter(
+    ({ name }) => !isReported(name) && !conflicts.some(({ column }) => column === name),
+  );
+  return [
+    ...new Map(conflicts.map((conflict) => [JSON.stringify(conflict), conflict])).values(),
+    ...(before === undefined ? [] : added.flatMap((column) => findFewerValues(column, found))),
+  ];
+}
+
+/** The app's rows contain the owner's defaults of a column that the app has not declared yet: any value of an enum. */
+function findFewerValues(column: NamedColumn, { definition, ownerSlug }: TableState): Conflict[] {
+  const there = definition.columns.find(({ name }) => name === column.name);
+  if (column.values?.length === there?.values?.length) return [];
+  return [
+    {
+      table: definition.name,
+      column: column.name,
+      wanted: showValues(column),
+      reason: "are not all values of the column",
+      remedy: `declare all values, as its owner "${ownerSlug}" does, because rows of this app can have any of them`,
+    },
+  ];
 }
 
 /** A column that only the app declares, not the owner. */

@@ -138,6 +138,41 @@ test("an app retains its declared columns and enum values, in the table's order"
   expect([rejected.status, rejected.text]).toEqual([422, expect.not.stringContaining("three")]);
 });
 
+test.each(["before", "after"])(
+  "an app with rows declares all values of an enum that the owner added %s the app used the table; a new app can declare fewer",
+  async (order) => {
+    const name = freshName();
+    const path = `/v1/data/db/${name}`;
+    const schema = (columns: object) => defineSchema({ [name]: { title: t.string(), ...columns } });
+    const state = (values: [string, ...string[]], initial: string) =>
+      schema({ state: t.enum(values).required().default(initial) });
+    const ALL: [string, ...string[]] = ["open", "doing", "hidden"];
+    const owner = await service.makeApp(order === "before" ? state(ALL, "hidden") : schema({}));
+    const app = await service.makeApp(schema({}));
+    await service.call(app, path, post({ title: "a" }));
+    await service.pushSchema(owner, state(ALL, "hidden"));
+    await service.pushSchema(owner, state(ALL, "open"));
+
+    const fewer = state(["open", "doing"], "open");
+    const rejected = await postSchema(service, app, fewer);
+    expect([rejected.status, rejected.text]).toEqual([409, expect.not.stringContaining("hidden")]);
+    expect(rejected.json).toMatchObject({
+      error: "incompatible_schema",
+      details: [
+        {
+          path: `/${name}/state`,
+          message: `The schema declares the values ["open","doing"], which are not all values of the column: declare all values, as its owner "${owner.slug}" does, because rows of this app can have any of them`,
+        },
+      ],
+    });
+
+    expect((await postSchema(service, app, state(ALL, "open"))).status).toBe(200);
+    expect((await service.call(app, path)).json).toMatchObject({ rows: [{ state: "hidden" }] });
+    expect((await postSchema(service, app, fewer)).json).toMatchObject({ status: "unchanged" });
+    expect((await postSchema(service, await service.makeApp(), fewer)).status).toBe(200);
+  },
+);
+
 test("the error for a duplicate in a unique constraint with other apps' columns names only the app's columns", async () => {
   const name = freshName();
   const columns = { a: t.string(), hidden: t.string().default("x") };
