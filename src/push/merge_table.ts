@@ -6,7 +6,7 @@ import { type Change, changeTable } from "./change.ts";
 
 type Lists = readonly (readonly string[])[];
 
-/** A recorded table after a declaration. Undeclared columns remain, and each column keeps its position. */
+/** A recorded table after a declaration. Undeclared columns and enum values remain, each at its position. */
 export function mergeTable(declared: TableDefinition, recorded: TableDefinition): TableDefinition {
   const isRecorded = ({ name }: NamedColumn) =>
     recorded.columns.some((before) => before.name === name);
@@ -15,6 +15,7 @@ export function mergeTable(declared: TableDefinition, recorded: TableDefinition)
     if (column === undefined) return before;
     return {
       ...column,
+      ...(column.values && { values: mergeValues(column.values, before.values ?? []) }),
       unique: column.unique || before.unique,
       index: column.index || before.index,
     };
@@ -40,11 +41,22 @@ export function accumulate(
   const columns = table.columns.flatMap((whole) => {
     const column = merged.columns.find(({ name }) => name === whole.name);
     if (column?.values === undefined) return column ?? [];
-    const used = [column, ...(before?.columns ?? []).filter(({ name }) => name === whole.name)];
-    const isUsed = (value: string) => used.some(({ values }) => values?.includes(value) === true);
-    return { ...column, values: (whole.values ?? []).filter(isUsed) };
+    const used = column.values;
+    return { ...column, values: (whole.values ?? []).filter((value) => used.includes(value)) };
   });
   return { ...merged, columns };
+}
+
+/** The recorded values in their order. A new value follows the value that is declared before it. */
+function mergeValues(declared: readonly string[], recorded: readonly string[]): string[] {
+  const merged = [...recorded];
+  let at = 0;
+  for (const value of declared) {
+    const index = merged.indexOf(value);
+    if (index === -1) merged.splice(at, 0, value);
+    at = (index === -1 ? at : index) + 1;
+  }
+  return merged;
 }
 
 function mergeLists(declared: Lists, recorded: Lists): string[][] {

@@ -16,12 +16,14 @@ type Change = { declared: TableDefinition; next: RecordedDefinition; found: Tabl
 export function findOwnerConflicts(change: Change): Conflict[] {
   const { declared, next, found } = change;
   const recorded = found.definition;
+  const own = found.uses.find(({ appId }) => appId === found.ownerAppId)?.definition;
   const changed = next.columns.flatMap((column) => {
     const before = recorded.columns.find((other) => other.name === column.name);
     return before === undefined
       ? findUnfillable(next.name, column)
       : [
           ...findOtherType(next.name, column, before),
+          ...findOtherValues({ declared, own, before }),
           ...findNewDefault(next.name, column, before),
           ...findDemand({ table: next.name, column, before }, isShared(found)),
         ];
@@ -67,17 +69,41 @@ function findUnfillable(table: string, column: NamedColumn): Conflict[] {
 }
 
 function findOtherType(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
-  const at = { table, column: column.name };
-  if (showType(column) !== showType(before)) {
-    const keep = "keep it as it is, and add a column under another name";
-    const isReference = column.kind === "ref" || before.kind === "ref";
-    const remedy = isReference ? keep : `${keep}; or convert it with rowhouse db retype`;
-    return [{ ...at, wanted: showType(column), found: showType(before), remedy }];
-  }
-  if (isSubsequence(before.values ?? [], column.values ?? [])) return [];
-  const remedy =
-    "keep all existing values in their order; new values can go anywhere; or drop values with rowhouse db drop-value";
-  return [{ ...at, wanted: showValues(column), found: showValues(before), remedy }];
+  if (showType(column) === showType(before)) return [];
+  const keep = "keep it as it is, and add a column under another name";
+  const isReference = column.kind === "ref" || before.kind === "ref";
+  const remedy = isReference ? keep : `${keep}; or convert it with rowhouse db retype`;
+  const [wanted, found] = [showType(column), showType(before)];
+  return [{ table, column: column.name, wanted, found, remedy }];
+}
+
+type Declarations = {
+  declared: TableDefinition;
+  /** The owner's earlier declarations. */
+  own: TableDefinition | undefined;
+  before: NamedColumn;
+};
+
+/** A table's new owner can omit values that it never declared, because none of its rows has them. */
+function findOtherValues({ declared, own, before }: Declarations): Conflict[] {
+  const isThis = ({ name }: NamedColumn) => name === before.name;
+  const column = declared.columns.find(isThis);
+  if (column?.values === undefined || before.values === undefined) return [];
+  const needed = own?.columns.find(isThis)?.values ?? before.values;
+  const values = before.values.filter(
+    (value) => needed.includes(value) || column.values?.includes(value),
+  );
+  if (isSubsequence(values, column.values)) return [];
+  return [
+    {
+      table: declared.name,
+      column: column.name,
+      wanted: showValues(column),
+      found: showValues({ ...before, values }),
+      remedy:
+        "keep all existing values in their order; new values can go anywhere; or drop values with rowhouse db drop-value",
+    },
+  ];
 }
 
 function showType(column: NamedColumn): string {

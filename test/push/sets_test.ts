@@ -2,7 +2,8 @@
  * Column sets: an app sees the columns that it declares or has declared, through functions that apps with equal sets
  * share.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { transferTable } from "../../src/accounts/apps/mod.ts";
 import { endpointsOf } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -172,6 +173,59 @@ test.each(["before", "after"])(
     expect((await postSchema(service, await service.makeApp(), fewer)).status).toBe(200);
   },
 );
+
+describe("a new owner that declared fewer enum values", () => {
+  const ALL: [string, ...string[]] = ["open", "doing", "done"];
+  const kind = (...values: [string, ...string[]]) => ({ kind: t.enum(values) });
+
+  /** Returns requests of the new owner, after a transfer of a table that two other apps use. */
+  async function transfer(declared: object) {
+    const name = freshName();
+    const schema = (columns: object) => defineSchema({ [name]: { title: t.string(), ...columns } });
+    await service.makeApp(schema(kind(...ALL)));
+    const owner = await service.makeApp(schema(declared));
+    await service.makeApp(schema(kind("doing", "done")));
+    await transferTable(service.service, { table: name, slug: owner.slug });
+    return {
+      pushAs: (columns: object) => postSchema(service, owner, schema(columns)),
+      create: (json: object) => service.call(owner, `/v1/data/db/${name}`, post(json)),
+    };
+  }
+
+  test("pushes its unchanged schema, adds values in any position, and is served only its own", async () => {
+    const { pushAs, create } = await transfer(kind("open", "done"));
+    expect((await pushAs(kind("open", "done"))).json).toMatchObject({ status: "unchanged" });
+    const more = kind("first", "open", "next", "done", "last");
+    expect(await pushAs(more)).toMatchObject({ status: 200, json: { status: "applied" } });
+    expect((await pushAs(more)).json).toMatchObject({ status: "unchanged", steps: [] });
+    expect(await readDrift(service.service.admin)).toEqual([]);
+    expect((await create({ kind: "next" })).status).toBe(201);
+    expect((await create({ kind: "doing" })).status).toBe(422);
+    expect((await pushAs(kind("first", "open", "next", "doing", "done", "last"))).status).toBe(200);
+    expect((await create({ kind: "doing" })).status).toBe(201);
+  });
+
+  test.each([
+    { name: "without a value that it declared", before: kind("open", "done"), after: kind("open") },
+    {
+      name: "in another order",
+      before: kind("open", "done"),
+      after: kind("done", "open"),
+    },
+    {
+      name: "in another order than the table's",
+      before: kind("open", "done"),
+      after: kind("open", "done", "doing"),
+    },
+    { name: "of a column that it did not declare", before: {}, after: kind("open", "done") },
+  ])("gets one conflict for values $name", async ({ before, after }) => {
+    const { pushAs } = await transfer(before);
+    expect((await pushAs(after)).json).toMatchObject({
+      error: "incompatible_schema",
+      details: [{ message: expect.stringContaining("keep all existing values in their order") }],
+    });
+  });
+});
 
 test("the error for a duplicate in a unique constraint with other apps' columns names only the app's columns", async () => {
   const name = freshName();
