@@ -122,7 +122,8 @@ function findNewDefault(table: string, column: NamedColumn, before: NamedColumn)
       column: column.name,
       wanted: showDefault(column),
       found: "an enum without that value",
-      remedy: "push the new value first, and make it the default in a later push",
+      // The same advice for a join: diverged histories reject pushes, and the join adds the value.
+      remedy: `declare ${showDefault(before)} first, and ${showDefault(column)} in a later push`,
     },
   ];
 }

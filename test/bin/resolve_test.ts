@@ -229,6 +229,26 @@ describe("differences that cannot be resolved are listed by table, and nothing i
   }, 60_000);
 });
 
+test("an enum value that the project added and later made the default is joined with the earlier default", async () => {
+  const state = (initial: string) => `state: t.enum(["a", "m"]).default("${initial}")`;
+  const theirs = { title: t.string(), theirs: t.number(), state: t.enum(["a"]).default("a") };
+  const shared = defineSchema({ [name]: theirs });
+  expect((await postSchema(staging.service, staging.app, shared)).status).toBe(200);
+  for (const column of ['state: t.enum(["a"]).default("a")', state("a"), state("m")])
+    await pushMine(`mine: t.string(), ${column}`);
+
+  writeSchema(`${BOTH}, ${state("m")}`);
+  expect((await resolve()).err).toEndWith(
+    `  /${name}/state: The schema declares the default "m", but the table has an enum without that value: declare the default "a" first, and the default "m" in a later push\n`,
+  );
+  writeSchema(`${BOTH}, ${state("a")}`);
+  expect(await resolve()).toMatchObject({ code: 0, err: "" });
+  writeSchema(`${BOTH}, ${state("m")}`);
+  for (const place of ["staging", "production"])
+    expect(await db("push", "--to", place)).toMatchObject({ code: 0 });
+  expect((await db("status", "--to", "all")).code).toBe(0);
+}, 60_000);
+
 test("a merge with the files of both branches names the solution", async () => {
   const [, theirs] = await readRecord(staging);
   const file = `0002_${theirs?.name}.sql`;
