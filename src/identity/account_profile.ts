@@ -35,7 +35,7 @@ export async function handleProfileForm(visit: OwnVisit): Promise<Response> {
 
 function findNameIssues(name: string): string[] {
   if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
-  return isStorableText(name) && isDisplayName(name) ? [] : ["Use visible characters on one line."];
+  return isDisplayName(name) ? [] : ["Use visible characters on one line."];
 }
 
 /** Apps put the URL into their pages, so only `https:` URLs without credentials are valid. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { NAME_MAX_CHARS, readEmail } from "../accounts/people/mod.ts";
+import { isDisplayName, readEmail } from "../accounts/people/mod.ts";
 import {
   createLinked,
   findProviderPerson,
@@ -12,7 +12,6 @@ import {
   linkInvited,
 } from "../accounts/sessions/mod.ts";
 import { Problem } from "../problem.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { type Profile, readProfile, type Signed } from "./provider_exchange.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
@@ -78,6 +77,5 @@ function toEmail(text: string): string | undefined {
 
 function toDisplayName({ name = "" }: Profile): string | undefined {
   const trimmed = name.trim();
-  const isUsable = trimmed !== "" && trimmed.length <= NAME_MAX_CHARS && isStorableText(trimmed);
-  return isUsable ? trimmed : undefined;
+  return trimmed !== "" && isDisplayName(trimmed) ? trimmed : undefined;
 }

@@ -178,6 +178,23 @@ describe("a provider that is trusted for a domain", () => {
     expect(me.status).toBe(403);
   });
 
+  test.each([
+    { name: "that changes the direction of text", given: "Ada\u202Emoc.live", stored: null },
+    { name: "on two lines", given: "Ada\nLovelace", stored: null },
+    { name: "that is invisible", given: "\u200b\u200b", stored: null },
+    { name: "with half a character", given: "Ada \ud83d", stored: null },
+    { name: "of 201 characters", given: "🙂".repeat(201), stored: null },
+    { name: "of 200 characters", given: ` ${"🙂".repeat(200)} `, stored: "🙂".repeat(200) },
+  ])("stores $stored for a name $name", async ({ name: login, given, stored }) => {
+    const email = `${crypto.randomUUID()}@example.com`;
+    other.accounts.set(login, { email, email_verified: true, name: given });
+    const jar: Jar = new Map();
+    await signInWith(service, jar, { login, path: "/oidc/other" });
+    const headers = { cookie: sharedCookie(jar) };
+    const me = await service.call(undefined, "/v1/auth/me", { headers });
+    expect(me.json).toMatchObject({ email, displayName: stored });
+  });
+
   test("does not link an address in use", async () => {
     const person = await makePerson(service);
     other.accounts.set("new-2", { email: person.email, email_verified: true });

@@ -2,8 +2,8 @@
 import { Problem } from "../../problem.ts";
 
 export const NAME_MAX_CHARS = 200;
-/** Rejects characters that break a line or change the direction of adjacent text. */
-const NAME = new RegExp(`^[^\\p{Cc}\\p{Bidi_Control}]{0,${NAME_MAX_CHARS}}$`, "u");
+/** Rejects lone surrogates and characters that break a line or change the direction of adjacent text. */
+const NAME = new RegExp(`^[^\\p{Cc}\\p{Surrogate}\\p{Bidi_Control}]{0,${NAME_MAX_CHARS}}$`, "u");
 const VISIBLE = /[^\s\p{Default_Ignorable_Code_Point}]/u;
 
 /** Whether the name is empty, or is visible on one line. */
