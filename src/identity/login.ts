@@ -37,20 +37,22 @@ const PASSWORD_IS_SET = "Password set. Your earlier sessions have ended.";
 const MAX_APPS = 50;
 const SLUG_MAX = 40;
 
-/** The person's apps; without a session, the sign-in form. */
+/** The requested account page, or the person's apps; without a session, the sign-in form. */
 export async function handleLogin(deps: PageDeps, context: RequestContext): Promise<Response> {
   const search = readSearch(context.query);
   const session = await readSessionOfPage(deps, context, { list: { search, limit: MAX_APPS } });
   const returnTo = readReturnTo(context.query);
   const target = toTarget(returnTo);
   const { visitor } = session;
-  if (visitor !== undefined && returnTo.kind === "own" && needsFresh(returnTo))
+  if (visitor !== undefined && returnTo.kind === "own") {
+    if (visitor.isFresh || !needsFresh(returnTo)) return redirect(returnTo.path);
     return respondWithSignInForm(deps, context, {
       ...target,
       email: visitor.email,
       lead: AGAIN,
       isConflict: false,
     });
+  }
   if (visitor !== undefined && isFactorDemanded(deps, visitor)) return redirect(ADD_FACTOR_PATH);
   if (visitor !== undefined)
     return respondWithAccount(

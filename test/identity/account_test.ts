@@ -177,6 +177,25 @@ test.each(["/account", "/account/password", "/account/sessions", "/account/linke
   },
 );
 
+test.each([
+  { name: "with a session opens", to: "/account/sessions", age: "1 hour", want: 303 },
+  { name: "with a recent sign-in opens", to: "/account/security", age: "9 minutes", want: 303 },
+  { name: "asks for a new sign-in for", to: "/account/security", age: "10 minutes", want: 200 },
+])("/login $name $to", async ({ to, age, want }) => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  await service.service.admin.message(
+    `update rowhouse.sessions set proven_at = now() - interval '${age}' where user_id = '${person.id}'; select 1`,
+  );
+  const { status, headers, text } = await visit(
+    service,
+    jar,
+    `/login?${new URLSearchParams({ to })}`,
+  );
+  expect([status, headers.get("location")]).toEqual([want, want === 303 ? to : null]);
+  expect(text.includes("requires a sign-in within the last 10 minutes")).toBe(want === 200);
+});
+
 test("account pages require both cookies of one session, and a form token", async () => {
   const person = await makePerson(service);
   const [mine, theirs] = [

@@ -46,6 +46,8 @@ export type Visitor = {
   /** The deadline for a second factor; null if none is required or the person has one. */
   factorDueAt: string | null;
   isFactorOverdue: boolean;
+  /** Whether the last sign-in is recent enough for pages that require it. */
+  isFresh: boolean;
 };
 export type PageSession = Presence & {
   visitor: Visitor | undefined;

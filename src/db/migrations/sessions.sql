@@ -134,7 +134,8 @@ begin
   end if;
   visitor := (select jsonb_build_object('id', id, 'email', email, 'displayName', display_name,
       'isAdministrator', console_role is not null, 'factorDueAt', rowhouse.factor_due_at(id),
-      'isFactorOverdue', rowhouse.is_factor_overdue(id))
+      'isFactorOverdue', rowhouse.is_factor_overdue(id),
+      'isFresh', rowhouse.is_fresh(found_session.session_id))
     from rowhouse.users where id = person);
   app := rowhouse.find_return_app(app_slug);
   apps := (select coalesce(jsonb_agg(jsonb_build_object('slug', listed.slug, 'appId', listed.id,
