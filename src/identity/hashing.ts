@@ -9,7 +9,7 @@ import { Problem } from "../problem.ts";
 
 export type HashingCost = { memoryKib: number; passes: number };
 /** The cost in production. Only tests pass a lower cost. */
-export const HASHING_COST: HashingCost = { memoryKib: 19_456, passes: 2 };
+const HASHING_COST: HashingCost = { memoryKib: 19_456, passes: 2 };
 /** Each hash uses 19 MB and a core: more concurrency would only slow down requests. */
 const MAX_CONCURRENT = 2;
 /** Max queue length, per priority. */

@@ -86,12 +86,12 @@ function toFoot({ name }: Brand): string {
   return `Sent by the sign-in service${of}. Replies to this email are not read.`;
 }
 
-export function toPlainMail({ before, link, after }: MailText, brand: Brand = {}): string {
+function toPlainMail({ before, link, after }: MailText, brand: Brand = {}): string {
   return [...before, `${link.name}:\n${link.url}`, ...after, toFoot(brand)].join("\n\n");
 }
 
 /** Inlines all styles, because mail clients ignore stylesheets. */
-export function toHtmlMail({ before, link, after }: MailText, brand: Brand = {}): string {
+function toHtmlMail({ before, link, after }: MailText, brand: Brand = {}): string {
   const page = html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="color-scheme" content="light dark"></head>

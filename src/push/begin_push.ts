@@ -66,7 +66,7 @@ const WRONG_LOGIN = ["28000", "28P01", "3D000", "42501", "3F000", "42P01", "4288
  * A Problem if the first statement of a push fails with such an error. Without `Retry-After`: the error lasts until the
  * operator corrects the setting.
  */
-export function toLoginRejection(error: unknown): Problem | undefined {
+function toLoginRejection(error: unknown): Problem | undefined {
   if (!WRONG_LOGIN.includes(readSqlState(error) ?? "")) return undefined;
   return new Problem("unavailable", {
     message:

@@ -50,7 +50,7 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
 };
 
 /** The plan, one line per step, without implied steps. Marks steps that existing rows can block. */
-export function describePlan(plan: Plan): string[] {
+function describePlan(plan: Plan): string[] {
   const fresh = findCreated(plan.steps);
   const isChecked = (step: Step) =>
     (step.kind === "add_key" && !fresh.has(step.table)) ||

@@ -4,14 +4,14 @@ import { createInterface } from "node:readline";
 import type { Environment } from "../../config/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
 import type { Terminal } from "./command.ts";
-import { isColourful } from "./paint.ts";
+import { isColorful } from "./paint.ts";
 import { makeSpinner } from "./spinner.ts";
 
 /** The terminal of the process. */
 export function openTerminal(env: Environment): Terminal {
   const out = bufferLines(openSink("stdout"));
   const err = bufferLines(openSink("stderr"));
-  const isPlain = process.stderr.isTTY !== true || !isColourful(env);
+  const isPlain = process.stderr.isTTY !== true || !isColorful(env);
   const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true;
   const spinner = makeSpinner((text) => {
     out.pass();

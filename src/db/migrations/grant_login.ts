@@ -16,7 +16,7 @@ import { MIGRATE_LOCK, ROLE_NAMES } from "./roles.ts";
  * Keeps failed statements out of the server's log: Citus sends calls to other nodes with their values, so a rejected
  * write would be logged with its row and the proof of its key. Only a superuser can set this; otherwise the doctor warns.
  */
-export const QUIET_LOGINS = `declare
+const QUIET_LOGINS = `declare
   login name;
 begin
   if not pg_catalog.has_parameter_privilege('log_min_error_statement', 'set') then
