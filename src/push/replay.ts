@@ -21,8 +21,6 @@ export type ReplayRequest = {
   app: { id: string; slug: string };
   /** The project's current definition. */
   definition: Definition;
-  /** The definition by which the last migration uses other apps' tables; default: the current definition. */
-  declared?: Definition;
   options: { journalBytes?: number; share?: readonly string[] | undefined };
 };
 /** The plan of one of the project's migrations. */
@@ -38,9 +36,9 @@ export type HistoryPlan = Omit<PushResult, "deferred"> & { replays: PlannedMigra
 export async function replay(
   deps: PushDeps,
   migration: CheckedMigration,
-  { app, options, ...definitions }: ReplayRequest,
+  { app, options, definition }: ReplayRequest,
 ): Promise<PushResult> {
-  const request = { app, ...toRequest(migration, definitions) };
+  const request = { app, ...toRequest(migration, definition) };
   try {
     return await push(deps, { ...request, options: { ...options, dryRun: false } });
   } catch (error) {
@@ -85,24 +83,21 @@ export async function planReplay(
 function prepareNamed(
   state: PushState,
   migration: CheckedMigration,
-  { app, options, ...definitions }: ReplayRequest,
+  { app, options, definition }: ReplayRequest,
 ) {
   try {
-    return preparePush(state, { app, options, ...toRequest(migration, definitions) });
+    return preparePush(state, { app, options, ...toRequest(migration, definition) });
   } catch (error) {
     throw nameMigration(error, migration);
   }
 }
 
 /** The project's current definition decides the use of other apps' tables: its earlier definitions may never have fitted. */
-function toRequest(
-  { change, ...migration }: CheckedMigration,
-  { definition: now, declared = now }: Pick<ReplayRequest, "definition" | "declared">,
-) {
+function toRequest({ change, ...migration }: CheckedMigration, now: Definition) {
   const definition = canonicalJson(migration.definition);
   const isFollowed = definition !== canonicalJson(now);
   return {
-    definition: isFollowed ? migration.definition : declared,
+    definition: migration.definition,
     migration: { ...migration, definition, isFollowed },
     change,
   };

@@ -12,7 +12,7 @@ export type ReplayedMigration = Omit<MigrationParts, "change"> & {
   isFollowed: boolean;
 };
 
-/** A migration file with a checked definition. */
+/** A migration file with a checked definition. An import replaces the definition by the tables of the archive. */
 export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
   definition: Definition;
   change?: Change;

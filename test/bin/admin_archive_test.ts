@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { planSettings } from "../../src/bin/admin/import_settings.ts";
 import { ANCHOR } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { readDrift } from "../../src/push/mod.ts";
+import { type Change, readDrift } from "../../src/push/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { citusUrl } from "../support/citus.ts";
 import { runHere } from "../support/command.ts";
+import { makeHistory, postMigrations } from "../support/history.ts";
 import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp } from "../support/service.ts";
@@ -196,6 +197,103 @@ test("an app whose files no longer declare a column and a table is copied within
   expect(rest.json).toMatchObject({ rows: [{ z: "3" }] });
   const copied = await here.service.call(copy, "/v1/data/schema");
   expect(copied.json).toMatchObject({ migrations: history });
+});
+
+describe("a change of a table that another app owns", () => {
+  const [title, note] = [t.string().required(), t.string().required().default("none")];
+  const status = t.enum(["open", "paused", "done"]);
+  const FULL = { title, note, status };
+  /** A project's changes, and the columns that it declares from then on. */
+  const CHANGES: { name: string; change: (table: string) => Change; rest: object | undefined }[] = [
+    {
+      name: "db drop of a column",
+      change: (table) => ({ kind: "drop_column", table, column: "note" }),
+      rest: { title, status },
+    },
+    {
+      name: "db drop of an enum column",
+      change: (table) => ({ kind: "drop_column", table, column: "status" }),
+      rest: { title, note },
+    },
+    {
+      name: "db drop of a table",
+      change: (table) => ({ kind: "drop_table", table }),
+      rest: undefined,
+    },
+    {
+      name: "db drop-value of a value in no row",
+      change: (table) => ({ kind: "drop_value", table, column: "status", value: "done" }),
+      rest: { title, note, status: t.enum(["open", "paused"]) },
+    },
+  ];
+
+  /** Applies migrations of a project that owns the table elsewhere. Here the change leaves the table as it is. */
+  async function exportApp(
+    { change, rest }: Pick<(typeof CHANGES)[number], "change" | "rest">,
+    after: number,
+  ) {
+    const [table, other] = [freshName(), freshName()];
+    await here.service.makeApp(defineSchema({ [table]: FULL }));
+    const [full, now] = [FULL, rest].map((columns) =>
+      defineSchema({ [other]: {}, ...(columns === undefined ? {} : { [table]: columns }) }),
+    );
+    const app = await here.service.makeApp();
+    const history = makeHistory([full, now, ...Array(after).fill(now)], {
+      changes: { 2: change(table) },
+    });
+    const apply = async (text: string, current: unknown) => {
+      const response = await postMigrations({ service: here.service, app }, [text], current);
+      expect(response).toMatchObject({ status: 200 });
+    };
+    await apply(history[0] ?? "", full);
+    await create(here, app, table, { title: "a", note: "b", status: "paused" });
+    await create(here, app, table, { title: "c", note: "d", status: "open" });
+    for (const text of history.slice(1)) await apply(text, now);
+    const file = makeFile();
+    await here.json("export-app", app.slug, file);
+    return { app, file, full, now, names: { projects: table, todos: other, people: other } };
+  }
+
+  test.each(CHANGES.flatMap((row) => [0, 1].map((after) => ({ ...row, after }))))(
+    "$name, with $after later migrations, does not prevent an import",
+    async ({ after, ...row }) => {
+      const { app, names, file, now } = await exportApp(row, after);
+      for (const admin of [here, there]) {
+        const slug = `${app.slug}-copy`;
+        expect(await admin.run("import-app", file, "--as", slug)).toMatchObject({ code: 0 });
+        const copy = await openApp(admin, slug);
+        expect(await readAll(admin, copy, names)).toEqual(await readAll(here, app, names));
+        const pushed = await postSchema(admin.service, copy, now);
+        expect(pushed).toMatchObject({ status: 200, json: { status: "unchanged" } });
+        expect(await readDrift(admin.service.service.admin)).toEqual([]);
+      }
+    },
+  );
+
+  test.each([0, 1])(
+    "db drop-value of a value that rows have, with %p later migrations, leaves the value on a service without the other app",
+    async (after) => {
+      const row = {
+        change: (table: string): Change => ({
+          kind: "drop_value",
+          table,
+          column: "status",
+          value: "paused",
+        }),
+        rest: { title, note, status: t.enum(["open", "done"]) },
+      };
+      const { app, names, file, full, now } = await exportApp(row, after);
+      await there.json("import-app", file);
+      const copy = await openApp(there, app.slug);
+      expect(await readAll(there, copy, names)).toEqual(await readAll(here, app, names));
+      const { status: code, text } = await postSchema(there.service, copy, now);
+      expect([code, text]).toEqual([409, expect.stringContaining("keep all existing values")]);
+      expect(await postSchema(there.service, copy, full)).toMatchObject({
+        status: 200,
+        json: { status: "unchanged" },
+      });
+    },
+  );
 });
 
 describe("settings of an app", () => {

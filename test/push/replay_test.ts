@@ -231,7 +231,7 @@ test("migrations of a replay count as one push, and the journal has a limit", as
   expect((await postMigrations({ service, app }, history, now, { dryRun: true })).status).toBe(429);
 
   const large = await service.makeApp();
-  const big = makeHistory([now], `-- ${"x".repeat(JOURNAL_BYTES)}\n`);
+  const big = makeHistory([now], { sql: `-- ${"x".repeat(JOURNAL_BYTES)}\n` });
   const response = await postMigrations({ service, app: large }, big, now);
   expect(response).toMatchObject({ status: 413, json: { error: "journal_full" } });
 });

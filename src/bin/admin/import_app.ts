@@ -34,7 +34,7 @@ const importAppTask: AdminTask = async (deps, args) => {
   const slug = args.text("as") ?? archive.header.slug;
   checkSlug(slug);
   await checkIsolation(deps.admin);
-  const plan = await planImport(deps, archive, slug);
+  const plan = await planImport(deps, archive, { path, slug });
   const isDryRun = args.has("dry-run");
   if (!isDryRun) await runImport(deps, { path, archive, plan });
   return toResult(archive, plan, isDryRun);
@@ -81,7 +81,7 @@ async function makeApp(deps: AdminDeps, { app, isThere, targets }: ImportPlan): 
 
 async function replayAll(
   deps: AdminDeps,
-  { app, migrations, definition, declared }: ImportPlan,
+  { app, migrations, definition }: ImportPlan,
 ): Promise<void> {
   if (migrations.length === 0) return;
   const log = openLog(deps.config, deps.report);
@@ -90,7 +90,6 @@ async function replayAll(
       const { deferred } = await replay({ admin, log }, migration, {
         app,
         definition,
-        declared,
         options: {},
       });
       await deferred;

@@ -6,28 +6,22 @@ import {
   readTarget,
   type Target,
 } from "../../accounts/apps/mod.ts";
-import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
-import { planReplay, readReplayBody } from "../../push/mod.ts";
-import { mergeDeclared } from "../../push/pure.ts";
+import { planReplay } from "../../push/mod.ts";
 import { RejectedError } from "../cli/command.ts";
 import type { Archive } from "./archive_file.ts";
+import { type ArchivedHistory, readHistory } from "./import_history.ts";
 import { planSettings, type SettingsPlan } from "./import_settings.ts";
 import type { AdminDeps } from "./task.ts";
 
-type Migrations = Parameters<typeof planReplay>[1];
 /** The plan of an import without blockers. */
-export type ImportPlan = {
+export type ImportPlan = ArchivedHistory & {
   app: { id: string; slug: string };
   /** Whether the app already exists, without tables. */
   isThere: boolean;
   /** Whether the existing app is disabled. It stays disabled. */
   isDisabled: boolean;
   steps: RestoreStep[];
-  migrations: Migrations;
-  definition: Definition;
-  /** Includes parts that the files no longer declare: the archive has their rows. */
-  declared: Definition;
   targets: Target[];
   skipped: { url: string; reason: string }[];
   settings: SettingsPlan;
@@ -39,7 +33,7 @@ export type ImportPlan = {
 export async function planImport(
   deps: AdminDeps,
   { header, tables }: Archive,
-  slug: string,
+  { path, slug }: { path: string; slug: string },
 ): Promise<ImportPlan> {
   const found = await describeArchive(deps, slug);
   if (found !== undefined && found.tables.length + found.migrations.length > 0)
@@ -53,13 +47,13 @@ export async function planImport(
       `Cannot import tables that require each other's rows through ${blockers.join(", ")}: make the reference optional, push, and export the app again`,
     );
   const app = { id: found?.id ?? deps.makeId(), slug };
-  const history = await readHistory(header, app.id);
-  const { migrations, definition, declared } = history;
+  const history = await readHistory(path, header, app.id);
+  const { migrations, definition } = history;
   const plan =
     migrations.length === 0
       ? undefined
       : await deps.withPush((admin) =>
-          planReplay({ admin }, migrations, { app, definition, declared, options: {} }),
+          planReplay({ admin }, migrations, { app, definition, options: {} }),
         );
   const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
   return {
@@ -77,24 +71,6 @@ export async function planImport(
 function listNotices(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
   const notes = plan?.replays.flatMap((migration) => migration.notes) ?? [];
   return [...new Set([...notes, ...(plan?.notes ?? [])])];
-}
-
-async function readHistory(
-  { migrations: texts, tables }: Archive["header"],
-  appId: string,
-): Promise<Pick<ImportPlan, "migrations" | "definition" | "declared">> {
-  let definition: Definition = { version: 1, tables: [] };
-  const migrations: Migrations[number][] = [];
-  for (const text of texts) {
-    const body = await readReplayBody({ migrations: [text], definition }, appId);
-    if (body.next === undefined) throw new Error("A replay of no migration");
-    migrations.push(body.next);
-    definition = body.next.definition;
-  }
-  const merged = mergeDeclared(migrations);
-  const isArchived = (table: { name: string }) => tables.some(({ name }) => name === table.name);
-  const declared = { ...merged, tables: merged.tables.filter(isArchived) };
-  return { migrations, definition, declared };
 }
 
 /** Skips origins outside the cookie domain: they would not work. */

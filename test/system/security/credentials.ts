@@ -61,7 +61,9 @@ export const CREDENTIALS: Page = {
         const app = await service.makeApp();
         const name = freshName();
         const schema = defineSchema({ [name]: { title: t.string() } });
-        const texts = makeHistory([schema], `drop table data.${LIST.split("/").at(-1)} cascade;\n`);
+        const texts = makeHistory([schema], {
+          sql: `drop table data.${LIST.split("/").at(-1)} cascade;\n`,
+        });
         const response = await postMigrations({ service, app }, texts, schema);
         expect(response.json).toMatchObject({ status: "applied", steps: [`create table ${name}`] });
         expect((await service.call(world.mine, LIST)).status).toBe(200);

@@ -1,0 +1,96 @@
+/** Reads an archive's migrations for their replay, after which the app has the archive's tables. Writes nothing. @module */
+import type { Definition, TableDefinition } from "../../dsl/mod.ts";
+import { type planReplay, readReplayBody } from "../../push/mod.ts";
+import { changeDefinition, mergeDeclared } from "../../push/pure.ts";
+import { canonicalJson } from "../../std/canonical_json.ts";
+import { tryParseJson } from "../../std/try_parse_json.ts";
+import { type ArchiveHeader, readBlocks } from "./archive_file.ts";
+
+type Migration = Parameters<typeof planReplay>[1][number];
+/** `definition`: the tables of the archive. The last migration is planned with this definition. */
+export type ArchivedHistory = { migrations: Migration[]; definition: Definition };
+
+export async function readHistory(
+  path: string,
+  { migrations: texts, tables }: ArchiveHeader,
+  appId: string,
+): Promise<ArchivedHistory> {
+  let definition: Definition = { version: 1, tables: [] };
+  const migrations: Migration[] = [];
+  for (const text of texts) {
+    const body = await readReplayBody({ migrations: [text], definition }, appId);
+    if (body.next === undefined) throw new Error("A replay of no migration");
+    migrations.push(body.next);
+    definition = body.next.definition;
+  }
+  const last = migrations.pop();
+  if (last === undefined) return { migrations, definition };
+  const archived = await readTables(path, tables, [...migrations, last]);
+  return { migrations: [...migrations, endWith(last, archived)], definition: archived };
+}
+
+/** The last migration with this definition; without its change if the tables lack it, because another app owned the table. */
+function endWith({ change, ...last }: Migration, definition: Definition): Migration {
+  const isApplied =
+    change !== undefined &&
+    canonicalJson(changeDefinition(definition, change)) === canonicalJson(definition);
+  return { ...last, definition, ...(isApplied ? { change } : {}) };
+}
+
+/**
+ * The archive's tables. Omits enum values that a migration dropped and no row has: if the app owns the table here, they would
+ * block the project's next push.
+ */
+async function readTables(
+  path: string,
+  tables: readonly TableDefinition[],
+  migrations: readonly Migration[],
+): Promise<Definition> {
+  const omitted = findDroppedValues(tables, migrations);
+  if (omitted.size > 0)
+    await readBlocks(path, async ({ table, rows }) => {
+      for (const line of rows.lines.split("\n"))
+        for (const [column, value] of Object.entries(Object(tryParseJson(line))))
+          omitted.delete(toPath({ table, column, value }));
+    });
+  const declared = tables.map(({ name: table, columns, ...lists }) => ({
+    ...lists,
+    name: table,
+    columns: columns.map(({ values, ...column }) => {
+      if (values === undefined) return column;
+      const isLeft = (value: string) => !omitted.has(toPath({ table, column: column.name, value }));
+      return { ...column, values: values.filter(isLeft) };
+    }),
+  }));
+  return { version: 1, tables: declared.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+/** The dropped values that the tables still have. */
+function findDroppedValues(
+  tables: readonly TableDefinition[],
+  migrations: readonly Migration[],
+): Set<string> {
+  const merged = mergeDeclared(migrations);
+  const dropped = migrations.flatMap(({ change }) =>
+    change?.kind === "drop_value" && hasValue(tables, change) && !hasValue(merged.tables, change)
+      ? [toPath(change)]
+      : [],
+  );
+  return new Set(dropped);
+}
+
+type EnumValue = { table: string; column: string; value: unknown };
+
+function hasValue(
+  tables: readonly TableDefinition[],
+  { table, column, value }: EnumValue,
+): boolean {
+  const columns = tables.find(({ name }) => name === table)?.columns ?? [];
+  return columns.some(
+    ({ name, values }) => name === column && values?.some((other) => other === value),
+  );
+}
+
+function toPath({ table, column, value }: EnumValue): string {
+  return JSON.stringify([table, column, value]);
+}
