@@ -12,11 +12,10 @@ import { advanceState } from "./advance_state.ts";
 import { type Conflict, showValues } from "./compare.ts";
 import { renderPlan } from "./ddl.ts";
 import { makeMigration } from "./migration.ts";
-import { checksumOf, type MigrationText, NO_PARENT, showMigration } from "./migration_text.ts";
 import { planPush } from "./plan.ts";
 import { checkSize, NOTHING, type PreparedPush, type PrepareRequest } from "./prepare.ts";
 import { incompatible } from "./rejections.ts";
-import type { CheckedMigration } from "./replayed_migration.ts";
+import { type CheckedMigration, checkChain } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
 
 export type Join = {
@@ -40,7 +39,7 @@ export function prepareJoin(
 ): PreparedPush {
   const last = join.migrations.at(-1);
   if (last === undefined || isKnown(last, state)) return { ...NOTHING, migration: null };
-  const joins = checkChain(join.migrations, state);
+  const joins = checkChain(join.migrations, state.migrations);
   const wanted = toWanted(app.id, { definition, declared: join.declared }, state);
   const plan = planPush(app.id, wanted, state, { share: options.share });
   const after = advanceState(state, app, plan);
@@ -57,33 +56,6 @@ type Link = Pick<CheckedMigration, "seq" | "checksum">;
 
 function isKnown({ seq, checksum }: Link, { migrations }: PushState): boolean {
   return migrations[seq - 1]?.checksum === checksum;
-}
-
-/** The recorded migrations: each follows the previous one, and the first follows a migration of the service. */
-function checkChain(migrations: readonly CheckedMigration[], state: PushState): MigrationText[] {
-  const [first] = migrations;
-  const start = (first?.seq ?? 1) - 1;
-  const common = state.migrations[start - 1];
-  const replaced = state.migrations[start];
-  if (
-    (start > 0 && common === undefined) ||
-    replaced === undefined ||
-    replaced.checksum === first?.checksum
-  )
-    throw new Problem("diverged_history", {
-      message:
-        "Cannot join the histories: the service has changed since the comparison; nothing was written. Run the command again",
-    });
-  let parent = common?.checksum ?? NO_PARENT;
-  return migrations.map(({ seq, name, checksum, body, text }, index) => {
-    if (seq !== start + index + 1 || checksumOf(parent, body) !== checksum)
-      throw new Problem("edited_migration", {
-        message: `Cannot join the histories: ${showMigration({ seq, name })} was edited after push wrote it, or does not follow the one before; nothing was written`,
-      });
-    const record = { seq, name, parent, checksum, text };
-    parent = checksum;
-    return record;
-  });
 }
 
 /** For tables of another app, only the project's current declaration; for other tables, all its declarations. */

@@ -10,7 +10,7 @@ import { MAX_MIGRATION_BYTES, type Migration, type MigrationText } from "./migra
 import { type PlanOptions, planPush } from "./plan.ts";
 import { planChange } from "./plan_change.ts";
 import { incompatible } from "./rejections.ts";
-import { isApplied, type ReplayedMigration } from "./replayed_migration.ts";
+import { checkChain, isApplied, type ReplayedMigration } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
@@ -55,8 +55,13 @@ export function preparePush(state: PushState, request: PrepareRequest): Prepared
     replayed === undefined
       ? makeMigration(rendered, { definition, change, previous })
       : adoptMigration(rendered, { replayed, previous });
-  checkSize(migration, { ...options, state });
-  return { ...rendered, migration };
+  if (replayed?.joins === undefined) {
+    checkSize(migration, { ...options, state });
+    return { ...rendered, migration };
+  }
+  const joins = checkChain(replayed.joins, state.migrations);
+  checkSize(migration, { ...options, joins, state });
+  return { ...rendered, migration, joins };
 }
 
 /** If another app owns the table of a replayed change, the definition determines its use. */

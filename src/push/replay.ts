@@ -15,7 +15,7 @@ import { type PlanSummary, summarizePlan } from "./migration.ts";
 import { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 import { preparePush } from "./prepare.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
-import { type PushState, readState } from "./state.ts";
+import { type AppliedMigration, type PushState, readState } from "./state.ts";
 
 export type ReplayRequest = {
   app: { id: string; slug: string };
@@ -65,10 +65,10 @@ export async function planReplay(
   const replays: PlannedMigration[] = [];
   for (const named of migrations) {
     await acquireTurn(app.id);
-    const { plan, migration } = prepareNamed(state, named, request);
+    const { plan, migration, joins } = prepareNamed(state, named, request);
     if (migration === null) continue;
     replays.push({ migration: toRecord(migration), ...summarizePlan(plan) });
-    state = record(advanceState(state, app, plan), migration);
+    state = record(advanceState(state, app, plan), migration, joins);
   }
   const { plan, migration } = preparePush(state, { app, definition, options });
   const isNothing = migration === null && replays.length === 0;
@@ -103,10 +103,15 @@ function toRequest({ change, ...migration }: CheckedMigration, now: Definition) 
   };
 }
 
-function record(state: PushState, { seq, name, checksum, text, sql }: Migration): PushState {
+function record(
+  state: PushState,
+  { seq, name, checksum, text, sql }: Migration,
+  joins: readonly AppliedMigration[] = [{ seq, name, checksum }],
+): PushState {
+  const replaced = joins[0]?.seq ?? seq;
   return {
     ...state,
-    migrations: [...state.migrations, { seq, name, checksum }],
+    migrations: [...state.migrations.filter((applied) => applied.seq < replaced), ...joins],
     journalBytes: state.journalBytes + Buffer.byteLength(text) + Buffer.byteLength(sql),
   };
 }

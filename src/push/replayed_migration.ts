@@ -3,13 +3,21 @@ import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Change } from "./change.ts";
 import { describeDivergence } from "./divergence.ts";
-import { checksumOf, type MigrationParts, NO_PARENT, showMigration } from "./migration_text.ts";
+import {
+  checksumOf,
+  type MigrationParts,
+  type MigrationText,
+  NO_PARENT,
+  showMigration,
+} from "./migration_text.ts";
 import type { AppliedMigration } from "./state.ts";
 
 export type ReplayedMigration = Omit<MigrationParts, "change"> & {
   text: string;
   /** Whether a later definition of the project determines the use of other apps' tables. */
   isFollowed: boolean;
+  /** The project's migrations that it joins, when an app's archive is imported. */
+  joins?: readonly CheckedMigration[];
 };
 
 /** A migration file with a checked definition. An import replaces the definition by the tables of the archive. */
@@ -40,6 +48,41 @@ export function isApplied(
       : `does not follow ${showMigration(head)}`;
   throw new Problem("edited_migration", {
     message: `Cannot push: ${showMigration(replayed)} was edited after push wrote it, or ${before}; nothing was written`,
+  });
+}
+
+/**
+ * The migrations that a migration joins, as recorded: each follows the previous one, and the first follows a migration of the
+ * service.
+ *
+ * @throws {Problem} edited_migration; diverged_history — the service has changed since the comparison
+ */
+export function checkChain(
+  migrations: readonly CheckedMigration[],
+  applied: readonly AppliedMigration[],
+): MigrationText[] {
+  const [first] = migrations;
+  const start = (first?.seq ?? 1) - 1;
+  const common = applied[start - 1];
+  const replaced = applied[start];
+  if (
+    (start > 0 && common === undefined) ||
+    replaced === undefined ||
+    replaced.checksum === first?.checksum
+  )
+    throw new Problem("diverged_history", {
+      message:
+        "Cannot join the histories: the service has changed since the comparison; nothing was written. Run the command again",
+    });
+  let parent = common?.checksum ?? NO_PARENT;
+  return migrations.map(({ seq, name, checksum, body, text }, index) => {
+    if (seq !== start + index + 1 || checksumOf(parent, body) !== checksum)
+      throw new Problem("edited_migration", {
+        message: `Cannot join the histories: ${showMigration({ seq, name })} was edited after push wrote it, or does not follow the one before; nothing was written`,
+      });
+    const record = { seq, name, parent, checksum, text };
+    parent = checksum;
+    return record;
   });
 }
 

@@ -9,7 +9,7 @@ import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Change, readDrift } from "../../src/push/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { citusUrl } from "../support/citus.ts";
-import { runHere } from "../support/command.ts";
+import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { makePerson } from "../support/people.ts";
 import { freshName, postSchema } from "../support/push.ts";
@@ -294,6 +294,102 @@ describe("a change of a table that another app owns", () => {
       });
     },
   );
+});
+
+describe("an app whose histories were joined", () => {
+  const title = t.string();
+  const JOINED = "title: t.string(), mine: t.string(), theirs: t.number()";
+  const projects: ReturnType<typeof makeProject>[] = [];
+  afterAll(() => {
+    for (const project of projects) project.remove();
+  });
+
+  /** The service has `theirs`, which the project's migrations lack. One of them declares `old`, which the files no longer declare. */
+  async function joinHistories() {
+    const name = freshName();
+    const app = await here.service.makeApp(defineSchema({ [name]: { title, theirs: t.number() } }));
+    const project = makeProject();
+    projects.push(project);
+    const declare = (columns: string) =>
+      project.write("schema/mod.ts", schemaText(`{ ${name}: { ${columns} } }`));
+    const steps = [{ title }, { title, old: t.string() }, { title, mine: t.string() }];
+    const texts = makeHistory(steps.map((columns) => defineSchema({ [name]: columns })));
+    for (const [index, text] of texts.entries())
+      project.write(`schema/migrations/000${index + 1}_step_${index + 1}.sql`, text);
+    declare(JOINED);
+    const db = ({ service }: Admin, { key }: TestApp, ...words: string[]) =>
+      runHere(["db", ...words], {
+        folder: project.folder,
+        env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: key },
+      });
+    expect(await db(here, app, "resolve")).toMatchObject({ code: 0 });
+    await create(here, app, name, { title: "a", mine: "b", theirs: 1, old: "c" });
+    return { app, name, declare, db };
+  }
+
+  async function exportApp({ slug }: TestApp): Promise<string> {
+    const file = makeFile();
+    await here.json("export-app", slug, file);
+    return file;
+  }
+
+  test.each([
+    { name: "moves directly after the join", columns: JOINED, words: () => ["push"] },
+    {
+      name: "moves after a push",
+      columns: `${JOINED}, more: t.string()`,
+      words: () => ["push"],
+    },
+    {
+      name: "moves after a change of a column that only a joined migration declares",
+      columns: JOINED,
+      words: (table: string) => ["rename", `${table}.old`, "older", "--yes"],
+    },
+  ])("$name, and its project continues", async ({ columns, words }) => {
+    const { app, name, declare, db } = await joinHistories();
+    declare(columns);
+    expect(await db(here, app, ...words(name))).toMatchObject({ code: 0 });
+    expect((await there.run("import-app", await exportApp(app))).code).toBe(0);
+    const copy = await openApp(there, app.slug);
+    const names = { projects: name, todos: name, people: name };
+    expect(await readAll(there, copy, names)).toEqual(await readAll(here, app, names));
+    const paths = ["/v1/data/schema", "/v1/data/schema/migrations/2"];
+    for (const path of paths) {
+      const copied = await there.service.call(copy, path);
+      expect(copied.json).toEqual((await here.service.call(app, path)).json);
+    }
+    expect((await db(there, copy, "status")).out).toContain("joins 0003_step_3");
+    expect((await db(there, copy, "push")).out).toContain("Nothing to do");
+    declare(`${columns}, last: t.string()`);
+    expect(await db(there, copy, "push")).toMatchObject({ code: 0 });
+  });
+
+  test("moves in an archive that lacks the joined migrations, and the histories can be joined again", async () => {
+    const { app, db } = await joinHistories();
+    const [file, older] = [await exportApp(app), makeFile()];
+    const change = (line: string) => {
+      const { migrations, ...header } = JSON.parse(line);
+      if (migrations === undefined) return line;
+      const [first, { text }] = migrations;
+      return JSON.stringify({ ...header, migrations: [first, text] });
+    };
+    writeFileSync(older, forge(readFileSync(file, "utf8"), change));
+    expect((await there.run("import-app", older)).code).toBe(0);
+    const copy = await openApp(there, app.slug);
+    expect((await db(there, copy, "push")).err).toContain("the histories differ");
+    expect(await db(there, copy, "resolve")).toMatchObject({ code: 0 });
+    expect((await db(there, copy, "push")).out).toContain("Nothing to do");
+  });
+
+  test("is not imported from an archive with edited joined migrations", async () => {
+    const { app } = await joinHistories();
+    const [file, forged] = [await exportApp(app), makeFile()];
+    const change = (line: string) => line.replaceAll("-- made elsewhere", "-- made nowhere");
+    writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
+    const { code, err } = await there.run("import-app", forged);
+    expect([code, err]).toEqual([1, expect.stringContaining("was edited after push wrote it")]);
+    expect((await there.run("list-apps")).out).not.toContain(app.slug);
+  });
 });
 
 describe("settings of an app", () => {

@@ -25,8 +25,8 @@ export type ArchivedApp = {
   settings: AppSettings;
   /** The columns of each table that the app declares. */
   tables: TableDefinition[];
-  /** The files of its migrations, in order. */
-  migrations: string[];
+  /** The files of its migrations, in order, and of the project's migrations that one of them joins. */
+  migrations: (string | { text: string; joins: string[] })[];
   roles: { email: string; role: string }[];
 };
 

@@ -94,7 +94,9 @@ const Header = v.object({
   settings: Settings,
   roles: v.array(v.object({ email: v.string(), role: v.string() })),
   tables: v.array(v.unknown()),
-  migrations: v.array(v.string()),
+  migrations: v.array(
+    v.union([v.string(), v.object({ text: v.string(), joins: v.array(v.string()) })]),
+  ),
 });
 const BlockHead = v.object({
   table: v.string(),

@@ -1,6 +1,6 @@
 /** Reads an archive's migrations for their replay, after which the app has the archive's tables. Writes nothing. @module */
 import type { Definition, TableDefinition } from "../../dsl/mod.ts";
-import { type planReplay, readReplayBody } from "../../push/mod.ts";
+import { type planReplay, readJoinBody, readReplayBody } from "../../push/mod.ts";
 import { changeDefinition, mergeDeclared } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
@@ -12,21 +12,34 @@ export type ArchivedHistory = { migrations: Migration[]; definition: Definition 
 
 export async function readHistory(
   path: string,
-  { migrations: texts, tables }: ArchiveHeader,
+  header: ArchiveHeader,
   appId: string,
 ): Promise<ArchivedHistory> {
-  let definition: Definition = { version: 1, tables: [] };
   const migrations: Migration[] = [];
-  for (const text of texts) {
-    const body = await readReplayBody({ migrations: [text], definition }, appId);
-    if (body.next === undefined) throw new Error("A replay of no migration");
-    migrations.push(body.next);
-    definition = body.next.definition;
-  }
+  for (const file of header.migrations) migrations.push(await readMigration(file, appId));
+  const definition = await readTables(path, header.tables, migrations);
   const last = migrations.pop();
-  if (last === undefined) return { migrations, definition };
-  const archived = await readTables(path, tables, [...migrations, last]);
-  return { migrations: [...migrations, endWith(last, archived)], definition: archived };
+  if (last !== undefined) migrations.push(endWith(last, definition));
+  return { migrations, definition };
+}
+
+async function readMigration(
+  file: ArchiveHeader["migrations"][number],
+  appId: string,
+): Promise<Migration> {
+  if (typeof file === "string") {
+    const body = { migrations: [file], definition: { version: 1, tables: [] } };
+    const { next } = await readReplayBody(body, appId);
+    if (next === undefined) throw new Error("A replay of no migration");
+    return next;
+  }
+  const migration = await readMigration(file.text, appId);
+  const { definition } = migration;
+  const body = { definition, declared: definition, migrations: file.joins };
+  const { join } = await readJoinBody(body, appId);
+  const joins = join.migrations;
+  // The join also created what only the joined migrations declare.
+  return { ...migration, joins, definition: mergeDeclared([...joins, { definition }]) };
 }
 
 /** The last migration with this definition; without its change if the tables lack it, because another app owned the table. */

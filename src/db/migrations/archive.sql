@@ -12,7 +12,9 @@ set search_path = pg_catalog, pg_temp as $$
       'perMinuteOfKey', key_requests_per_minute, 'isLive', is_live, 'listsPeople', lists_people),
     'tables', (select coalesce(json_agg(definition order by table_name), '[]')
       from rowhouse.registrations where app_id = apps.id and not is_ending),
-    'migrations', (select coalesce(json_agg(text order by seq), '[]')
+    'migrations', (select coalesce(json_agg(case when joins is null then to_json(text)
+        else json_build_object('text', text, 'joins', jsonb_path_query_array(joins, '$[*].text'))
+        end order by seq), '[]')
       from rowhouse.migrations where app_id = apps.id),
     'roles', (select coalesce(json_agg(json_build_object('email', email, 'role', role)
         order by email), '[]')
