@@ -291,7 +291,7 @@ begin
 end
 $$;
 
--- Removes every second factor of a person who has lost it; false if there is none. Ends sessions
+-- Removes every second factor of a person who has lost it; false without a factor. Ends sessions
 -- and pending sign-ins, and restarts the grace period for a required second factor.
 -- action: admin, recent sign-in
 --   mail = rowhouse.hold_account(who, person uuid)
