@@ -490,6 +490,24 @@ describe("settings of an app", () => {
   );
 });
 
+test("an app moves without a table whose use an operator has ended", async () => {
+  const [kept, ended] = [freshName(), freshName()];
+  const columns = { name: t.string().required() };
+  const app = await here.service.makeApp(defineSchema({ [kept]: columns, [ended]: columns }));
+  for (const table of [kept, ended]) await create(here, app, table, { name: "first" });
+  await here.json("end-registration", app.slug, ended, "--yes");
+  const more = { ...columns, note: t.string() };
+  await here.service.pushSchema(app, defineSchema({ [kept]: more }));
+  const file = makeFile();
+  await here.json("export-app", app.slug, file);
+  expect(await there.json("import-app", file)).toMatchObject({ rows: 1, dryRun: false });
+  const moved = await openApp(there, app.slug);
+  const read = async (table: string) =>
+    (await there.service.call(moved, `/v1/data/db/${table}`)).json as { rows: object[] };
+  expect((await read(kept)).rows).toMatchObject([{ name: "first" }]);
+  expect((await read(ended)).rows ?? []).toEqual([]);
+});
+
 test("an app without rows or tables can be moved into an existing app", async () => {
   const app = await here.service.makeApp();
   const file = makeFile();

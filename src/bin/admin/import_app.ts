@@ -49,11 +49,11 @@ async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Prom
   await setAppDisabled(deps, app.slug, true);
   try {
     await replayAll(deps, plan);
-    const created = await findArchive(deps, app.slug);
-    checkTables(created, archive);
+    checkTables(await findArchive(deps, app.slug), archive);
     await deps.withRows(async (rows) => {
       await storeRows({ ...deps, rows }, { path, archive, plan });
-      checkDigests(await readTables({ ...deps, rows }, created), archive.tables);
+      const { tables } = archive.header;
+      checkDigests(await readTables({ ...deps, rows }, { id: app.id, tables }), archive.tables);
     });
     await applySettings(deps, app.slug, plan.settings);
   } catch (error) {
@@ -97,18 +97,19 @@ async function replayAll(
   });
 }
 
-/** Checks that the app has the same tables here as on the service that exported it. */
+/**
+ * Checks that the app has the tables and columns of the archive here. The migrations can create more, such as a table whose
+ * use an operator ended.
+ */
 function checkTables({ tables }: ArchivedApp, { header }: Archive): void {
-  const toColumns = (list: Archive["header"]["tables"]) =>
-    Object.fromEntries(
-      list.map(({ name, columns }) => [
-        name,
-        Object.fromEntries(
-          columns.map((column) => [column.name, `${column.kind} ${column.table}`]),
-        ),
-      ]),
+  const listColumns = (list: Archive["header"]["tables"]) =>
+    list.flatMap(({ name, columns }) =>
+      columns.map((column) =>
+        canonicalJson([name, column.name, column.kind, column.table ?? null]),
+      ),
     );
-  if (canonicalJson(toColumns(tables)) === canonicalJson(toColumns(header.tables))) return;
+  const there = new Set(listColumns(tables));
+  if (listColumns(header.tables).every((column) => there.has(column))) return;
   throw new RejectedError(
     "The tables that the migrations create here differ from the tables of the archive",
   );
