@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PREVIEWS } from "../../src/preview.ts";
+import { renderFunctions } from "../../src/push/functions.ts";
 import { EVERY_KIND } from "../contract/every_kind.ts";
 import {
   type DebianCluster,
@@ -11,7 +12,7 @@ import {
   runTool,
   startDebianCluster,
 } from "../support/debian_cluster.ts";
-import { openTestService, type TestService } from "../support/service.ts";
+import { definitionOf, openTestService, type TestService } from "../support/service.ts";
 
 /** Reported, but right. */
 const EXPECTED = [
@@ -43,19 +44,31 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
     await cluster.stop();
   });
 
-  test.each(["rowhouse", "api"])("finds no issue in the functions of schema %s", (schema) => {
-    const functions = `from pg_proc left join pg_trigger on tgfoid = pg_proc.oid
-      where pronamespace = '${schema}'::regnamespace
-        and prolang = (select oid from pg_language where lanname = 'plpgsql')`;
-    expect(Number(runSql(`select count(*) ${functions}`))).toBeGreaterThan(50);
-    const issues = runSql(`select concat_ws(' ', name, message, detail)
-      from (select pg_proc.oid::regprocedure as name, coalesce(tgrelid, 0) as "table" ${functions}) as checked,
-        public.plpgsql_check_function_tb(name, "table", fatal_errors := false) order by 1`);
-    const isExpected = (issue: string) => EXPECTED.some((pattern) => pattern.test(issue));
-    expect(issues.split("\n").filter((issue) => issue !== "" && !isExpected(issue))).toEqual([]);
+  test.each(["rowhouse", "api"])("finds no issue in the functions of schema %s", (schema) =>
+    expect(findIssues(schema)).toEqual([]),
+  );
+
+  test("finds no issue in the functions for tables of a Citus cluster", () => {
+    const { tables } = definitionOf(EVERY_KIND);
+    const site = { isDistributed: true, previews: [] };
+    runSql(tables.flatMap((table) => renderFunctions(table, site)).join(";\n"));
+    expect(findIssues("api")).toEqual([]);
   });
 });
 
+function findIssues(schema: string): string[] {
+  const functions = `from pg_proc left join pg_trigger on tgfoid = pg_proc.oid
+    where pronamespace = '${schema}'::regnamespace
+      and prolang = (select oid from pg_language where lanname = 'plpgsql')`;
+  expect(Number(runSql(`select count(*) ${functions}`))).toBeGreaterThan(50);
+  const issues = runSql(`select concat_ws(' ', name, message, detail)
+    from (select pg_proc.oid::regprocedure as name, coalesce(tgrelid, 0) as "table" ${functions}) as checked,
+      public.plpgsql_check_function_tb(name, "table", fatal_errors := false) order by 1`);
+  const isExpected = (issue: string) => EXPECTED.some((pattern) => pattern.test(issue));
+  return issues.split("\n").filter((issue) => issue !== "" && !isExpected(issue));
+}
+
 function runSql(text: string): string {
-  return runTool("psql", [service.database.adminUrl, "-XAtqc", text]);
+  const args = [service.database.adminUrl, "-XAtq", "--set=ON_ERROR_STOP=1"];
+  return runTool("psql", args, text);
 }
