@@ -206,7 +206,7 @@ function respondWithReplay(
   { headers, ...options }: ResponseOptions = {},
 ): Response {
   const all = { ...options, headers: { ...headers, ...replayHeaders(replay) } };
-  // Only the id does not identify the state of the row, so the response has no tag.
+  // The ids do not identify the states of the rows, so a short response has no tag.
   return replay.isShort ? respondWithBytes(replay.body, all) : respondWithRow(replay.body, all);
 }
 

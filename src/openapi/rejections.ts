@@ -150,7 +150,7 @@ export const REQUEST_ID = { "X-Request-Id": header("The id of this request in th
 /** Only in responses to an accepted key. */
 export const QUOTA = {
   RateLimit: header(
-    'The closest limit, such as `"key";r=599999;t=1`: requests left, and seconds until none count.',
+    'The closest limit, such as `"key";r=599999;t=1`: requests left, and seconds until all are available again.',
   ),
   "RateLimit-Policy": header(
     'The limits, such as `"app";q=600000;w=60`: requests per window, and its seconds.',

@@ -58,7 +58,7 @@ export function showDropped(change: Change): string | undefined {
   return change.kind === "drop_column" ? `${change.table}.${change.column}` : undefined;
 }
 
-/** The table of a change after it, and for a new name every table; `undefined` if it is dropped. */
+/** The changed table; `undefined` if it is dropped. A rename of a table also changes the references in other tables. */
 const CHANGERS: Cases<Change, TableDefinition | undefined, [table: TableDefinition]> = {
   rename_column: renameColumn,
   rename_table: renameTable,

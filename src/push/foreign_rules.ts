@@ -35,7 +35,7 @@ export function findForeignConflicts(
   ];
 }
 
-/** The app's rows contain the owner's defaults of a column that the app has not declared yet: any value of an enum. */
+/** The app's rows have the owner's defaults in a column that the app has not declared yet, so they can have any enum value. */
 function findFewerValues(column: NamedColumn, { definition, ownerSlug }: TableState): Conflict[] {
   const there = definition.columns.find(({ name }) => name === column.name);
   if (column.values?.length === there?.values?.length) return [];

@@ -152,7 +152,7 @@ function renderRecord(
   ];
 }
 
-/** Calls a function for the table of each explicit change. */
+/** Statements that call a function for the table of each explicit change. */
 function renderOfChanges(
   called: "rowhouse.begin_change" | "rowhouse.record_change",
   { id }: Pusher,
