@@ -137,10 +137,20 @@ function toDetail(issue: { table?: string; column?: string; message: string }): 
   return { path: parts.map((part) => `/${part}`).join(""), message: issue.message };
 }
 
+/** Max listed errors. The last entry then counts the rest. */
+const MAX_DETAILS = 200;
+
 function invalid(details: Detail[]): Problem {
   const count = details.length;
+  const rest = count - MAX_DETAILS + 1;
   return new Problem("invalid_schema", {
     message: `Cannot push: the definition has ${count} ${count === 1 ? "error" : "errors"}; nothing was written`,
-    details,
+    details:
+      rest <= 1
+        ? details
+        : [
+            ...details.slice(0, MAX_DETAILS - 1),
+            { path: "", message: `Cannot list ${rest} more errors: fix these first` },
+          ],
   });
 }

@@ -10,8 +10,8 @@ export type PushLimits = {
 };
 export const PUSH_LIMITS: PushLimits = { pushesPerHour: 300, journalBytes: 67_108_864 };
 
-/** Max migrations that a dry run plans. */
-export const MAX_PLANNED = 100;
+/** Max migrations that one request contains, to plan or to join them. */
+export const MAX_MIGRATIONS_SENT = 100;
 /** Max bytes of a push: 500 tables × 200 columns do not fit into the 100 KB of a row. */
 export const MAX_BYTES = 1_048_576;
 /** A migration with every byte escaped, and the definition; or all migrations to join, with both definitions. */

@@ -1,8 +1,7 @@
 /** Descriptions of the push endpoints. @module */
 import type { JsonSchema, Operation } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
-import { MAX_MIGRATIONS } from "./journal.ts";
-import { MAX_PLANNED } from "./limits.ts";
+import { MAX_MIGRATIONS_SENT } from "./limits.ts";
 import {
   CHANGE,
   CHANGED,
@@ -89,7 +88,7 @@ export const OPERATIONS = {
     body: {
       migrations: filesOf(
         "The files of the project's migrations after the last common migration, oldest first.",
-        MAX_MIGRATIONS,
+        MAX_MIGRATIONS_SENT,
       ),
       definition: PROJECT_DEFINITION,
       declared: {
@@ -123,8 +122,8 @@ export const OPERATIONS = {
     summary: "Apply a migration of the project that this service has not applied, or plan several",
     body: {
       migrations: filesOf(
-        `The migration files, oldest first: the next migration to apply, or up to ${MAX_PLANNED} for a dry run.`,
-        MAX_PLANNED,
+        `The migration files, oldest first: the next migration to apply, or up to ${MAX_MIGRATIONS_SENT} for a dry run.`,
+        MAX_MIGRATIONS_SENT,
       ),
       definition: PROJECT_DEFINITION,
       ...OPTIONS,

@@ -11,7 +11,7 @@ export {
   type ProjectMigration,
 } from "./journal.ts";
 export { readJournal, writeJournal } from "./journal_files.ts";
-export { MAX_PLANNED, MAX_REPLAY_BYTES, PUSH_LIMITS, SCHEMA_PATH } from "./limits.ts";
+export { MAX_MIGRATIONS_SENT, MAX_REPLAY_BYTES, PUSH_LIMITS, SCHEMA_PATH } from "./limits.ts";
 export { type Declared, mergeDeclared } from "./merge_table.ts";
 export {
   type Migration,

@@ -2,11 +2,12 @@
 import * as v from "valibot";
 import { KINDS, readDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
 import { type Change, toColumnType } from "./change.ts";
 
 /** Longer than any name. The tables determine which names exist. */
 const MAX_CHARS = 63;
-const Name = v.pipe(v.string(), v.maxLength(MAX_CHARS));
+const Name = v.pipe(v.string(), v.maxLength(MAX_CHARS), v.check(isStorableText));
 
 const ChangeSchema = v.variant("kind", [
   v.strictObject({ kind: v.literal("rename_column"), table: Name, column: Name, to: Name }),
@@ -20,7 +21,8 @@ const ChangeSchema = v.variant("kind", [
     column: Name,
     type: v.strictObject({
       kind: v.picklist(KINDS),
-      values: v.optional(v.array(v.string())),
+      // Read as part of a definition, which limits their number first.
+      values: v.optional(v.unknown()),
       default: v.optional(v.unknown()),
     }),
   }),
@@ -41,6 +43,7 @@ function describeIssue({ type, expected, received }: v.BaseIssue<unknown>): stri
   if (expected === "never") return "Unknown field";
   if (received === "undefined") return "Missing";
   if (type === "max_length") return `Must have at most ${MAX_CHARS} characters`;
+  if (type === "check") return "Must not contain U+0000 or lone surrogates";
   return `Must be ${EXPECTED[expected ?? ""] ?? listChoices(expected)}`;
 }
 

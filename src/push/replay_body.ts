@@ -14,10 +14,11 @@ import {
   readShare,
 } from "./body.ts";
 import type { Join } from "./join.ts";
-import { journalFileName, MAX_MIGRATIONS } from "./journal.ts";
-import { MAX_PLANNED } from "./limits.ts";
+import { journalFileName } from "./journal.ts";
+import { MAX_MIGRATIONS_SENT } from "./limits.ts";
 import {
   MAX_MIGRATION_BYTES,
+  type MigrationParts,
   readMigrationChange,
   readMigrationDefinition,
   splitMigrationText,
@@ -37,7 +38,7 @@ export async function readReplayBody(
   body: Readonly<Record<string, unknown>>,
   appId: string,
 ): Promise<ReplayBody> {
-  const max = body["dryRun"] === true ? MAX_PLANNED : 1;
+  const max = body["dryRun"] === true ? MAX_MIGRATIONS_SENT : 1;
   const fields = {
     definition: readDefinitionField(body["definition"]),
     migrations: await readMigrations(body["migrations"], { appId, max }),
@@ -64,7 +65,7 @@ export async function readJoinBody(
   const fields = {
     definition: readDefinitionField(body["definition"]),
     declared: readDefinitionField(body["declared"]),
-    migrations: await readMigrations(body["migrations"], { appId, max: MAX_MIGRATIONS }),
+    migrations: await readMigrations(body["migrations"], { appId, max: MAX_MIGRATIONS_SENT }),
     dryRun: readDryRun(body["dryRun"]),
     share: readShare(body["share"]),
   };
@@ -73,7 +74,10 @@ export async function readJoinBody(
   return { definition, join: { migrations, declared }, options };
 }
 
-/** Each migration can be as large as a push: other requests run in between. */
+/**
+ * Splits all texts first, so that a text that is no migration costs no turn. Each migration can be as large as a push: other
+ * requests run in between.
+ */
 async function readMigrations(
   texts: unknown,
   { appId, max }: { appId: string; max: number },
@@ -83,35 +87,56 @@ async function readMigrations(
     const message = `Cannot read the migrations: must be a list of ${count}`;
     return { details: [{ path: "/migrations", message }] };
   }
-  const migrations: CheckedMigration[] = [];
-  const details: Detail[] = [];
-  for (const [index, text] of texts.entries()) {
+  const split = readEach(texts, splitText);
+  if ("details" in split) return split;
+  const read: (CheckedMigration | Unreadable)[] = [];
+  for (const parts of split.value) {
     await acquireTurn(appId);
-    const read = readMigration(text);
-    if ("issues" in read)
-      details.push(...read.issues.map((message) => ({ path: `/migrations/${index}`, message })));
-    else migrations.push(read);
+    read.push(readMigration(parts));
   }
-  return details.length > 0 ? { details } : { value: migrations };
+  return readEach(read, (migration) => migration);
+}
+
+type Unreadable = { issues: string[] };
+
+/** Every reading, or the issues of all. */
+function readEach<Item, Value extends object>(
+  items: readonly Item[],
+  read: (item: Item) => Value | Unreadable,
+): FieldReading<Value[]> {
+  const values: Value[] = [];
+  const details: Detail[] = [];
+  for (const [index, item] of items.entries()) {
+    const reading = read(item);
+    if (!("issues" in reading)) values.push(reading);
+    else
+      details.push(...reading.issues.map((message) => ({ path: `/migrations/${index}`, message })));
+  }
+  return details.length > 0 ? { details } : { value: values };
 }
 
 function isTextList(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
-function readMigration(text: string): CheckedMigration | { issues: string[] } {
+type SplitText = MigrationParts & { text: string };
+
+function splitText(text: string): SplitText | Unreadable {
   if (Buffer.byteLength(text) > MAX_MIGRATION_BYTES)
     return {
       issues: [`Cannot read this migration: it is larger than ${MAX_MIGRATION_BYTES} bytes`],
     };
   const parts = splitMigrationText(text);
-  if (parts === undefined)
-    return { issues: ["Cannot read this text as a migration: push did not write it in this form"] };
-  const read = readMigrationDefinition(parts);
+  if (parts !== undefined) return { ...parts, text };
+  return { issues: ["Cannot read this text as a migration: push did not write it in this form"] };
+}
+
+function readMigration(parts: SplitText): CheckedMigration | Unreadable {
   const { change: _, ...rest } = parts;
+  const read = readMigrationDefinition(parts);
   const changed = readMigrationChange(parts);
   if ("definition" in read && !("issues" in changed))
-    return { ...rest, text, definition: read.definition, ...changed };
+    return { ...rest, definition: read.definition, ...changed };
   const file = journalFileName(parts);
   const issues = [read, changed].flatMap((part) => ("issues" in part ? part.issues : []));
   return { issues: issues.map((issue) => `Cannot read ${file}: ${issue}`) };

@@ -247,6 +247,54 @@ test("a malformed change is rejected with every issue", async () => {
   });
 });
 
+const UNSTORABLE = { "U+0000": "a\u0000", "a lone surrogate": "a\ud800" };
+const NAMED: readonly AnyChange[] = [
+  { kind: "rename_column", table: "a", column: "b", to: "c" },
+  { kind: "rename_table", table: "a", to: "c" },
+  { kind: "drop_column", table: "a", column: "b" },
+  { kind: "drop_table", table: "a" },
+  { kind: "drop_value", table: "a", column: "b", value: "c" },
+  { kind: "retype_column", table: "a", column: "b", type: { kind: "json" } },
+];
+test.each(
+  NAMED.flatMap((change) =>
+    Object.keys(change).flatMap((field) =>
+      field === "kind" || field === "type"
+        ? []
+        : Object.entries(UNSTORABLE).map(([text, name]) => ({ change, field, text, name })),
+    ),
+  ),
+)("$text in $field of $change.kind is rejected", async ({ change: valid, field, name }) => {
+  const app = await service.makeApp();
+  expect(await change(app, { ...valid, [field]: name }, { dryRun: true })).toMatchObject({
+    status: 422,
+    json: {
+      error: "invalid_schema",
+      details: [
+        { path: `/change/${field}`, message: "Must not contain U+0000 or lone surrogates" },
+      ],
+    },
+  });
+});
+
+test("a body with any number of errors lists max 200 of them", async () => {
+  const app = await service.makeApp();
+  const column = { kind: "retype_column", table: "a", column: "b" };
+  const values = Array.from({ length: 100_000 }, () => 1);
+  const tooMany = await change(app, { ...column, type: { kind: "enum", values } });
+  expect(tooMany).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+  expect(Object(tooMany.json).details).toHaveLength(1);
+  const keys = Object.fromEntries(values.slice(0, 1000).map((_, n) => [`key${n}`, 1]));
+  const unknown = await change(app, { kind: "drop_table", table: "a" }, keys);
+  expect(unknown.status).toBe(422);
+  const { details } = Object(unknown.json);
+  expect(details).toHaveLength(200);
+  expect(details.at(-1)).toEqual({
+    path: "",
+    message: "Cannot list 801 more errors: fix these first",
+  });
+});
+
 test("a renamed table keeps rows and references to and from it, and its previous name is unknown and free", async () => {
   const [name, to, child] = [freshName(), freshName("u"), freshName("v")];
   const make = (table: string) => ({

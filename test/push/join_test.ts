@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import type { StoredMigration } from "../../src/push/mod.ts";
+import { acquireTurn } from "../../src/push/acquire_turn.ts";
+import { readJoinBody, type StoredMigration } from "../../src/push/mod.ts";
 import { toProjectHistory } from "../../src/push/project_history.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
@@ -147,6 +148,12 @@ test.each([
     error: "invalid_schema",
   },
   {
+    name: "101 migrations",
+    change: () => ({ migrations: Array.from({ length: 101 }, () => history[0]) }),
+    status: 422,
+    error: "invalid_schema",
+  },
+  {
     name: "a declaration of a reserved table",
     change: () => ({
       declared: { version: 1, tables: [{ name: "users", columns: [], indexes: [], uniques: [] }] },
@@ -166,6 +173,22 @@ test.each([
   const response = await post(body(change()));
   expect(response).toMatchObject({ status, json: { error } });
   expect(await dump()).toBe(before);
+});
+
+test.each([
+  { texts: "100 empty texts", migrations: Array.from({ length: 100 }, () => ""), errors: 100 },
+  { texts: "10,000 empty texts", migrations: Array.from({ length: 10_000 }, () => ""), errors: 1 },
+])("$texts are rejected without a turn of the CPU", async ({ migrations, errors }) => {
+  const order: string[] = [];
+  const turn = acquireTurn("earlier").then(() => void order.push("turn of an earlier push"));
+  const rejected: unknown = await readJoinBody(body({ migrations }), app.id).catch(
+    (error) => error,
+  );
+  order.push("rejection");
+  await turn;
+  expect(order).toEqual(["rejection", "turn of an earlier push"]);
+  expect(rejected).toMatchObject({ code: "invalid_schema" });
+  expect(Object(rejected).details).toHaveLength(errors);
 });
 
 test("a service that only lacks migrations is not joined", async () => {

@@ -6,7 +6,7 @@
  */
 import type { Definition } from "../../dsl/mod.ts";
 import {
-  MAX_PLANNED,
+  MAX_MIGRATIONS_SENT,
   MAX_REPLAY_BYTES,
   type PlannedMigration,
   type ProjectMigration,
@@ -63,7 +63,7 @@ function readFirst(
   let bytes = Buffer.byteLength(JSON.stringify({ definition, migrations: [], dryRun: true }));
   const tooMany = ahead.findIndex(({ text }, index) => {
     bytes += Buffer.byteLength(JSON.stringify(text)) + 1;
-    return index >= MAX_PLANNED || (bytes > MAX_REPLAY_BYTES && index > 0);
+    return index >= MAX_MIGRATIONS_SENT || (bytes > MAX_REPLAY_BYTES && index > 0);
   });
   return tooMany === -1 ? ahead : ahead.slice(0, tooMany);
 }

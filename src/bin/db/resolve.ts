@@ -6,6 +6,7 @@
  */
 import {
   type Declared,
+  MAX_MIGRATIONS_SENT,
   MAX_REPLAY_BYTES,
   type MigrationText,
   mergeDeclared,
@@ -133,9 +134,9 @@ function toRequest(
 ): Pick<JoinRequest, "definition" | "declared" | "migrations"> {
   const request = { ...declarations, migrations: ahead.map(({ text }) => text) };
   const bytes = Buffer.byteLength(JSON.stringify(request));
-  if (bytes <= MAX_REPLAY_BYTES) return request;
+  if (ahead.length <= MAX_MIGRATIONS_SENT && bytes <= MAX_REPLAY_BYTES) return request;
   throw new RejectedError(
-    `Cannot join ${ahead.length} migrations in one request: they have ${bytes} bytes, max ${MAX_REPLAY_BYTES}`,
+    `Cannot join ${ahead.length} migrations of ${bytes} bytes in one request: max ${MAX_MIGRATIONS_SENT} migrations and ${MAX_REPLAY_BYTES} bytes`,
   );
 }
 
