@@ -25,7 +25,7 @@ import {
   toPersonPath,
   toTablePath,
 } from "./paths.ts";
-import { isReference } from "./requests_filter.ts";
+import { isReference, toReference } from "./requests_filter.ts";
 import { readListQuery, renderSearch, type Searched } from "./search.ts";
 
 const SEARCHED: Searched = {
@@ -113,8 +113,9 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
 
 /** A link to the list of requests, which finds the request. */
 function toRequests(search: string): Hit[] {
-  if (!isReference(search)) return [];
-  return [{ name: search, path: `${REQUESTS}?${new URLSearchParams({ id: search })}` }];
+  const id = toReference(search);
+  if (!isReference(id)) return [];
+  return [{ name: id, path: `${REQUESTS}?${new URLSearchParams({ id })}` }];
 }
 
 function renderGroup({ name, hits }: Group): Html {

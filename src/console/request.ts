@@ -7,9 +7,10 @@ import { toMinuteText } from "./axis.ts";
 import { toPushNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { toMs } from "./numbers.ts";
+import { toCount, toMs } from "./numbers.ts";
 import { renderLink, renderMarked, renderSnippet, renderText, renderTime } from "./parts.ts";
 import { REQUESTS, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
+import { renderAbsent, toIdMinute } from "./request_absent.ts";
 import { renderOutcome, toVisiblePath } from "./requests.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 import { toApiUrl } from "./snippets.ts";
@@ -18,15 +19,26 @@ export async function handleRequest(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const { request: id = "" } = context.params;
   if (!isUuid(id)) throw new Problem("not_found", { message: "This is not a request id" });
-  const { me, request } = await readConsole(deps, "show_request", { wanted: id });
+  const minute = toIdMinute(id);
+  const { me, request, ...absent } = await readConsole(deps, "show_request", {
+    wanted: id,
+    from_at: minute?.from,
+    until_at: minute?.until,
+  });
+  const crumbs = [{ name: "Requests", path: REQUESTS }];
   if (request === null)
-    throw new Problem("not_found", { message: "No stored request has this id" });
+    return respondWithConsolePage({
+      ...{ me, crumbs, title: "No stored request has this id", status: 404 },
+      body: renderAbsent(id, minute, { ...absent, now: deps.now() }),
+    });
   const url = toApiUrl(visit);
   return respondWithConsolePage({
     me,
     title: `${request.method} ${toVisiblePath(request)}`,
-    crumbs: [{ name: "Requests", path: REQUESTS }],
+    crumbs,
     body: [
+      request.id !== id.toLowerCase() &&
+        html`<p class="notice">The request <code>${id}</code> is one of ${toCount(request.requests)} similar requests in the same minute. This is the first of them.</p>`,
       renderFigures(request, deps.now()),
       html`<section class="sheet why"><h2>Why</h2>${renderCause(request, url)}</section>`,
       renderKey(request, deps.now()),

@@ -1,6 +1,7 @@
 /** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
 import { readConsole, type StoredRequest } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, redirect } from "../pages/mod.ts";
+import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
@@ -29,6 +30,8 @@ const RETENTION =
 
 export async function handleRequests({ deps, context }: Visit): Promise<Response> {
   const typed = readRequestsQuery(context.query);
+  // The page of an id also explains why nothing is stored.
+  if (isUuid(typed.id)) return redirect(toRequestPath(typed.id));
   const isFindable = typed.id === "" || isReference(typed.id);
   const { me, requests } = await readConsole(deps, "list_requests", {
     ...toRequestFilter(typed),
@@ -58,7 +61,7 @@ function toAbsence({ id, ...filter }: TypedRequests, isFindable: boolean): strin
       : "No matching requests.";
   if (!isFindable)
     return "This is not a request id. Enter the x-request-id of its response, or the reference of 12 characters on the error page.";
-  return "No stored request has this id. It succeeded within a second, has expired, is less than a minute old, or was one of many similar requests.";
+  return "No stored request has this reference. It succeeded within a second, has expired, is less than a minute old, or was one of many requests. Enter the whole x-request-id of the response to see its time.";
 }
 
 function renderOlder(typed: TypedRequests, requests: readonly StoredRequest[]): Part {
@@ -69,7 +72,7 @@ function renderOlder(typed: TypedRequests, requests: readonly StoredRequest[]): 
 
 const SLOW_MS = 1000;
 
-function renderRequests(requests: readonly StoredRequest[], now: number): Html {
+export function renderRequests(requests: readonly StoredRequest[], now: number): Html {
   return renderTable(
     "Requests",
     ["When", "App", "Request", "Response", "Fields and key", numeric("Took")],

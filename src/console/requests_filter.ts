@@ -3,6 +3,7 @@ import { REQUEST_KINDS, type RequestKind } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { cleanPasted } from "../std/pasted_text.ts";
 import { renderSelect, renderTextField } from "./parts.ts";
 import { REQUESTS } from "./paths.ts";
 
@@ -19,7 +20,19 @@ export function readRequestsQuery(query: string): TypedRequests {
   const read = (name: Name) =>
     (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, MAX_CHARS);
   const typed = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as TypedRequests;
-  return { ...typed, id: typed.id.toLowerCase() };
+  return { ...typed, id: toReference(given.get("id") ?? "").slice(0, MAX_CHARS) };
+}
+
+const ID_WITHIN =
+  /(?<![0-9a-z])([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(?![0-9a-z])/;
+const REFERENCE_WITHIN = /(?<![0-9a-z-])[0-9a-f]{12}(?![0-9a-z-])/;
+
+/** The id or reference in a pasted text, such as `x-request-id: …` or a line of a log; otherwise the text. */
+export function toReference(pasted: string): string {
+  const text = cleanPasted(pasted.replaceAll("\0", "")).toLowerCase();
+  const [, ...groups] = ID_WITHIN.exec(text) ?? [];
+  if (groups.length > 0) return groups.join("-");
+  return REFERENCE_WITHIN.exec(text)?.[0] ?? text;
 }
 
 /** Whether the text can be a request's id, or its last characters from an error page. */

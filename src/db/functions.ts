@@ -798,6 +798,8 @@ export const FUNCTIONS = {
       idle_s: "int4",
       client_address: "text",
       wanted: "uuid",
+      from_at: "timestamptz",
+      until_at: "timestamptz",
     },
     returns: "jsonb",
   },

@@ -46,6 +46,8 @@ export type Stored = {
   fields: readonly string[];
   /** How many requests it represents: itself and equal requests that are not stored. */
   requests: number;
+  /** The ids of those equal requests, up to a limit. */
+  merged: string[];
 };
 
 type Kind = { first: Stored; stored: number };
@@ -58,6 +60,8 @@ export type Rejections = {
   /** Number of samples per app, and per key and code. */
   samplesOf: Map<string, number>;
   samples: Stored[];
+  /** Number of merged ids. */
+  merged: number;
 };
 
 /** Per app; other tables and codes are counted as {@linkcode OTHER}. */
@@ -69,13 +73,16 @@ const MAX_SAMPLES_OF_APP = 100;
 /** Per key and code, so that the app's other codes and keys are sampled too. */
 const MAX_SAMPLES_OF_KEY = 50;
 const MAX_SAMPLES_OF_KIND = 5;
+/** Ids of merged requests. */
+const MAX_MERGED_OF_KIND = 200;
+const MAX_MERGED = 5000;
 const MAX_PATHS = 20;
 const METHOD_CHARS = 20;
 
 export function makeRejections(): Rejections {
   return {
     ...{ counts: new Map(), countsOf: new Map() },
-    ...{ kinds: new Map(), samplesOf: new Map(), samples: [] },
+    ...{ kinds: new Map(), samplesOf: new Map(), samples: [], merged: 0 },
   };
 }
 
@@ -94,6 +101,7 @@ export function toStored(
     table: found && table,
     fields: found === undefined ? [] : toDeclared(found.definition, details),
     requests: 1,
+    merged: [],
   };
 }
 
@@ -143,7 +151,8 @@ function count({ counts, countsOf }: Rejections, { app, key, table, status, code
   else rest.requests++;
 }
 
-function sample({ kinds, samplesOf, samples }: Rejections, stored: Stored): void {
+function sample(rejections: Rejections, stored: Stored): void {
+  const { kinds, samplesOf, samples } = rejections;
   const { app = "", key, code, table, fields } = stored;
   const ofKey = `${app} ${key} ${code}`;
   const name = `${ofKey} ${table} ${fields.join(" ")}`;
@@ -154,11 +163,19 @@ function sample({ kinds, samplesOf, samples }: Rejections, stored: Stored): void
     appSamples >= MAX_SAMPLES_OF_APP ||
     keySamples >= MAX_SAMPLES_OF_KEY;
   if (isFull || (kind !== undefined && kind.stored >= MAX_SAMPLES_OF_KIND)) {
-    if (kind !== undefined) kind.first.requests++;
+    if (kind !== undefined) merge(rejections, kind.first, stored.id);
     return;
   }
   samplesOf.set(app, appSamples + 1).set(ofKey, keySamples + 1);
   samples.push(stored);
   if (kind === undefined) kinds.set(name, { first: stored, stored: 1 });
   else kind.stored++;
+}
+
+/** Counts a request in the entry of an equal request. */
+function merge(rejections: Rejections, first: Stored, id: string): void {
+  first.requests++;
+  if (first.merged.length >= MAX_MERGED_OF_KIND || rejections.merged >= MAX_MERGED) return;
+  first.merged.push(id);
+  rejections.merged++;
 }

@@ -46,6 +46,39 @@ async function untilKept(response: TestResponse): Promise<string> {
   return await show(path);
 }
 
+test("each id that a client got leads to an explanation, before and after its minute is added", async () => {
+  const one = await service.makeApp(SCHEMA);
+  const rejected = async () =>
+    toId(await service.call(one, LIST, { method: "POST", json: { title: 1 } }));
+  const ids: string[] = [];
+  for (let count = 0; count < 96; count++) ids.push(await rejected());
+  const [first = "", last = ""] = [ids[0], ids.at(-1)];
+  const early = await visit(service, jar, `/console/requests/${last}`);
+  expect(early.status).toBe(404);
+  for (const text of ["Requests are stored when their minute ends", "Check again", last])
+    expect(early.text).toContain(text);
+  ahead += 60_000;
+  await eventually(
+    async () => (await visit(service, jar, `/console/requests/${first}`)).status === 200,
+  );
+  for (const id of ids) {
+    const { status, text } = await visit(service, jar, `/console/requests/${id}`);
+    expect([id, status, text.includes("validation_failed")]).toEqual([id, 200, true]);
+  }
+  expect(await show(`/console/requests/${last}`)).toContain("similar requests in the same minute");
+  const byReference = await visit(service, jar, `/console/requests?id=${last.slice(-12)}`);
+  expect([byReference.status, byReference.headers.get("location")]).toEqual([
+    303,
+    `/console/requests/${first}`,
+  ]);
+  // A request that is not stored at all: its time is in its id.
+  const succeeded = toId(await service.call(one, LIST));
+  ahead += 120_000;
+  const absent = await show(`/console/requests/${succeeded}`);
+  for (const text of ["It is not stored: it succeeded within a second", "Requests of this minute"])
+    expect(absent).toContain(text);
+});
+
 test("the page of a rejected request has the cause, the fields, the docs and a command without values", async () => {
   const response = await service.call(app, LIST, {
     method: "POST",
@@ -103,6 +136,24 @@ test("the list is filtered by result, code, table, key, field and time", async (
     const found = Object.entries(responses).filter(([, response]) => page.includes(toId(response)));
     expect([query, found.map(([name]) => name)]).toEqual([query, shown]);
     expect(page).not.toContain("hidden_table");
+  }
+});
+
+test("an id is found in what people paste around it", async () => {
+  const id = Bun.randomUUIDv7();
+  for (const pasted of [
+    id.toUpperCase(),
+    `x-request-id: ${id}`,
+    `{"requestId":"${id}"}`,
+    `\u00a0“${id}”\u200b`,
+    id.replaceAll("-", "–"),
+    id.replaceAll("-", ""),
+  ]) {
+    const query = new URLSearchParams({ id: pasted });
+    const { headers } = await visit(service, jar, `/console/requests?${query}`);
+    expect([pasted, headers.get("location")]).toEqual([pasted, `/console/requests/${id}`]);
+    const found = await show(`/console/find?${new URLSearchParams({ q: pasted })}`);
+    expect([pasted, found.includes(`/console/requests?id=${id}"`)]).toEqual([pasted, true]);
   }
 });
 

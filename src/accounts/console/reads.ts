@@ -8,7 +8,7 @@ import type { ChangesView } from "./changes.ts";
 import type { ConsoleHome } from "./home.ts";
 import type { AppPerson, PeopleList } from "./people.ts";
 import type { ConsolePush, PushView } from "./pushes.ts";
-import type { RequestView, StoredRequest } from "./requests.ts";
+import type { RequestContent, StoredRequest } from "./requests.ts";
 import type { RowsContent } from "./rows.ts";
 import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, TableView } from "./tables.ts";
 
@@ -37,7 +37,7 @@ export type ConsoleReads = {
   show_app: AppContent;
   show_changes: ChangesView;
   show_push: { app: PageApp; builds: ConsoleBuild[]; push: PushView | null };
-  show_request: { request: RequestView | null };
+  show_request: RequestContent;
   show_rows: RowsContent;
   show_table: { table: TableView };
 };

@@ -33,3 +33,12 @@ export type RequestView = StoredRequest & {
   /** The last push of the app before the request. */
   lastPush: { seq: number; at: string } | null;
 };
+
+export type RequestContent = {
+  /** The entry with the id, or the entry that counts the request with the id; null without one. */
+  request: RequestView | null;
+  /** Without an entry: the number of requests in the span of the id, 0 for none or before they are added. */
+  counted: number;
+  /** Without an entry: the latest stored requests in the span of the id. */
+  near: StoredRequest[];
+};

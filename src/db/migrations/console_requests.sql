@@ -1,24 +1,44 @@
 -- Failed, slow and rejected requests in the Console: filtered lists, and one request with its key
 -- and app.
 
+-- The stored requests that an id, or its last 12 characters, leads to: those with the id, and those
+-- in whose entry it is counted. Ids that differ from the reference are excluded by its length.
+create function rowhouse.requests_of(reference text) returns uuid[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select array(
+    select id from rowhouse.stored_requests where right(id::text, 12) = right(reference, 12)
+      and (length(reference) < 36 or id::text = reference)
+    union
+    select stored_id from rowhouse.merged_requests where right(id::text, 12) = right(reference, 12)
+      and (length(reference) < 36 or id::text = reference))
+$$;
+
+-- An entry as the pages show it.
+create function rowhouse.request_of(stored rowhouse.stored_requests) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('id', stored.id,
+    'app', (select slug from rowhouse.apps where id = stored.app_id), 'at', stored.at,
+    'method', stored.method, 'route', stored.route, 'status', stored.status, 'code', stored.code,
+    'ms', stored.ms, 'keyId', stored.key_id, 'table', stored.table_name, 'paths', stored.paths,
+    'requests', stored.requests)
+$$;
+
 -- proves: admin; idempotent
 create function rowhouse.console_list_requests(of_reference text, of_app text, of_kind text,
   of_code text, of_table text, of_key text, of_field text, from_at timestamptz,
   before_at timestamptz, max_rows integer) returns jsonb as $$
 declare
   app uuid := (select id from rowhouse.apps where slug = of_app);
+  ids uuid[] := rowhouse.requests_of(of_reference);
 begin
   -- A plan cached for other filters would read all requests.
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'requests', (select coalesce(
-      jsonb_agg(to_jsonb(stored) order by stored.at desc, stored.id), '[]')
+      jsonb_agg(rowhouse.request_of(listed.entry) order by listed.at desc, listed.id), '[]')
       from (
-      select stored_requests.id, slug as app, at, method, route, status, code, ms,
-        key_id as "keyId", table_name as "table", paths, requests
-      from rowhouse.stored_requests left join rowhouse.apps on apps.id = app_id
-      where (of_reference = '' or right(stored_requests.id::text, 12) = right(of_reference, 12))
-        and (length(of_reference) < 36 or stored_requests.id::text = of_reference)
+      select stored_requests as entry, at, id from rowhouse.stored_requests
+      where (of_reference = '' or stored_requests.id = any (ids))
         and (of_app = '' or app_id = app)
         and (of_kind <> 'failed' or status >= 500)
         and (of_kind <> 'rejected' or status between 400 and 499)
@@ -29,18 +49,21 @@ begin
         and (of_field = '' or exists (select from unnest(paths) as path
           where regexp_replace(path, '^/([0-9]+/)?', '') = of_field))
         and (from_at is null or at >= from_at) and (before_at is null or at < before_at)
-      order by at desc limit max_rows) as stored));
+      order by at desc limit max_rows) as listed));
 end
 $$;
 
--- A request with its details: the state of its key, and the push before it.
+-- A request with its details: the state of its key, and the push before it. Without an entry for
+-- the id, what is stored of the span of time in which the id was created.
 -- proves: admin; idempotent
-create function rowhouse.console_show_request(wanted uuid) returns jsonb as $$
+create function rowhouse.console_show_request(wanted uuid, from_at timestamptz,
+  until_at timestamptz) returns jsonb as $$
+declare
+  entry uuid := (rowhouse.requests_of(wanted::text))[1];
 begin
+  perform set_config('plan_cache_mode', 'force_custom_plan', true);
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
-    'request', (select jsonb_build_object('id', stored.id, 'app', slug, 'at', at, 'method', method,
-        'route', route, 'status', status, 'code', code, 'ms', ms, 'keyId', stored.key_id,
-        'table', table_name, 'paths', paths, 'requests', requests,
+    'request', (select rowhouse.request_of(stored) || jsonb_build_object(
         'key', (select jsonb_build_object('name', name, 'app', owners.slug,
             'scopes', scopes, 'expiresAt', expires_at, 'revokedAt', revoked_at)
           from rowhouse.api_keys join rowhouse.apps as owners on owners.id = api_keys.app_id
@@ -48,7 +71,14 @@ begin
         'lastPush', (select jsonb_build_object('seq', seq, 'at', applied_at)
           from rowhouse.migrations where migrations.app_id = stored.app_id and applied_at <= at
           order by seq desc limit 1))
-      from rowhouse.stored_requests as stored left join rowhouse.apps on apps.id = stored.app_id
-      where stored.id = wanted));
+      from rowhouse.stored_requests as stored where stored.id = entry),
+    'counted', (select coalesce(sum(requests), 0) from rowhouse.statistics
+      where app_id = '00000000-0000-0000-0000-000000000000' and span = 'minute'
+        and entry is null and at >= from_at and at < until_at),
+    'near', (select coalesce(jsonb_agg(rowhouse.request_of(listed.stored)
+        order by listed.at desc, listed.id), '[]')
+      from (select stored_requests as stored, at, id from rowhouse.stored_requests
+        where entry is null and at >= from_at and at < until_at
+        order by at desc limit 100) as listed));
 end
 $$;

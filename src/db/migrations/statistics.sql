@@ -81,6 +81,15 @@ create index stored_requests__at__idx on rowhouse.stored_requests (at);
 create index stored_requests__failed__at__idx on rowhouse.stored_requests (at)
   where status >= 500 or status < 400;
 
+-- The ids of requests that are counted in the entry of an equal request, so that each of these ids
+-- leads to the entry. Deleted with it.
+create table rowhouse.merged_requests (
+  id uuid primary key,
+  stored_id uuid not null references rowhouse.stored_requests (id) on delete cascade
+);
+create index merged_requests__stored_id__idx on rowhouse.merged_requests (stored_id);
+create index merged_requests__reference__idx on rowhouse.merged_requests (right(id::text, 12));
+
 -- The app of a rejected request: of the proven key, or of the presented key. Null for an app that
 -- was deleted since then.
 create function rowhouse.rejected_app(proven uuid, presented_key text) returns uuid
@@ -215,6 +224,14 @@ begin
     limit 1100) as sent (id, proven, at_ms, method, route, status, code, ms, key, "table", fields,
       requests, app, key_id, paths)
   where app is not null
+  on conflict do nothing;
+  insert into rowhouse.merged_requests (id, stored_id)
+  select merged.id::uuid, entries.id
+  from jsonb_array_elements(stored) as item
+  join rowhouse.stored_requests as entries on entries.id = (item ->> 'id')::uuid
+  cross join jsonb_array_elements_text(item -> 'merged') with ordinality as merged (id, ordinal)
+  where merged.ordinal <= 200
+  limit 5000
   on conflict do nothing;
   perform rowhouse.trim_rejected(array(select distinct app_id from rowhouse.stored_requests
     where id in (select (item ->> 'id')::uuid from jsonb_array_elements(stored) as item)

@@ -1,0 +1,48 @@
+/**
+ * Short texts as people paste them from emails, terminals and documents: with other spaces, dashes and digits, invisible
+ * characters, quotes or brackets around them. Never for passwords, or for text that is stored as typed.
+ *
+ * @module
+ */
+
+/** Zero-width characters, marks of direction, soft hyphens. */
+const INVISIBLE = /\p{Cf}/gu;
+const DASHES = /[\p{Pd}\u2212]/gu;
+const AROUND: readonly (readonly [open: string, close: string])[] = [
+  ['"', '"'],
+  ["'", "'"],
+  ["`", "`"],
+  ["<", ">"],
+  ["(", ")"],
+  ["[", "]"],
+  ["{", "}"],
+  ["“", "”"],
+  ["„", "“"],
+  ["‘", "’"],
+  ["«", "»"],
+];
+
+/**
+ * The text with plain digits, letters, dashes and single spaces, without invisible characters and without quotes or brackets
+ * around it.
+ *
+ * @example
+ * ```ts
+ * import { cleanPasted } from "./pasted_text.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(cleanPasted("\u200b１２３\u00a0４５６ ")).toBe("123 456");
+ * expect(cleanPasted("<“a–b”>")).toBe("a-b");
+ * ```
+ */
+export function cleanPasted(text: string): string {
+  const plain = text.normalize("NFKC").replace(INVISIBLE, "").replace(DASHES, "-");
+  return unwrap(plain.replace(/\s+/g, " ").trim());
+}
+
+function unwrap(text: string): string {
+  const isWrapped = AROUND.some(
+    ([open, close]) => text.length > 1 && text.startsWith(open) && text.endsWith(close),
+  );
+  return isWrapped ? unwrap(text.slice(1, -1).trim()) : text;
+}
