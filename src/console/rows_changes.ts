@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { acceptsEventStream, readParameters } from "../http/mod.ts";
+import { acceptsEventStream, EVENT_STREAM_HEADERS, readParameters } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
@@ -40,9 +40,7 @@ export async function streamRowsChanges(visit: Visit): Promise<Response> {
   if (body === null) throw new Error("The data endpoints sent an event stream without a body");
   return new Response(toIdStream(body, { ending, until: [request.signal, draining] }), {
     headers: {
-      "content-type": "text/event-stream",
-      "cache-control": "no-store",
-      "x-accel-buffering": "no",
+      ...EVENT_STREAM_HEADERS,
       "content-security-policy": "default-src 'none'; sandbox",
       "cross-origin-resource-policy": "same-origin",
     },

@@ -53,8 +53,8 @@ export type ChangeFeedDeps = {
 };
 
 const CHECK_INTERVAL_MS = 250;
-/** Below the idle timeout of listeners and proxies. */
-const HEARTBEAT_MS = 15_000;
+/** `Bun.serve` in an app, and some platforms, close a connection that is silent for 10 seconds. */
+const HEARTBEAT_MS = 5_000;
 /** After this time a stream ends and its reader reconnects, so that no stream outlives its reader for long. */
 const MAX_AGE_MS = 900_000;
 

@@ -1,4 +1,5 @@
 /** One subscriber's event stream. @see https://html.spec.whatwg.org/multipage/server-sent-events.html @module */
+import { EVENT_STREAM_HEADERS } from "../http/mod.ts";
 
 /** Changes from the database: the cursor after them, their kind, and the events as JSON. */
 export type News = { cursor: string; kind: "ready" | "changes" | "reset"; events: string };
@@ -56,13 +57,7 @@ export function makeChangeStream(
   // An already aborted signal fires no event.
   if (signal.aborted) end();
   return {
-    response: new Response(body, {
-      headers: {
-        "content-type": "text/event-stream",
-        "cache-control": "no-store",
-        "x-accel-buffering": "no",
-      },
-    }),
+    response: new Response(body, { headers: EVENT_STREAM_HEADERS }),
     send: (chunk) => {
       if ((controller?.desiredSize ?? 0) < 0) end();
       else controller?.enqueue(chunk);

@@ -45,6 +45,7 @@ export {
 } from "./preconditions.ts";
 export { readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export {
+  EVENT_STREAM_HEADERS,
   type ResponseOptions,
   respondEmpty,
   respondWithBytes,

@@ -5,6 +5,16 @@ const JSON_TYPE = "application/json";
 
 export type ResponseOptions = { status?: number; headers?: Record<string, string> };
 
+/**
+ * The headers of an event stream. A proxy or middleware must neither store the stream nor collect its events: nginx buffers,
+ * and others compress.
+ */
+export const EVENT_STREAM_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no",
+};
+
 /** Holds the body size of a response. */
 const SIZE = Symbol("bytes");
 

@@ -106,7 +106,7 @@ async function readStream(
       signal: AbortSignal.any([signal, silence.signal]),
       redirect: "manual",
     });
-    const isStream = response.headers.get("content-type") === "text/event-stream";
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
     if (!isStream || response.body === null) {
       await response.body?.cancel();
       return TEMPORARY.includes(response.status) ? "ended" : "rejected";

@@ -1,13 +1,21 @@
 /** Forwards watched pages from an app's server to a browser, which has no API key. @module */
 
-/** The heartbeat that keeps the connection open, and its interval. */
-const HEARTBEAT_MS = 15_000;
+/** A comment, which an `EventSource` ignores. */
+const COMMENT = new TextEncoder().encode(": \n\n");
+/** `Bun.serve` and some platforms close a connection that is silent for 10 seconds, some of their timers earlier. */
+const HEARTBEAT_MS = 5_000;
+/** A proxy or middleware must neither store the stream nor collect its events: nginx buffers, and others compress. */
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store, no-transform",
+  "x-accel-buffering": "no",
+};
 const NEVER = new AbortController().signal;
 
 /**
  * A response for a browser's `EventSource`: each value of a watch becomes one event with JSON data. Before the call, check
- * that the browser's user can read the values. The stream ends with `signal`, with the watch, or when the browser
- * disconnects.
+ * that the browser's user can read the values. The stream begins with a comment, so that the browser learns immediately that
+ * it is open. It ends with `signal`, with the watch, or when the browser disconnects.
  *
  * @example
  * ```ts
@@ -18,7 +26,7 @@ const NEVER = new AbortController().signal;
  *   yield { rows: ["first"] };
  * });
  * expect(response.headers.get("content-type")).toBe("text/event-stream");
- * expect(await response.text()).toBe('data: {"rows":["first"]}\n\n');
+ * expect(await response.text()).toBe(': \n\ndata: {"rows":["first"]}\n\n');
  * ```
  */
 export function relay(
@@ -31,8 +39,10 @@ export function relay(
   let beat: ReturnType<typeof setInterval> | undefined;
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
+      // Servers send the head of a response with its first bytes.
+      controller.enqueue(COMMENT);
       const keepOpen = () => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": \n\n"));
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(COMMENT);
       };
       beat = setInterval(keepOpen, HEARTBEAT_MS);
     },
@@ -59,6 +69,5 @@ export function relay(
       await values.return?.();
     },
   });
-  const headers = { "content-type": "text/event-stream", "cache-control": "no-store" };
-  return new Response(body, { headers });
+  return new Response(body, { headers: HEADERS });
 }

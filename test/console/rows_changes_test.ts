@@ -92,7 +92,10 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 
   test("a stream has ids and tags of changed rows, without values", async () => {
     const events = await listenOn();
-    expect(events.response.headers.get("content-type")).toBe("text/event-stream");
+    const { headers } = events.response;
+    expect(headers.get("content-type")).toBe("text/event-stream");
+    expect(headers.get("x-accel-buffering")).toBe("no");
+    expect(headers.get("cache-control")).toBe("no-store, no-transform");
     const row = await create(app, { title: "secret }{", meta: { put: [{ id: "x" }] } });
     const created = await until(events, names(row.id));
     expect(created.data).toEqual([{ put: row.id, etag: await tagOf(row) }]);

@@ -62,6 +62,8 @@ async function create(as: TestApp, json: object, path = TODOS): Promise<{ id: st
 test("a stream begins with ready and sends rows in the format of a read", async () => {
   const events = await listen(app);
   expect(events.response.status).toBe(200);
+  expect(events.response.headers.get("cache-control")).toBe("no-store, no-transform");
+  expect(events.response.headers.get("x-accel-buffering")).toBe("no");
   expect(await events.next()).toMatchObject({ kind: "ready", data: [] });
   const row = await create(app, { title: "first", meta: { text: "two\nlines" } });
   const created = await until(events, names(row.id));

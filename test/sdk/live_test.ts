@@ -78,10 +78,32 @@ test("a relay passes pages on, and ends the watch when the browser leaves", asyn
     }
   });
   const reader = response.body?.getReader();
+  await reader?.read(); // the comment that opens the stream
   const first = new TextDecoder().decode((await reader?.read())?.value);
   expect(JSON.parse(first.slice("data: ".length))).toMatchObject({ rows: [], hasMore: false });
   await reader?.cancel();
   await ended;
+});
+
+test("a relay opens its stream before the first value, and forbids proxies to hold it back", async () => {
+  const server = Bun.serve({
+    port: 0,
+    fetch: () =>
+      relay(async function* () {
+        yield await new Promise<never>(() => undefined);
+      }),
+  });
+  try {
+    const { headers, body } = await fetch(server.url);
+    expect(headers.get("content-type")).toBe("text/event-stream");
+    expect(headers.get("x-accel-buffering")).toBe("no");
+    expect(headers.get("cache-control")).toBe("no-store, no-transform");
+    const reader = body?.getReader();
+    expect(new TextDecoder().decode((await reader?.read())?.value)).toBe(": \n\n");
+    await reader?.cancel();
+  } finally {
+    await server.stop(true);
+  }
 });
 
 test("a relay waits for a slow browser, and ends a waiting watch when the browser leaves", async () => {
