@@ -1,0 +1,73 @@
+/** Every route, action and command once, on the server and in the shape of the run. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { FUNCTIONS } from "../../src/db/functions.ts";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { clusterUrls, withDatabase } from "../support/cluster.ts";
+import { findUnrun, tourCommands } from "../support/tour/commands.ts";
+import { findUnvisited, openToured, type Toured, tour } from "../support/tour/mod.ts";
+
+/** Functions that a correct request or command does not call, by the reason. A new function belongs into the tour. */
+const ELSEWHERE: Readonly<Record<string, string[]>> = {
+  "a push of a large table (test/push/deferred_test.ts)": [
+    ...["claim_deferred_step", "renew_deferred_step", "end_deferred_step", "find_index"],
+  ],
+  "other work of pushes (test/push/)": ["read_generated", "list_table_apps", "find_unused_sets"],
+  "an action that fails (test/bin/, test/console/)": [
+    ...["cancel_rows_job", "find_app_id", "console_find_app_id"],
+  ],
+  "processes apart, and limits (test/gateway/)": ["lease_tokens", "use_nonces", "sweep_nonces"],
+  "doctor, dev and the front page (test/service/)": [
+    ...["count_claimed_roles", "count_identity_values", "count_users", "has_administrator"],
+    ...["mail_state", "add_origin"],
+  ],
+  "rare states of people (test/identity/)": ["link_invited_person", "renew_address"],
+  "PostgreSQL counts no function that it inlines": ["read_me", "read_people"],
+};
+
+let toured: Toured;
+beforeAll(async () => {
+  await setOnServer("set track_functions = 'all'");
+  toured = await openToured();
+}, 60_000);
+afterAll(async () => {
+  await toured.close();
+  await setOnServer("reset track_functions");
+});
+
+async function setOnServer(change: string): Promise<void> {
+  await withDatabase(clusterUrls()?.admin ?? "", async (admin) => {
+    await admin.message(`alter system ${change}`);
+    await admin.message("select pg_catalog.pg_reload_conf()");
+  });
+}
+
+test("every route responds to a correct request", async () => {
+  const responses = await tour(toured);
+  expect(responses.filter(({ status }) => status >= 400).map(({ text }) => text)).toEqual([]);
+  expect(findUnvisited(toured)).toEqual([]);
+});
+
+test("every command of an operator succeeds", async () => {
+  const ran = await tourCommands(toured.service);
+  expect(ran.filter(({ outcome }) => outcome.code !== 0)).toEqual([]);
+  expect(findUnrun(ran)).toEqual([]);
+});
+
+test("routes and commands have called every function of the database", async () => {
+  const called = await withDatabase(toured.service.database.adminUrl, readCalled);
+  const elsewhere = Object.values(ELSEWHERE).flat();
+  const never = Object.keys(FUNCTIONS).filter((name) => !called.has(name));
+  expect(never.filter((name) => !elsewhere.includes(name))).toEqual([]);
+});
+
+/** Returns the names of the functions that sessions of this database have called. Ends the sessions, which report at their end. */
+async function readCalled(admin: Database): Promise<Set<string>> {
+  await admin.message(`select pg_catalog.pg_terminate_backend(pid, 5000) from pg_catalog.pg_stat_activity
+    where datname = pg_catalog.current_database() and pid <> pg_catalog.pg_backend_pid()`);
+  const rows = await admin.query<{ name: string }>(
+    "select funcname as name from pg_catalog.pg_stat_user_functions where schemaname = 'rowhouse'",
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return new Set(rows.map(({ name }) => name));
+}
