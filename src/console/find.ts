@@ -7,6 +7,7 @@
 import { type ConsoleMatches, readConsole } from "../accounts/console/mod.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { foldSpelling } from "../std/letter_case.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderEmpty, renderText } from "./parts.ts";
@@ -56,6 +57,7 @@ export async function handleFind(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
   const found = await readConsole(visit.deps, "find", {
     search: query.search,
+    names: query.expression,
     max_rows: query.search === "" ? 0 : MAX_HITS,
   });
   const groups = toGroups(query.search, found).filter(({ hits }) => hits.length > 0);
@@ -107,7 +109,10 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
         detail: html`${renderText(name)} of ${app}${revokedAt !== null && ", revoked"}`,
       })),
     },
-    { name: "Pages", hits: PAGES.filter(({ name }) => name.toLowerCase().includes(search)) },
+    {
+      name: "Pages",
+      hits: PAGES.filter(({ name }) => foldSpelling(name).includes(foldSpelling(search))),
+    },
   ];
 }
 

@@ -84,8 +84,8 @@ export function readPeopleQuery({ context }: Visit): ListQuery {
   return readListQuery(context.query, SEARCHED_PEOPLE);
 }
 
-export function toPeopleValues({ search, after }: ListQuery) {
-  return { search, after_email: after, max_rows: ROWS_READ };
+export function toPeopleValues({ expression, after }: ListQuery) {
+  return { search: expression, after_email: after, max_rows: ROWS_READ };
 }
 
 type PeopleList<Row> = {

@@ -1,13 +1,19 @@
 /** Lists with a search, paged by a key such as a slug: the request, the form, a page, and the link to the next page. @module */
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
+import { toSearchExpression } from "../std/letter_case.ts";
 import { renderLink } from "./parts.ts";
 
 const PAGE_ROWS = 50;
 /** The number of rows to request: one more than the page, to detect a next page. */
 export const ROWS_READ = PAGE_ROWS + 1;
 
-export type ListQuery = { search: string; after: string };
+export type ListQuery = {
+  search: string;
+  /** The search as a regular expression of PostgreSQL, for texts in any alphabet. */
+  expression: string;
+  after: string;
+};
 
 /** The limits of a search and its text. */
 export type Searched = { what: string; label: string; maxLength: number };
@@ -25,7 +31,8 @@ export function readListQuery(
   const given = new Map(readParameters(query));
   const read = (name: string) =>
     (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, maxLength);
-  return { search: read("q").toLowerCase(), after: read("after") };
+  const text = read("q");
+  return { search: text.toLowerCase(), expression: toSearchExpression(text), after: read("after") };
 }
 
 export function renderSearch(

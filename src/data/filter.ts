@@ -7,6 +7,7 @@
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
+import { toCaseExpression } from "../std/letter_case.ts";
 import { quote } from "../std/quote.ts";
 import { readValueText } from "./value_text.ts";
 
@@ -132,9 +133,8 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
       throw invalid(
         `Cannot read the list of ${quote(column.name)}: it is empty; the empty text is ""`,
       );
-    const isPattern = op === "like" || op === "ilike";
     const read = texts.map((text) =>
-      attempt(() => (isPattern ? toPattern(text) : toComparable(text, column))),
+      attempt(() => PATTERN_READERS[op]?.(text) ?? toComparable(text, column)),
     );
     const comparison = { op, column, values: read.filter((value) => value !== undefined) };
     return isNegated ? { op: "not", of: [comparison] } : comparison;
@@ -198,13 +198,21 @@ export function toComparable(text: string, column: QueryColumn): string {
   );
 }
 
-/** A pattern for LIKE: `*` matches any characters, and every other character matches itself. @throws {Problem} */
-function toPattern(text: string): string {
+const PATTERN_READERS: Readonly<Partial<Record<Operator, (text: string) => string>>> = {
+  like: (text) =>
+    checkPattern(text)
+      .replaceAll(/[\\%_]/g, "\\$&")
+      .replaceAll("*", "%"),
+  ilike: (text) => `^${checkPattern(text).split("*").map(toCaseExpression).join(".*")}$`,
+};
+
+/** A pattern: `*` matches any characters, and every other character matches itself. @throws {Problem} */
+function checkPattern(text: string): string {
   const { patternCharacters, wildcards } = QUERY_LIMITS;
   if ([...text].length > patternCharacters || text.split("*").length - 1 > wildcards)
     throw unsupported(`A pattern has at most ${patternCharacters} characters and ${wildcards} *`);
   if (!isStorableText(text)) throw invalid("Cannot read a pattern: it contains U+0000");
-  return text.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%");
+  return text;
 }
 
 type Scanner = ReturnType<typeof makeScanner>;

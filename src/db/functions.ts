@@ -315,6 +315,7 @@ export const FUNCTIONS = {
       idle_s: "int4",
       client_address: "text",
       search: "text",
+      names: "text",
       max_rows: "int4",
     },
     returns: "jsonb",

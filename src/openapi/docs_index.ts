@@ -5,6 +5,7 @@
  * @module
  */
 import { PROBLEMS, toSentence } from "../problem.ts";
+import { foldSpelling } from "../std/letter_case.ts";
 import { type Guide, toGuidePath } from "./guides.ts";
 import type { Endpoint } from "./reference/endpoints.ts";
 import { REFERENCE_PATH } from "./reference/frame.ts";
@@ -77,8 +78,7 @@ const MAX_HITS = 20;
 
 /** Results, best first; empty for a query without a word. */
 export function searchDocs(entries: readonly DocsEntry[], query: string): DocsHit[] {
-  const terms = query
-    .toLowerCase()
+  const terms = foldSpelling(query)
     .split(/\s+/)
     .filter((term) => term !== "")
     .slice(0, MAX_TERMS);
@@ -95,7 +95,7 @@ const WEIGHTS = { wholeTitle: 20, titleStart: 10, title: 6, page: 3, text: 1 } a
 
 /** 0 if a word is missing. */
 function scoreEntry({ title, page, text }: DocsEntry, terms: readonly string[]): number {
-  const [inTitle, inPage, inText] = [title, page, text].map((text) => text.toLowerCase());
+  const [inTitle, inPage, inText] = [title, page, text].map(foldSpelling);
   let score = inTitle === terms.join(" ") ? WEIGHTS.wholeTitle : 0;
   for (const term of terms) {
     const index = inTitle?.indexOf(term) ?? -1;
@@ -112,8 +112,8 @@ function scoreEntry({ title, page, text }: DocsEntry, terms: readonly string[]):
 
 /** The text around the first match, from the start of a word. */
 function toExcerpt(text: string, terms: readonly string[]): string {
-  const lower = text.toLowerCase();
-  const positions = terms.map((term) => lower.indexOf(term)).filter((index) => index >= 0);
+  const folded = foldSpelling(text);
+  const positions = terms.map((term) => folded.indexOf(term)).filter((index) => index >= 0);
   const start = Math.max(0, Math.min(...positions, text.length) - EXCERPT_CHARS / 3);
   const from = positions.length === 0 || start === 0 ? 0 : text.indexOf(" ", start) + 1;
   const excerpt = text.slice(from, from + EXCERPT_CHARS).trim();

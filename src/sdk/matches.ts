@@ -176,6 +176,16 @@ function isLike(text: string, pattern: string): boolean {
   return text.length - end.length >= position && text.endsWith(end);
 }
 
+/** In every alphabet. A mapping to several characters does not count, so `ß` is not `ss`. The four i of Turkish are equal. */
 function fold(text: string): string {
-  return text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+  return Array.from(text, (letter) => {
+    if (letter === "İ") return "i";
+    const upper = letter.toUpperCase();
+    const lower = (isSingle(upper) ? upper : letter).toLowerCase();
+    return isSingle(lower) ? lower : letter;
+  }).join("");
+}
+
+function isSingle(text: string): boolean {
+  return text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff);
 }

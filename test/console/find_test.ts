@@ -52,6 +52,19 @@ test("the search finds people by address and by name, escaped", async () => {
   expect(text).not.toContain("<b>Hopper");
 });
 
+test.each(["élodie", "E\u0301LODIE", "хлеб", "STRASSE", "straße", "istanbul", "İSTANBUL", "οδοσ"])(
+  "every search for people finds %s in every alphabet and spelling",
+  async (text) => {
+    const other = await service.makeApp();
+    const name = "Élodie Хлеб Straße İstanbul ΟΔΟΣ";
+    const found = await makePerson(service, { name, app: other, role: "reader" });
+    const query = new URLSearchParams({ q: text });
+    expect((await hits(text))["People"]).toContain(`/console/people/${found.id}`);
+    for (const path of ["/console/people", `/console/apps/${other.slug}/people`])
+      expect((await visit(service, chief, `${path}?${query}`)).text).toContain(found.email);
+  },
+);
+
 test("the search finds a key by the beginning of its id, without its secret", async () => {
   const [id = "", secret = ""] = app.key.slice(3).split(".");
   expect((await hits(id.slice(0, 6)))["Keys"]).toEqual(["/console/apps/bookkeeping/keys"]);

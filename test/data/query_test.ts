@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { matches } from "../../src/sdk/matches.ts";
 import { codeOf } from "../support/problem.ts";
 import { postDefinition } from "../support/push.ts";
 import {
@@ -99,6 +100,26 @@ test.each<{ query: string; found: number[] }>([
   { query: "limit=0&position=eq.1", found: [] },
 ])("?$query", async ({ query, found }) => {
   expect(await positions(query)).toEqual(found);
+});
+
+test.each([
+  ["ÉCOLE", "école", true],
+  ["ХЛЕБ", "хлеб", true],
+  ["GROẞ", "groß", true],
+  ["Straße", "STRASSE", false],
+  ["τέλος", "ΤΈΛΟΣ", true],
+  ["İstanbul", "ISTANBUL", true],
+  ["ısparta", "ISPARTA", true],
+  ["a.c", "A?C", false],
+  ["(a|b)[c]{2}^$", "(A|B)[C]{2}^$", true],
+])("ilike compares %s and %s in every alphabet: %j", async (title, typed, isFound) => {
+  const id = await create(other, { title });
+  const found = await service.call(
+    other,
+    `${TODOS}?id=eq.${id}&${new URLSearchParams({ title: `ilike.*${typed}*` })}`,
+  );
+  expect((found.json as Found).rows.length).toBe(isFound ? 1 : 0);
+  expect(matches({ title }, { title: { ilike: `*${typed}*` } })).toBe(isFound);
 });
 
 describe("a selection", () => {

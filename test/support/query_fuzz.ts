@@ -41,6 +41,7 @@ const NAMES = [
 const TEXTS = [
   ...["", "a", "B", "b", "é", "É", "Ab%_\\", "a*b", "a,b", 'say "x"', "(x)", "null", "ab'c"],
   ...["\u{1f642}", "\uffee", "x".repeat(199), `${"x".repeat(199)}y`, "not.eq.1", " ", "a+b&c=%41"],
+  ...["ÉCOLE", "ХЛЕБ", "Straße", "GROẞ", "τέλος", "ΤΈΛΟΣ", "Iİ", "ıi", "\u{10400}", "K.^$", "a\nb"],
 ];
 const PATTERNS = [
   "*",
@@ -57,6 +58,18 @@ const PATTERNS = [
   "x*y",
   "*,*",
   '*"*',
+  "école",
+  "хлеб*",
+  "*ß*",
+  "*έλοσ",
+  "I*",
+  "*ı*",
+  "\u{10428}",
+  "k.^$",
+  "*[a-z]*",
+  "*.*",
+  "(x)",
+  "a*B",
 ];
 
 function pick<Item>(random: Random, list: readonly Item[]): Item {

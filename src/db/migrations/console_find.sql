@@ -1,8 +1,9 @@
 -- Search in the Console: apps, people, tables and keys whose name or address contains a text, best
--- match first. Key ids match by prefix.
+-- match first. Key ids match by prefix. `names` is the text as a regular expression that lists the
+-- cases of each letter: `lower()` depends on the locale of the database.
 
 -- proves: admin; idempotent
-create function rowhouse.console_find(search text, max_rows integer) returns jsonb as $$
+create function rowhouse.console_find(search text, names text, max_rows integer) returns jsonb as $$
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
     'apps', (select coalesce(jsonb_agg(to_jsonb(hit) - 'at' order by at, slug), '[]') from (
@@ -10,7 +11,7 @@ begin
       where strpos(slug, search) > 0 order by at, slug limit max_rows) as hit),
     'people', (select coalesce(jsonb_agg(to_jsonb(hit) order by email), '[]') from (
       select id, email, display_name as "displayName" from rowhouse.users
-      where strpos(email, search) > 0 or strpos(lower(display_name), search) > 0
+      where strpos(email, search) > 0 or display_name collate "C" ~ names
       order by strpos(email, search) <> 1, email limit max_rows) as hit),
     'tables', (select coalesce(jsonb_agg(to_jsonb(hit) - 'at' order by at, name), '[]') from (
       select name, apps.slug as owner, strpos(name, search) as at
@@ -20,7 +21,7 @@ begin
       select key_id as "keyId", api_keys.name, slug as app, revoked_at as "revokedAt"
       from rowhouse.api_keys join rowhouse.apps on apps.id = app_id
       where length(search) > 2 and (starts_with(key_id, search)
-        or strpos(lower(api_keys.name), search) > 0)
+        or api_keys.name collate "C" ~ names)
       order by revoked_at is not null, slug, key_id limit max_rows) as hit));
 end
 $$;

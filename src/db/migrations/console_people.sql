@@ -57,7 +57,8 @@ set search_path = pg_catalog, pg_temp as $$
   select app_slug
 $$;
 
--- People by address. Counts cover only the listed people.
+-- People by address. Counts cover only the listed people. Here and below, `search` is a regular
+-- expression that lists the cases of each letter: `lower()` depends on the locale of the database.
 -- proves: admin; idempotent
 create function rowhouse.console_list_people(search text, after_email text, max_rows integer)
   returns jsonb as $$
@@ -69,7 +70,7 @@ begin
         'lastSeenAt', (select max(last_seen_at) from rowhouse.sessions where user_id = users.id))
         order by email), '[]')
       from (select * from rowhouse.users where email > after_email
-        and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
+        and (email ~ search or display_name collate "C" ~ search)
         order by email limit max_rows) as users));
 end
 $$;
@@ -141,7 +142,7 @@ begin
         'grantedAt', granted_at, 'provider', provider) as person
       from rowhouse.grants join rowhouse.users on id = user_id
       where app_id = app and email > after_email
-        and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
+        and (email ~ search or display_name collate "C" ~ search)
       order by email limit max_rows) as listed));
 end
 $$;

@@ -29,7 +29,7 @@ set search_path = pg_catalog, pg_temp as $$
     where user_id = person
 $$;
 
--- By address, each with the first roles.
+-- By address, each with the first roles. `search` is a regular expression.
 create function rowhouse.list_invitations(search text, after_email text, max_rows integer)
 returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(rowhouse.describe_invitation(id) || jsonb_build_object(
@@ -42,7 +42,7 @@ returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
       where user_id = found.id order by slug limit 5) as first)) order by email), '[]')
   from (select users.* from rowhouse.invitations join rowhouse.users on id = user_id
     where email > after_email
-      and (strpos(email, search) > 0 or strpos(lower(display_name), search) > 0)
+      and (email ~ search or display_name collate "C" ~ search)
       order by email limit max_rows) as found
 $$;
 

@@ -23,7 +23,8 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
     when 'gt' then ' operator(pg_catalog.>) '
     when 'gte' then ' operator(pg_catalog.>=) '
     when 'like' then ' operator(pg_catalog.~~) '
-    when 'ilike' then ' operator(pg_catalog.~~*) '
+    -- A regular expression that lists the cases of each letter.
+    when 'ilike' then ' operator(pg_catalog.~) '
   end
 $$;
 

@@ -142,7 +142,7 @@ const LASTING = [
   "console_list_app_tables(WHO, 'APP', '', 9)",
   "console_list_pushes(WHO, 'APP', null, 9)",
   "console_show_push(WHO, 'APP', 1)",
-  "console_find(WHO, 'x', 9)",
+  "console_find(WHO, 'x', 'x', 9)",
   "console_find_end(WHO, 'APP', 'todos')",
   "console_set_app_live(WHO, 'APP', false)",
   "console_set_people_list(WHO, 'APP', true)",
