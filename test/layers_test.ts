@@ -249,6 +249,33 @@ describe("only allowed modules", () => {
   });
 });
 
+describe("commands that people copy", () => {
+  const texts = sources
+    .filter(({ path }) => path.endsWith(".ts") && !path.startsWith("std/"))
+    .flatMap((source) =>
+      codeOf(source)
+        .split("\n")
+        .map((line) => ({ path: source.path, line })),
+    );
+
+  test.each([
+    {
+      rule: "quote no part by hand",
+      pattern: /\bcurl[ $]|\s-(?:[HdX]|-data\S*) /,
+      part: /'\$\{|"\$\{(?!quoteForShell\()/,
+    },
+    {
+      rule: "quote each part of a command of rowhouse",
+      pattern: /rowhouse (?:admin|db|data) [a-z-]+/,
+      part: /rowhouse (?:admin|db|data) [a-z-]+[^`.:;,"<]*\$\{(?!quoteForShell\(|ALL_ENVIRONMENTS\})/,
+    },
+  ])("$rule", ({ pattern, part }) => {
+    const commands = texts.filter(({ line }) => pattern.test(line));
+    expect(commands.length).toBeGreaterThan(10);
+    expect(commands.filter(({ line }) => part.test(line))).toEqual([]);
+  });
+});
+
 test("every file starts with its purpose", () => {
   const undescribed = sources.filter(
     ({ text }) => !/^(#!.*\n)?\/\*\*[\s\S]*?@module|^-- [A-Z]/.test(text),

@@ -20,6 +20,7 @@ import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from 
 import type { SoundSettings } from "./cli/conflicts.ts";
 import { readSharedSecrets } from "./cli/open.ts";
 import { findServeIssues, hasPeople } from "./cli/settings.ts";
+import { toPrintableLine } from "./cli/terminal.ts";
 import { DEV_FILE, findDevDatabase } from "./dev/file.ts";
 
 const CONNECTIONS = 4;
@@ -168,6 +169,7 @@ async function checkOthers({ providers = [], MAIL_URL }: SoundSettings): Promise
 }
 
 function toLines({ about, level, says, remedy }: CheckResult): string[] {
-  const line = `${MARKS[level]} ${about}: ${says}`;
-  return remedy === undefined ? [line] : [line, `     ${remedy}`];
+  // A line end in a name from the database would look like another check.
+  const line = toPrintableLine(`${MARKS[level]} ${about}: ${says}`);
+  return remedy === undefined ? [line] : [line, `     ${toPrintableLine(remedy)}`];
 }

@@ -11,7 +11,7 @@ import { explain, toExitCode, toFailure } from "./cli/explain.ts";
 import { describeCommand, overview } from "./cli/help.ts";
 import { VERSION } from "./cli/package.ts";
 import { makePaint } from "./cli/paint.ts";
-import { toDocument, toPrintable } from "./cli/terminal.ts";
+import { toDocument } from "./cli/terminal.ts";
 import { COMMANDS, EXAMPLES } from "./commands.ts";
 
 type BaseSetting = Omit<Setting, "args">;
@@ -26,7 +26,7 @@ export async function main(argv: readonly string[], base: BaseSetting): Promise<
     if (argv.includes("--json")) terminal.print(toDocument(toFailure(error)));
     const paint = makePaint(env, process.stderr.isTTY === true);
     const name = findCommand(argv)?.name ?? (findGroup(argv[0]).length > 0 ? argv[0] : undefined);
-    terminal.warn(paint("red", toPrintable(explain(error, name))));
+    terminal.warn(paint("red", explain(error, name)));
     return toExitCode(error);
   }
 }

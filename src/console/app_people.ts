@@ -2,6 +2,7 @@
 import { type AppPerson, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
@@ -45,7 +46,7 @@ function renderNone(slug: string, { search, after }: ListQuery): Html {
   if (search !== "") return renderEmpty("No matching people.");
   if (after !== "") return renderEmpty("No more people.");
   return renderEmpty(
-    html`No one has a role on this app yet. Only administrators can open it. With the CLI: <code>rowhouse admin grant ada@example.org ${slug} member</code>`,
+    html`No one has a role on this app yet. Only administrators can open it. With the CLI: <code>rowhouse admin grant ada@example.org ${quoteForShell(slug)} member</code>`,
     renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary"),
   );
 }

@@ -36,6 +36,8 @@ export type ConsolePageDeps = PageDeps & {
   callApi: ((request: Request) => Promise<Response>) | undefined;
   /** Keys for rows, by a digest of visitor and use. */
   rowsKeys: Map<string, RowsKey>;
+  /** Whether a path is the template of a route of any process. */
+  isRoute: (path: string) => boolean;
   /** Whether the list endpoint supports search and sorting. */
   hasFilters: boolean;
   /** Whether apps can have live updates. */

@@ -2,6 +2,7 @@
 import { type ConsoleHome, readConsole, type Span } from "../accounts/console/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
 import { renderAxis } from "./axis.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -88,7 +89,7 @@ ${renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}`,
       name: "Push a table and write a row",
       isDone: app !== undefined && hasKeys && hasTables,
       how: html`<p class="quiet">In your project directory, with the key in <code>.env</code>:</p>
-${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\nROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`,
+${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\nROWHOUSE_URL=${quoteForShell(toApiUrl(visit))} rowhouse db push` })}`,
     },
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);

@@ -3,6 +3,7 @@ import { type RequestView, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { isProblemCode, PROBLEMS, Problem, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
 import { toMinuteText } from "./axis.ts";
 import { toPushNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
@@ -44,7 +45,11 @@ export async function handleRequest(visit: Visit): Promise<Response> {
       renderKey(request, deps.now()),
       renderBefore(request, deps.now()),
       html`<h2>Repeat the request</h2>`,
-      renderSnippet({ id: "curl", name: "curl", text: toCurl(request, url) }),
+      renderSnippet({
+        id: "curl",
+        name: "curl",
+        text: toCurl(request, { url, isRoute: deps.isRoute }),
+      }),
       html`<p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>`,
     ],
   });
@@ -113,24 +118,21 @@ ${lastPush !== null && app !== null && html`<p>The last push before it: <a href=
 <p>${renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))} ${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
 }
 
-/** A command to paste, with placeholders for values that are not stored. */
-function toCurl({ method, route, table, paths }: RequestView, url: string): string {
-  const path = route
-    .replace(":table", table ?? "{table}")
-    .replaceAll(/:(\w+)/g, (_, name: string) => `{${name}}`);
+/** A command to paste, with placeholders for values that are not stored. A process can have stored any texts that the table accepts. */
+function toCurl(
+  { method, route, table, paths }: RequestView,
+  { url, isRoute }: { url: string; isRoute: Visit["deps"]["isRoute"] },
+): string {
+  const path = isRoute(route) ? route.replace(":table", table ?? "{table}") : "/{path}";
+  const target = path.replaceAll(/:(\w+)/g, (_, name: string) => `{${name}}`);
   const hasBody = ["POST", "PATCH", "PUT"].includes(method);
   const lines = [
-    `curl -sS${method === "GET" ? "" : ` -X ${toVisibleMethod(method)}`} '${url}${path === "none" ? "/{path}" : path}'`,
-    route.startsWith("/v1/auth/") ? "" : `-H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
+    `curl -sS${method === "GET" ? "" : ` -X ${quoteForShell(method)}`} ${quoteForShell(`${url}${target}`)}`,
+    path.startsWith("/v1/auth/") ? "" : `-H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
     hasBody ? "-H 'Content-Type: application/json'" : "",
-    hasBody ? `-d '${toBody(paths)}'` : "",
+    hasBody ? `-d ${quoteForShell(toBody(paths))}` : "",
   ];
   return lines.filter((line) => line !== "").join(" \\\n  ");
-}
-
-/** Callers choose the method: it must not inject shell code. */
-function toVisibleMethod(method: string): string {
-  return /^[A-Z]+$/.test(method) ? method : "{METHOD}";
 }
 
 /** A body with the invalid columns; for a batch, of one row. */

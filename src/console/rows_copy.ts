@@ -1,5 +1,6 @@
 /** A row to copy: as JSON, and as a request or SDK call that creates a copy. @module */
 import { escapeTurns, type Html, html } from "../pages/mod.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { Visit } from "./enter.ts";
 import { renderSnippet } from "./parts.ts";
 import type { Row } from "./rows_call.ts";
@@ -20,7 +21,7 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
   const json = toPlainJson(row);
   const read = {
     name: "curl",
-    text: `curl -sS '${url}/${id}' \\\n  -H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
+    text: `curl -sS ${quoteForShell(`${url}/${id}`)} \\\n  -H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
   };
   if (json.length > MAX_CHARS) return [read];
   return [
@@ -28,7 +29,7 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
     read,
     {
       name: "curl, to create a copy",
-      text: `curl -sS '${url}' \\
+      text: `curl -sS ${quoteForShell(url)} \\
   -H "Authorization: Bearer $ROWHOUSE_API_KEY" \\
   -H 'Content-Type: application/json' \\
   --data-binary ${quoteForShell(escapeTurns(JSON.stringify(values)))}`,
@@ -42,8 +43,4 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
 
 export function toPlainJson(value: object): string {
   return escapeTurns(JSON.stringify(value, null, 2));
-}
-
-function quoteForShell(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
 }

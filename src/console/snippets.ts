@@ -1,6 +1,7 @@
 /** Snippets for a new key: settings, a shell, a program. @module */
 import { type Html, html } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { Visit } from "./enter.ts";
 import { renderSnippet } from "./parts.ts";
 
@@ -30,7 +31,10 @@ export function makeSnippets(options: {
   const path = scopes.includes("data:read") ? `/v1/data/db/${table}` : "/v1/data/schema";
   return [
     { name: ".env", text: `ROWHOUSE_URL=${url}\nROWHOUSE_API_KEY=${key}` },
-    { name: "curl", text: `curl -sS '${url}${path}' -H 'Authorization: Bearer ${key}'` },
+    {
+      name: "curl",
+      text: `curl -sS ${quoteForShell(url + path)} -H ${quoteForShell(`Authorization: Bearer ${key}`)}`,
+    },
     ...(scopes.some((scope) => scope.startsWith("data:")) ? [toProgram({ url, table })] : []),
   ];
 }
@@ -44,7 +48,7 @@ import { createDataClient } from "rowhouse/data";
 import schema from "./schema/mod.ts";
 
 const db = createDataClient({
-  baseUrl: "${url}",
+  baseUrl: ${JSON.stringify(url)},
   apiKey: env.ROWHOUSE_API_KEY ?? "",
   schema,
 });
@@ -55,5 +59,5 @@ const { rows } = await db.${table}.list();`,
 /** The command that pushes a first table. */
 export function renderPushHint(visit: Visit): Html {
   return html`<p>In your project directory, with a key that can push in <code>.env</code>:</p>
-${renderSnippet({ id: "push-command", name: "the command", text: `ROWHOUSE_URL=${toApiUrl(visit)} rowhouse db push` })}`;
+${renderSnippet({ id: "push-command", name: "the command", text: `ROWHOUSE_URL=${quoteForShell(toApiUrl(visit))} rowhouse db push` })}`;
 }

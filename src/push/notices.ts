@@ -2,6 +2,7 @@
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
 import { findReplaced } from "../std/find_replaced.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { PushState } from "./state.ts";
 
 /** Parts that an owner no longer declares remain in the database and are still served. */
@@ -32,7 +33,7 @@ export function describeRename(declared: TableDefinition, recorded: TableDefinit
   const { removed, added } = found;
   const { name } = declared;
   return [
-    `RENAME?: ${name}.${added.name} is new and empty; to rename ${name}.${removed.name}, run rowhouse db rename ${name}.${removed.name} ${added.name} instead`,
+    `RENAME?: ${name}.${added.name} is new and empty; to rename ${name}.${removed.name}, run rowhouse db rename ${quoteForShell(`${name}.${removed.name}`)} ${quoteForShell(added.name)} instead`,
   ];
 }
 

@@ -2,6 +2,7 @@
 import { countClaimedRoles, findClaimedApps } from "../accounts/people/mod.ts";
 import type { Database } from "../db/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
 import { type CheckResult, warn } from "./check_result.ts";
 
 /** A warning for each provider with rules for unknown or disabled apps. The login of `db` can read apps. */
@@ -40,7 +41,7 @@ export async function checkClaimedRoles(
   return left.map(({ provider, roles }) =>
     warn(`roles by claims of ${provider}`, {
       says: `are inactive (${roles} in total): no provider with this name is configured`,
-      remedy: `set OIDC_${toVariable(provider)}_… again, or revoke the roles with rowhouse admin revoke --provider ${provider}`,
+      remedy: `set OIDC_${toVariable(provider)}_… again, or revoke the roles with rowhouse admin revoke --provider ${quoteForShell(provider)}`,
     }),
   );
 }

@@ -77,7 +77,8 @@ const MAX_SAMPLES_OF_KIND = 5;
 const MAX_MERGED_OF_KIND = 200;
 const MAX_MERGED = 5000;
 const MAX_PATHS = 20;
-const METHOD_CHARS = 20;
+/** Callers choose the method; the database stores no others. */
+const METHOD = /^[A-Z]{1,20}$/;
 
 export function makeRejections(): Rejections {
   return {
@@ -95,7 +96,7 @@ export function toStored(
   const { requestId: id, appId: app, keyId, method, route, status, code, ms } = response;
   const found = app === undefined || table === undefined ? undefined : findTable(app, table);
   return {
-    ...{ id, app, at_ms: now, method: method.slice(0, METHOD_CHARS), route, status, code },
+    ...{ id, app, at_ms: now, method: METHOD.test(method) ? method : "OTHER", route, status, code },
     ms: Math.round(ms),
     key: keyId ?? presentedKey,
     table: found && table,

@@ -45,6 +45,7 @@ import type { MailOptions } from "./mailing.ts";
 import {
   type DataServiceDeps,
   type IdentityServiceDeps,
+  isRoute,
   MAX_REQUEST_BYTES,
   routes,
 } from "./routes.ts";
@@ -224,6 +225,7 @@ export function makeIdentityDeps(
     checkReady,
     callApi: makeCallGateway(options, identity.publicUrl),
     rowsKeys: makeRowsKeys(),
+    isRoute,
     hasFilters: options.previews?.includes("filters") ?? false,
     hasLive: options.previews?.includes("live") ?? false,
     draining,

@@ -44,6 +44,15 @@ export const docs: readonly Route<DataServiceDeps>[] = [...referenceRoutes, ...g
 export const pages: readonly Route<IdentityServiceDeps>[] = [...pageRoutes, ...consoleRoutes];
 export const PAGE_PATHS: ReadonlySet<string> = new Set(pages.map((page) => page.path));
 
+/** Whether a path is the template of a route of any process. */
+export function isRoute(path: string): boolean {
+  return TEMPLATES.has(path);
+}
+
+const TEMPLATES: ReadonlySet<string> = new Set(
+  [...routes, ...docs, ...pages].map(({ path }) => path),
+);
+
 /** Maximum size in bytes of a body that any of these accepts. */
 export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES);
 

@@ -4,7 +4,7 @@
 const QUOTE_MAX_CHARS = 80;
 
 /** Control, format (which reorder or hide text) and separator characters: JSON.stringify escapes only some of them. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const UNSEEN = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * A text in double quotes, escaped as in JSON and cut to 80 characters.
@@ -19,7 +19,22 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * ```
  */
 export function quote(text: string): string {
-  return JSON.stringify(cut(text)).replace(UNSEEN, toEscape);
+  return escapeUnseen(JSON.stringify(cut(text)));
+}
+
+/**
+ * The same JSON, with escapes for the characters that a terminal obeys or hides. Keeps line ends.
+ *
+ * @example
+ * ```ts
+ * import { escapeUnseen } from "./quote.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(escapeUnseen('"a\u009b\u202e"')).toBe('"a\\u009b\\u202e"');
+ * ```
+ */
+export function escapeUnseen(json: string): string {
+  return json.replace(UNSEEN, toEscape);
 }
 
 /**

@@ -37,6 +37,8 @@ afterAll(() => service.close());
 const show = async (path: string) => (await visit(service, jar, path)).text;
 const toId = (response: TestResponse) => response.headers.get("x-request-id") ?? "";
 const keyOf = (one: TestApp) => one.key.slice(3, 19);
+/** Another id. */
+const toNext = (id: string) => id.replace(/^./, (digit) => (digit === "f" ? "0" : "f"));
 const write = (text: string) => service.service.admin.message(`${text}; select 1`);
 
 async function untilKept(response: TestResponse): Promise<string> {
@@ -162,13 +164,16 @@ test("a page returns 404 for an unknown id, or for an invalid id", async () => {
     expect([id, (await visit(service, jar, `/console/requests/${id}`)).status]).toEqual([id, 404]);
 });
 
-test("a request's command omits a method that a shell would run", async () => {
+test("a request's command has only routes of the service", async () => {
   const id = crypto.randomUUID();
   await write(`insert into rowhouse.stored_requests (id, at, method, route, status, code, ms)
-    values ('${id}', now(), '\`id\`$(id)', '/v1/data/db/:table/:id', 405, 'method_not_allowed', 1)`);
-  const page = await show(`/console/requests/${id}`);
-  expect(page).toContain("curl -sS -X {METHOD} ");
-  expect(page).toContain("/v1/data/db/{table}/{id}");
+    values ('${id}', now(), 'OTHER', '/v1/data/db/:table/:id', 405, 'method_not_allowed', 1),
+      ('${toNext(id)}', now(), 'GET', '/-/:table', 404, 'unknown_route', 1)`);
+  const known = await show(`/console/requests/${id}`);
+  expect(known).toMatch(/curl -sS -X OTHER &#39;http[^ ]+\/v1\/data\/db\/\{table\}\/\{id\}&#39;/);
+  expect(await show(`/console/requests/${toNext(id)}`)).toMatch(
+    /curl -sS &#39;http[^ ]+\/\{path\}&#39;/,
+  );
 });
 
 test("Older continues after the first page of requests", async () => {

@@ -102,6 +102,11 @@ test.each([
     sql: `length(email) between 3 and ${EMAIL_MAX_CHARS}`,
   },
   { fact: "patterns of tables", file: "push", sql: `name ~ '${TABLE_PATTERN}'` },
+  {
+    fact: "patterns of tables of requests",
+    file: "statistics",
+    sql: `'${TABLE_PATTERN.replace("^", "^(").replace("$", ")?$")}'`,
+  },
   { fact: "marks of dev", file: "console_home", sql: `nspname = '${DEV_SCHEMA}'` },
   { fact: "names of dev's keys", file: "console_home", sql: `name = '${DEV_KEY_NAME}'` },
   { fact: "scopes", file: "keys", sql: `check (scopes <@ array[${quoted(SCOPES)}])` },

@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { toTerminalText } from "../../src/bin/cli/terminal.ts";
 import { main } from "../../src/bin/main.ts";
 import { eventually } from "./eventually.ts";
 
@@ -54,10 +55,13 @@ export async function runHere(
     folder,
     terminal: {
       print: (line) => {
-        printed.out += `${line}\n`;
+        printed.out += `${toTerminalText(line)}\n`;
+      },
+      printData: (text) => {
+        printed.out += text;
       },
       warn: (line) => {
-        printed.err += `${line}\n`;
+        printed.err += `${toTerminalText(line)}\n`;
       },
       spin: () => () => undefined,
       ask: async () => undefined,

@@ -1,6 +1,7 @@
 /** Deletes an app: first a description of the effects, then bounded steps. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { callAsOperator } from "../actions/action.ts";
 import { runRowsJob } from "./rows_jobs.ts";
 
@@ -48,12 +49,12 @@ export async function findAppContents(deps: RowsDeps, slug: string): Promise<App
 }
 
 function toUse({ table, by }: Described["used"][number]): Detail {
-  const message = `used by ${by.join(", ")}; transfer it first: rowhouse admin transfer-table ${table} ${by[0]}`;
+  const message = `used by ${by.join(", ")}; transfer it first: rowhouse admin transfer-table ${quoteForShell(table)} ${quoteForShell(by[0] ?? "")}`;
   return { path: `/tables/${table}`, message };
 }
 
 function toReference({ table, by }: Described["referredTo"][number]): Detail {
-  const message = `the table ${by} of another app references it; if no app uses ${by}: rowhouse admin drop-table ${by}`;
+  const message = `the table ${by} of another app references it; if no app uses ${by}: rowhouse admin drop-table ${quoteForShell(by)}`;
   return { path: `/tables/${table}`, message };
 }
 

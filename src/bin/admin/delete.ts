@@ -2,6 +2,7 @@
 import { type AppContents, deleteApp, findAppContents } from "../../accounts/apps/mod.ts";
 import { deleteUser, showUser } from "../../accounts/people/mod.ts";
 import type { Database } from "../../db/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { Arguments, CommandResult } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
@@ -55,14 +56,14 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
       : [
           `Its rows in ${others.join(", ")} will be deleted; these tables and other apps' rows stay.`,
         ]),
-    `People's accounts and the audit log stay. To keep the app and reject its keys instead: rowhouse admin disable-app ${slug}.`,
+    `People's accounts and the audit log stay. To keep the app and reject its keys instead: rowhouse admin disable-app ${quoteForShell(slug)}.`,
   ].join(" ");
 }
 
 const deleteUserTask: AdminTask = async (deps, args) => {
   const { email, grants, sessions } = await showUser(deps, args.positionals[0] ?? "");
   await confirm(deps, args, {
-    message: `The account ${email} will be deleted with its password, ${showCount(grants.length, "role")} and ${showCount(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${email}.`,
+    message: `The account ${email} will be deleted with its password, ${showCount(grants.length, "role")} and ${showCount(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${quoteForShell(email)}.`,
     question: "Type the address to continue:",
     isYes: (reply) => reply.toLowerCase() === email,
   });

@@ -10,6 +10,7 @@ import {
 import type { Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import {
@@ -106,7 +107,7 @@ async function checkUnchanged(
   )
     return;
   throw new RejectedError(
-    `${app.slug} changed during the export, so the archive would be inconsistent: run rowhouse admin disable-app ${app.slug} first, then export it again`,
+    `${app.slug} changed during the export, so the archive would be inconsistent: run rowhouse admin disable-app ${quoteForShell(app.slug)} first, then export it again`,
   );
 }
 

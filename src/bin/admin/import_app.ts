@@ -16,6 +16,7 @@ import { type Database, readSqlState, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { type CommandResult, RejectedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
@@ -159,7 +160,7 @@ function checkDigests(found: TableDigests, wanted: TableDigests): void {
 
 /** Adds to the error how to remove the incomplete app. */
 function explainRest(error: unknown, slug: string): unknown {
-  const rest = `App ${slug} is incomplete and stays disabled: delete it with rowhouse admin delete-app ${slug}, then import again`;
+  const rest = `App ${slug} is incomplete and stays disabled: delete it with rowhouse admin delete-app ${quoteForShell(slug)}, then import again`;
   if (!(error instanceof RejectedError || error instanceof Problem)) return error;
   return Object.assign(error, { message: `${error.message}\n${rest}` });
 }
@@ -192,7 +193,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
         ({ email, role }) =>
           `Not imported: ${toPrintableLine(`${email} has the role ${role}`)}; use rowhouse admin grant`,
       ),
-      ...(isDryRun ? [] : [`Next: rowhouse admin issue-key ${app.slug}`]),
+      ...(isDryRun ? [] : [`Next: rowhouse admin issue-key ${quoteForShell(app.slug)}`]),
     ],
   };
 }

@@ -6,6 +6,7 @@
  */
 import { type AppSettings, setAppLive, setLimit } from "../../accounts/apps/mod.ts";
 import { type Database, isDistributed, readPreviews } from "../../db/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 
 export type SettingsPlan = {
   /** Absent if the limits of the app do not change. */
@@ -38,7 +39,7 @@ export async function planSettings(
   if (listsPeople && found?.listsPeople !== true)
     plan.skipped.push({
       setting: "peopleList",
-      reason: `use rowhouse admin set-people-list ${slug} on`,
+      reason: `use rowhouse admin set-people-list ${quoteForShell(slug)} on`,
     });
   return plan;
 }
@@ -46,7 +47,7 @@ export async function planSettings(
 async function findLiveBlocker(admin: Database, slug: string): Promise<string | undefined> {
   if (await isDistributed(admin)) return "a Citus cluster has no event streams";
   if ((await readPreviews(admin)).includes("live")) return undefined;
-  return `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`;
+  return `requires PREVIEW=live; then use rowhouse admin set-live ${quoteForShell(slug)} on`;
 }
 
 function hasLimit({

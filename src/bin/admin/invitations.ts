@@ -10,6 +10,7 @@ import {
   withdrawInvitation,
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
 import { describeLink, makeLinkTask, toLink } from "./links.ts";
@@ -61,7 +62,9 @@ const listTask: AdminTask = async (deps, args) => {
       ...invitations.map(toLine),
       ...(invitations.length === 0 ? ["No pending invitations"] : []),
       ...(found.hasMore
-        ? [`More invitations follow: rowhouse admin list-invitations --after ${last}`]
+        ? [
+            `More invitations follow: rowhouse admin list-invitations --after ${quoteForShell(last ?? "")}`,
+          ]
         : []),
     ],
   };

@@ -1,6 +1,7 @@
 /** The next steps until an app can be used: its origins, the first administrator, its first key. @module */
 import { readSetup } from "../../accounts/apps/mod.ts";
 import { APP_SCOPES } from "../../principal.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { AdminDeps } from "./task.ts";
 
 /** A line for each remaining step, all optional. Defaults to the newest app without a key. */
@@ -12,7 +13,7 @@ export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<str
     ...(app === undefined || app.hasTargets
       ? []
       : [
-          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${app.slug} --add-origin https://${app.slug}.${domain}`,
+          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${quoteForShell(app.slug)} --add-origin ${quoteForShell(`https://${app.slug}.${domain}`)}`,
         ]),
     ...(hasAdministrator
       ? []
@@ -22,7 +23,7 @@ export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<str
     ...(app === undefined || app.hasKeys
       ? []
       : [
-          `Next, issue a key that can also push the schema: rowhouse admin issue-key ${app.slug} --scope ${APP_SCOPES.join(",")}`,
+          `Next, issue a key that can also push the schema: rowhouse admin issue-key ${quoteForShell(app.slug)} --scope ${quoteForShell(APP_SCOPES.join(","))}`,
         ]),
   ];
 }

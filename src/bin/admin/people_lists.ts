@@ -7,6 +7,7 @@ import {
   listUsers,
   showUser,
 } from "../../accounts/people/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintableLine } from "../cli/terminal.ts";
 import { describeSession } from "./sessions.ts";
@@ -27,7 +28,9 @@ const listUsersTask: AdminTask = async (deps, args) => {
     lines: [
       ...found.users.map(toLine),
       ...(found.users.length === 0 ? ["No users"] : []),
-      ...(found.hasMore ? [`More users follow: rowhouse admin list-users --after ${last}`] : []),
+      ...(found.hasMore
+        ? [`More users follow: rowhouse admin list-users --after ${quoteForShell(last ?? "")}`]
+        : []),
     ],
   };
 };

@@ -44,9 +44,11 @@ export type Setting = {
 };
 
 export type Terminal = {
-  /** Writes a result line to standard output. */
+  /** Writes a result line to standard output, without control characters. */
   readonly print: (line: string) => void;
-  /** Writes an error or notice to standard error. */
+  /** Writes the text of a file to standard output, unchanged unless standard output is a terminal. */
+  readonly printData: (text: string) => void;
+  /** Writes an error or notice to standard error, without control characters. */
   readonly warn: (line: string) => void;
   /** Shows progress on a terminal until the returned function is called. */
   readonly spin: (label: string | (() => string)) => () => void;

@@ -8,7 +8,18 @@ export type Paint = (color: Color, text: string) => string;
 /** @see https://no-color.org */
 export function makePaint(env: Environment, isTerminal: boolean): Paint {
   const isPlain = !isTerminal || !isColorful(env);
-  return (color, text) => (isPlain ? text : `\u001B[${CODES[color]}m${text}\u001B[0m`);
+  return (color, text) => (isPlain ? text : `${toSequence(CODES[color])}${text}${toSequence(0)}`);
+}
+
+const SEQUENCES: ReadonlySet<string> = new Set([0, ...Object.values(CODES)].map(toSequence));
+
+function toSequence(code: number): string {
+  return `\u001B[${code}m`;
+}
+
+/** Whether a control sequence is a color, or its end. */
+export function isColor(sequence: string): boolean {
+  return SEQUENCES.has(sequence);
 }
 
 /** Whether the environment allows color and redrawing. */

@@ -1,10 +1,16 @@
-/** The only module that prints. Lines are buffered: flush before the process ends. @module */
+/**
+ * The only module that prints. Lines are buffered: flush before the process ends. A line can quote text from the database, a
+ * server or a file, so no control character reaches the terminal except the colors of paint.ts.
+ *
+ * @module
+ */
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Environment } from "../../config/mod.ts";
 import { errorCode } from "../../std/error_code.ts";
+import { escapeUnseen } from "../../std/quote.ts";
 import type { Terminal } from "./command.ts";
-import { isColorful } from "./paint.ts";
+import { isColor, isColorful } from "./paint.ts";
 import { makeSpinner } from "./spinner.ts";
 
 /** The terminal of the process. */
@@ -21,12 +27,16 @@ export function openTerminal(env: Environment): Terminal {
   return {
     print: (line) => {
       err.pass();
-      out.write(line);
+      out.write(toTerminalText(line));
+    },
+    printData: (text) => {
+      err.pass();
+      out.print(process.stdout.isTTY === true ? toTerminalText(text) : text);
     },
     warn: (line) => {
       spinner.clear();
       out.pass();
-      err.write(line);
+      err.write(toTerminalText(line));
     },
     spin: isPlain ? () => () => undefined : spinner.start,
     ask: async (question) => {
@@ -120,7 +130,7 @@ async function findFailure(work: () => unknown): Promise<string | undefined> {
 
 /** One stable JSON document. */
 export function toDocument(value: unknown): string {
-  return JSON.stringify(value, null, 2);
+  return escapeUnseen(JSON.stringify(value, null, 2));
 }
 
 /** A number with its noun, such as "1 row" or "2 rows". */
@@ -132,14 +142,19 @@ export function showCount(
   return `${count} ${Number(count) === 1 ? singular : plural}`;
 }
 
-/** `toPrintable()` on one line, for a cell of a list. */
+/** Untrusted text on one line, for a cell of a list. */
 export function toPrintableLine(text: string): string {
-  return toPrintable(text).replaceAll("\n", "\uFFFD");
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, "\uFFFD");
 }
 
-/** Untrusted text without control characters. */
-export function toPrintable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
-    character === "\n" ? character : "\uFFFD",
+/** A line without control characters, except line ends, tabs and colors. */
+export function toTerminalText(text: string): string {
+  return text.replace(CONTROLS, (found) =>
+    found.startsWith("\n") || found.startsWith("\t") || isColor(found)
+      ? found
+      : `\uFFFD${found.slice(1)}`,
   );
 }
+
+/** Control and format characters; the sequence of a color in one match. */
+const CONTROLS = /\p{Cc}\[\d{1,2}m|[\p{Cc}\p{Cf}]/gu;

@@ -12,12 +12,9 @@ export async function runExport(setting: Setting): Promise<ExitCode> {
   const app = await openApp(setting, "data:read");
   const table = app.findTable(name);
   const writer = makeRowsWriter(table, format, { isInert });
-  const print = (text: string) => {
-    if (text !== "") terminal.print(text.slice(0, -1));
-  };
-  print(writer.start);
+  terminal.printData(writer.start);
   for await (const rows of listAll(app, table.name)) {
-    print(rows.map(writer.toText).join(""));
+    terminal.printData(rows.map(writer.toText).join(""));
     // Wait for slow readers, so that rows do not accumulate in memory. The process reports a failed write.
     if ((await terminal.flush()) !== undefined) break;
   }

@@ -8,6 +8,7 @@ import {
   showMigration,
   toProjectHistory,
 } from "../../push/pure.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import {
   type CommandResult,
   EXIT,
@@ -17,7 +18,7 @@ import {
 } from "../cli/command.ts";
 import { explain, type Failure, toExitCode, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
-import { showCount, toPrintable, toPrintableLine } from "../cli/terminal.ts";
+import { showCount, toPrintableLine } from "../cli/terminal.ts";
 import { toDestination } from "./destination.ts";
 import { PROJECT_FILE, type ProjectEnvironment, readEnvironments } from "./environments.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
@@ -132,7 +133,12 @@ function toCells({ environment: { name }, outcome }: Row): string[] {
     const term = toExitCode(outcome) === EXIT.unreachable ? "unreachable: " : "";
     return [name, "-", "-", toPrintableLine(`${term}${opening}`)];
   }
-  return [name, toPrintable(outcome.last ?? "-"), showHistory(outcome), showState(name, outcome)];
+  return [
+    name,
+    toPrintableLine(outcome.last ?? "-"),
+    showHistory(outcome),
+    showState(name, outcome),
+  ];
 }
 
 function showHistory({ ahead, behind }: HistoryDifference): string {
@@ -144,14 +150,17 @@ function showHistory({ ahead, behind }: HistoryDifference): string {
 }
 
 function showState(environment: string, { ahead, behind, pending }: Compared): string {
-  if (ahead > 0 && behind > 0) return `diverged: rowhouse db resolve --to ${environment}`;
-  if (behind > 0) return `not up to date: rowhouse db push --to ${environment}`;
+  if (ahead > 0 && behind > 0)
+    return `diverged: rowhouse db resolve --to ${quoteForShell(environment)}`;
+  if (behind > 0) return `not up to date: rowhouse db push --to ${quoteForShell(environment)}`;
   const steps = pending?.length ?? 0;
   const waiting =
-    steps === 0 ? "" : `${showCount(steps, "step")} pending: rowhouse db plan --to ${environment}`;
+    steps === 0
+      ? ""
+      : `${showCount(steps, "step")} pending: rowhouse db plan --to ${quoteForShell(environment)}`;
   if (ahead > 0)
     return [
-      `files are missing here: rowhouse db pull --to ${environment}`,
+      `files are missing here: rowhouse db pull --to ${quoteForShell(environment)}`,
       ...(waiting ? [waiting] : []),
     ].join("; ");
   if (pending === null) return "no schema in this folder";

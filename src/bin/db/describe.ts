@@ -1,7 +1,6 @@
 /** Describes a push or its plan for people. @module */
 import { type PlannedMigration, showMigration } from "../../push/pure.ts";
 import type { Paint } from "../cli/paint.ts";
-import { toPrintable } from "../cli/terminal.ts";
 import type { WrittenFiles } from "./project.ts";
 import type { Pushed } from "./schema_service.ts";
 
@@ -43,11 +42,9 @@ function describeSteps(
   paint: Paint,
 ): string[] {
   return [
-    ...steps
-      .map(toPrintable)
-      .map((step) =>
-        CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
-      ),
-    ...notes.map((notice) => paint("dim", `Notice: ${toPrintable(notice)}`)),
+    ...steps.map((step) =>
+      CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),
+    ),
+    ...notes.map((notice) => paint("dim", `Notice: ${notice}`)),
   ];
 }

@@ -5,7 +5,6 @@
  * @module
  */
 import type { Setting, Terminal } from "../cli/command.ts";
-import { toPrintable } from "../cli/terminal.ts";
 import { readProject } from "./environments.ts";
 import type { Pushed } from "./schema_service.ts";
 
@@ -35,7 +34,7 @@ export async function agree(
 /** Explains sharing before the question. */
 export function describeSharing(tables: readonly string[]): string[] {
   return [
-    `Another app owns ${showTables(tables)}. If you continue, both apps share ${tables.length === 1 ? "the table" : "each table"}:`,
+    `Another app owns ${tables.join(", ")}. If you continue, both apps share ${tables.length === 1 ? "the table" : "each table"}:`,
     "  - Rows stay separate: no app can read or change rows of another.",
     "  - Only the owner can add, change or remove columns.",
     "  - While you use it, the owner cannot make a column required or add a unique constraint.",
@@ -47,10 +46,6 @@ export function describeSharing(tables: readonly string[]): string[] {
 export function warnOfSharing({ warn }: Terminal, tables: readonly string[]): void {
   if (tables.length === 0) return;
   warn(
-    `Warning: another app owns ${showTables(tables)}, and this app now shares ${tables.length === 1 ? "it" : "them"}. Only the owner can change columns, and cannot make a column required or unique while you use the table; rows stay separate. Only an administrator can end this. To make sharing an error, use --no-share or "share": false in rowhouse.json`,
+    `Warning: another app owns ${tables.join(", ")}, and this app now shares ${tables.length === 1 ? "it" : "them"}. Only the owner can change columns, and cannot make a column required or unique while you use the table; rows stay separate. Only an administrator can end this. To make sharing an error, use --no-share or "share": false in rowhouse.json`,
   );
-}
-
-function showTables(tables: readonly string[]): string {
-  return toPrintable(tables.join(", "));
 }

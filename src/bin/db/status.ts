@@ -16,7 +16,7 @@ import {
 import { EXIT, type ExitCode, RejectedError, type Setting, type Terminal } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
-import { showCount, toDocument, toPrintable } from "../cli/terminal.ts";
+import { showCount, toDocument } from "../cli/terminal.ts";
 import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory } from "./history.ts";
@@ -53,10 +53,10 @@ export async function runStatus(setting: Setting): Promise<ExitCode> {
     terminal.print(toDocument({ ...known, schema: failure }));
   } else {
     for (const line of describeStatus(status, apps)) terminal.print(line);
-    if (pending instanceof Error) terminal.warn(toPrintable(explain(pending)));
+    if (pending instanceof Error) terminal.warn(explain(pending));
     else if (pending !== null) terminal.print(describePending(pending, destination));
     for (const { thing, wanted, found } of drift ?? [])
-      terminal.print(toPrintable(`Drift: ${thing}: expected ${wanted}, found ${found}`));
+      terminal.print(`Drift: ${thing}: expected ${wanted}, found ${found}`);
   }
   const isWell = failure === null && (drift ?? []).length === 0;
   return isWell ? EXIT.done : EXIT.rejected;

@@ -8,7 +8,6 @@ import { explainFailure } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
 import { openFrom } from "../cli/open.ts";
 import { readSettings } from "../cli/settings.ts";
-import { toPrintable } from "../cli/terminal.ts";
 import { describePush } from "../db/describe.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
 import { type Pushed, pushProject } from "../db/push.ts";
@@ -246,10 +245,10 @@ async function pushOnce(
         throw new RejectedError(pending.map(({ message }) => message).join("\n"));
       },
     });
-    for (const line of describePush(pushed)) terminal.print(toPrintable(line));
+    for (const line of describePush(pushed)) terminal.print(line);
     return pushed;
   } catch (error) {
-    terminal.warn(toPrintable(explain(error)));
+    terminal.warn(explain(error));
     return undefined;
   }
 }

@@ -7,6 +7,7 @@
 import type { Definition } from "../../dsl/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { findReplaced } from "../../std/find_replaced.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 
 /** The steps of a push that would add the new name end with `to`. */
 type Rename = { to: string; message: string };
@@ -28,7 +29,7 @@ export function findRenames(before: Definition, after: Definition): Rename[] {
 }
 
 function toRename(kind: "table" | "column", from: string, to: string): Rename {
-  const command = `rowhouse db rename ${from} ${to.split(".").at(-1)}`;
+  const command = `rowhouse db rename ${quoteForShell(from)} ${quoteForShell(to.split(".").at(-1) ?? "")}`;
   return {
     to,
     message: `Not pushed: ${to} may be the new name of ${from}. To rename the ${kind}, run ${command}; to add another ${kind}, run rowhouse db push`,

@@ -1,5 +1,6 @@
 /** The start message of `dev`: commands to paste, rendered from the pushed schema. Pure. @module */
 import type { Definition, Json, Kind, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { DevFile } from "./file.ts";
 
 const ID = "0190163d-8694-739b-aea5-966c26f8ad91";
@@ -55,13 +56,12 @@ function describeRows(
   table: TableDefinition,
   schema: string,
 ): string[] {
-  const url = `${baseUrl}/v1/data/db/${table.name}`;
-  const key = `-H 'Authorization: Bearer ${apiKey}'`;
+  const url = quoteForShell(`${baseUrl}/v1/data/db/${table.name}`);
+  const key = `-H ${quoteForShell(`Authorization: Bearer ${apiKey}`)}`;
   const row = JSON.stringify(toExampleRow(table));
-  const data = row.replaceAll("'", "'\\''");
   return [
     "Create a row:",
-    `  curl -sS ${url} ${key} -H 'Content-Type: application/json' -d '${data}'`,
+    `  curl -sS ${url} ${key} -H 'Content-Type: application/json' -d ${quoteForShell(row)}`,
     "List the rows:",
     `  curl -sS ${url} ${key}`,
     "In code, on a server and never in a browser:",

@@ -3,6 +3,20 @@
 -- last result of its guard. Contains no row, value or target of a request. Serving logins add, but
 -- cannot read; only the Console reads.
 
+-- Processes supply these texts, and administrators copy them: a stolen login must not store a
+-- command or a control character.
+create function rowhouse.is_counted(table_name text, code text) returns boolean
+  language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select table_name ~ '^([a-z][a-z0-9_]{0,47})?$' is not false
+    and code ~ '^[a-z0-9_]{1,60}$' is not false
+$$;
+create function rowhouse.is_request(method text, route text, paths text[]) returns boolean
+  language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select method ~ '^[A-Z]{1,20}$' and route ~ '^(none|/[A-Za-z0-9:/._-]{0,199})$'
+    and not exists (select from unnest(paths) as path
+      where path ~ '^(/[0-9]{1,3})?/[A-Za-z_][A-Za-z0-9_]{0,62}$' is not true)
+$$;
+
 -- Minutes are stored for a day, hours for 15 days: a week and the week before. The app id of zeros
 -- is the total of all requests, including requests without an app.
 create table rowhouse.statistics (
@@ -20,7 +34,7 @@ create index statistics__span__at__idx on rowhouse.statistics (span, at);
 -- Processes, with the last minute that each has added and its guard's result at that time.
 create table rowhouse.processes (
   id uuid primary key,
-  role text not null check (length(role) <= 20),
+  role text not null check (role ~ '^[a-z]{1,20}$'),
   started_at timestamptz not null,
   minute timestamptz not null,
   seen_at timestamptz not null default now(),
@@ -36,9 +50,10 @@ create table rowhouse.rejections (
   app_id uuid not null,
   span text not null check (span in ('minute', 'hour')),
   at timestamptz not null,
-  table_name text not null check (length(table_name) <= 63),
-  code text not null check (length(code) <= 60),
+  table_name text not null,
+  code text not null,
   requests bigint not null check (requests >= 0),
+  check (rowhouse.is_counted(table_name, code)),
   primary key (app_id, span, at, table_name, code)
 );
 create index rejections__span__at__idx on rowhouse.rejections (span, at);
@@ -61,17 +76,18 @@ create table rowhouse.stored_requests (
   id uuid primary key,
   app_id uuid,
   at timestamptz not null,
-  method text not null check (length(method) <= 20),
-  route text not null check (length(route) <= 200),
+  method text not null,
+  route text not null,
   status integer not null,
-  code text check (length(code) <= 60),
+  code text,
   ms integer not null,
   -- The presented key. Without a valid secret, it does not prove who sent the request.
   key_id text check (length(key_id) <= 16),
-  table_name text check (length(table_name) <= 63),
+  table_name text,
   paths text[] not null default '{}' check (cardinality(paths) <= 20),
   -- This request, and equal requests of the same minute that were not stored.
-  requests integer not null default 1 check (requests > 0)
+  requests integer not null default 1 check (requests > 0),
+  check (rowhouse.is_request(method, route, paths) and rowhouse.is_counted(table_name, code))
 );
 create index stored_requests__app_id__at__idx on rowhouse.stored_requests (app_id, at);
 -- For searches by the reference that an error page shows: the end of the id.
@@ -109,7 +125,7 @@ create function rowhouse.read_rejections(rejected jsonb)
   from jsonb_to_recordset(rejected) as item (app uuid, key text, "table" text, code text,
     requests bigint)
   where rowhouse.rejected_app(app, key) is not null and item.code is not null
-    and length("table") <= 63 is not false
+    and rowhouse.is_counted("table", left(item.code, 60))
   group by 1, 2, 3
 $$;
 
@@ -179,7 +195,7 @@ begin
     isolation_issues)
   values (process, process_role, started, added_minute, case when has_ended then now() end,
     now() - make_interval(secs => checked_s),
-    array(select left(issue, 300)
+    array(select left(regexp_replace(issue, '[\u0001-\u001f\u007f-\u009f]', ' ', 'g'), 300)
     from jsonb_array_elements_text(issues) as listed (issue) limit 20))
   on conflict (id) do update set minute = excluded.minute, seen_at = now(),
     ended_at = excluded.ended_at,
@@ -223,7 +239,8 @@ begin
         code text, ms integer, key text, "table" text, fields jsonb, requests integer)
     limit 1100) as sent (id, proven, at_ms, method, route, status, code, ms, key, "table", fields,
       requests, app, key_id, paths)
-  where app is not null
+  where app is not null and rowhouse.is_request(method, route, paths)
+    and rowhouse.is_counted("table", code)
   on conflict do nothing;
   insert into rowhouse.merged_requests (id, stored_id)
   select merged.id::uuid, entries.id

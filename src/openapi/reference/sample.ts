@@ -1,6 +1,7 @@
 /** Examples generated from schemas: a valid value, and the request that sends it. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
 import { escapeTurns } from "../../pages/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { Document } from "../document.ts";
 
 const BY_FORMAT: Readonly<Record<string, unknown>> = {
@@ -91,15 +92,12 @@ export type SampleRequest = {
 export function printCurl(request: SampleRequest): string {
   const { method, path, query, isKeyed, isStream, body } = request;
   const lines = [
-    `curl${isStream ? " -N" : ""}${method === "GET" ? "" : ` -X ${method}`} "$ROWHOUSE_URL${path}${query}"`,
+    `curl${isStream ? " -N" : ""}${method === "GET" ? "" : ` -X ${method}`} "$ROWHOUSE_URL"${quoteForShell(path + query)}`,
     ...(isStream ? ['-H "Accept: text/event-stream"'] : []),
     ...(isKeyed ? ['-H "Authorization: Bearer $ROWHOUSE_API_KEY"'] : []),
     ...(body === undefined
       ? []
-      : [
-          '-H "Content-Type: application/json"',
-          `-d '${printJson(body).replaceAll("'", `'\\''`)}'`,
-        ]),
+      : ['-H "Content-Type: application/json"', `-d ${quoteForShell(printJson(body))}`]),
   ];
   return lines.join(" \\\n  ");
 }

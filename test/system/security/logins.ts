@@ -21,6 +21,7 @@ import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import { makeHolder } from "../../support/passkeys.ts";
+import { visit } from "../../support/people.ts";
 import { proofOf } from "../../support/proof.ts";
 import { grantCall } from "./console.ts";
 import { keepsFactors } from "./factors.ts";
@@ -143,6 +144,8 @@ export const SERVING_LOGINS: Page = {
             `alter function api."${functionOf(SCHEMA, "todos", "list")}" security invoker`,
           ]);
       },
+      "plant a shell command or a control character in the texts that the Console shows of a request.":
+        plantsNoCommand,
     },
   },
   "The serving login of one process": {
@@ -683,6 +686,71 @@ async function addsStatistics(world: World, login: Login): Promise<void> {
     "select * from rowhouse.rejection_kinds",
     "select * from rowhouse.processes",
   ]);
+}
+
+const PLANTED: readonly string[] = [
+  "'; echo PWNED; : '",
+  "$(echo PWNED)",
+  "`echo PWNED`",
+  "\necho PWNED\n",
+  "\u001b[201~echo PWNED\u001b[200~",
+  "\u009b201~PWNED",
+];
+
+/** Adds requests with a command in each text, and runs the command that the Console shows for each stored request. */
+async function plantsNoCommand(world: World): Promise<void> {
+  const { mine, service } = world;
+  const request = { app: mine.id, at_ms: Date.now(), status: 500, code: "request_failed", ms: 1 };
+  const usual = { method: "POST", route: "/v1/data/db/:table", table: "todos", fields: ["/title"] };
+  const forms = PLANTED.flatMap((text) => [
+    {},
+    { method: `POST${text}` },
+    { route: `/v1/data/db/todos${text}` },
+    { table: `todos${text}` },
+    { fields: [`/title${text}`] },
+    { code: `request_failed${text}` },
+  ]);
+  const stored = forms.map((planted) => ({
+    ...{ id: crypto.randomUUID(), key: mine.key.slice(3, 19), requests: 1 },
+    ...{ ...request, ...usual, ...planted },
+  }));
+  const rejected = PLANTED.flatMap((text) => [
+    { app: mine.id, table: `todos${text}`, code: "not_found", requests: 1 },
+    { app: mine.id, table: "todos", code: `not_found${text}`, requests: 1 },
+  ]);
+  await service.service.db.query(
+    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), now(), false, 1,
+      $1::text::jsonb, '[]', $2::text::jsonb, $3::text::jsonb)`,
+    [PLANTED, rejected, stored].map((value) => JSON.stringify(value)),
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+  const pages = await Promise.all(
+    stored.map(({ id }) => visit(service, world.jar, `/console/requests/${id}`)),
+  );
+  const shown = pages.filter(({ status }) => status === 200);
+  // Only the requests without a command are stored.
+  expect(shown).toHaveLength(PLANTED.length);
+  for (const { text } of shown) {
+    const [, snippet = ""] = /<code id="curl">([^<]*)<\/code>/.exec(text) ?? [];
+    expect(runCopied(snippet)).toBe("curl -sS -X POST");
+  }
+  const lists = await Promise.all(
+    ["/console", "/console/requests", `/console/apps/${mine.slug}`].map((path) =>
+      visit(service, world.jar, path),
+    ),
+  );
+  for (const { text } of [...lists, ...shown]) expect(text).not.toMatch(/[^\P{Cc}\n\t]/u);
+}
+
+/** The start of a command that a shell receives from a copied snippet, and everything else that it prints. */
+function runCopied(snippet: string): string {
+  const entities = { "&#39;": "'", "&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">" };
+  const text = Object.entries(entities).reduce(
+    (left, [from, to]) => left.replaceAll(from, to),
+    snippet,
+  );
+  const shell = Bun.spawnSync(["bash", "-c", `curl() { echo curl "\${@:1:3}"; }\n${text}`]);
+  return `${shell.stdout}${shell.stderr}`.trim();
 }
 
 async function usesUpLimits(world: World, login: Login): Promise<void> {
