@@ -82,6 +82,8 @@ export type ResponseRecord = {
   bytes: number | undefined;
   appId: string | undefined;
   keyId: string | undefined;
+  /** Set if the Console called an endpoint for its pages of rows. */
+  isOfConsole: true | undefined;
   traceId: string | undefined;
   spanId: string | undefined;
   /** The caller's span. */

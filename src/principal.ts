@@ -48,7 +48,7 @@ export function makePrincipal(key: {
   keyId: string;
   scopes: readonly Scope[];
   proof: Uint8Array;
-  isOfConsole?: boolean;
+  isOfConsole?: boolean | undefined;
 }): Principal {
   const { appId, keyId, scopes, proof, isOfConsole = false } = key;
   return Object.freeze({ appId, keyId, scopes, proof, isOfConsole }) as Principal;

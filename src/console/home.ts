@@ -48,7 +48,8 @@ export async function handleHome(visit: Visit): Promise<Response> {
   });
 }
 
-function renderApps({ apps, appCount }: ConsoleHome, span: Span, now: number): Html {
+function renderApps(home: ConsoleHome, span: Span, now: number): Html {
+  const { apps, appCount } = home;
   const columns = [
     "App",
     toSpanText(span),
@@ -62,7 +63,25 @@ function renderApps({ apps, appCount }: ConsoleHome, span: Span, now: number): H
     app.tables,
     renderTime(app.pushedAt, now),
   ]);
-  return html`${renderTable("Apps", columns, rows)}
+  const others = [
+    {
+      name: "Without an app",
+      detail:
+        "sign-in, account and docs pages; requests without a valid key, or before it was checked",
+      numbers: home.withoutApp,
+    },
+    {
+      name: "Console",
+      detail: "its pages, and its own requests for rows",
+      numbers: home.ofConsole,
+    },
+  ].map(({ name, detail, numbers }): Part[] => [
+    html`<span class="row-title">${name}<span class="row-detail">${detail}</span></span>`,
+    ...renderNumberCells(numbers, span),
+    "",
+    "",
+  ]);
+  return html`${renderTable("Apps", columns, [...rows, ...others])}
 ${appCount > apps.length && html`<p><a href="${APPS}">All ${appCount.toLocaleString("en")} apps</a></p>`}`;
 }
 

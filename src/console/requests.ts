@@ -80,7 +80,7 @@ export function renderRequests(requests: readonly StoredRequest[], now: number):
       renderTime(request.at, now),
       request.app === null
         ? html`<span class="quiet">none</span>`
-        : html`<a href="${toAppPath(request.app)}">${request.app}</a>`,
+        : html`<span><a href="${toAppPath(request.app)}">${request.app}</a>${request.isOfConsole && html` ${renderPill("Console")}`}</span>`,
       html`<span><a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toVisiblePath(request))}</code></a><span class="row-detail"><code class="request-id">${request.id}</code></span></span>`,
       renderOutcome(request),
       html`<span>${request.paths.length > 0 && renderPaths(request.paths)}${request.keyId !== null && html`<span class="row-detail"><code>${request.keyId}</code></span>`}</span>`,

@@ -60,7 +60,13 @@ export { DEV_KEY_NAME, makeDatabase, makeLogin, markForDev, readDevState } from 
 export { readRows, readValue } from "./read_rows.ts";
 export { isSupportedVersion, MIN_POSTGRES_VERSION, readMajorVersion } from "./server_version.ts";
 export { SIGNALS } from "./signals.ts";
-export { ALL_APPS, MAX_STORED_RESPONSE_BYTES, REPLAY } from "./sql_constants.ts";
+export {
+  ALL_APPS,
+  CONSOLE_APP,
+  MAX_STORED_RESPONSE_BYTES,
+  NO_APP,
+  REPLAY,
+} from "./sql_constants.ts";
 export {
   readSqlState,
   SignalError,

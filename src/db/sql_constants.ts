@@ -2,6 +2,9 @@
 
 /** The app id for totals over all apps in statistics; includes requests without an app. */
 export const ALL_APPS = "00000000-0000-0000-0000-000000000000";
+/** The app ids, in statistics, for requests without an app, and for those of the Console. */
+export const NO_APP = "00000000-0000-0000-0000-000000000001";
+export const CONSOLE_APP = "00000000-0000-0000-0000-000000000002";
 
 /** The first letter of a write function's result if nothing was written. The text of a row starts with another letter. */
 export const REPLAY = {

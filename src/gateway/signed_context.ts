@@ -33,6 +33,7 @@ const Wire = v.strictObject({
       keyId: v.string(),
       scopes: v.array(v.picklist(SCOPES)),
       proof: v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{43}$/)),
+      isOfConsole: v.optional(v.literal(true)),
     }),
   ),
   oversize: v.optional(v.literal(true)),
@@ -42,12 +43,13 @@ export function writeSignedContext({ principal, oversize, host, ...rest }: Signe
   const wire: v.InferInput<typeof Wire> = { ...rest };
   if (host !== undefined) wire.host = host;
   if (principal !== undefined) {
-    const { appId, keyId, scopes, proof } = principal;
+    const { appId, keyId, scopes, proof, isOfConsole } = principal;
     wire.key = {
       appId,
       keyId,
       scopes: [...scopes],
       proof: Buffer.from(proof).toString("base64url"),
+      ...(isOfConsole && { isOfConsole }),
     };
   }
   if (oversize) wire.oversize = true;

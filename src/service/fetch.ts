@@ -257,6 +257,7 @@ function toRecord<Deps>(
     bytes: sizeOf(response),
     appId: state.principal?.appId,
     keyId: state.principal?.keyId,
+    isOfConsole: state.principal?.isOfConsole === true ? true : undefined,
     traceId: trace?.traceId,
     spanId: trace?.spanId,
     parentSpanId: trace?.parentSpanId,

@@ -41,6 +41,8 @@ export type Stored = {
   code: string | undefined;
   ms: number;
   key: string | undefined;
+  /** Whether the Console sent it for its pages of rows. */
+  isOfConsole: boolean;
   table: string | undefined;
   /** JSON pointers: declared columns, and positions in a batch. */
   fields: readonly string[];
@@ -94,11 +96,13 @@ export function toStored(
   { findTable, now }: { findTable: FindTable; now: number },
 ): Stored {
   const { requestId: id, appId: app, keyId, method, route, status, code, ms } = response;
+  const { isOfConsole = false } = response;
   const found = app === undefined || table === undefined ? undefined : findTable(app, table);
   return {
     ...{ id, app, at_ms: now, method: METHOD.test(method) ? method : "OTHER", route, status, code },
     ms: Math.round(ms),
     key: keyId ?? presentedKey,
+    isOfConsole,
     table: found && table,
     fields: found === undefined ? [] : toDeclared(found.definition, details),
     requests: 1,

@@ -5,7 +5,8 @@
  *
  * @module
  */
-import { ALL_APPS, call, coalesce, type Database } from "../db/mod.ts";
+import { ALL_APPS, CONSOLE_APP, call, coalesce, type Database, NO_APP } from "../db/mod.ts";
+import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { isOutage } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
@@ -94,7 +95,8 @@ export function startStatistics(deps: StatisticsDeps): Statistics {
     record: (response, rejection) => {
       if (response.route === "/live" || response.route === "/ready") return;
       if (!counts && (response.code === undefined || response.status < 400)) return;
-      if (counts || response.status < 500) count(open, response);
+      // A service that is reached counts its own failures.
+      if (counts || response.status < 500 || response.code === "unavailable") count(open, response);
       if (isStored(response))
         keep(open, toStored(response, rejection ?? UNKNOWN, { findTable, now: now() }));
     },
@@ -120,17 +122,26 @@ function makeCounts(): Counts {
   return { requests: 0, errors: 0, rejections: 0, latencies: Array(LATENCY_BUCKETS).fill(0) };
 }
 
-function count({ all, byApp }: Minute, { appId, status, ms }: ResponseRecord): void {
+function count({ all, byApp }: Minute, response: ResponseRecord): void {
+  const { status, ms } = response;
   const bucket = toLatencyBucket(ms);
+  const appId = toCountedApp(response);
   addTo(all, status, bucket);
-  if (appId === undefined) return;
   let counts = byApp.get(appId);
   if (counts === undefined) {
-    if (byApp.size >= MAX_APPS) return;
+    // The total includes every request, so the others must have a place.
+    if (byApp.size >= MAX_APPS && appId !== NO_APP && appId !== CONSOLE_APP) return;
     counts = makeCounts();
     byApp.set(appId, counts);
   }
   addTo(counts, status, bucket);
+}
+
+/** The Console's own requests are never those of an app. */
+function toCountedApp({ appId, isOfConsole, route }: ResponseRecord): string {
+  const isPage = route === CONSOLE_PATH || route.startsWith(`${CONSOLE_PATH}/`);
+  if (isOfConsole === true || isPage) return CONSOLE_APP;
+  return appId ?? NO_APP;
 }
 
 function addTo(counts: Counts, status: number, bucket: number): void {
@@ -140,14 +151,17 @@ function addTo(counts: Counts, status: number, bucket: number): void {
   counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1;
 }
 
-function isStored({ status, ms }: ResponseRecord): boolean {
+/** The Console shows the rejections of its own calls in its forms. */
+function isStored({ status, ms, isOfConsole }: ResponseRecord): boolean {
+  if (isOfConsole === true && status < 500) return ms > SLOW_MS;
   return status >= 400 || ms > SLOW_MS;
 }
 
 const UNKNOWN: Rejection = { table: undefined, presentedKey: undefined, details: undefined };
 
 function keep({ rejections, stored }: Minute, request: Stored): void {
-  if (request.status >= 400 && request.status < 500) addRejection(rejections, request);
+  const isRejected = request.status >= 400 && request.status < 500;
+  if (isRejected && !request.isOfConsole) addRejection(rejections, request);
   else if (stored.length < MAX_STORED) stored.push(request);
 }
 

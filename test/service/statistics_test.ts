@@ -1,6 +1,6 @@
 /** Processes add their counts and failed requests once a minute and exactly once, despite outages and at their end. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { ALL_APPS, CONSOLE_APP, NO_APP, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
@@ -198,7 +198,7 @@ test("minutes are deleted after a day, hours after 15 days, and failed requests 
   ).toHaveLength(1);
 });
 
-test("a gateway counts and stores only its own rejections", async () => {
+test("a gateway counts and stores its own rejections, and requests that reached no service", async () => {
   const split = await openTestService({
     shape: "split",
     upstreams: { data: "http://127.0.0.1:1" },
@@ -220,8 +220,13 @@ test("a gateway counts and stores only its own rejections", async () => {
   ]);
   expect(
     await find(
-      "select distinct requests::int4, errors::int4, rejections::int4 from rowhouse.statistics",
+      `select app_id, requests::int4, errors::int4, rejections::int4 from rowhouse.statistics
+      where span = 'hour' and app_id <> '${CONSOLE_APP}' order by requests desc, errors desc`,
     ),
-  ).toEqual([{ requests: 1, errors: 0, rejections: 1 }]);
+  ).toEqual([
+    { app_id: ALL_APPS, requests: 2, errors: 1, rejections: 1 },
+    { app_id: holder.id, requests: 1, errors: 1, rejections: 0 },
+    { app_id: NO_APP, requests: 1, errors: 0, rejections: 1 },
+  ]);
   await split.close();
 });

@@ -9,7 +9,11 @@ export type ConsoleHome = {
   appCount: number;
   /** Starts with the apps that need attention. */
   apps: (ConsoleApp & { numbers: Numbers })[];
-  /** The totals of all apps and of requests without an app. */
+  /** Requests without an app: pages, and requests that were rejected or failed before their key was checked. */
+  withoutApp: Numbers;
+  /** Requests of the Console: its pages, and its reads and writes of rows. */
+  ofConsole: Numbers;
+  /** The totals of all apps, of requests without an app, and of the Console. */
   axis: Axis;
   processes: {
     running: number;

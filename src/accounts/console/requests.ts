@@ -16,6 +16,8 @@ export type StoredRequest = {
   paths: string[];
   /** The number of requests that the entry represents: the stored request, and equal requests that were not stored. */
   requests: number;
+  /** Whether the Console sent it for its pages of rows. */
+  isOfConsole: boolean;
 };
 
 export const REQUEST_KINDS = ["rejected", "failed", "slow"] as const;

@@ -114,6 +114,8 @@ begin
     'hasTables', exists (select from rowhouse.registrations),
     'appCount', (select count(*) from rowhouse.apps),
     'apps', rowhouse.busy_apps(wanted_span, max_rows),
+    'withoutApp', rowhouse.numbers_of('00000000-0000-0000-0000-000000000001', wanted_span),
+    'ofConsole', rowhouse.numbers_of('00000000-0000-0000-0000-000000000002', wanted_span),
     'axis', rowhouse.axis_of('00000000-0000-0000-0000-000000000000', '', wanted_span),
     'processes', rowhouse.list_processes(),
     'devLeftovers', rowhouse.dev_leftovers(),

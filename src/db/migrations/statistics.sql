@@ -18,7 +18,8 @@ create function rowhouse.is_request(method text, route text, paths text[]) retur
 $$;
 
 -- Minutes are stored for a day, hours for 15 days: a week and the week before. The app id of zeros
--- is the total of all requests, including requests without an app.
+-- is the total of all requests; ...1 is requests without an app, such as pages, and requests before
+-- or without a valid key; ...2 is requests of the Console.
 create table rowhouse.statistics (
   app_id uuid not null,
   span text not null check (span in ('minute', 'hour')),
@@ -87,6 +88,8 @@ create table rowhouse.stored_requests (
   paths text[] not null default '{}' check (cardinality(paths) <= 20),
   -- This request, and equal requests of the same minute that were not stored.
   requests integer not null default 1 check (requests > 0),
+  -- The Console sent it for its pages of rows.
+  of_console boolean not null default false,
   check (rowhouse.is_request(method, route, paths) and rowhouse.is_counted(table_name, code))
 );
 create index stored_requests__app_id__at__idx on rowhouse.stored_requests (app_id, at);
@@ -213,7 +216,8 @@ begin
     rejections bigint, latencies bigint[]),
     unnest(array['hour', 'minute']) as span
   -- Skips apps that were deleted since then.
-  where app = '00000000-0000-0000-0000-000000000000'
+  where app in ('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000001',
+      '00000000-0000-0000-0000-000000000002')
     or exists (select from rowhouse.apps where id = app)
   order by app, span
   on conflict (app_id, span, at) do update set requests = known.requests + excluded.requests,
@@ -225,10 +229,10 @@ begin
     perform rowhouse.add_rejections(added_minute, rejected);
   end if;
   insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, key_id,
-    table_name, paths, requests)
+    table_name, paths, requests, of_console)
   select id, nullif(app, '00000000-0000-0000-0000-000000000000'),
     least(to_timestamp(at_ms / 1000), latest), method, route, status, code, ms, key_id, "table",
-    paths, greatest(requests, 1)
+    paths, greatest(requests, 1), coalesce(of_console, false)
   from (
     select item.*, rowhouse.rejected_app(item.app, item.key) as accepted_app,
       (select key_id from rowhouse.api_keys where key_id = item.key),
@@ -236,9 +240,10 @@ begin
         as paths
     from jsonb_to_recordset(stored) as item (
       id uuid, app uuid, at_ms double precision, method text, route text, status integer,
-        code text, ms integer, key text, "table" text, fields jsonb, requests integer)
+        code text, ms integer, key text, "table" text, fields jsonb, requests integer,
+        "isOfConsole" boolean)
     limit 1100) as sent (id, proven, at_ms, method, route, status, code, ms, key, "table", fields,
-      requests, app, key_id, paths)
+      requests, of_console, app, key_id, paths)
   where app is not null and rowhouse.is_request(method, route, paths)
     and rowhouse.is_counted("table", code)
   on conflict do nothing;
