@@ -9,7 +9,7 @@ const UUID = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$";
 const LEAP_YEAR = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)";
 const DAY =
   "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
-const CLOCK = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,6})?";
+const CLOCK = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?";
 /** All times except the hours that an offset moves out of the years 0001 to 9999. */
 const SENT_TIME = `^(?!0000)([0-9]{4}-${DAY}|${LEAP_YEAR}-02-29)${CLOCK}(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$`;
 
@@ -86,7 +86,7 @@ const SCHEMAS: Readonly<Record<Kind, (column: NamedColumn) => JsonSchema>> = {
     type: "string",
     format: FORMATS.timestamp,
     pattern: SENT_TIME,
-    description: "A time with `Z` or an offset, to the microsecond. Returned in UTC.",
+    description: "A time with `Z` or an offset, rounded to the microsecond. Returned in UTC.",
   }),
   json: () => ({ description: "Any JSON value.", $ref: JSON_REFERENCE }),
   enum: ({ values = [] }) => ({ type: "string", enum: [...values] }),

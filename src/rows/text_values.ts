@@ -6,7 +6,7 @@ import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 /** The notation of a number in JSON. */
 export const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 const MOMENT =
-  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)$/i;
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)? ?(?:(Z|UTC)|([+-]\d\d)(?::?(\d\d))?(?: [A-Z]{2,5})?)$/i;
 
 /** Notations of databases and spreadsheets. */
 const BOOLEANS: Readonly<Record<string, boolean>> = {
@@ -46,10 +46,9 @@ function parse(text: string): unknown {
   }
 }
 
-/** Accepts times with a space and without seconds, but never without an offset. */
+/** Accepts times with a space, without seconds, and with a zone's name after the offset, but never without an offset. */
 export function toMoment(text: string): string {
-  const [, day, minute, second = ":00", zone = ""] = MOMENT.exec(text) ?? [];
+  const [, day, minute, second = ":00", , hours, minutes = "00"] = MOMENT.exec(text) ?? [];
   if (day === undefined) return text;
-  const [, hours, minutes = "00"] = /^([+-]\d\d):?(\d\d)?$/.exec(zone) ?? [];
   return `${day}T${minute}${second}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
 }

@@ -72,7 +72,7 @@ function readTime(value: unknown): Read {
   if (text !== undefined) return { value: text };
   return {
     issue:
-      'Must be an existing date and time with seconds, max 6 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"',
+      'Must be an existing date and time with seconds, max 9 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"',
   };
 }
 

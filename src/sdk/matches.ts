@@ -155,10 +155,17 @@ function compareTimes(a: Value, b: Value): number {
   const [left, right] = [a, b].map((value) => {
     const [, fraction = ""] = /\.(\d+)/.exec(`${value}`) ?? [];
     const seconds = Date.parse(`${value}`.replace(/\.\d+/, ""));
-    return { seconds, micros: Number(fraction.padEnd(6, "0")) };
+    const micros = roundToEven(Number(`0.${fraction}0`) * 1e6);
+    return { seconds: micros === 1e6 ? seconds + 1000 : seconds, micros: micros % 1e6 };
   });
   if (left === undefined || right === undefined) return 0;
   return left.seconds - right.seconds || left.micros - right.micros;
+}
+
+/** Rounds the microseconds of a time with more digits, as the service does. */
+function roundToEven(value: number): number {
+  const below = Math.floor(value);
+  return below + (value - below > 0.5 || (value - below === 0.5 && below % 2 === 1) ? 1 : 0);
 }
 
 /** Without a regular expression, which can be slow on long texts. */

@@ -1,7 +1,7 @@
 /** Timestamps as text, to the microsecond. Never accepts a time without an offset. @module */
 
 const TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,6}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
+  /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
 /** PostgreSQL rejects offsets of 16 hours or more. */
 const OFFSET_MAX_HOURS = 15;
@@ -9,9 +9,9 @@ const MINUTE_MS = 60_000;
 
 /**
  * A moment in UTC, as PostgreSQL prints it in JSON, from an ISO 8601 text with `Z` or an offset; `undefined` for
- * anything else.
+ * anything else. Rounds to the microsecond like PostgreSQL.
  *
- * Rejects a time without offset, a date that does not exist, more than six decimals, a 60th second, 24:00, an offset of
+ * Rejects a time without offset, a date that does not exist, more than nine decimals, a 60th second, 24:00, an offset of
  * 16 hours or more, lowercase `t` and `z`, and years outside 0001 to 9999 after the offset is applied.
  *
  * @see https://www.rfc-editor.org/rfc/rfc3339#section-5.6
@@ -22,6 +22,7 @@ const MINUTE_MS = 60_000;
  *
  * expect(readTimestamp("2026-01-02T03:04:05.123456+02:00")).toBe("2026-01-02T01:04:05.123456+00:00");
  * expect(readTimestamp("2026-01-02T03:04:05.500Z")).toBe("2026-01-02T03:04:05.5+00:00");
+ * expect(readTimestamp("2026-01-02T03:04:05.9999996Z")).toBe("2026-01-02T03:04:06+00:00");
  * expect(readTimestamp("2026-02-30T00:00:00Z")).toBeUndefined();
  * expect(readTimestamp("2026-01-02T03:04:05")).toBeUndefined();
  * ```
@@ -32,10 +33,11 @@ export function readTimestamp(text: string): string | undefined {
   const local = toLocalMoment(parts);
   const offset = toOffsetMs(parts);
   if (local === undefined || offset === undefined) return undefined;
-  const utc = new Date(local - offset);
+  const micros = roundFraction(parts[7]);
+  const utc = new Date(local - offset + (micros === SECOND_MICROS ? 1000 : 0));
   const year = utc.getUTCFullYear();
   if (year < 1 || year > 9999) return undefined;
-  return `${utc.toISOString().slice(0, 19)}${toFraction(parts[7])}+00:00`;
+  return `${utc.toISOString().slice(0, 19)}${toFraction(micros)}+00:00`;
 }
 
 /** Milliseconds to the whole second, or `undefined` if no such moment exists. */
@@ -57,8 +59,19 @@ function toOffsetMs(parts: RegExpExecArray): number | undefined {
   return (sign === "-" ? -1 : 1) * (hours * 60 + minutes) * MINUTE_MS;
 }
 
+const SECOND_MICROS = 1_000_000;
+
+/** Microseconds, rounded by the same operations on the same doubles as in PostgreSQL: half to even. */
+function roundFraction(digits = "0"): number {
+  const micros = Number(`0.${digits}`) * SECOND_MICROS;
+  const below = Math.floor(micros);
+  const isUp = micros - below > 0.5 || (micros - below === 0.5 && below % 2 === 1);
+  return isUp ? below + 1 : below;
+}
+
 /** Drops trailing zeros, and a fraction of only zeros, like PostgreSQL. */
-function toFraction(digits = ""): string {
+function toFraction(micros: number): string {
+  const digits = String(micros % SECOND_MICROS).padStart(6, "0");
   const significant = digits.replace(/0+$/, "");
   return significant === "" ? "" : `.${significant}`;
 }

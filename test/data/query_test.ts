@@ -93,6 +93,7 @@ test.each<{ query: string; found: number[] }>([
   { query: "meta=not.is.null", found: [] },
   { query: "status=gt.doing&position=lt.6", found: [2, 5] },
   { query: "due_at=eq.2026-01-11T01:00:00%2B01:00&position=lt.10", found: [1, 8] },
+  { query: "due_at=eq.2026-01-11T00:00:00.000000499Z&position=lt.10", found: [1, 8] },
   { query: "due_at=neq.2026-01-11T00:00:00Z&position=lt.3", found: [2] },
   { query: "order=due_at.desc,position&limit=3", found: [6, 13, 27] },
   { query: "order=done,position.desc&limit=2", found: [29, 27] },

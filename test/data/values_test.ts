@@ -150,6 +150,18 @@ const GOOD: readonly Good[] = [
     back: '"2026-01-02T03:04:05.123456+00:00"',
   },
   {
+    name: "with seven digits, as .NET writes",
+    column: "timestamp",
+    sent: '"2026-01-02T03:04:05.1234565Z"',
+    back: '"2026-01-02T03:04:05.123456+00:00"',
+  },
+  {
+    name: "with nine digits, as Go, Java and Rust write",
+    column: "timestamp",
+    sent: '"2026-01-02T03:04:59.999999987Z"',
+    back: '"2026-01-02T03:05:00+00:00"',
+  },
+  {
     name: "with an offset",
     column: "timestamp",
     sent: '"2026-01-02T03:04:05.5+05:45"',
@@ -235,7 +247,7 @@ const INEXACT_JSON = "A JavaScript number cannot hold this value exactly: send i
 const INEXACT = "A JavaScript number cannot hold this value exactly: use t.decimal()";
 const DECIMAL = 'Must be a decimal number as a string, such as "12.50", of at most 400 characters';
 const TIME =
-  'Must be an existing date and time with seconds, max 6 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"';
+  'Must be an existing date and time with seconds, max 9 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"';
 const SIZE =
   "Must be 0, or at least 1e-39 and less than 1e+40, with either sign: send it as a string";
 const ENUM = 'Must be one of "open", "it\'s", "naïve 🙂", "say \\"hi\\"", "back\\\\slash", " "';
@@ -312,7 +324,8 @@ const BAD: readonly Bad[] = [
     '"2026-13-01T00:00:00Z"',
     '"2026-01-02T24:00:00Z"',
     '"2026-01-02T23:59:60Z"',
-    '"2026-01-02T03:04:05.1234567Z"',
+    '"2026-01-02T03:04:05.1234567890Z"',
+    '"9999-12-31T23:59:59.9999996Z"',
     '"2026-01-02T03:04:05+16:00"',
     '"0000-12-31T23:59:59Z"',
     '"0001-01-01T00:00:00+00:01"',

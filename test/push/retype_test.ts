@@ -168,7 +168,11 @@ test("text converts to a timestamp exactly if a write accepts it", async () => {
     .tuple(
       fc.constantFrom("0000-12-31", "0001-01-01", "2026-01-02", "2026-02-30", "9999-12-31"),
       ...[field(25), field(61), field(61)],
-      fc.constantFrom("", ".1", ".123456", ".1234567"),
+      fc.oneof(
+        fc.constantFrom("", ".1", ".123456", ".9999995", ".999999999", ".1234567890"),
+        fc.stringMatching(/^[0-9]{7,9}$/).map((digits) => `.${digits}`),
+        fc.stringMatching(/^[0-9]{6}$/).map((digits) => `.${digits}5`),
+      ),
       fc.oneof(fc.constant("Z"), fc.tuple(fc.constantFrom("+", "-"), field(16), field(61))),
     )
     .map(([day, hour, minute, second, fraction, offset]) => {

@@ -26,6 +26,21 @@ describe("readTimestamp() reads", () => {
       want: "2026-01-02T03:04:05+00:00",
     },
     {
+      name: "seven decimals, as .NET writes",
+      text: "2026-01-02T03:04:05.1234567Z",
+      want: "2026-01-02T03:04:05.123457+00:00",
+    },
+    {
+      name: "nine decimals, as Go, Java and Rust write",
+      text: "2026-01-02T03:04:05.123456789+01:00",
+      want: "2026-01-02T02:04:05.123457+00:00",
+    },
+    {
+      name: "decimals that round to the next year",
+      text: "2025-12-31T23:59:59.9999995Z",
+      want: "2026-01-01T00:00:00+00:00",
+    },
+    {
       name: "29 February of a leap year",
       text: "2024-02-29T00:00:00Z",
       want: "2024-02-29T00:00:00+00:00",
@@ -77,7 +92,8 @@ describe("readTimestamp() rejects", () => {
     { name: "hour 24", text: "2026-01-02T24:00:00Z" },
     { name: "minute 60", text: "2026-01-02T03:60:00Z" },
     { name: "a leap second", text: "2016-12-31T23:59:60Z" },
-    { name: "seven decimals", text: "2026-01-02T03:04:05.1234567Z" },
+    { name: "ten decimals", text: "2026-01-02T03:04:05.1234567891Z" },
+    { name: "a time that rounds to the year 10000", text: "9999-12-31T23:59:59.9999996Z" },
     { name: "a point without digits", text: "2026-01-02T03:04:05.Z" },
     { name: "a comma", text: "2026-01-02T03:04:05,5Z" },
     { name: "a space instead of T", text: "2026-01-02 03:04:05Z" },

@@ -37,7 +37,7 @@ set search_path = pg_catalog, pg_temp as $$
 declare
   moment timestamptz;
 begin
-  if value !~ ('^\d{4}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,6})?'
+  if value !~ ('^\d{4}-\d\d-\d\dT([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?'
     || '(Z|[+-](0\d|1[0-5]):[0-5]\d)$')
   then
     return null;
