@@ -4,7 +4,13 @@
  *
  * @module
  */
-import type { ArgumentsOf, FunctionShape, ResultOf, SqlType } from "./call_types.ts";
+import type {
+  ArgumentsOf,
+  FunctionShape,
+  PresentedVisitor,
+  ResultOf,
+  SqlType,
+} from "./call_types.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { quoteName } from "./literal.ts";
 import type { Parameter } from "./pool/connection.ts";
@@ -105,10 +111,16 @@ function findStatement(name: FunctionName): Statement {
   return created;
 }
 
+/** The driver would encode the values of these types itself. */
+const CASTS: Partial<Record<SqlType, string>> = {
+  jsonb: "::pg_catalog.text::pg_catalog.jsonb",
+  visitor: "::pg_catalog.text::rowhouse.visitor",
+};
+
 export function makeStatement(name: string, shape: FunctionShape): Statement {
   const passed = Object.entries(shape.parameters);
   const positions = passed.map(([argument, type], position) => {
-    const cast = type === "jsonb" ? "::pg_catalog.text::pg_catalog.jsonb" : "";
+    const cast = CASTS[type] ?? "";
     return `${quoteName(argument)} => $${position + 1}${cast}`;
   });
   const called = `rowhouse.${name}(${positions.join(", ")})`;
@@ -144,6 +156,7 @@ function encodeValue(type: SqlType, value: unknown): Parameter {
   if (value === null || value === undefined) return null;
   if (Array.isArray(value) && type.endsWith("[]")) return toArrayText(type, value);
   if (type === "jsonb") return JSON.stringify(value);
+  if (type === "visitor") return toRecordText(value as PresentedVisitor);
   if (type === "bytea" && !(value instanceof Uint8Array)) return Buffer.from(String(value), "hex");
   return value as Parameter;
 }
@@ -151,7 +164,17 @@ function encodeValue(type: SqlType, value: unknown): Parameter {
 /** @see https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
 function toArrayText(type: SqlType, items: readonly unknown[]): string {
   const texts = items.map((item) => (type === "bytea[]" ? `\\x${item}` : String(item)));
-  return `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;
+  return `{${texts.map(quoteItem).join(",")}}`;
+}
+
+/** @see https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-IO-SYNTAX */
+function toRecordText(visitor: PresentedVisitor): string {
+  const { session_cookie, identity_cookie, idle_s, client_address } = visitor;
+  return `(${[session_cookie, identity_cookie, idle_s, client_address].map(quoteItem).join(",")})`;
+}
+
+function quoteItem(item: unknown): string {
+  return `"${String(item).replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
 type Decode = (value: unknown) => unknown;

@@ -14,7 +14,16 @@ type Values = {
   text: string;
   timestamptz: Date;
   uuid: string;
+  visitor: PresentedVisitor;
 };
+/** A browser's credentials: both cookies as lists of `<id>.<proof>`, the idle limit of sessions, and the client's address. */
+export type PresentedVisitor = {
+  session_cookie: string;
+  identity_cookie: string;
+  idle_s: number;
+  client_address: string;
+};
+
 type ItemType = keyof Values;
 export type SqlType = ItemType | `${ItemType}[]`;
 /** Ends with `?` if the argument can be null. */

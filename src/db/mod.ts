@@ -8,7 +8,7 @@ export {
   isForRecentSignIn,
   type Result,
 } from "./call.ts";
-export type { FunctionShape } from "./call_types.ts";
+export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
 export { askNodes, CitusError, findClusterIssues, listDataNodes } from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";

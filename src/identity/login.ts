@@ -17,9 +17,9 @@ import {
   respondWithPage,
 } from "../pages/mod.ts";
 import { renderTabs } from "./account_page.ts";
-import { clearPages, clearPending, IDENTITY_COOKIE, readPageCookies } from "./cookies.ts";
+import { clearPages, clearPending, IDENTITY_COOKIE } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
-import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { isFactorDemanded, type PageDeps, readSessionOfPage, toActor } from "./page_deps.ts";
 import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET, SIGN_OUT_PATH } from "./paths.ts";
 import type { ReturnTo } from "./provider_state.ts";
 import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
@@ -88,20 +88,18 @@ function toTarget(returnTo: ReturnTo): SignInTarget {
 }
 
 /** Ends this session, or all of this person's. @throws {Problem} forbidden */
-export async function handleSignOut(
-  deps: PageDeps,
-  { request, address: from }: RequestContext,
-): Promise<Response> {
+export async function handleSignOut(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const { request } = context;
   const fields = await readForm(request);
   // A second tab or a double click: the session has already ended.
   if (readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length === 0)
     return redirect(SIGNED_OUT);
   checkForm(request, deps.identity, { fields, binding: "session" });
-  const cookies = readPageCookies(request, deps.identitySecrets);
+  const actor = { db: deps.db, ...toActor(deps, context) };
   const isEverywhere = fields.get("everywhere") === "yes";
-  const presented = [cookies.session, cookies.identity].join(",");
-  if (isEverywhere) await endSessionsEverywhere(deps, { ...cookies, from });
-  else await endSessions(deps, { presented, from });
+  const { session, identity, from } = actor.cookies;
+  if (isEverywhere) await endSessionsEverywhere(actor);
+  else await endSessions(deps, { presented: [session, identity].join(","), from });
   return redirect(isEverywhere ? SIGNED_OUT_EVERYWHERE : SIGNED_OUT, {
     cookies: [...clearPages(deps.identity), clearPending()],
   });

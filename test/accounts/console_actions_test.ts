@@ -191,7 +191,7 @@ describe("a login", () => {
     "select id from rowhouse.audit",
     "insert into rowhouse.grants (user_id, app_id, role) select gen_random_uuid(), gen_random_uuid(), 'x'",
     "delete from rowhouse.sessions",
-    "select rowhouse.check_console('', '', 1, '', 'admin', false)",
+    "select rowhouse.check_console(('', '', 1, ''), 'admin', false)",
     "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'x')",
     "select rowhouse.set_targets('x', '{}', '[]', '[]', 'x')",
     "select rowhouse.rename_app('x', 'y', 'x')",
@@ -206,7 +206,7 @@ describe("a login", () => {
 
   test("that serves or pushes cannot grant a role with an administrator's cookies", async () => {
     const { session, identity } = cookiesOf(jar);
-    const act = `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${person.email}', '${app.slug}', 'editor')`;
+    const act = `select rowhouse.console_grant_role(('${session}', '${identity}', 600, '192.0.2.1'), '${person.email}', '${app.slug}', 'editor')`;
     const { servingUrl, pushUrl, roleUrls } = service.database;
     for (const url of [servingUrl, pushUrl, ...Object.values(roleUrls)])
       expect(await rejectionOf(url, act)).toBe("42501");

@@ -79,6 +79,18 @@ describe.each([{ prepare: true }, { prepare: false }])("with prepare $prepare", 
     expect(await callNew(db, definition, { given: new Uint8Array([0, 255]) })).toBe("00ff");
   });
 
+  test("a visitor with quotes, commas and empty texts is sent unchanged", async () => {
+    const visitor = {
+      session_cookie: 'a,"b"\\c)',
+      identity_cookie: "",
+      idle_s: 600,
+      client_address: "(null)",
+    };
+    const definition = `create or replace function rowhouse.echo_visitor(visitor rowhouse.visitor) returns jsonb
+      language sql stable as $$ select to_jsonb(visitor) $$`;
+    expect(await callNew(db, definition, { visitor })).toEqual(visitor);
+  });
+
   test("bytea[] is sent and returned", async () => {
     const definition = `create or replace function rowhouse.count_bytes(many bytea[]) returns int4
       language sql stable as $$ select sum(length(item))::int4 from unnest(many) as item $$`;

@@ -206,8 +206,8 @@ comment on function rowhouse.end_one is 'null result';`;
 
   test("of an action checks the proof before it calls the operators' function in the visitor's name", () => {
     const written = defineVisitorFunctions(action).slice(action.length);
-    expect(written).toContain("rowhouse.console_end_one(session_cookie text, identity_cookie text");
-    expect(written).toContain("client_address text, person uuid, reason text) returns integer");
+    expect(written).toContain("rowhouse.console_end_one(visitor rowhouse.visitor, person uuid");
+    expect(written).toContain("reason text) returns integer");
     const body = written.slice(written.indexOf("declare"));
     expect(body).toMatch(
       /^declare\n {2}who uuid := rowhouse\.check_console\([^;]+'admin', true\);/,

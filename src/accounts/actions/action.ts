@@ -11,6 +11,7 @@ import {
   type Database,
   type FunctionName,
   isForRecentSignIn,
+  type PresentedVisitor,
   type Result,
 } from "../../db/mod.ts";
 import { OPERATOR } from "./audit.ts";
@@ -27,13 +28,12 @@ export type ConsoleActor = Omit<VisitorActor, "db"> & { consoleDb: Database };
 /** The caller of an action: an operator on the administrator's connection, or an administrator in the Console. */
 export type Actor = { admin: Database } | ConsoleActor;
 
-type Presented = "session_cookie" | "identity_cookie" | "idle_s" | "client_address";
 /** A function that first authenticates the caller by both cookies. */
 export type AuthenticatedFunction = {
-  [Name in FunctionName]: Presented extends keyof Arguments<Name> ? Name : never;
+  [Name in FunctionName]: "visitor" extends keyof Arguments<Name> ? Name : never;
 }[FunctionName];
 /** The function's arguments, without the cookies. */
-export type ArgumentValues<Name extends AuthenticatedFunction> = Omit<Arguments<Name>, Presented>;
+export type ArgumentValues<Name extends AuthenticatedFunction> = Omit<Arguments<Name>, "visitor">;
 
 type WithoutPrefix<Name> = Name extends `console_${infer Rest}` ? Rest : never;
 /** A function of the Console, without the prefix of its name. */
@@ -87,21 +87,15 @@ export async function callAsOperator<Name extends FunctionName>(
 
 /** Calls a function that authenticates the person of these cookies. @throws {Problem} as {@linkcode runAction} */
 export async function callAuthenticated<Name extends AuthenticatedFunction>(
-  { db, sessionIdleS, cookies: { session, identity, from } }: VisitorActor,
+  actor: VisitorActor,
   name: Name,
   values: ArgumentValues<Name>,
   reject?: Reject,
 ): Promise<Result<Name>> {
-  const presented = {
-    session_cookie: session,
-    identity_cookie: identity,
-    idle_s: sessionIdleS,
-    client_address: from,
-  };
   // The compiler cannot join the types that `Omit` split.
-  const all = { ...presented, ...values } as unknown as Arguments<Name>;
+  const all = { visitor: toVisitor(actor), ...values } as unknown as Arguments<Name>;
   const failed = { name, values, isInBrowser: true };
-  return await call(db, name, all, {
+  return await call(actor.db, name, all, {
     reject: (error) => reject?.(error) ?? toRejection(error, failed),
   });
 }
@@ -114,4 +108,17 @@ export async function callConsole<Name extends AuthenticatedFunction>(
   reject?: Reject,
 ): Promise<Result<Name>> {
   return await callAuthenticated({ db, sessionIdleS, cookies }, name, values, reject);
+}
+
+/** The credentials of a browser, as SQL functions accept it. */
+export function toVisitor({
+  sessionIdleS,
+  cookies: { session, identity, from },
+}: Omit<VisitorActor, "db">): PresentedVisitor {
+  return {
+    session_cookie: session,
+    identity_cookie: identity,
+    idle_s: sessionIdleS,
+    client_address: from,
+  };
 }

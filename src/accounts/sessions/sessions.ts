@@ -5,7 +5,7 @@
  * @module
  */
 import { call, type Database } from "../../db/mod.ts";
-import type { PageCookies } from "../actions/action.ts";
+import { type PageCookies, toVisitor, type VisitorActor } from "../actions/action.ts";
 import type { AppTargets } from "../apps/target.ts";
 import { type StoredGrant, toGrantedRole } from "../people/claimed_roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
@@ -168,15 +168,8 @@ export async function endSessions(
 }
 
 /** Ends all sessions of the signed-in person, and the sign-ins that wait for a second factor. Requires both cookies. */
-export async function endSessionsEverywhere(
-  deps: { db: Database },
-  { session, identity, from }: PageCookies & { from: string },
-): Promise<void> {
-  await call(deps.db, "sign_out_everywhere", {
-    session_cookie: session,
-    identity_cookie: identity,
-    client_address: from,
-  });
+export async function endSessionsEverywhere(actor: VisitorActor): Promise<void> {
+  await call(actor.db, "sign_out_everywhere", { visitor: toVisitor(actor) });
 }
 
 export type SessionStart = {

@@ -3,25 +3,24 @@
 -- nothing without a user.
 
 -- The id of the live session that both cookies prove; null if there is none, or more than one.
--- Arguments are lists of <id>.<proof> from the browser's cookies.
-create function rowhouse.find_visitor_session(session_cookie text, identity_cookie text,
-  idle_s integer, client_address text) returns text
+create function rowhouse.find_visitor_session(visitor rowhouse.visitor) returns text
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   found_session record;
   own text;
 begin
-  select * into found_session from rowhouse.find_session(session_cookie, idle_s);
+  select * into found_session from rowhouse.find_session(visitor.session_cookie,
+    visitor.idle_s);
   if found_session.session_id is null then
     return null;
   end if;
   select found_session.session_id into own
-    where exists (select from unnest(string_to_array(identity_cookie, ',')) as text
+    where exists (select from unnest(string_to_array(visitor.identity_cookie, ',')) as text
     where split_part(text, '.', 1) = found_session.session_id
       and found_session.identity_digest = sha256(decode(split_part(text, '.', 2), 'hex')
         || uuid_send(found_session.person_id)));
   -- The audit log reads this setting until this statement ends.
-  perform set_config('rowhouse.client', client_address, true);
+  perform set_config('rowhouse.client', visitor.client_address, true);
   return own;
 end
 $$;
@@ -58,7 +57,7 @@ begin
         select id, id = own as "isOwn", device, address, created_at as "signedInAt",
           last_seen_at as "lastSeenAt"
         from rowhouse.sessions where user_id = who and expires_at > clock_timestamp()
-          and last_seen_at > clock_timestamp() - make_interval(secs => idle_s)
+          and last_seen_at > clock_timestamp() - make_interval(secs => visitor.idle_s)
         order by id = own desc, last_seen_at desc limit 100) as listed))
     from rowhouse.users where id = who);
 end
@@ -103,8 +102,7 @@ $$;
 -- Ends all sessions and pending sign-ins of a user who proves a session by both cookies. Unlike
 -- the other actions here, it accepts more than one live session: cookies planted by another host
 -- must not keep a user signed in.
-create function rowhouse.sign_out_everywhere(session_cookie text, identity_cookie text,
-  client_address text) returns void
+create function rowhouse.sign_out_everywhere(visitor rowhouse.visitor) returns void
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare
   who uuid;
@@ -114,11 +112,11 @@ begin
   -- waits.
   select id into who from rowhouse.users where id = (
     select sessions.user_id from rowhouse.sessions
-    join unnest(string_to_array(session_cookie, ',')) as shared
+    join unnest(string_to_array(visitor.session_cookie, ',')) as shared
       on split_part(shared, '.', 1) = sessions.id
       and sessions.session_digest = sha256(decode(split_part(shared, '.', 2), 'hex')
         || uuid_send(sessions.user_id))
-    join unnest(string_to_array(identity_cookie, ',')) as own
+    join unnest(string_to_array(visitor.identity_cookie, ',')) as own
       on split_part(own, '.', 1) = sessions.id
       and sessions.identity_digest = sha256(decode(split_part(own, '.', 2), 'hex')
         || uuid_send(sessions.user_id))
@@ -130,7 +128,7 @@ begin
   if ended > 0 then
     insert into rowhouse.audit (actor, action, user_id, details, client)
     values (who::text, 'sign_out_everywhere', who, jsonb_build_object('sessions', ended),
-      nullif(client_address, ''));
+      nullif(visitor.client_address, ''));
   end if;
 end
 $$;
@@ -153,8 +151,8 @@ begin
   end if;
   perform rowhouse.start_session(who, '', new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s, now(),
-    (select second_factor_at from rowhouse.sessions where id = own), client_address, device_name,
-    known_device is not null);
+    (select second_factor_at from rowhouse.sessions where id = own), visitor.client_address,
+    device_name, known_device is not null);
   perform rowhouse.end_pending_sign_ins(who);
   delete from rowhouse.password_links where user_id = who;
   delete from rowhouse.sessions where user_id = who and id not in (own, new_id);
@@ -164,7 +162,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'change_password', who, jsonb_build_object('sessions', ended));
   perform rowhouse.queue_mail(who, 'password_changed', null,
-    jsonb_build_object('device', device_name, 'from', client_address));
+    jsonb_build_object('device', device_name, 'from', visitor.client_address));
   return true;
 end
 $$;

@@ -178,7 +178,7 @@ comment on function rowhouse.delete_app_step is 'null job';
 create function rowhouse.console_describe_app(app_slug text) returns jsonb as $$
 begin
   return rowhouse.describe_app(app_slug)
-    || jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie));
+    || jsonb_build_object('me', rowhouse.console_visitor(who, visitor));
 end
 $$;
 

@@ -7,12 +7,10 @@
 -- The id of the acting user; raises an error if the cookies prove no such user. "needed" is the
 -- Console role, which a super_admin always has. Locks the rows until the action ends.
 create function rowhouse.check_console(
-  session_cookie text, identity_cookie text, idle_s integer, client_address text, needed text,
-    is_sensitive boolean
+  visitor rowhouse.visitor, needed text, is_sensitive boolean
 ) returns uuid language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  own text := rowhouse.find_visitor_session(
-    session_cookie, identity_cookie, idle_s, client_address);
+  own text := rowhouse.find_visitor_session(visitor);
   who uuid;
   factor_at timestamptz;
 begin

@@ -28,7 +28,7 @@ declare
 begin
   -- A plan cached for other filters would read the whole log.
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'app', (select jsonb_build_object('disabledAt', disabled_at) from rowhouse.apps
       where slug = of_app),
     'entries', (select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (

@@ -151,7 +151,7 @@ declare
   before_at timestamptz := from_at - (until_at - from_at);
 begin
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'requests', (select coalesce(sum(requests), 0) from rowhouse.statistics
       where app_id = app and span = unit and at >= from_at and at < until_at),
     'requestsBefore', (select coalesce(sum(requests), 0) from rowhouse.statistics

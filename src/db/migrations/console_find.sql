@@ -5,7 +5,7 @@
 -- proves: admin; idempotent
 create function rowhouse.console_find(search text, names text, max_rows integer) returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'apps', (select coalesce(jsonb_agg(to_jsonb(hit) - 'at' order by at, slug), '[]') from (
       select slug, disabled_at as "disabledAt", strpos(slug, search) as at from rowhouse.apps
       where strpos(slug, search) > 0 order by at, slug limit max_rows) as hit),

@@ -109,7 +109,7 @@ grant execute on function rowhouse.dev_leftovers to rowhouse_service, rowhouse_i
 -- proves: admin; idempotent
 create function rowhouse.console_home(wanted_span text, max_rows integer) returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'hasKeys', exists (select from rowhouse.api_keys where revoked_at is null),
     'hasTables', exists (select from rowhouse.registrations),
     'appCount', (select count(*) from rowhouse.apps),

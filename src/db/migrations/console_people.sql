@@ -63,7 +63,7 @@ $$;
 create function rowhouse.console_list_people(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'invited', (select count(*) from rowhouse.invitations),
     'people', (select coalesce(jsonb_agg(rowhouse.describe_user(users)::jsonb || jsonb_build_object(
         'apps', (select count(*) from rowhouse.grants where user_id = users.id),
@@ -82,7 +82,7 @@ create function rowhouse.console_show_person(person uuid, of_app text, after_slu
 declare
   mail text := rowhouse.email_of(person);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'person', (select rowhouse.describe_user(users)::jsonb || jsonb_build_object(
         'linkEndsAt', (select expires_at from rowhouse.password_links where user_id = person
           and expires_at > now()),
@@ -107,10 +107,10 @@ begin
       select id, device, address, created_at as "createdAt", last_seen_at as "lastSeenAt",
         expires_at as "expiresAt",
         id in (select split_part(text, '.', 1)
-        from unnest(string_to_array(session_cookie, ',')) as text) as "isMine"
+        from unnest(string_to_array(visitor.session_cookie, ',')) as text) as "isMine"
       from rowhouse.sessions
       where user_id = person and expires_at > now()
-        and last_seen_at > now() - make_interval(secs => idle_s)
+        and last_seen_at > now() - make_interval(secs => visitor.idle_s)
       order by last_seen_at desc, id limit 100) as live));
 end
 $$;
@@ -120,7 +120,7 @@ $$;
 create function rowhouse.console_list_invitations(search text, after_email text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'invited', (select count(*) from rowhouse.invitations),
     'invitations', rowhouse.list_invitations(search, after_email, max_rows));
 end
@@ -133,7 +133,7 @@ create function rowhouse.console_list_app_people(app_slug text, search text, aft
 declare
   app uuid := rowhouse.find_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'isDisabled', (select disabled_at is not null from rowhouse.apps where id = app),
     'administrators', (select count(*) from rowhouse.users
     where console_role is not null and disabled_at is null),

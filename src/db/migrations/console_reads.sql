@@ -3,7 +3,7 @@
 
 -- The user, the number of items, and whether the sign-in is recent enough for a sensitive action:
 -- a hint for the page, which the action checks again.
-create function rowhouse.console_visitor(who uuid, session_cookie text) returns jsonb
+create function rowhouse.console_visitor(who uuid, visitor rowhouse.visitor) returns jsonb
 language sql stable set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', id, 'email', email, 'displayName', display_name,
     'role', console_role,
@@ -13,7 +13,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
       'Tables', (select count(*) from rowhouse.tables)),
     'isFresh', exists (select from rowhouse.sessions where user_id = who
       and id in (select split_part(text, '.', 1)
-        from unnest(string_to_array(session_cookie, ',')) as text)
+        from unnest(string_to_array(visitor.session_cookie, ',')) as text)
       and rowhouse.is_fresh(id)))
   from rowhouse.users where id = who
 $$;
@@ -37,7 +37,7 @@ $$;
 create function rowhouse.console_list_apps(search text, after_slug text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'apps', rowhouse.list_apps(search, after_slug, max_rows));
 end
 $$;
@@ -49,7 +49,7 @@ create function rowhouse.console_show_app(app_slug text, wanted_span text) retur
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'app', rowhouse.targets_of(app.id) || jsonb_build_object('slug', app.slug, 'id', app.id,
       'createdAt', app.created_at,
       'disabledAt', app.disabled_at, 'isLive', (select app.is_live from rowhouse.release

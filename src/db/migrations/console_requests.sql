@@ -33,7 +33,7 @@ declare
 begin
   -- A plan cached for other filters would read all requests.
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'requests', (select coalesce(
       jsonb_agg(rowhouse.request_of(listed.entry) order by listed.at desc, listed.id), '[]')
       from (
@@ -62,7 +62,7 @@ declare
   entry uuid := (rowhouse.requests_of(wanted::text))[1];
 begin
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'request', (select rowhouse.request_of(stored) || jsonb_build_object(
         'key', (select jsonb_build_object('name', name, 'app', owners.slug,
             'scopes', scopes, 'expiresAt', expires_at, 'revokedAt', revoked_at)

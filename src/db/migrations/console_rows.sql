@@ -52,7 +52,7 @@ begin
   if declared is null then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie), 'appId', app.id,
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,
     'isDisabled', app.disabled_at is not null, 'cursor', case when app.is_live
       and not rowhouse.is_distributed()
       then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
@@ -86,8 +86,8 @@ begin
     return null;
   end if;
   select sessions.id, least(sessions.expires_at, now() + interval '5 minutes',
-    now() + make_interval(secs => idle_s)) into session_of, ends
-  from unnest(string_to_array(session_cookie, ',')) as text
+    now() + make_interval(secs => visitor.idle_s)) into session_of, ends
+  from unnest(string_to_array(visitor.session_cookie, ',')) as text
     join rowhouse.sessions on sessions.id = split_part(text, '.', 1)
   where user_id = who and sessions.expires_at > clock_timestamp()
     and session_digest = sha256(decode(split_part(text, '.', 2), 'hex') || uuid_send(user_id));

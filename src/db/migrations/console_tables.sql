@@ -79,7 +79,7 @@ $$;
 create function rowhouse.console_list_tables(search text, after_name text, max_rows integer)
   returns jsonb as $$
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'owner', slug,
       'definition', definition,
         'users', rowhouse.users_of_table(name), 'size', rowhouse.size_of_table(name),
@@ -123,7 +123,7 @@ begin
   if details is null then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie), 'table', details);
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'table', details);
 end
 $$;
 
@@ -148,7 +148,7 @@ create function rowhouse.console_list_app_tables(app_slug text, after_name text,
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
     'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', table_name, 'owner', owner,
     'columns', columns,
@@ -179,7 +179,7 @@ create function rowhouse.console_list_pushes(app_slug text, before_seq integer, 
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
     'pushes', (select coalesce(jsonb_agg(to_jsonb(listed) order by seq desc), '[]') from (
       select seq, name, checksum, applied_at as "appliedAt",
@@ -210,7 +210,7 @@ declare
   push rowhouse.migrations;
 begin
   select * into push from rowhouse.migrations where app_id = app.id and seq = wanted;
-  return jsonb_build_object('me', rowhouse.console_visitor(who, session_cookie),
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at), 'push',
     case when push.seq is not null then jsonb_build_object('seq', push.seq,
       'name', push.name, 'checksum', push.checksum, 'appliedAt', push.applied_at,

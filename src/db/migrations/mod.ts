@@ -22,6 +22,7 @@ const AREAS = [
   "schemas",
   "schema_rights",
   "service_migrations",
+  "visitor",
   "apps",
   "keys",
   "idempotency",

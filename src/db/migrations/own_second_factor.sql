@@ -71,7 +71,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'add_second_factor', who, '{"kind": "totp"}');
   perform rowhouse.queue_mail(who, 'second_factor_added', null,
-    jsonb_build_object('from', client_address));
+    jsonb_build_object('from', visitor.client_address));
   return case when is_first then 'first' else 'done' end;
 end
 $$;
@@ -93,7 +93,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id)
     values (who::text, 'make_recovery_codes', who);
   perform rowhouse.queue_mail(who, 'recovery_codes_made', null,
-    jsonb_build_object('from', client_address));
+    jsonb_build_object('from', visitor.client_address));
   return 'done';
 end
 $$;
@@ -123,7 +123,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'remove_second_factor', who, '{"kind": "totp"}');
   perform rowhouse.queue_mail(who, 'second_factor_removed', null,
-    jsonb_build_object('from', client_address));
+    jsonb_build_object('from', visitor.client_address));
   return true;
 end
 $$;

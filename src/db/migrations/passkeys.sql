@@ -154,7 +154,7 @@ begin
   end if;
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'add_passkey', who);
   perform rowhouse.queue_mail(who, 'passkey_added', null,
-    jsonb_build_object('label', new_label, 'from', client_address));
+    jsonb_build_object('label', new_label, 'from', visitor.client_address));
   return case when is_first then 'first' else 'done' end;
 end
 $$;
@@ -182,7 +182,7 @@ begin
   perform rowhouse.clear_without_factor(who);
   insert into rowhouse.audit (actor, action, user_id) values (who::text, 'remove_passkey', who);
   perform rowhouse.queue_mail(who, 'passkey_removed', null,
-    jsonb_build_object('label', old_label, 'from', client_address));
+    jsonb_build_object('label', old_label, 'from', visitor.client_address));
   return 'done';
 end
 $$;

@@ -215,7 +215,7 @@ begin
   insert into rowhouse.audit (actor, action, user_id, details)
   values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
   perform rowhouse.queue_mail(who, 'provider_linked', null,
-    jsonb_build_object('from', client_address));
+    jsonb_build_object('from', visitor.client_address));
   return 'done';
 end
 $$;

@@ -13,7 +13,7 @@
  * `actor`. Another line replaces an argument by an expression over the visitor `who` and other arguments, with their
  * types.
  *
- * Any other function is written without arguments for cookies, without a language and without a grant, below a line with
+ * Any other function is written without the argument `visitor`, without a language and without a grant, below a line with
  * its required visitor and, after a semicolon, its comment:
  *
  * ```sql
@@ -25,15 +25,14 @@
  * $$;
  * ```
  *
- * Functions of both forms get the browser's credentials as their first arguments and a proof as their first variables. So no
+ * Functions of both forms get the `visitor` as their first argument and a proof as their first variables. So no
  * body runs before its proof. PostgreSQL rejects a function of the second form without such a line.
  *
  * @module
  */
 
-/** The presented sessions, as lists of `<id>.<proof>`; the idle limit in seconds; the client's address. */
-const PRESENTED = "session_cookie text, identity_cookie text, idle_s integer, client_address text";
-const PRESENTED_NAMES = "session_cookie, identity_cookie, idle_s, client_address";
+/** The credentials of the browser (`visitor.sql`). */
+const VISITOR = "visitor rowhouse.visitor";
 
 type Proof = {
   /** Variables that raise an error unless the visitor may call the function; `who` is the visitor's id. */
@@ -45,7 +44,7 @@ type Proof = {
 const PROOFS: Readonly<Record<string, Proof>> = {
   /** `own` is the session, `who` its owner, whose row the action locks. */
   owner: {
-    variables: `own text := rowhouse.find_visitor_session(${PRESENTED_NAMES});
+    variables: `own text := rowhouse.find_visitor_session(visitor);
   who uuid := rowhouse.hold_visitor(own);`,
     logins: "rowhouse_service, rowhouse_identity",
   },
@@ -57,8 +56,7 @@ const PROOFS: Readonly<Record<string, Proof>> = {
 
 function proveConsole(role: string, isSensitive: boolean): Proof {
   return {
-    variables: `who uuid := rowhouse.check_console(
-    ${PRESENTED_NAMES}, '${role}', ${isSensitive});`,
+    variables: `who uuid := rowhouse.check_console(visitor, '${role}', ${isSensitive});`,
     logins: "rowhouse_console",
   };
 }
@@ -157,7 +155,7 @@ function writeOut({ proves = "", declares = "", comment, ...parts }: Parts): str
   if (proof === undefined) throw new Error(`rowhouse.${name}: unknown proof "${proves}"`);
   const comments =
     comment === undefined ? "" : `\ncomment on function rowhouse.${name} is '${comment}';`;
-  const signature = `rowhouse.${name}(${[PRESENTED, parameters].filter(Boolean).join(", ")})`;
+  const signature = `rowhouse.${name}(${[VISITOR, parameters].filter(Boolean).join(", ")})`;
   return `create function ${signature} returns ${returns}
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 declare

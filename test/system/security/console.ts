@@ -77,7 +77,7 @@ export const CONSOLE: Page = {
           ...KEYS,
           ...ROWS,
           "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'x')",
-          "select rowhouse.check_console('', '', 1, '', 'admin', false)",
+          "select rowhouse.check_console(('', '', 1, ''), 'admin', false)",
         ]),
     },
   },
@@ -119,7 +119,7 @@ export const CONSOLE: Page = {
 const LASTING = [
   "console_home(WHO, 'hour', 9)",
   "console_list_requests(WHO, '', '', '', '', '', '', '', null, null, 9)",
-  "console_show_request(WHO, gen_random_uuid())",
+  "console_show_request(WHO, gen_random_uuid(), now(), now())",
   "console_show_changes(WHO, 'APP', 'hour', now(), now(), 9)",
   "console_list_apps(WHO, '', '', 9)",
   "console_show_app(WHO, 'APP', 'hour')",
@@ -182,8 +182,7 @@ const ACCOUNT =
 
 /** Returns the call that the Console sends for a browser with these cookies. */
 function callOf({ mine, victim }: Pick<World, "mine" | "victim">, jar: Jar, call: string): string {
-  const presented = `'${presentedBy(jar).session}', '${presentedBy(jar).identity}', 600, '192.0.2.1'`;
-  const named = call.replace("WHO", presented).replace("KEY", mine.key.slice(3, 19));
+  const named = call.replace("WHO", visitorOf(jar)).replace("KEY", mine.key.slice(3, 19));
   const linked = named.replace(
     "LINK",
     "'aaaaaaaaaaaaaaaa', sha256('x'), 'x', now() + interval '1 day'",
@@ -228,8 +227,13 @@ async function ageSession({ service }: World, jar: Jar): Promise<void> {
 
 /** Returns the call that the Console sends to grant a role. */
 export function grantCall({ victim, mine }: World, jar: Jar): string {
+  return `select rowhouse.console_grant_role(${visitorOf(jar)}, '${victim.email}', '${mine.slug}', 'reader')`;
+}
+
+/** Returns the argument `visitor` that the Console passes for a browser with these cookies. */
+function visitorOf(jar: Jar): string {
   const { session, identity } = presentedBy(jar);
-  return `select rowhouse.console_grant_role('${session}', '${identity}', 600, '192.0.2.1', '${victim.email}', '${mine.slug}', 'reader')`;
+  return `('${session}', '${identity}', 600, '192.0.2.1')::rowhouse.visitor`;
 }
 
 function presentedBy(jar: Jar): { session: string; identity: string } {

@@ -71,13 +71,14 @@ export async function keepsFactors(world: World, login: Login): Promise<void> {
     const { rows } = await world.tryAs(login, finishCall(proof));
     expect(rows).toEqual([{ outcome: "no_sign_in" }]);
   }
-  const cookies = `'${toPresented(IDENTITY_SECRETS, "session", [jar.get(SESSION_COOKIE) ?? ""])}', ''`;
+  const session = toPresented(IDENTITY_SECRETS, "session", [jar.get(SESSION_COOKIE) ?? ""]);
+  const visitor = `('${session}', '', 600, '')::rowhouse.visitor`;
   await world.rejects(
     login,
     [
-      `select rowhouse.remove_own_totp(${cookies}, 600, '')`,
-      `select rowhouse.put_own_recovery_codes(${cookies}, 600, '', '${person.id}', '', 'x', '')`,
-      `select rowhouse.put_own_totp(${cookies}, 600, '', '${person.id}', 'x', sha256('x'), 'x', 0, '', '')`,
+      `select rowhouse.remove_own_totp(${visitor})`,
+      `select rowhouse.put_own_recovery_codes(${visitor}, '${person.id}', '', 'x', '')`,
+      `select rowhouse.put_own_totp(${visitor}, '${person.id}', 'x', sha256('x'), 'x', 0, '', '')`,
     ],
     SIGNALS.notSignedIn,
   );

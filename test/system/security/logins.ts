@@ -243,7 +243,7 @@ export const SERVING_LOGINS: Page = {
           const session = toPresented(IDENTITY_SECRETS, "session", [
             world.jar.get(SESSION_COOKIE) ?? "",
           ]);
-          const from = `'${session}', '', 600, 'x'`;
+          const from = `('${session}', '', 600, 'x')::rowhouse.visitor`;
           await world.rejects(
             "all",
             [
