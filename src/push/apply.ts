@@ -17,6 +17,7 @@ import { renderMessage } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
+import { rejectChange } from "./plan_change.ts";
 import { type PrepareRequest, preparePush } from "./prepare.ts";
 import { busy, type MessageResult, nodeUnreachable, readMessageResult } from "./rejections.ts";
 import { cancelRetype, copyColumn } from "./retype.ts";
@@ -77,6 +78,7 @@ function rejectSilence({ findSilentNode }: Database, cause: Problem | undefined)
 async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushResult> {
   const { dryRun } = request.options;
   let tries = 0;
+  let isRetyping = false;
   for (let plans = 0; plans < MAX_PLANS; plans++) {
     const prepared = await readAndPrepare(deps, request);
     const { plan, state, migration } = prepared;
@@ -91,8 +93,14 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
     // A change waits for the builds of its table, and their process can have been killed.
     if (request.change !== undefined) void resume(state.hasDeferredSteps);
     const retyped = findRetyped(plan, state);
-    if (retyped !== undefined && request.change !== undefined)
-      await copyColumn(deps.admin, { ...retyped, change: request.change });
+    if (retyped !== undefined && request.change !== undefined) {
+      const { change } = request;
+      // A repeated retype would undo the other request's cancel.
+      if (isRetyping && retyped.table.retype === null)
+        throw rejectChange(change, "another request has canceled it");
+      isRetyping = true;
+      if ((await copyColumn(deps.admin, { ...retyped, change })) === "moved") continue;
+    }
     const isReplay = request.migration !== undefined;
     await acquireTurn(request.app.id);
     const text = renderMessage(request.app, { ...prepared, migration, isReplay });

@@ -5,6 +5,7 @@
  * @module
  */
 import { type Database, quoteLiteral, quoteName } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
@@ -19,6 +20,7 @@ import {
 import { rejectChange } from "./plan_change.ts";
 import { preparePush } from "./prepare.ts";
 import { toProjectHistory } from "./project_history.ts";
+import { busy, drifted, isDrift } from "./rejections.ts";
 import { cancelRetype } from "./retype.ts";
 import { renderCount, renderTenant } from "./retype_messages.ts";
 import { readState, type TableState } from "./state.ts";
@@ -32,11 +34,21 @@ export type ChangeResult = PushResult & { rows: RowCounts };
 
 /**
  * Makes a change, or returns the plan. Does nothing if the app's last migration already is this change: the request
- * then repeats an earlier request whose response was lost.
+ * then repeats an earlier request whose response was lost, or that another request has finished.
  *
  * @throws {Problem} as {@linkcode push}; incompatible_schema — why the change is rejected
  */
 export async function applyChange(deps: PushDeps, request: ChangeRequest): Promise<ChangeResult> {
+  try {
+    return await changeOnce(deps, request);
+  } catch (error) {
+    const isBusy = error instanceof Problem && error.code === "push_busy";
+    if (!isBusy || !isLast(await readHead(deps.admin, request.app.id), request.change)) throw error;
+    return { ...UNCHANGED, deferred: Promise.resolve() };
+  }
+}
+
+async function changeOnce(deps: PushDeps, request: ChangeRequest): Promise<ChangeResult> {
   const { app, change } = request;
   const head = await readHead(deps.admin, app.id);
   if (head === undefined) throw rejectChange(change, `this app owns no table ${change.table}`);
@@ -48,16 +60,27 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
     if (!request.options.dryRun) await cancelRetype(deps.admin, found);
     return { ...UNCHANGED, notes: [CANCELED], deferred: Promise.resolve() };
   }
-  if (canonicalJson(head.change ?? null) === canonicalJson(change))
-    return { ...UNCHANGED, deferred: Promise.resolve() };
+  if (isLast(head, change)) return { ...UNCHANGED, deferred: Promise.resolve() };
   // Reject before counting rows, which needs the table.
   const { plan } = preparePush(state, { ...request, definition });
-  const rows = await countRows(deps.admin, { appId: app.id, change, plan });
+  const rows = await countRows(deps.admin, { appId: app.id, change, plan }).catch(
+    async (error: unknown) => {
+      if (!isDrift(error)) throw error;
+      // Another request has changed the table since the state was read, or the table differs from its record.
+      const now = await readState(deps.admin, app.id, names);
+      const isSame = now.tables.find(({ name }) => name === change.table)?.stamp === found?.stamp;
+      throw isSame ? drifted(error) : busy();
+    },
+  );
   const blocker = BLOCKED[change.kind];
   if (blocker !== undefined && rows.values > 0)
     throw rejectChange(change, `${rows.values} of this app's ${rows.rows} rows ${blocker}`);
   const pushed = await push(deps, { ...request, definition, after: head.checksum });
   return { ...pushed, rows, notes: [matchKind(ROW_DETAILS, change, rows), ...pushed.notes] };
+}
+
+function isLast(head: Awaited<ReturnType<typeof readHead>>, change: Change): boolean {
+  return canonicalJson(head?.change ?? null) === canonicalJson(change);
 }
 
 /** Why rows with an affected value block the change. */
@@ -111,7 +134,8 @@ const IS_CONCERNED: Cases<Change, string> = {
   drop_column: hasValue,
   drop_table: () => "true",
   retype_column: () => "true",
-  drop_value: ({ column, value }) => `${quoteName(column)} = ${quoteLiteral(value)}`,
+  drop_value: ({ column, value }) =>
+    `${quoteName(column)}::pg_catalog.text = ${quoteLiteral(value)}`,
 };
 
 function hasValue({ column }: { column: string }): string {

@@ -41,7 +41,7 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
     ...early,
     ...renderLockTables(plan),
     // No build of the table of an explicit change may be running.
-    ...renderOfChanges("rowhouse.begin_change", pusher, plan),
+    ...renderBeginChanges(pusher, plan),
     ...deferred,
     ...plan.steps.flatMap((step) =>
       step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
@@ -148,21 +148,28 @@ function renderRecord(
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
   return [
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
-    ...renderOfChanges("rowhouse.record_change", { id }, plan),
+    ...toChangedTables(plan).map(
+      (table) => `select rowhouse.record_change(${renderPair(id, table)})`,
+    ),
   ];
 }
 
-/** Statements that call a function for the table of each explicit change. */
-function renderOfChanges(
-  called: "rowhouse.begin_change" | "rowhouse.record_change",
-  { id }: Pusher,
-  { steps }: Plan,
-): string[] {
-  return steps.flatMap((step) =>
-    step.kind === "record_change"
-      ? [`select ${called}(${quoteLiteral(id)}, ${quoteLiteral(step.table)})`]
-      : [],
-  );
+function renderBeginChanges({ id }: Pusher, plan: Plan): string[] {
+  return toChangedTables(plan).map((table) => {
+    const isRetyped = plan.steps.some(
+      (step) => step.kind === "swap_column" && step.table === table,
+    );
+    return `select rowhouse.begin_change(${renderPair(id, table)}, ${isRetyped})`;
+  });
+}
+
+/** The tables of explicit changes. */
+function toChangedTables({ steps }: Plan): string[] {
+  return steps.flatMap((step) => (step.kind === "record_change" ? [step.table] : []));
+}
+
+function renderPair(id: string, table: string): string {
+  return `${quoteLiteral(id)}, ${quoteLiteral(table)}`;
 }
 
 /** The app's new column set of a table, as recorded. */

@@ -60,8 +60,13 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
         "Cannot retype this column: a new row has a value that does not convert; nothing was written",
       cause: error,
     });
-  if (DRIFTED.has(state ?? "")) throw drifted(error);
+  if (isDrift(error)) throw drifted(error);
   throw error;
+}
+
+/** Whether an object that a statement names is missing, or one that it creates exists. */
+export function isDrift(error: unknown): boolean {
+  return DRIFTED.has(readSqlState(error) ?? "");
 }
 
 /** Citus' message for permanent failures; its SQLSTATE is only that of an internal error. */
@@ -148,7 +153,7 @@ function findBroken(step: Step, { table, column, constraint }: Violation): strin
   return (reference?.columns ?? []).map((name) => `/${table}/${name}`);
 }
 
-function drifted(cause: unknown): Problem {
+export function drifted(cause: unknown): Problem {
   return new Problem("incompatible_schema", {
     message:
       "Cannot push: the database differs from the record of pushes; nothing was written. An operator can list the differences with rowhouse db status",

@@ -10,7 +10,7 @@ import type { Change } from "./change.ts";
 import { renderLockTable } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { rejectChange } from "./plan_change.ts";
-import { busy, readMessageResult } from "./rejections.ts";
+import { busy, isDrift, readMessageResult } from "./rejections.ts";
 import {
   renderBatch,
   renderBegin,
@@ -29,24 +29,39 @@ const TRY_AGAIN_MS = 150;
 type Retype = { table: TableState; change: Change; swap: Swap };
 
 /**
- * Fills the copy of a column, after adding it if necessary.
+ * Fills the copy of a column, after adding it if necessary. `moved`: another request has ended the retype, or begun another.
  *
  * @throws {Problem} incompatible_schema — a value does not convert, and the copy is dropped; push_busy — there are more
  * rows than one request copies
  */
-export async function copyColumn(admin: Database, { table, change, swap }: Retype): Promise<void> {
+export async function copyColumn(
+  admin: Database,
+  { table, change, swap }: Retype,
+): Promise<"copied" | "moved"> {
   const lock = renderLockTable(table.name, table.stamp);
   if (table.retype === null) await runLocked(admin, renderBegin(swap, { change, lock }));
+  const failed = await fillCopy(admin, swap).catch((error: unknown) => {
+    if (isDrift(error)) return undefined;
+    // Another request copies the same rows.
+    if (readMessageResult(error) === "locked") throw busy();
+    throw error;
+  });
+  if (failed === undefined) return "moved";
+  if (failed > 0) throw await giveUp(admin, { table, change, swap }, failed);
+  return "copied";
+}
+
+/** Returns how many values do not convert. */
+async function fillCopy(admin: Database, swap: Swap): Promise<number> {
   const endsAt = performance.now() + COPYING_MS;
   for (;;) {
     const { rows, failed } = await runCounting(admin, swap, renderBatch(swap));
-    if (failed > 0) throw await giveUp(admin, { table, change, swap }, failed);
+    if (failed > 0) return failed;
     if (rows === 0) break;
     if (performance.now() > endsAt) throw busy();
   }
-  await runCounting(admin, swap, renderHorizon(table.name));
-  const { failed } = await runCounting(admin, swap, renderSettle(swap));
-  if (failed > 0) throw await giveUp(admin, { table, change, swap }, failed);
+  await runCounting(admin, swap, renderHorizon(swap.table));
+  return (await runCounting(admin, swap, renderSettle(swap))).failed;
 }
 
 /** Drops the copy of a column. */

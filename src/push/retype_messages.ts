@@ -47,20 +47,20 @@ export function renderBegin(
   return [
     lock,
     ...MESSAGE_SETTINGS,
+    `select rowhouse.begin_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)}, ${quoteLiteral(canonicalJson(change))}::pg_catalog.jsonb)`,
     ...(column.kind === "enum" ? [`create type ${type} as enum (${labels})`] : []),
     renderLock(table),
     `alter table data.${quoteName(table)} add column "${COPY}" ${type}${initial}`,
-    `select rowhouse.begin_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)}, ${quoteLiteral(canonicalJson(change))}::pg_catalog.jsonb)`,
   ].join(";\n");
 }
 
-/** Drops the copy. */
+/** Drops the copy, unless another request has dropped it. */
 export function renderCancel(appId: string, table: string, lock: string): string {
   return [
     lock,
     ...MESSAGE_SETTINGS,
     renderLock(table),
-    `alter table data.${quoteName(table)} drop column "${COPY}"`,
+    `alter table data.${quoteName(table)} drop column if exists "${COPY}"`,
     `drop type if exists data."${copyTypeName(table)}"`,
     `select rowhouse.end_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)})`,
   ].join(";\n");

@@ -55,13 +55,17 @@ $$;
 grant execute on function rowhouse.begin_retype, rowhouse.end_retype, rowhouse.read_time
   to rowhouse_tables;
 
--- Runs before an explicit change of a table of the app: no build of the table may be in progress.
--- Deletes records of finished builds, because the names that they built can change.
-create function rowhouse.begin_change(app uuid, wanted_table text) returns void
+-- Runs before an explicit change of a table of the app: no build of the table may be in progress,
+-- and no retype may have begun or ended since the plan. Deletes records of finished builds, because
+-- the names that they built can change.
+create function rowhouse.begin_change(app uuid, wanted_table text, is_retyped boolean) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from rowhouse.tables where name = wanted_table and owner_app_id = app) then
     raise exception 'not a table of this app' using errcode = 'RH007';
+  end if;
+  if exists (select from rowhouse.retypes where table_name = wanted_table) <> is_retyped then
+    raise exception 'a retype has begun or ended' using errcode = 'RH002';
   end if;
   if exists (select from rowhouse.deferred_steps where table_name = wanted_table
     and state in ('waiting', 'running'))
