@@ -126,7 +126,7 @@ export const FUNCTIONS = {
   list_grants: { retry: "safe", parameters: { app_slug: "text" }, returns: "json" },
   list_invitations: { retry: "safe", parameters: { search: "text", after_email: "text", max_rows: "int4" }, returns: "jsonb" },
   list_keys: { retry: "safe", parameters: { app_slug: "text" }, returns: "json" },
-  list_origins: { retry: "safe", parameters: {}, returns: { slug: "text", app_id: "uuid", origin: "text?" }, isSet: true },
+  list_origins: { retry: "safe", parameters: {}, returns: { slug: "text", app_id: "uuid", origin: "text?", is_disabled: "bool" }, isSet: true },
   list_sessions: { retry: "safe", parameters: { mail: "text" }, returns: "json" },
   list_table_apps: { retry: "safe", parameters: { app: "uuid" }, returns: { table: "text", owner: "text", users: "text[]" }, isSet: true },
   list_users: { retry: "safe", parameters: { after_email: "text", max_rows: "int4" }, returns: "json" },

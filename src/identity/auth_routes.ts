@@ -153,16 +153,17 @@ export function respondWithAuthProblem(problem: Problem): Response {
 
 /**
  * The CORS headers of identity endpoints, for every status. They allow the origins of the requested app, or any registered
- * origin if the app is unknown or missing.
+ * origin if the app is unknown or missing. Pages of a disabled app read errors and the response to a sign-out, but no person.
  */
 export function authCorsHeaders(
   { origins }: Pick<AuthDeps, "origins">,
-  { origin, query }: { origin: string | null; query: string },
+  { origin, query, hasPerson }: { origin: string | null; query: string; hasPerson: boolean },
 ): Record<string, string> {
   const [slug, ...more] = new URLSearchParams(query).getAll("app");
   const appId = slug === undefined || more.length > 0 ? undefined : origins.findAppId(slug);
   const isAllowed =
     origin !== null &&
+    (!hasPerson || origins.isEnabled(origin)) &&
     (appId === undefined ? origins.isRegistered(origin) : origins.isOf(origin, appId));
   return corsHeaders(origin, isAllowed, { credentials: true });
 }

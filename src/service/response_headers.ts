@@ -57,7 +57,7 @@ export function addResponseHeaders(
   if (callers === undefined) return;
   if (callers.isHttps(state.virtualHost))
     response.headers.set("strict-transport-security", STRICT_TRANSPORT);
-  addHeaders(response, toCorsHeaders(callers.origins, { context, state }));
+  addHeaders(response, toCorsHeaders(callers.origins, { response, context, state }));
 }
 
 /** The response to OPTIONS: the path's methods and, for a registered origin, the allowed headers. */
@@ -81,12 +81,15 @@ function addHeaders({ headers }: Response, more: Readonly<Record<string, string>
 /** CORS headers of a response; pages have none. */
 function toCorsHeaders(
   origins: Origins,
-  { context, state }: Pick<HandledRequest, "context" | "state">,
+  { response, context, state }: Pick<HandledRequest, "response" | "context" | "state">,
 ): Record<string, string> {
   const origin = context.request.headers.get("origin");
   if (state.errorFormat === "page" || state.errorFormat === "console") return {};
   if (state.errorFormat === "auth")
-    return authCorsHeaders({ origins }, { origin, query: context.query });
+    return authCorsHeaders(
+      { origins },
+      { origin, query: context.query, hasPerson: response.ok && context.request.method !== "POST" },
+    );
   if (origin === null) return {};
   const { principal } = state;
   // An error before authentication reveals nothing about an app, so any registered origin can read it.

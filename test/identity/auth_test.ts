@@ -426,7 +426,7 @@ describe("POST /v1/auth/logout", () => {
   );
 });
 
-test("pages of a disabled app can read 404 unknown_app, and sign out", async () => {
+test("pages of a disabled app can read errors but no person, and sign out", async () => {
   const origin = "https://closed.example.org";
   const closed = await service.makeApp(undefined, { origins: [origin] });
   const cookie = sharedCookie(await signInAs(service, person));
@@ -435,9 +435,25 @@ test("pages of a disabled app can read 404 unknown_app, and sign out", async () 
   const rejected = await me(cookie, `?app=${closed.slug}`, { origin });
   expect([rejected.status, rejected.text]).toEqual([404, '{"error":"unknown_app"}']);
   expect(rejected.headers.get("access-control-allow-origin")).toBe(origin);
+  const anonymous = await me("", "", { origin });
+  expect([anonymous.status, anonymous.headers.get("access-control-allow-origin")]).toEqual([
+    401,
+    origin,
+  ]);
+  const hidden = await me(cookie, "", { origin });
+  expect([hidden.status, hidden.headers.get("access-control-allow-origin")]).toEqual([200, null]);
+  await setAppDisabled(service.service, closed.slug, false);
+  await service.service.warm();
+  const shown = await me(cookie, "", { origin });
+  expect([shown.status, shown.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
+  await setAppDisabled(service.service, closed.slug, true);
+  await service.service.warm();
   const headers = { cookie, origin };
   const response = await service.call(undefined, "/v1/auth/logout", { method: "POST", headers });
-  expect(response.status).toBe(204);
+  expect([response.status, response.headers.get("access-control-allow-origin")]).toEqual([
+    204,
+    origin,
+  ]);
   expect((await me(cookie)).status).toBe(401);
 });
 

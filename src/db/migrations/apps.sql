@@ -207,9 +207,10 @@ $$;
 
 -- For serving processes: every app, with each of its origins. Pages of a disabled app still read
 -- errors and sign out.
-create function rowhouse.list_origins() returns table (slug text, app_id uuid, origin text)
+create function rowhouse.list_origins()
+returns table (slug text, app_id uuid, origin text, is_disabled boolean)
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select distinct apps.slug, apps.id, targets.origin
+  select distinct apps.slug, apps.id, targets.origin, apps.disabled_at is not null
   from rowhouse.apps left join rowhouse.targets on targets.app_id = apps.id
 $$;
 comment on function rowhouse.list_origins is 'null origin';
