@@ -16,7 +16,7 @@ import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 /** The estimated number of rows. */
 export function renderRowCount(size: TableSize | null): Part {
   const rows = size?.rows ?? null;
-  return rows === null ? renderUnmeasured() : `${rows < 1000 ? "" : "≈ "}${shorten(rows)}`;
+  return rows === null ? renderUnmeasured() : `≈ ${shorten(rows)}`;
 }
 
 const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;

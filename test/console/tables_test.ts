@@ -1,7 +1,9 @@
 /** The Console's pages of tables: their content without waiting for a table, and the actions of administrators. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { rowsOf, textOf } from "../support/page_text.ts";
@@ -137,6 +139,39 @@ test("sizes come from statistics, and no page waits for a locked table", async (
       if (!path.endsWith("pushes")) expect(page.text).toMatch(/≈ 2K.*\d+ kB/s);
     }
   });
+});
+
+test("after a crash, which resets the statistics, the number of rows is the last estimate or unknown", async () => {
+  const insert = (table: string, count: number) =>
+    write(`insert into data.${table} (app_id, id, title) select '${app.id}', gen_random_uuid(), 't'
+      from generate_series(1, ${count})`);
+  const showRows = async (table: string) =>
+    rowsOf(await show(`/console/tables?q=${table}`)).find((row) => row.startsWith(`${table} `));
+  const [analyzed, never] = [name, freshName()];
+  const app = await service.makeApp(
+    defineSchema({ [analyzed]: { title: t.string() }, [never]: { title: t.string() } }),
+  );
+  await insert(analyzed, 1500);
+  await insert(never, 1500);
+  await write(`analyze data.${analyzed}`);
+  await eventually(async () => (await showRows(never))?.includes("≈ 1.5K") === true);
+  await withDatabase(service.database.superuserUrl, (superuser) =>
+    superuser.message(
+      [analyzed, never]
+        .map((table) => `select pg_stat_reset_single_table_counters('data.${table}'::regclass)`)
+        .join("; "),
+    ),
+  );
+  for (const table of [analyzed, never]) await insert(table, 1);
+  const counted = () =>
+    service.service.admin.query<{ rows: number }>(
+      `select pg_stat_get_live_tuples('data.${never}'::regclass)::int4 as rows`,
+      [],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+  await eventually(async () => (await counted())[0]?.rows === 1);
+  expect(await showRows(analyzed)).toContain("≈ 1.5K");
+  expect(await showRows(never)).not.toMatch(/\b1\b rows|≈ 1\b/);
 });
 
 test.each([

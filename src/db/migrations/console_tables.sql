@@ -2,18 +2,34 @@
 -- records and PostgreSQL's catalogs, never rows: sizes are estimates from statistics, and nothing
 -- waits for a table lock, unlike PostgreSQL's size functions and the printing of expressions.
 
+-- The counter of a table's rows. It is lost in a crash and then counts later rows only, so it is
+-- null unless the table was created or analyzed after that. A crash resets the statistics of all
+-- databases, an operator those of one.
+create function rowhouse.counted_rows(wanted oid, created_at timestamptz) returns bigint
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select pg_stat_get_live_tuples(wanted)
+  where coalesce(pg_stat_get_last_analyze_time(wanted), pg_stat_get_last_autoanalyze_time(wanted),
+      pg_stat_get_last_vacuum_time(wanted), pg_stat_get_last_autovacuum_time(wanted)) is not null
+    or created_at > coalesce(greatest(pg_stat_get_bgwriter_stat_reset_time(),
+      pg_stat_get_db_stat_reset_time((select oid from pg_database
+        where datname = current_database()))), '-infinity')
+$$;
+
 -- The approximate size of a table: rows of all apps, and bytes including indexes; null before the
--- first measurement.
+-- first measurement. The number of rows of the last analysis is stored in the catalog, so a crash
+-- does not reset it.
 create function rowhouse.size_of_table(wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object(
-    'rows', case when pg_stat_get_live_tuples(main.oid) > 0 then pg_stat_get_live_tuples(main.oid)
-      when main.reltuples >= 0 then main.reltuples::bigint end,
+    'rows', coalesce(nullif(counted, 0), case when main.reltuples >= 0
+      then greatest(main.reltuples::bigint, pg_stat_get_live_tuples(main.oid)) end, counted),
     'bytes', case when main.reltuples >= 0 then current_setting('block_size')::bigint * (
       select sum(relpages) from pg_class where oid = any (array[main.oid, main.reltoastrelid]
         || array(select indexrelid from pg_index where indrelid in (main.oid, main.reltoastrelid))))
           end)
-  from pg_class as main where main.relnamespace = 'data'::regnamespace and main.relname = wanted
+  from pg_class as main, rowhouse.counted_rows(main.oid, (select created_at from rowhouse.tables
+      where name = wanted)) as counted
+  where main.relnamespace = 'data'::regnamespace and main.relname = wanted
 $$;
 
 -- PostgreSQL's description of a table, without expressions, which cannot be printed while the

@@ -10,7 +10,8 @@ create table rowhouse.tables (
   name text primary key check (name ~ '^[a-z][a-z0-9_]{0,47}$'),
   owner_app_id uuid not null references rowhouse.apps (id),
   definition jsonb not null,
-  version bigint not null
+  version bigint not null,
+  created_at timestamptz not null default now()
 );
 create index tables__version__idx on rowhouse.tables (version);
 grant select on rowhouse.tables to rowhouse_tables, rowhouse_service, rowhouse_data;
