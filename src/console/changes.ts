@@ -11,7 +11,7 @@ import { isProblemCode, PROBLEMS } from "../problem.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 import { renderMoment, toMinuteText } from "./axis.ts";
 import { renderChange, toPushNumber } from "./change.ts";
-import { compareDefinitions, type Line } from "./definition_changes.ts";
+import { findRestriction } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { toCount } from "./numbers.ts";
@@ -117,7 +117,7 @@ function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
   return [
     html`<p><b>${toCount(now)} × ${toStatus(code)}</b> <a href="${toRequestsPath(filter)}"><code>${code}</code></a>${table !== null && html` on <code>${renderText(table)}</code>`}${asked.slug === "" && app !== null && html` of <a href="${toAppPath(app)}">${app}</a>`} <span class="quiet">(${toCount(before)} before)</span></p>`,
     fields.length > 0 &&
-      html`<ul>${fields.map(({ field, requests }) => html`<li>${toCount(requests)} × ${toStatus(code)} on <a href="${toRequestsPath({ ...filter, field })}"><code>/${renderText(field)}</code></a>${renderCause(risen, field, page)}</li>`)}</ul>`,
+      html`<ul>${fields.map(({ field, requests, since }) => html`<li>${toCount(requests)} × ${toStatus(code)} on <a href="${toRequestsPath({ ...filter, field })}"><code>/${renderText(field)}</code></a>${renderCause(risen, { field, since }, page)}</li>`)}</ul>`,
     keys.length > 0 &&
       html`<p class="quiet">${keys.map(({ keyId, name, requests }, index) => html`${index > 0 && ", "}${toCount(requests)} by key <a href="${toRequestsPath({ ...filter, key: keyId })}"><code>${keyId}</code></a>${name !== null && name !== "" && html` ${renderText(name)}`}`)}</p>`,
   ];
@@ -128,13 +128,17 @@ function toStatus(code: string): string {
   return /^4\d\d$/.test(code) ? code : "4xx";
 }
 
-/** The latest push that changed the column, with the definition before it. */
-function renderCause({ app, table }: RisenCode, field: string, { pushes }: ChangesView): Part {
+/** The latest push before the first error of the field that can have caused it. */
+function renderCause(
+  { app, table }: RisenCode,
+  { field, since }: { field: string; since: string },
+  { pushes }: ChangesView,
+): Part {
   const found =
     table === null
       ? undefined
-      : findColumnChange(
-          pushes.filter((push) => push.app === app),
+      : findRestrictingPush(
+          pushes.filter((push) => push.app === app && Date.parse(push.at) <= Date.parse(since)),
           { table, field },
         );
   if (found === undefined || app === null) return undefined;
@@ -149,28 +153,14 @@ function renderChangeList(
   return html`<ul class="axis-changes">${changes.map((change) => html`<li>${renderChange(change, options)}</li>`)}</ul>`;
 }
 
-/** The first of these pushes that changed a column of a table. */
-function findColumnChange(
+/** The first of these pushes after which values of a column can be rejected that were valid before. */
+function findRestrictingPush(
   pushes: readonly PushedDefinition[],
-  { table, field }: { table: string; field: string },
+  column: { table: string; field: string },
 ): { seq: number; text: string } | undefined {
   for (const push of pushes) {
-    const changes = compareDefinitions(push);
-    const lines = changes.find((change) => change.table === table)?.lines ?? [];
-    const line = lines.find(({ change, text }) => change !== "same" && nameOf(text) === field);
-    if (line !== undefined) return { seq: push.seq, text: toText(line) };
+    const text = findRestriction(push, column);
+    if (text !== undefined) return { seq: push.seq, text };
   }
   return undefined;
-}
-
-/** A column's line begins with its name. */
-function nameOf(line: string): string | undefined {
-  return line.split(" ", 1)[0];
-}
-
-function toText(line: Line): string {
-  const describe = (text: string) => text.split(" ").slice(1).join(" ");
-  if (line.change === "changed")
-    return `changed it from ${describe(line.was)} to ${describe(line.text)}`;
-  return line.change === "added" ? `added it as ${describe(line.text)}` : "removed it";
 }

@@ -13,13 +13,16 @@ export type TableChange = {
   lines: Line[];
 };
 
-/** The tables that differ between two definitions as JSON. The first push has no previous definition. */
-export function compareDefinitions(pushed: {
-  before: string | null;
-  definition: string;
-}): TableChange[] {
-  const before = JSON.parse(pushed.before ?? "null") as Definition | null;
-  const after = JSON.parse(pushed.definition) as Definition;
+/** Two definitions as JSON. The first push has no previous definition. */
+type Pushed = { before: string | null; definition: string };
+
+function parse(pushed: Pushed): { before: Definition | null; after: Definition } {
+  return { before: JSON.parse(pushed.before ?? "null"), after: JSON.parse(pushed.definition) };
+}
+
+/** The tables that differ between two definitions. */
+export function compareDefinitions(pushed: Pushed): TableChange[] {
+  const { before, after } = parse(pushed);
   const old = new Map(before?.tables.map((table) => [table.name, table]));
   const stored = new Set(after.tables.map(({ name }) => name));
   return [
@@ -76,4 +79,32 @@ function describe(column: NamedColumn): string {
     onDelete !== undefined && `on delete ${onDelete}`,
   ];
   return parts.filter((part) => part !== false).join(" ");
+}
+
+/** Describes the change of a column after which input can be rejected that was valid before; without such a change `undefined`. */
+export function findRestriction(
+  pushed: Pushed,
+  { table, field }: { table: string; field: string },
+): string | undefined {
+  const { before, after } = parse(pushed);
+  const [old, now] = [before, after].map((all) => all?.tables.find(({ name }) => name === table));
+  const [was, is] = [old, now].map((defined) =>
+    defined?.columns.find(({ name }) => name === field),
+  );
+  const toText = (column: NamedColumn) => describe(column).slice(column.name.length + 1);
+  if (was === undefined) return is && `added it as ${toText(is)}`;
+  if (is === undefined) return "removed it";
+  if (isStricter(was, is)) return `changed it from ${toText(was)} to ${toText(is)}`;
+  const known = new Set(old?.uniques.map(String));
+  const unique = now?.uniques.find((names) => names.includes(field) && !known.has(String(names)));
+  return unique && `added unique (${unique.join(", ")})`;
+}
+
+function isStricter(was: NamedColumn, is: NamedColumn): boolean {
+  const isNeeded = (column: NamedColumn) => column.required && column.default === undefined;
+  return (
+    [was.kind !== is.kind, was.table !== is.table, !was.unique && is.unique].includes(true) ||
+    [!was.required && is.required, !isNeeded(was) && isNeeded(is)].includes(true) ||
+    was.values?.some((value) => is.values?.includes(value) !== true) === true
+  );
 }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { revokeKey, rollKey, setLimit } from "../../src/accounts/apps/mod.ts";
 import { grantRole } from "../../src/accounts/people/mod.ts";
+import { findRestriction } from "../../src/console/definition_changes.ts";
 import { ALL_APPS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { testDeps } from "../support/deps.ts";
@@ -32,6 +33,50 @@ const write = (text: string) => service.service.admin.message(`${text}; select 1
 const keyOf = (one: TestApp) => one.key.slice(3, 19);
 /** Text without markup. */
 const toText = (page: string) => page.replace(/<[^>]+>/g, "").replace(/\s+/g, " ");
+
+// First: the clock of the service is that of the database until a test moves it.
+test("a push is no cause of earlier errors, or of errors that it cannot have caused", async () => {
+  const currency = (values: [string, ...string[]]) =>
+    defineSchema({ bills: { title: t.string(), currency: t.enum(values), note: t.string() } });
+  const own = await service.makeApp(currency(["EUR", "USD"]));
+  const fail = () =>
+    service.call(own, "/v1/data/db/bills", { method: "POST", json: { currency: "GBP", note: 1 } });
+  const showCauses = async (count: number) => {
+    ahead += 60_000;
+    let text = "";
+    await eventually(
+      async () => {
+        text = toText(await show(`/console/changes?app=${own.slug}`));
+        return text.includes(`${count} × 422 on /currency`);
+      },
+      { describe: () => text },
+    );
+    return text;
+  };
+  await fail();
+  // Later, and it only allows more.
+  await service.pushSchema(own, currency(["EUR", "USD", "CHF"]));
+  let text = await showCauses(1);
+  expect(text).toContain("1 × 422 on /currency since push 0001");
+  expect(text).not.toContain("push 0002 changed");
+  await fail();
+  text = await showCauses(2);
+  expect(text).toMatch(/2 × 422 on \/currency since push 0001 added it/);
+  // Stricter, but after the first error.
+  await service.pushSchema(
+    own,
+    defineSchema({
+      bills: {
+        title: t.string(),
+        currency: t.enum(["EUR", "USD", "CHF"]),
+        note: t.string().unique(),
+      },
+    }),
+  );
+  await fail();
+  text = await showCauses(3);
+  expect(text).not.toContain("since push 0003");
+});
 
 test("a span names the codes that rose, by table, field and key, and the push that changed the field", async () => {
   await service.pushSchema(
@@ -65,6 +110,42 @@ test("a span names the codes that rose, by table, field and key, and the push th
     `3 × 422 validation_failed on orders of ${app.slug} (0 before)`,
   );
 });
+
+test.each([
+  { what: "a value less", was: { values: ["a", "b"] }, is: { values: ["a"] }, says: "changed it" },
+  { what: "a value more", was: { values: ["a"] }, is: { values: ["a", "b"] } },
+  { what: "optional", was: { required: true }, is: { required: false } },
+  { what: "required", was: { required: false }, is: { required: true }, says: "changed it" },
+  { what: "an index", was: {}, is: { index: true } },
+  { what: "no longer unique", was: { unique: true }, is: {} },
+  { what: "unique", was: {}, is: { unique: true }, says: "changed it" },
+  { what: "another default", was: { default: "a" }, is: { default: "b" } },
+  {
+    what: "no default",
+    was: { required: true, default: "a" },
+    is: { required: true },
+    says: "changed it",
+  },
+  { what: "unique over two", was: {}, is: {}, uniques: [["c", "d"]], says: "added unique (c, d)" },
+] as { what: string; was: object; is: object; uniques?: string[][]; says?: string }[])(
+  "a push can cause errors of a column: $what",
+  ({ was, is, uniques = [], says }) => {
+    const toJson = (column: object, added: string[][]) =>
+      JSON.stringify({
+        version: 1,
+        tables: [
+          {
+            ...{ name: "t", indexes: [], uniques: added },
+            columns: [{ name: "c", kind: "enum", required: false, unique: false, ...column }],
+          },
+        ],
+      });
+    const pushed = { before: toJson(was, []), definition: toJson(is, uniques) };
+    const found = findRestriction(pushed, { table: "t", field: "c" });
+    if (says === undefined) expect(found).toBeUndefined();
+    else expect(found).toStartWith(says);
+  },
+);
 
 test("marks represent pushes, keys, limits and roles, of all apps on Home and of one app on its page", async () => {
   const deps = testDeps(service.service);

@@ -8,8 +8,8 @@ export type RisenCode = {
   code: string;
   now: number;
   before: number;
-  /** The invalid fields of stored requests. A request can have several. */
-  fields: { field: string; requests: number }[];
+  /** The invalid fields of stored requests. A request can have several. With the first time in both spans. */
+  fields: { field: string; requests: number; since: string }[];
   keys: { keyId: string; name: string | null; requests: number }[];
 };
 

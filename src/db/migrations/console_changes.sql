@@ -90,7 +90,8 @@ create function rowhouse.axis_of(app uuid, of_app text, wanted_span text) return
 $$;
 
 -- Error codes of a span by app and table, ordered by increase, with the count of the previous span
--- of equal length; for each, the keys and fields of the stored requests.
+-- of equal length; for each, the keys and fields of the stored requests, and the first time of each
+-- field in both spans.
 create function rowhouse.risen_codes(of_app text, unit text, from_at timestamptz,
   until_at timestamptz, max_rows integer) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
@@ -108,31 +109,32 @@ set search_path = pg_catalog, pg_temp as $$
       - sum(requests) filter (where at >= from_at), 1, 2, 3
     limit max_rows
   ), sampled as materialized (
-    select risen.app_id, risen.table_name, risen.code, id, key_id, paths, stored.requests
-    from risen join rowhouse.stored_requests as stored
+    select risen.app_id, risen.table_name, risen.code, id, key_id, paths, stored.at,
+      case when stored.at >= from_at then stored.requests else 0 end as requests
+    from bounds cross join risen join rowhouse.stored_requests as stored
       on (stored.app_id = risen.app_id
         or stored.app_id is null and risen.app_id = '00000000-0000-0000-0000-000000000000')
-      and stored.at >= from_at and stored.at < until_at and status between 400 and 499
+      and stored.at >= before_at and stored.at < until_at and status between 400 and 499
       and coalesce(stored.code, status::text) = risen.code
       and coalesce(stored.table_name, '') = risen.table_name
   )
   select coalesce(jsonb_agg(jsonb_build_object('app', slug, 'table', nullif(table_name, ''),
     'code', code, 'now', now, 'before', coalesce(before, 0),
-    'fields', (select coalesce(jsonb_agg(jsonb_build_object('field', field, 'requests', requests)
-        order by requests desc, field), '[]') from (
-      select field, sum(requests) as requests from (
-        select distinct id, requests, regexp_replace(path, '^/([0-9]+/)?', '') as field
+    'fields', (select coalesce(jsonb_agg(jsonb_build_object('field', field, 'requests', requests,
+          'since', since) order by requests desc, field), '[]') from (
+      select field, sum(requests) as requests, min(at) as since from (
+        select distinct id, requests, at, regexp_replace(path, '^/([0-9]+/)?', '') as field
         from sampled, unnest(paths) as path
         where sampled.app_id = risen.app_id and sampled.table_name = risen.table_name
           and sampled.code = risen.code) as fields
-      group by field order by 2 desc, field limit 5) as by_field),
+      group by field having sum(requests) > 0 order by 2 desc, field limit 5) as by_field),
     'keys', (select coalesce(jsonb_agg(jsonb_build_object('keyId', key_id, 'name', name,
         'requests', requests) order by requests desc, key_id), '[]') from (
       select sampled.key_id, name, sum(requests) as requests
       from sampled left join rowhouse.api_keys on api_keys.key_id = sampled.key_id
       where sampled.app_id = risen.app_id and sampled.table_name = risen.table_name
         and sampled.code = risen.code and sampled.key_id is not null
-      group by 1, 2 order by 3 desc, 1 limit 5) as by_key))
+      group by 1, 2 having sum(sampled.requests) > 0 order by 3 desc, 1 limit 5) as by_key))
     order by coalesce(before, 0) - now, slug, table_name, code), '[]')
   from risen left join rowhouse.apps on apps.id = risen.app_id
 $$;
