@@ -18,7 +18,7 @@ import { sqlType } from "./types.ts";
 import { claimKey, completeKey, idText, recordRow } from "./write_terms.ts";
 
 export function createBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, id, body, bytes, claim } = placeholdersOf("create");
+  const { app, proof, id, body, bytes, claim } = placeholdersOf("create");
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const declared = table.columns.map(
     (column, index) =>
@@ -30,7 +30,7 @@ ${declared.map((line) => `${line}\n`).join("")}${declareLive("create", site)}  "
   "$text" ${TEXT};
 begin
 ${beginAs("create", site)}
-${claimKey({ app, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
+${claimKey({ app, proof, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
@@ -55,7 +55,7 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
  */
 export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   if (site.isDistributed) return createEachBody(table, site);
-  const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
   const fields = ["constraint", "column", "table"].map((name) => `"$${name}"`);
@@ -71,7 +71,7 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   "$state" ${TEXT};
 ${declareLive("create_many", site)}${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
 ${beginAs("create_many", site)}
-${claimKey({ app, claim, response: "null", short })}
+${claimKey({ app, proof, claim, response: "null", short })}
   begin
     ${insert};
   exception when integrity_constraint_violation then
@@ -124,7 +124,7 @@ export function insertMany(table: ColumnSet, selected: string, now?: string): st
  * larger statement. Raises PostgreSQL's message unchanged: Citus forwards only the message, which names the constraint.
  */
 function createEachBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
   const names = table.columns.map((_, index) => variable(index));
@@ -146,7 +146,7 @@ ${declared.join("")}  "$row" record;
   "$message" ${TEXT};
 begin
 ${beginAs("create_many", site)}
-${claimKey({ app, claim, response: "null", short })}
+${claimKey({ app, proof, claim, response: "null", short })}
   begin
     while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
       "$body" := "$all" operator(pg_catalog.->) "$count";

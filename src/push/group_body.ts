@@ -28,7 +28,7 @@ const NOW = `("$now" operator(pg_catalog.+) ${OFFSET})`;
  * text, a replay, or the error. A row that is too large, or that waits for a lock, undoes the whole group.
  */
 export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, ids, bodies, bytes, claims } = placeholdersOf("create_group");
+  const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
   const values = `pg_catalog.array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
   const insert = `${insertMany(table, values, NOW)};
 ${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest("$ids") as "$new" ("$id")`)}`;
@@ -50,7 +50,7 @@ ${beginAs("create_group", site)}
       select from rows from (pg_catalog.unnest(${claims}), pg_catalog.unnest(${ids}), pg_catalog.unnest("$rows"))
         as "$one" ("$claim", "$id", "$text")
       where case when "$one"."$claim" is not null then
-        rowhouse.claim_key(${app}, "$one"."$claim", "$one"."$text", ${idText('"$one"."$id"')}) is not null end) then
+        rowhouse.claim_key(${app}, ${proof}, "$one"."$claim", "$one"."$text", ${idText('"$one"."$id"')}) is not null end) then
       raise integrity_constraint_violation;
     end if;
     "$lines" := "$rows";
@@ -64,7 +64,7 @@ ${beginAs("create_group", site)}
       "$text" := null;
       begin
         if ${claim} is not null then
-          "$text" := rowhouse.claim_key(${app}, ${claim}, null, ${idText('"$ids"[1]')});
+          "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${idText('"$ids"[1]')});
         end if;
         if "$text" is null then
           ${insert}          "$text" := "$rows"[1];

@@ -44,7 +44,7 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
 
 export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const { isDistributed } = site;
-  const { app, id, body, bytes, match, claim } = placeholdersOf("update");
+  const { app, proof, id, body, bytes, match, claim } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
@@ -71,7 +71,7 @@ ${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "
   "$text" ${TEXT};
 begin
 ${beginAs("update", site)}
-${claimKey({ app, claim, response: "null", short: idText(id) })}
+${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
 ${isDistributed ? rejectUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
   if not found then
     if ${claim} is not null then

@@ -11,12 +11,12 @@ export function recordRow(
   return recordChanges(site, `values (${app}, ${quoteLiteral(table.name)}, ${id})`);
 }
 
-type Claim = { app: string; claim: string; response: string; short: string };
+type Claim = { app: string; proof: string; claim: string; response: string; short: string };
 
 /** With an idempotency key, claims the key before writing. A used key replays its response. */
-export function claimKey({ app, claim, response, short }: Claim): string {
+export function claimKey({ app, proof, claim, response, short }: Claim): string {
   return `  if ${claim} is not null then
-    "$text" := rowhouse.claim_key(${app}, ${claim}, ${response}, ${short});
+    "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short});
     if "$text" is not null then
       return "$text";
     end if;
@@ -24,7 +24,7 @@ export function claimKey({ app, claim, response, short }: Claim): string {
 }
 
 /** Records the response of a write that claimed its key. */
-export function completeKey({ app, claim }: { app: string; claim: string }): string {
+export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): string {
   return `  if ${claim} is not null then
     perform rowhouse.complete_key(${app}, ${claim}, "$text");
   end if;`;

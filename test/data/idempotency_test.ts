@@ -1,7 +1,10 @@
 /** `Idempotency-Key`: a repeated write happens once, and gets the first response again. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { issueKey, revokeKey, rollKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import type { Scope } from "../../src/principal.ts";
+import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileRowLocked } from "../support/held_lock.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
@@ -413,6 +416,74 @@ describe("stored keys", () => {
     expect((await service.call(full, TODOS, { method: "POST", json: {} })).status).toBe(201);
     expect(await countRows(full)).toBe(rows + 1);
     expect((await post(freshKey(), {})).status).toBe(201);
+  });
+});
+
+describe("a claim belongs to the app:", () => {
+  const PRIVATE = { title: "private", data: [{ id: "no", app_id: "no" }] };
+  const WRITES = [
+    { name: "a create", json: PRIVATE, whole: { title: "private" } },
+    {
+      name: "a batch",
+      json: [PRIVATE, { title: "private too" }],
+      whole: { rows: [{ title: "private" }, {}] },
+    },
+    { name: "an update", json: { title: "private" }, whole: { title: "private", done: true } },
+  ];
+  const makeKey = async (scopes: readonly Scope[]) => {
+    const order = { slug: app.slug, name: "other", scopes, expiresAt: undefined };
+    const { text: key, keyId } = await issueKey(testDeps(service.service), order);
+    return { as: { ...app, key }, keyId };
+  };
+  const makeWrite = async (json: object): Promise<(as: TestApp) => Promise<TestResponse>> => {
+    const key = freshKey();
+    if (!("title" in json) || "data" in json) return (as) => send("POST", TODOS, { key, json, as });
+    const created = await post(freshKey(), { title: "open", done: true });
+    const path = created.headers.get("location") ?? "";
+    return (as) => send("PATCH", path, { key, json, as });
+  };
+  /** The response with only the ids of its rows. */
+  const toIds = ({ json }: TestResponse) => {
+    const { id, rows } = json as { id: string; rows?: { id: string }[] };
+    return rows === undefined ? { id } : { rows: rows.map((row) => ({ id: row.id })) };
+  };
+
+  test.each(WRITES)("another key replays $name", async ({ json, whole }) => {
+    const write = await makeWrite(json);
+    const first = await write(app);
+    expect(first.json).toMatchObject(whole);
+    const reader = await makeKey(["data:read", "data:write"]);
+    expect(toComparable(await write(reader.as))).toEqual(toComparable(first));
+    const rolled = await rollKey(testDeps(service.service), reader.keyId, "0");
+    expect(toComparable(await write({ ...app, key: rolled.text }))).toEqual(toComparable(first));
+  });
+
+  test.each(WRITES)("a key that cannot read rows gets only ids of $name", async ({ json }) => {
+    const write = await makeWrite(json);
+    const first = await write(app);
+    const { as, keyId } = await makeKey(["data:write"]);
+    const replayed = await write(as);
+    expect(replayed.json).toEqual(toIds(first));
+    expect(replayed.headers.get("preference-applied")).toBe("return=minimal");
+    expect([replayed.status, isReplayed(replayed), replayed.headers.get("location")]).toEqual([
+      first.status,
+      "true",
+      first.headers.get("location"),
+    ]);
+    expect(replayed.headers.get("etag")).toBeNull();
+    await revokeKey(testDeps(service.service), keyId);
+    expect((await write(as)).status).toBe(401);
+  });
+
+  test("a key that cannot read rows gets only ids in a group of creates", async () => {
+    const key = freshKey();
+    const first = await post(key, PRIVATE);
+    const { as } = await makeKey(["data:write"]);
+    const responses = await Promise.all(
+      Array.from({ length: 8 }, (_, nth) => post(nth === 4 ? key : freshKey(), PRIVATE, TODOS, as)),
+    );
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 201));
+    expect(responses[4]?.json).toEqual(toIds(first));
   });
 });
 

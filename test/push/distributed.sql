@@ -188,7 +188,15 @@ select 1
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
-  perform create_distributed_function('rowhouse.claim_key(uuid, bytea, text, text)');
+  perform create_distributed_function('rowhouse.only_ids(text)');
+end
+$rowhouse$;
+select 1
+
+do $rowhouse$
+begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  perform create_distributed_function('rowhouse.claim_key(uuid, bytea, bytea, text, text)');
 end
 $rowhouse$;
 select 1
@@ -449,7 +457,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -491,7 +499,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
     if "$text" is not null then
       return "$text";
     end if;
@@ -542,7 +550,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $7 is not null then
-    "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -747,7 +755,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -793,7 +801,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
     if "$text" is not null then
       return "$text";
     end if;
@@ -852,7 +860,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $7 is not null then
-    "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -1092,7 +1100,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name", "$v1" as "owner") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name", "$v1" as "owner") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -1135,7 +1143,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
     if "$text" is not null then
       return "$text";
     end if;
@@ -1188,7 +1196,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $7 is not null then
-    "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -1395,7 +1403,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist", "$v5" as "blocks") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist", "$v5" as "blocks") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -1442,7 +1450,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
+    "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
     if "$text" is not null then
       return "$text";
     end if;
@@ -1503,7 +1511,7 @@ begin
     return rowhouse.reject_key();
   end if;
   if $7 is not null then
-    "$text" := rowhouse.claim_key($1, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
@@ -1794,7 +1802,12 @@ end
 $rowhouse$;
 do $rowhouse$
 begin
-  perform create_distributed_function('rowhouse.claim_key(uuid, bytea, text, text)');
+  perform create_distributed_function('rowhouse.only_ids(text)');
+end
+$rowhouse$;
+do $rowhouse$
+begin
+  perform create_distributed_function('rowhouse.claim_key(uuid, bytea, bytea, text, text)');
 end
 $rowhouse$;
 do $rowhouse$
@@ -1860,7 +1873,12 @@ end
 $rowhouse$;
 do $rowhouse$
 begin
-  revoke all on function rowhouse.claim_key(uuid, bytea, text, text) from public;
+  revoke all on function rowhouse.only_ids(text) from public;
+end
+$rowhouse$;
+do $rowhouse$
+begin
+  revoke all on function rowhouse.claim_key(uuid, bytea, bytea, text, text) from public;
 end
 $rowhouse$;
 do $rowhouse$

@@ -29,7 +29,8 @@ export const EVERYWHERE = "rowhouse.tag_seed";
 export const CALLED = [
   "rowhouse.reject_key()",
   "rowhouse.reject_row(uuid)",
-  "rowhouse.claim_key(uuid, bytea, text, text)",
+  "rowhouse.only_ids(text)",
+  "rowhouse.claim_key(uuid, bytea, bytea, text, text)",
   "rowhouse.complete_key(uuid, bytea, text)",
   "rowhouse.forget_key(uuid, bytea)",
 ] as const;

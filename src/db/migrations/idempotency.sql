@@ -24,10 +24,23 @@ create policy tenant on rowhouse.idempotency_keys for all to public
 grant select, insert, update, delete on rowhouse.idempotency_keys to rowhouse_tenant;
 create index on rowhouse.idempotency_keys (app_id, created_at);
 
+-- The same response with only the ids of its rows: of one row, or of a batch.
+create function rowhouse.only_ids(response text) returns text language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select case
+    when starts_with(response, '{"id":"') then left(response, 44) || '}'
+    else (select concat('{"rows":[', string_agg(concat('{"id":"', item ->> 'id', '"}'), ','
+      order by nth), ']}') from json_array_elements(response::json -> 'rows')
+      with ordinality as listed (item, nth)) end
+$$;
+grant execute on function rowhouse.only_ids to rowhouse_tenant;
+
 -- Null if the caller must write; otherwise the response of the first write with this key, after a
 -- letter for its kind. 'first_response' is null if it is known only after the write; 'short'
--- replaces a large response.
-create function rowhouse.claim_key(app uuid, claim bytea, first_response text, short text)
+-- replaces a large response. Claims belong to the app, so that a rolled key replays them: another
+-- key of the app that cannot read rows gets only ids.
+create function rowhouse.claim_key(app uuid, presented_proof bytea, claim bytea,
+  first_response text, short text)
 returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   may_record constant boolean := get_byte(claim, 0) = 1;
@@ -59,8 +72,11 @@ begin
     if found then
       return case
         when found_key.request <> wanted then 'M'
-        when found_key.is_whole then 'R' || found_key.response
-        else 'I' || found_key.response end;
+        when not found_key.is_whole then 'I' || found_key.response
+        when exists (select from rowhouse.proofs where app_id = app
+          and digest = sha256(presented_proof) and scopes & 1 <> 0
+          and expires_at > clock_timestamp()) then 'R' || found_key.response
+        else 'I' || rowhouse.only_ids(found_key.response) end;
     end if;
     -- Otherwise the key was deleted between the two reads.
   end loop;
