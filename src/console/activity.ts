@@ -1,12 +1,12 @@
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
 import { type AuditContent, type ConsoleAuditEntry, readConsole } from "../accounts/console/mod.ts";
+import { labelAction } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toCsvLine } from "../std/csv.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { ACTION_LABELS } from "./action_labels.ts";
 import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_filter.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
@@ -91,7 +91,7 @@ function renderEvent(entry: ConsoleAuditEntry, hasApp: boolean): Html {
   const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
   const app = hasApp ? entry.app : null;
   const person = userId === actor ? null : userId;
-  return html`<p>${who} ${ACTION_LABELS[action] ?? action}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && (appExists ? html`<a href="${toAppPath(app)}">${app}</a>` : app)}</p>`;
+  return html`<p>${who} ${labelAction(action)}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && (appExists ? html`<a href="${toAppPath(app)}">${app}</a>` : app)}</p>`;
 }
 
 /** A deleted person has only an id. */

@@ -1,7 +1,7 @@
 /** The filter of the audit log: actor, action, app, person and time. @module */
+import { AUDIT_ACTIONS } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { ACTION_LABELS } from "./action_labels.ts";
 import { renderError, renderSelect, renderTextField } from "./parts.ts";
 import { ACTIVITY, toAppPath } from "./paths.ts";
 
@@ -66,10 +66,10 @@ ${renderDay("to", "To", typed.to)}
 }
 
 function renderActions(chosen: string): Html {
-  const known = Object.entries(ACTION_LABELS)
-    .map(([value, label]) => ({ value, label }))
+  const known = Object.entries(AUDIT_ACTIONS)
+    .map(([value, { label }]) => ({ value, label }))
     .toSorted((a, b) => a.label.localeCompare(b.label, "en"));
-  const other = chosen === "" || chosen in ACTION_LABELS ? [] : [{ value: chosen, label: chosen }];
+  const other = chosen === "" || chosen in AUDIT_ACTIONS ? [] : [{ value: chosen, label: chosen }];
   const choices = [{ value: "", label: "any action" }, ...other, ...known];
   return renderSelect({ name: "action", label: "Action", choices, value: chosen });
 }

@@ -1,9 +1,9 @@
 /** A change as a sentence with time, actor, action and a link to its page. @module */
 import type { Change } from "../accounts/console/mod.ts";
+import { labelAction } from "../db/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { ACTION_LABELS } from "./action_labels.ts";
 import { renderAddress, renderText, renderTime } from "./parts.ts";
 import { ACTIVITY, toAppPath, toPushPath } from "./paths.ts";
 
@@ -22,7 +22,7 @@ function renderWhat(change: Change): Part {
   if (action === "expire_key")
     return html`key <code>${keyId ?? ""}</code> ${details !== "" && renderText(details)} expired`;
   const query = new URLSearchParams({ ...(app === null ? {} : { app }), action });
-  return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${ACTION_LABELS[action] ?? action}</a>${renderObject(change)}`;
+  return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${labelAction(action)}</a>${renderObject(change)}`;
 }
 
 export function toPushNumber(seq: number): string {

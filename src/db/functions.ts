@@ -130,6 +130,7 @@ export const FUNCTIONS = {
   list_sessions: { retry: "safe", parameters: { mail: "text" }, returns: "json" },
   list_table_apps: { retry: "safe", parameters: { app: "uuid" }, returns: { table: "text", owner: "text", users: "text[]" }, isSet: true },
   list_users: { retry: "safe", parameters: { after_email: "text", max_rows: "int4" }, returns: "json" },
+  log: { parameters: { actor: "text", action: "text", person: "uuid", app: "text", details: "jsonb", client: "text" }, returns: "void" },
   mail_state: { retry: "safe", parameters: {}, returns: "jsonb" },
   make_password_link: { parameters: { mail: "text", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz", actor: "text" }, returns: "bool" },
   poll_changes: { retry: "safe", parameters: { since: "text", apps: "uuid[]", presented_proofs: "bytea[]" }, returns: { state: "text", changed: "jsonb", ended: "int4[]" }, isSet: true },

@@ -1,5 +1,6 @@
 /** Database access: the pool, the mapping of errors, the service's own migrations. The only importer of "postgres". @module */
 
+export { AUDIT_ACTIONS, labelAction } from "./audit_actions.ts";
 export {
   type Arguments,
   call,

@@ -15,7 +15,8 @@ afterAll(() => service.close());
 
 async function addEntries(to: TestService, count: number, days: number): Promise<void> {
   await to.service.admin.message(
-    `insert into rowhouse.audit (actor, action, at)
+    `insert into rowhouse.audit_actions values ('of ${days} days', false) on conflict do nothing;
+    insert into rowhouse.audit (actor, action, at)
     select 'test', 'of ${days} days', now() - interval '${days} days' from generate_series(1, ${count}); select 1`,
   );
 }

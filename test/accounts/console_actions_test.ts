@@ -76,7 +76,7 @@ test("a grant by an administrator with a recent sign-in is audited with the admi
     details: { role: "reader" },
     client: "192.0.2.7",
   });
-  await write("insert into rowhouse.audit (actor, action) values ('test', 'test')");
+  await write("insert into rowhouse.audit (actor, action) values ('test', 'sign_in')");
   expect((await listAudit(service.service, 1))[0]).toMatchObject({ actor: "test", client: null });
 });
 

@@ -147,7 +147,7 @@ describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) =
         from rowhouse.apps on conflict do nothing;
       insert into rowhouse.processes (id, role, started_at, minute, isolation_issues)
         values (gen_random_uuid(), 'data', now(), now(), array['table ' || repeat('x', 260)]);
-      insert into rowhouse.audit (actor, action, user_id, app, details, client) select text, left(text, 200), gen_random_uuid(), 'wiki',
+      insert into rowhouse.audit (actor, action, user_id, app, details, client) select text, 'set_targets', gen_random_uuid(), 'wiki',
         jsonb_build_object('text', text), '2001:db8:1234:5678:9abc:def0:1234:5678'
         from (select '<script>alert(1)</script>‮' || repeat('x', 10000) as text) as hostile; select 1`);
     const viewport = { width, height: 800 };

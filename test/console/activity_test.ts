@@ -15,6 +15,8 @@ beforeAll(async () => {
   app = await service.makeApp();
   // An entry of each kind, days apart and later than all others, and many entries of one kind.
   await service.service.admin.message(`
+    insert into rowhouse.audit_actions
+      select 'test_' || name, false from unnest(array['first', 'second', 'third', 'many', 'long']) as name;
     insert into rowhouse.audit (at, actor, action, user_id, app, details, client) values
       ('2030-03-01T23:59:59Z', 'operator', 'test_first', null, '${app.slug}', '{}', null),
       ('2030-03-02T00:00:00Z', '${admin.id}', 'test_second', null, 'other', '{"n": "=1+1"}', '192.0.2.7'),

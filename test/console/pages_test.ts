@@ -349,7 +349,8 @@ test("input of people is escaped, keeps its direction, and does not stretch the 
     expiresAt: new Date(Date.now() + 60_000),
   });
   await write(
-    `insert into rowhouse.audit (actor, action, app, details) values ('<b>x</b>', '<i>y</i>', '${app.slug}', jsonb_build_object('z', '<img src=x>'))`,
+    `insert into rowhouse.audit_actions values ('<i>y</i>', false);
+    insert into rowhouse.audit (actor, action, app, details) values ('<b>x</b>', '<i>y</i>', '${app.slug}', jsonb_build_object('z', '<img src=x>'))`,
   );
   for (const path of [appPath(), "/console", `/console/activity?app=${app.slug}&person=%3Cu%3E`]) {
     const page = await visit(service, jar, path);
@@ -367,7 +368,8 @@ test("input of people is escaped, keeps its direction, and does not stretch the 
 
 test("activity is filtered by actor, action, app and person, and paged", async () => {
   await write(
-    `insert into rowhouse.audit (actor, action, app, user_id) select '${admin.id}', 'act_' || n, '${app.slug}', '${admin.id}' from generate_series(1, 60) as n`,
+    `insert into rowhouse.audit_actions select 'act_' || n, false from generate_series(1, 60) as n;
+    insert into rowhouse.audit (actor, action, app, user_id) select '${admin.id}', 'act_' || n, '${app.slug}', '${admin.id}' from generate_series(1, 60) as n`,
   );
   const acts = async (query: Record<string, string>) => {
     const page = await visit(service, jar, `/console/activity?${new URLSearchParams(query)}`);

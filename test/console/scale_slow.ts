@@ -35,10 +35,11 @@ const FILL = [
   `insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql, applied_at)
     select id, n, 'push', n::text, n::text, repeat('-- text', 500), '', now() - n * interval '3 hours'
     from rowhouse.apps, generate_series(1, 20) as n where slug like 'many-%'`,
-  `insert into rowhouse.audit (at, actor, action, app, details)
-    select now() - n * interval '6 seconds', 'operator',
-      (array['sign_in', 'grant', 'roll_key', 'set_targets', 'sign_out', 'open_rows', 'set_limit', 'revoke'])[1 + n % 8],
-      'many-' || (1 + n % 999), '{"some": "detail"}' from generate_series(200000, 1, -1) as n`,
+  `insert into rowhouse.audit (at, actor, action, is_change, app, details)
+    select now() - n * interval '6 seconds', 'operator', name, is_change,
+      'many-' || (1 + n % 999), '{"some": "detail"}'
+    from generate_series(200000, 1, -1) as n join rowhouse.audit_actions on name = (array['sign_in', 'grant', 'roll_key', 'set_targets', 'sign_out', 'open_rows', 'set_limit', 'revoke'])[1 + n % 8]
+    order by n desc`,
   `insert into rowhouse.statistics select id, span, date_bin(step, now(), 'epoch') - step * n, 600, 1, 9,
       array[1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0]
     from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps, ${SPANS} as spans (span, step, steps),

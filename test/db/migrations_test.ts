@@ -8,7 +8,14 @@ import { APP_SETTING } from "../../src/db/isolation.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
-import { ALL_APPS, SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
+import {
+  ALL_APPS,
+  CONSOLE_APP,
+  NO_APP,
+  SERVICE_QUEUE,
+  SIGNALS,
+  TENANT_POLICY,
+} from "../../src/db/mod.ts";
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
 import { SIGNAL_START } from "../../src/db/signals.ts";
 import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../../src/db/sql_constants.ts";
@@ -133,7 +140,11 @@ test.each([
   { fact: "letters of short responses", file: "idempotency", sql: `else '${REPLAY.short}' ||` },
   { fact: "letters of a mismatch", file: "idempotency", sql: `then '${REPLAY.mismatch}'` },
   { fact: "letters of a full table", file: "idempotency", sql: `return '${REPLAY.full}'` },
-  { fact: "ids of all apps", file: "statistics", sql: `app = '${ALL_APPS}'` },
+  {
+    fact: "ids of totals",
+    file: "statistics",
+    sql: `app in ('${ALL_APPS}', '${NO_APP}', '${CONSOLE_APP}')`,
+  },
   { fact: "ids of all apps", file: "console_home", sql: `'${ALL_APPS}', '', wanted_span` },
   {
     fact: "numbers of latencies",

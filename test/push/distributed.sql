@@ -1955,8 +1955,7 @@ do $rowhouse$
 begin
   update rowhouse.versions set version = version + 1 where name = 'catalog';
   update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');
-  insert into rowhouse.audit (actor, action, details)
-  values ('operator', 'convert_to_citus', pg_catalog.jsonb_build_object('shards', 8, 'tables', 2,
+  perform rowhouse.log('operator', 'convert_to_citus', details => pg_catalog.jsonb_build_object('shards', 8, 'tables', 2,
     'rows', (select coalesce(pg_catalog.sum(row_count), 0) from pg_temp.rows_counted where moment = 'after')));
 end
 $rowhouse$;

@@ -161,8 +161,7 @@ async function move(
       where source.shardid = ${SHARD_OF(app)} and source.noderole = 'primary'
         and there.nodename || ':' || there.nodeport = ${node}
     )
-    insert into rowhouse.audit (actor, action, app, details)
-    select '${OPERATOR}', 'move_app', ${quoteLiteral(slug)}, pg_catalog.jsonb_build_object('from', node, 'to', ${node}) from moved`,
+    select rowhouse.log('${OPERATOR}', 'move_app', app => ${quoteLiteral(slug)}, details => pg_catalog.jsonb_build_object('from', node, 'to', ${node})) from moved`,
     { timeoutMs: MOVE_LIMIT_MS },
   );
 }

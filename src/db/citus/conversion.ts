@@ -117,8 +117,7 @@ const COMPARE = `if exists (
 function renderRecord({ shards, tables, actor }: Conversion): string {
   return `update rowhouse.versions set version = version + 1 where name = 'catalog';
   update rowhouse.tables set version = (select version from rowhouse.versions where versions.name = 'catalog');
-  insert into rowhouse.audit (actor, action, details)
-  values (${quoteLiteral(actor)}, 'convert_to_citus', pg_catalog.jsonb_build_object('shards', ${shards}, 'tables', ${tables.length},
+  perform rowhouse.log(${quoteLiteral(actor)}, 'convert_to_citus', details => pg_catalog.jsonb_build_object('shards', ${shards}, 'tables', ${tables.length},
     'rows', (select coalesce(pg_catalog.sum(row_count), 0) from pg_temp.rows_counted where moment = 'after')));`;
 }
 

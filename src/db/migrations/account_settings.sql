@@ -75,8 +75,8 @@ begin
   from rowhouse.users where id = who;
   if changed <> '[]' then
     update rowhouse.users set display_name = new_name, avatar_url = new_picture where id = who;
-    insert into rowhouse.audit (actor, action, user_id, details)
-    values (who::text, 'change_profile', who, jsonb_build_object('changed', changed));
+    perform rowhouse.log(who::text, 'change_profile', person => who,
+      details => jsonb_build_object('changed', changed));
   end if;
 end
 $$;
@@ -92,8 +92,8 @@ begin
   get diagnostics ended = row_count;
   delete from rowhouse.pending_sign_ins where user_id = who and wanted is null;
   if ended > 0 then
-    insert into rowhouse.audit (actor, action, user_id, details)
-    values (who::text, 'end_sessions', who, jsonb_build_object('sessions', ended));
+    perform rowhouse.log(who::text, 'end_sessions', person => who,
+      details => jsonb_build_object('sessions', ended));
   end if;
   return ended;
 end
@@ -126,9 +126,9 @@ begin
   delete from rowhouse.sessions where user_id = who;
   get diagnostics ended = row_count;
   if ended > 0 then
-    insert into rowhouse.audit (actor, action, user_id, details, client)
-    values (who::text, 'sign_out_everywhere', who, jsonb_build_object('sessions', ended),
-      nullif(visitor.client_address, ''));
+    perform rowhouse.log(who::text, 'sign_out_everywhere', person => who,
+      details => jsonb_build_object('sessions', ended),
+      client => nullif(visitor.client_address, ''));
   end if;
 end
 $$;
@@ -158,9 +158,9 @@ begin
   delete from rowhouse.sessions where user_id = who and id not in (own, new_id);
   get diagnostics ended = row_count;
   delete from rowhouse.sessions where id = own;
-  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'sign_in', who);
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'change_password', who, jsonb_build_object('sessions', ended));
+  perform rowhouse.log(who::text, 'sign_in', person => who);
+  perform rowhouse.log(who::text, 'change_password', person => who,
+    details => jsonb_build_object('sessions', ended));
   perform rowhouse.queue_mail(who, 'password_changed', null,
     jsonb_build_object('device', device_name, 'from', visitor.client_address));
   return true;

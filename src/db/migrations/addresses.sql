@@ -40,8 +40,8 @@ begin
   if actor is not null then
     perform rowhouse.end_ways_in(people);
   end if;
-  insert into rowhouse.audit (actor, action, user_id)
-  select actor, 'confirm_address', person from unnest(people) as person where actor is not null;
+  perform rowhouse.log(actor, 'confirm_address', person => person)
+  from unnest(people) as person where actor is not null;
   return cardinality(people);
 end
 $$;

@@ -111,9 +111,9 @@ begin
   end if;
   perform rowhouse.check_circle(circle, null);
   perform rowhouse.drop_tables(circle);
-  insert into rowhouse.audit (actor, action, app, details)
-  select actor, 'drop_table', app_slug, jsonb_build_object('table', name)
-    from unnest(circle) as listed (name);
+  perform rowhouse.log(actor, 'drop_table', app => app_slug,
+    details => jsonb_build_object('table', name))
+  from unnest(circle) as listed (name);
 end
 $$;
 
@@ -166,8 +166,8 @@ begin
   delete from rowhouse.rejection_kinds where app_id = app;
   delete from rowhouse.stored_requests where app_id = app;
   delete from rowhouse.apps where id = app;
-  insert into rowhouse.audit (actor, action, app, details)
-  values (actor, 'delete_app', app_slug, jsonb_build_object('id', app, 'rows', deleted));
+  perform rowhouse.log(actor, 'delete_app', app => app_slug,
+    details => jsonb_build_object('id', app, 'rows', deleted));
   is_done := true;
 end
 $$;

@@ -8,8 +8,8 @@ begin
   if not found then
     raise exception 'no such app' using errcode = 'RH005';
   end if;
-  insert into rowhouse.audit (actor, action, app, details)
-  values (actor, 'rename_app', new_slug, jsonb_build_object('from', old_slug));
+  perform rowhouse.log(actor, 'rename_app', app => new_slug,
+    details => jsonb_build_object('from', old_slug));
 end
 $$;
 
@@ -43,8 +43,8 @@ begin
   end if;
   -- Lock the keys first: a change of a key locks the key before it raises this version.
   update rowhouse.versions set version = version + 1 where name = 'keys';
-  insert into rowhouse.audit (actor, action, app)
-  values (actor, case when disabled then 'disable_app' else 'enable_app' end, app_slug);
+  perform rowhouse.log(actor, case when disabled then 'disable_app' else 'enable_app' end,
+    app => app_slug);
   return true;
 end
 $$;
@@ -59,8 +59,8 @@ begin
     perform rowhouse.find_app(app_slug);
     return false;
   end if;
-  insert into rowhouse.audit (actor, action, app)
-  values (actor, case when listed then 'start_people_list' else 'end_people_list' end, app_slug);
+  perform rowhouse.log(actor,
+    case when listed then 'start_people_list' else 'end_people_list' end, app => app_slug);
   return true;
 end
 $$;

@@ -75,9 +75,9 @@ begin
   insert into rowhouse.targets (app_id, kind, url, origin)
   select distinct new_id, item ->> 'kind', item ->> 'url', item ->> 'origin'
     from jsonb_array_elements(added) as listed (item);
-  insert into rowhouse.audit (actor, action, app, details)
-  values (actor, 'create_app', app_slug, jsonb_build_object('id', new_id, 'targets', (
-    select coalesce(jsonb_agg(item ->> 'url'), '[]')
+  perform rowhouse.log(actor, 'create_app', app => app_slug,
+    details => jsonb_build_object('id', new_id, 'targets', (
+      select coalesce(jsonb_agg(item ->> 'url'), '[]')
       from jsonb_array_elements(added) as listed (item))));
 end
 $$;
@@ -95,11 +95,11 @@ begin
   end if;
   update rowhouse.apps set requests_per_minute = per_minute,
     key_requests_per_minute = key_per_minute where id = before.id;
-  insert into rowhouse.audit (actor, action, app, details)
-  values (actor, 'set_limit', app_slug, jsonb_build_object(
-    'before', jsonb_build_object('perMinute', before.requests_per_minute,
-      'perMinuteOfKey', before.key_requests_per_minute),
-    'after', jsonb_build_object('perMinute', per_minute, 'perMinuteOfKey', key_per_minute)));
+  perform rowhouse.log(actor, 'set_limit', app => app_slug,
+    details => jsonb_build_object(
+      'before', jsonb_build_object('perMinute', before.requests_per_minute,
+        'perMinuteOfKey', before.key_requests_per_minute),
+      'after', jsonb_build_object('perMinute', per_minute, 'perMinuteOfKey', key_per_minute)));
 end
 $$;
 
@@ -157,8 +157,8 @@ begin
   on conflict do nothing;
   after := rowhouse.targets_of(app);
   if after <> before then
-    insert into rowhouse.audit (actor, action, app, details)
-    values (actor, 'set_targets', app_slug, jsonb_build_object('before', before, 'after', after));
+    perform rowhouse.log(actor, 'set_targets', app => app_slug,
+      details => jsonb_build_object('before', before, 'after', after));
   end if;
   return after;
 end
@@ -189,8 +189,8 @@ begin
   select id, 'origin', new_url, new_origin from rowhouse.apps where slug = app_slug
   on conflict do nothing;
   if found then
-    insert into rowhouse.audit (actor, action, app, details)
-    values (actor, 'add_origin', app_slug, jsonb_build_object('origin', new_url));
+    perform rowhouse.log(actor, 'add_origin', app => app_slug,
+      details => jsonb_build_object('origin', new_url));
   end if;
 end
 $$;

@@ -1,16 +1,6 @@
 -- Requests and changes on one time axis, and the changes that preceded an increase of errors.
 -- Requests are counts by minute and hour; changes are pushes, audit log entries and expired keys.
 
--- Actions that can make previously successful requests fail.
-create function rowhouse.is_change(action text) returns boolean language sql immutable
-set search_path = pg_catalog, pg_temp as $$
-  select action in ('add_origin', 'delete_app', 'disable_app', 'drop_table', 'enable_app',
-    'end_registration', 'grant', 'move_app', 'rename_app', 'revoke', 'revoke_key', 'roll_key',
-    'set_console_role', 'set_limit', 'set_targets', 'transfer_table')
-$$;
-create index audit__changes__id__idx on rowhouse.audit (id) where rowhouse.is_change(action);
-create index audit__changes__app__id__idx on rowhouse.audit (app, id)
-  where rowhouse.is_change(action);
 create index migrations__applied_at__idx on rowhouse.migrations (applied_at);
 create index api_keys__expires_at__idx on rowhouse.api_keys (expires_at);
 
@@ -23,12 +13,12 @@ create function rowhouse.changes_between(of_app text, from_at timestamptz, until
       (select id from rowhouse.apps where slug = of_app) as app_id
   ), entries as (
     (select audit.* from bounds, rowhouse.audit
-      where of_app = '' and rowhouse.is_change(action) and id > first_id
+      where of_app = '' and is_change and id > first_id
         and at >= from_at and at < until_at
       order by id desc limit max_rows)
     union all
     (select audit.* from bounds, rowhouse.audit
-      where of_app <> '' and app = of_app and rowhouse.is_change(action) and id > first_id
+      where of_app <> '' and app = of_app and is_change and id > first_id
         and at >= from_at and at < until_at
       order by id desc limit max_rows)
   ), changes as (

@@ -95,9 +95,9 @@ begin
   insert into rowhouse.console_keys (key_id, app_id, session_id, digest, scopes, expires_at)
   values (new_key_id, app.id, session_of, new_digest, key_scopes, ends);
   perform rowhouse.put_proof(app.id, new_digest, rowhouse.scope_bits(key_scopes), ends);
-  insert into rowhouse.audit (actor, action, app, details)
-    values (who::text, 'open_rows', app.slug, jsonb_build_object(
-    'keyId', new_key_id, 'scopes', key_scopes, 'expiresAt', ends, 'for', used_for));
+  perform rowhouse.log(who::text, 'open_rows', app => app.slug,
+    details => jsonb_build_object('keyId', new_key_id, 'scopes', key_scopes,
+      'expiresAt', ends, 'for', used_for));
   return extract(epoch from ends) * 1000;
 end
 $$;

@@ -43,8 +43,7 @@ begin
     -- the factor.
     if exists (select from rowhouse.throttle where key = lasting and attempts = max_lasting)
       and wait is null then
-      insert into rowhouse.audit (actor, action, user_id)
-        values ('sign-in', 'second_factor_throttled', who);
+      perform rowhouse.log('sign-in', 'second_factor_throttled', person => who);
       perform rowhouse.queue_mail(who, 'second_factor_rejected', null, '{}');
     end if;
   end if;
@@ -88,10 +87,9 @@ begin
   if kind = 'recovery' then
     delete from rowhouse.recovery_codes where user_id = who and digest = any(digests);
     if found then
-      insert into rowhouse.audit (actor, action, user_id, details)
-      values (who::text, 'use_recovery_code', who,
-        jsonb_build_object('left', (select count(*) from rowhouse.recovery_codes
-          where user_id = who)));
+      perform rowhouse.log(who::text, 'use_recovery_code', person => who,
+        details => jsonb_build_object(
+          'left', (select count(*) from rowhouse.recovery_codes where user_id = who)));
       perform rowhouse.queue_mail(who, 'recovery_code_used', null, jsonb_build_object(
         'from', nullif(current_setting('rowhouse.client', true), ''),
         'left', (select count(*)::text from rowhouse.recovery_codes where user_id = who)));
@@ -141,8 +139,9 @@ begin
     where key = any(rowhouse.factor_keys(who, kind, client_key, device_key));
   update rowhouse.throttle set attempts = greatest(attempts - 1, 0)
     where key = rowhouse.lasting_key(who, kind, device_key);
-  insert into rowhouse.audit (actor, action, user_id, details) values (who::text, 'sign_in', who,
-    jsonb_strip_nulls(jsonb_build_object('provider', pending.provider, 'secondFactor', kind)));
+  perform rowhouse.log(who::text, 'sign_in', person => who,
+    details => jsonb_strip_nulls(jsonb_build_object('provider', pending.provider,
+      'secondFactor', kind)));
   return 'done';
 end
 $$;
@@ -151,8 +150,8 @@ grant execute on function rowhouse.finish_second_factor to rowhouse_service, row
 -- Records a wrong second factor: someone knows the password.
 create function rowhouse.record_wrong_factor(who uuid, kind text, client_address text) returns void
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-  insert into rowhouse.audit (actor, action, user_id, details, client)
-  values ('sign-in', 'second_factor_rejected', who, jsonb_build_object('kind', left(kind, 40)),
-    nullif(left(client_address, 64), ''))
+  select rowhouse.log('sign-in', 'second_factor_rejected', person => who,
+    details => jsonb_build_object('kind', left(kind, 40)),
+    client => nullif(left(client_address, 64), ''))
 $$;
 grant execute on function rowhouse.record_wrong_factor to rowhouse_service, rowhouse_identity;

@@ -122,7 +122,7 @@ begin
     return null;
   end if;
   perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
-  insert into rowhouse.audit (actor, action, user_id) values (actor, 'resend_invitation', person);
+  perform rowhouse.log(actor, 'resend_invitation', person => person);
   return case when rowhouse.queue_mail(person, 'invitation', link_id, '{}') then 'mailed'
     else 'made' end;
 end
@@ -144,8 +144,7 @@ begin
   end if;
   perform rowhouse.keep_super_admin(person);
   delete from rowhouse.users where id = person.id;
-  insert into rowhouse.audit (actor, action, user_id)
-    values (actor, 'withdraw_invitation', person.id);
+  perform rowhouse.log(actor, 'withdraw_invitation', person => person.id);
   return true;
 end
 $$;

@@ -186,9 +186,9 @@ begin
   insert into rowhouse.api_keys (key_id, app_id, name, digest, scopes, expires_at)
   values (new_key_id, app, key_name, new_digest, key_scopes, key_expires_at);
   perform rowhouse.put_proof(app, new_digest, rowhouse.scope_bits(key_scopes), key_expires_at);
-  insert into rowhouse.audit (actor, action, app, details)
-    values (actor, 'issue_key', app_slug, jsonb_build_object(
-    'keyId', new_key_id, 'name', key_name, 'scopes', key_scopes, 'expiresAt', key_expires_at));
+  perform rowhouse.log(actor, 'issue_key', app => app_slug,
+    details => jsonb_build_object('keyId', new_key_id, 'name', key_name, 'scopes', key_scopes,
+      'expiresAt', key_expires_at));
   return true;
 end
 $$;
@@ -230,10 +230,9 @@ begin
   values (new_key_id, old.app_id, old.name, new_digest, old.scopes, new_expires_at);
   perform rowhouse.put_proof(old.app_id, new_digest, rowhouse.scope_bits(old.scopes),
     new_expires_at);
-  insert into rowhouse.audit (actor, action, app, details)
-  select actor, 'roll_key', slug, jsonb_build_object('keyId', old.key_id, 'newKeyId', new_key_id,
-    'name', old.name,
-    'expiresAt', new_expires_at, 'oldExpiresAt', old_expires_at)
+  perform rowhouse.log(actor, 'roll_key', app => slug,
+    details => jsonb_build_object('keyId', old.key_id, 'newKeyId', new_key_id,
+      'name', old.name, 'expiresAt', new_expires_at, 'oldExpiresAt', old_expires_at))
   from rowhouse.apps where id = old.app_id;
   return next;
 end
@@ -255,8 +254,9 @@ begin
   end if;
   perform rowhouse.enter_app(old.app_id);
   delete from rowhouse.proofs where app_id = old.app_id and digest = old.digest;
-  insert into rowhouse.audit (actor, action, app, details)
-  select actor, 'revoke_key', slug, jsonb_build_object('keyId', old.key_id) from rowhouse.apps
+  perform rowhouse.log(actor, 'revoke_key', app => slug,
+    details => jsonb_build_object('keyId', old.key_id))
+  from rowhouse.apps
     where id = old.app_id;
   return true;
 end

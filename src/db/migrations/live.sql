@@ -176,8 +176,8 @@ begin
   else
     delete from rowhouse.changes where app_id = app;
   end if;
-  insert into rowhouse.audit (actor, action, app)
-  values (actor, case when live then 'start_live' else 'end_live' end, app_slug);
+  perform rowhouse.log(actor, case when live then 'start_live' else 'end_live' end,
+    app => app_slug);
   return true;
 end
 $$;

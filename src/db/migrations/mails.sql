@@ -193,8 +193,9 @@ begin
   update rowhouse.password_links
   set return_app = details ->> 'app', return_to = details ->> 'returnTo'
   from rowhouse.mails where mails.id = mail_id and password_links.user_id = who;
-  insert into rowhouse.audit (actor, action, user_id, client)
-  select 'forgotten-password', 'make_password_link', who, details ->> 'from' from rowhouse.mails
+  perform rowhouse.log('forgotten-password', 'make_password_link', person => who,
+    client => details ->> 'from')
+  from rowhouse.mails
     where id = mail_id;
   return true;
 end

@@ -7,6 +7,7 @@
  * @module
  */
 import { readFileSync } from "node:fs";
+import { renderAuditActions } from "../audit_actions.ts";
 import { FIND_ISSUES } from "../isolation.ts";
 import { defineVisitorFunctions } from "./visitor_functions.ts";
 
@@ -72,7 +73,9 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
   {
     number: 1,
     name: "baseline",
-    sql: [...AREAS.map(readArea), FIND_ISSUES].map(defineVisitorFunctions).join("\n"),
+    sql: [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions()]
+      .map(defineVisitorFunctions)
+      .join("\n"),
   },
 ];
 

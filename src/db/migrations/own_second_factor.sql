@@ -68,8 +68,8 @@ begin
   perform rowhouse.put_recovery_codes(who, code_digests, new_secret_id);
   update rowhouse.sessions set second_factor_at = now() where id = own;
   delete from rowhouse.sessions where user_id = who and id <> own and is_first;
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'add_second_factor', who, '{"kind": "totp"}');
+  perform rowhouse.log(who::text, 'add_second_factor', person => who,
+    details => '{"kind": "totp"}');
   perform rowhouse.queue_mail(who, 'second_factor_added', null,
     jsonb_build_object('from', visitor.client_address));
   return case when is_first then 'first' else 'done' end;
@@ -90,8 +90,7 @@ begin
     return 'repeated';
   end if;
   perform rowhouse.put_recovery_codes(who, code_digests, new_secret_id);
-  insert into rowhouse.audit (actor, action, user_id)
-    values (who::text, 'make_recovery_codes', who);
+  perform rowhouse.log(who::text, 'make_recovery_codes', person => who);
   perform rowhouse.queue_mail(who, 'recovery_codes_made', null,
     jsonb_build_object('from', visitor.client_address));
   return 'done';
@@ -120,8 +119,8 @@ begin
     return false;
   end if;
   perform rowhouse.clear_without_factor(who);
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'remove_second_factor', who, '{"kind": "totp"}');
+  perform rowhouse.log(who::text, 'remove_second_factor', person => who,
+    details => '{"kind": "totp"}');
   perform rowhouse.queue_mail(who, 'second_factor_removed', null,
     jsonb_build_object('from', visitor.client_address));
   return true;

@@ -56,9 +56,8 @@ begin
     when greatest(used.sign_count, new_count) > 0 and new_count <= used.sign_count then 'counter'
   end;
   if rejection is not null then
-    insert into rowhouse.audit (actor, action, user_id, details)
-    values ('sign-in', 'sign_in_rejected', who,
-      jsonb_build_object('method', 'passkey', 'reason', rejection));
+    perform rowhouse.log('sign-in', 'sign_in_rejected', person => who,
+      details => jsonb_build_object('method', 'passkey', 'reason', rejection));
     return rejection;
   end if;
   update rowhouse.passkeys set sign_count = new_count, last_used_at = now(), digest = fresh_digest,
@@ -97,8 +96,8 @@ begin
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s, now(), now(), client_address, device_name, is_known_device);
   perform rowhouse.give_back_attempts(rowhouse.client_keys('passkey client', client_networks));
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'sign_in', who, jsonb_build_object('method', 'passkey'));
+  perform rowhouse.log(who::text, 'sign_in', person => who,
+    details => jsonb_build_object('method', 'passkey'));
   return outcome;
 end
 $$;
@@ -152,7 +151,7 @@ begin
   if is_first then
     perform rowhouse.put_recovery_codes(who, code_digests, new_secret_id);
   end if;
-  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'add_passkey', who);
+  perform rowhouse.log(who::text, 'add_passkey', person => who);
   perform rowhouse.queue_mail(who, 'passkey_added', null,
     jsonb_build_object('label', new_label, 'from', visitor.client_address));
   return case when is_first then 'first' else 'done' end;
@@ -180,7 +179,7 @@ begin
     return 'unknown';
   end if;
   perform rowhouse.clear_without_factor(who);
-  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'remove_passkey', who);
+  perform rowhouse.log(who::text, 'remove_passkey', person => who);
   perform rowhouse.queue_mail(who, 'passkey_removed', null,
     jsonb_build_object('label', old_label, 'from', visitor.client_address));
   return 'done';

@@ -56,8 +56,8 @@ begin
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
     new_secret_id, max_s, proven, null, client_address, device_name, is_known_device);
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'sign_in', who, jsonb_strip_nulls(jsonb_build_object('provider', provider)));
+  perform rowhouse.log(who::text, 'sign_in', person => who,
+    details => jsonb_strip_nulls(jsonb_build_object('provider', provider)));
   return case when rowhouse.ask_for_factor(who, factor_rule) then 'asked' else 'done' end;
 end
 $$;

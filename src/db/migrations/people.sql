@@ -114,12 +114,17 @@ create table rowhouse.invitations (
   mailed_at timestamptz
 );
 
--- No foreign keys: an entry outlives its subjects.
+-- Filled from audit_actions.ts. "is_change": the action can make requests fail that succeeded
+-- before.
+create table rowhouse.audit_actions (name text primary key, is_change boolean not null);
+
+-- An entry outlives its subjects, so they have no foreign keys.
 create table rowhouse.audit (
   id bigint generated always as identity primary key,
   at timestamptz not null default now(),
   actor text not null,
-  action text not null,
+  action text not null references rowhouse.audit_actions,
+  is_change boolean not null default false,
   user_id uuid,
   app text,
   details jsonb not null default '{}',
@@ -129,6 +134,8 @@ create table rowhouse.audit (
 );
 create index audit__user_id__id__idx on rowhouse.audit (user_id, id);
 create index audit__at__idx on rowhouse.audit (at);
+create index audit__changes__id__idx on rowhouse.audit (id) where is_change;
+create index audit__changes__app__id__idx on rowhouse.audit (app, id) where is_change;
 create function rowhouse.reject_change() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -141,6 +148,17 @@ $$;
 
 create trigger reject_change before update or delete or truncate on rowhouse.audit
   for each statement execute function rowhouse.reject_change();
+
+-- Adds an entry to the audit log.
+create function rowhouse.log(actor text, action text, person uuid default null,
+  app text default null, details jsonb default '{}',
+  client text default nullif(current_setting('rowhouse.client', true), '')) returns void
+language sql volatile set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.audit (actor, action, is_change, user_id, app, details, client)
+  values (actor, action,
+    coalesce((select is_change from rowhouse.audit_actions where name = action), false),
+    person, app, details, client)
+$$;
 
 -- Deletes a batch of entries older than the retention; returns their number. Never deletes entries
 -- younger than thirty days, regardless of the argument: a stolen login must not remove traces.
@@ -228,8 +246,8 @@ begin
   -- This attempt is included.
   delete from rowhouse.failed_sign_ins where user_id = who returning attempts - 1 into failures;
   if failures > 0 then
-    insert into rowhouse.audit (actor, action, user_id, details)
-    values ('sign-in', 'sign_in_failed', who, jsonb_build_object('attempts', failures));
+    perform rowhouse.log('sign-in', 'sign_in_failed', person => who,
+      details => jsonb_build_object('attempts', failures));
   end if;
   return true;
 end
@@ -290,7 +308,7 @@ begin
   perform rowhouse.end_pending_sign_ins(who);
   delete from rowhouse.throttle where starts_with(key, rowhouse.pair_key(address_key, ''));
   delete from rowhouse.throttle where key = address_key;
-  insert into rowhouse.audit (actor, action, user_id) values (who::text, 'set_password', who);
+  perform rowhouse.log(who::text, 'set_password', person => who);
   if had_password then
     perform rowhouse.queue_mail(who, 'password_changed', null, '{}');
   end if;

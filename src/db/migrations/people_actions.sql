@@ -48,8 +48,8 @@ begin
   values (new_id, mail, mail_digest, link_secret_id, new_name, new_role);
   insert into rowhouse.invitations (user_id, invited_by) values (new_id, actor);
   perform rowhouse.put_password_link(new_id, link_id, proof, link_secret_id, ends_at);
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (actor, 'create_user', new_id, jsonb_build_object('consoleRole', new_role));
+  perform rowhouse.log(actor, 'create_user', person => new_id,
+    details => jsonb_build_object('consoleRole', new_role));
   return rowhouse.queue_mail(new_id, 'invitation', link_id, '{}');
 end
 $$;
@@ -68,7 +68,7 @@ begin
     return outcome = 'mailed';
   end if;
   perform rowhouse.put_password_link(person, link_id, proof, link_secret_id, ends_at);
-  insert into rowhouse.audit (actor, action, user_id) values (actor, 'make_password_link', person);
+  perform rowhouse.log(actor, 'make_password_link', person => person);
   return rowhouse.queue_mail(person, 'password_link', link_id, '{}');
 end
 $$;
@@ -80,6 +80,7 @@ returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid;
   app uuid := (select id from rowhouse.apps where slug = app_slug);
+  old_role text;
 begin
   -- Waits for a concurrent deletion of the person.
   select id into person from rowhouse.users where email = mail for key share;
@@ -88,11 +89,13 @@ begin
       detail = case when app is null then 'unknown app' else '' end;
   end if;
   app := rowhouse.find_app(app_slug);
+  select role into old_role from rowhouse.grants where user_id = person and app_id = app
+    for update;
   insert into rowhouse.grants (user_id, app_id, role) values (person, app, new_role)
   on conflict (user_id, app_id) do update
   set role = excluded.role, granted_at = now(), provider = null, digest = null, secret_id = null;
-  insert into rowhouse.audit (actor, action, user_id, app, details)
-  values (actor, 'grant', person, app_slug, jsonb_build_object('role', new_role));
+  perform rowhouse.log(actor, 'grant', person => person, app => app_slug,
+    details => jsonb_strip_nulls(jsonb_build_object('role', new_role, 'before', old_role)));
 end
 $$;
 
@@ -110,8 +113,8 @@ begin
   if old_role is null then
     return false;
   end if;
-  insert into rowhouse.audit (actor, action, user_id, app, details)
-  values (actor, 'revoke', person, app_slug, jsonb_build_object('role', old_role));
+  perform rowhouse.log(actor, 'revoke', person => person, app => app_slug,
+    details => jsonb_build_object('role', old_role));
   return true;
 end
 $$;
@@ -121,18 +124,25 @@ $$;
 create function rowhouse.revoke_claimed_roles(by_provider text, actor text)
 returns table (email text, app text, role text)
 language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  revoked record;
 begin
-  return query
-  with revoked as (
-    delete from rowhouse.grants using rowhouse.apps
-    where provider = by_provider and apps.id = app_id returning user_id, slug, grants.role
-  ), recorded as (
-    insert into rowhouse.audit (actor, action, user_id, app, details)
-    select revoke_claimed_roles.actor, 'revoke', user_id, slug,
-      jsonb_build_object('role', revoked.role, 'provider', by_provider) from revoked
-  )
-  select users.email, slug, revoked.role from revoked join rowhouse.users on users.id = user_id
-  order by slug, users.email;
+  for revoked in
+    with deleted as (
+      delete from rowhouse.grants using rowhouse.apps
+      where provider = by_provider and apps.id = app_id returning user_id, slug, grants.role
+    )
+    select user_id, users.email, slug, deleted.role
+    from deleted join rowhouse.users on users.id = user_id
+    order by slug, users.email
+  loop
+    perform rowhouse.log(actor, 'revoke', person => revoked.user_id, app => revoked.slug,
+      details => jsonb_build_object('role', revoked.role, 'provider', by_provider));
+    email := revoked.email;
+    app := revoked.slug;
+    role := revoked.role;
+    return next;
+  end loop;
 end
 $$;
 
@@ -148,8 +158,8 @@ begin
   delete from rowhouse.pending_sign_ins where user_id = person;
   delete from rowhouse.sessions where user_id = person;
   get diagnostics ended = row_count;
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (actor, 'end_sessions', person, jsonb_build_object('sessions', ended));
+  perform rowhouse.log(actor, 'end_sessions', person => person,
+    details => jsonb_build_object('sessions', ended));
   return ended;
 end
 $$;
@@ -167,8 +177,8 @@ begin
   delete from rowhouse.pending_sign_ins where user_id = any (people);
   delete from rowhouse.sessions where user_id = any (people);
   get diagnostics ended = row_count;
-  insert into rowhouse.audit (actor, action, app, details)
-  values (actor, 'end_sessions', app_slug, jsonb_build_object('sessions', ended));
+  perform rowhouse.log(actor, 'end_sessions', app => app_slug,
+    details => jsonb_build_object('sessions', ended));
   return ended;
 end
 $$;
@@ -185,8 +195,8 @@ begin
   if not found then
     return false;
   end if;
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (actor, 'end_sessions', person, jsonb_build_object('sessions', 1));
+  perform rowhouse.log(actor, 'end_sessions', person => person,
+    details => jsonb_build_object('sessions', 1));
   return true;
 end
 $$;
@@ -261,9 +271,8 @@ begin
     delete from rowhouse.password_links where user_id = person.id;
   end if;
   update rowhouse.users set console_role = new_role where id = person.id;
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (actor, 'set_console_role', person.id, jsonb_build_object('before', person.console_role,
-    'after', new_role));
+  perform rowhouse.log(actor, 'set_console_role', person => person.id,
+    details => jsonb_build_object('before', person.console_role, 'after', new_role));
   if person.console_role is distinct from new_role then
     perform rowhouse.queue_mail(person.id, 'console_role', null,
       jsonb_build_object('role', new_role));
@@ -286,8 +295,8 @@ begin
     then coalesce(disabled_at, now()) end where id = person.id;
   delete from rowhouse.sessions where user_id = person.id and disabled;
   delete from rowhouse.pending_sign_ins where user_id = person.id and disabled;
-  insert into rowhouse.audit (actor, action, user_id)
-  values (actor, case when disabled then 'disable' else 'enable' end, person.id);
+  perform rowhouse.log(actor, case when disabled then 'disable' else 'enable' end,
+    person => person.id);
 end
 $$;
 
@@ -311,8 +320,7 @@ begin
   -- Resets the counters of attempts.
   delete from rowhouse.throttle where starts_with(key, person.id || ' ');
   update rowhouse.users set factor_asked_at = null where id = person.id;
-  insert into rowhouse.audit (actor, action, user_id)
-    values (actor, 'reset_second_factor', person.id);
+  perform rowhouse.log(actor, 'reset_second_factor', person => person.id);
   perform rowhouse.queue_mail(person.id, 'second_factor_reset', null, '{}');
   return true;
 end
@@ -341,7 +349,7 @@ begin
     email_secret_id = mail_secret_id
   where id = person.id;
   delete from rowhouse.password_links where user_id = person.id;
-  insert into rowhouse.audit (actor, action, user_id) values (actor, 'change_email', person.id);
+  perform rowhouse.log(actor, 'change_email', person => person.id);
   if rowhouse.invitation_state(person.id) is null then
     perform rowhouse.queue_mail(person.id, 'address_changed', null, '{}');
     perform rowhouse.queue_mail(person.id, 'address_changed', null,
@@ -363,7 +371,7 @@ begin
   perform rowhouse.keep_super_admin(person);
   delete from rowhouse.throttle where starts_with(key, person.id || ' ');
   delete from rowhouse.users where id = person.id;
-  insert into rowhouse.audit (actor, action, user_id) values (actor, 'delete_user', person.id);
+  perform rowhouse.log(actor, 'delete_user', person => person.id);
   return person.id;
 end
 $$;

@@ -64,9 +64,8 @@ begin
         where (item ->> 0)::uuid = app_id)
     returning slug, role
   loop
-    insert into rowhouse.audit (actor, action, user_id, app, details)
-    values ('sign-in', 'revoke', who, changed.slug, jsonb_build_object('role', changed.role,
-      'provider', by_provider));
+    perform rowhouse.log('sign-in', 'revoke', person => who, app => changed.slug,
+      details => jsonb_build_object('role', changed.role, 'provider', by_provider));
   end loop;
   for changed in
     select apps.id, slug, item ->> 1 as role, decode(item ->> 2, 'hex') as digest
@@ -81,9 +80,9 @@ begin
       granted_at = case when grants.role = excluded.role then grants.granted_at else now() end
     where grants.provider = by_provider;
     if found and old_role is distinct from changed.role then
-      insert into rowhouse.audit (actor, action, user_id, app, details)
-      values ('sign-in', 'grant', who, changed.slug, jsonb_build_object('role', changed.role,
-        'provider', by_provider));
+      perform rowhouse.log('sign-in', 'grant', person => who, app => changed.slug,
+        details => jsonb_strip_nulls(jsonb_build_object('role', changed.role,
+          'before', old_role, 'provider', by_provider)));
     end if;
   end loop;
 end
@@ -155,8 +154,8 @@ begin
   end if;
   delete from rowhouse.password_links where user_id = who;
   delete from rowhouse.invitations where user_id = who;
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
+  perform rowhouse.log(who::text, 'link_provider', person => who,
+    details => jsonb_build_object('provider', provider));
   return true;
 end
 $$;
@@ -181,8 +180,8 @@ begin
   end if;
   insert into rowhouse.provider_links (issuer, subject, user_id, digest, secret_id)
   values (link_issuer, link_subject, new_id, new_digest, new_secret_id);
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values ('sign-in', 'create_user', new_id, jsonb_build_object('provider', provider));
+  perform rowhouse.log('sign-in', 'create_user', person => new_id,
+    details => jsonb_build_object('provider', provider));
   return true;
 end
 $$;
@@ -212,8 +211,8 @@ begin
   if not found then
     return 'in_use';
   end if;
-  insert into rowhouse.audit (actor, action, user_id, details)
-  values (who::text, 'link_provider', who, jsonb_build_object('provider', provider));
+  perform rowhouse.log(who::text, 'link_provider', person => who,
+    details => jsonb_build_object('provider', provider));
   perform rowhouse.queue_mail(who, 'provider_linked', null,
     jsonb_build_object('from', visitor.client_address));
   return 'done';
@@ -234,8 +233,8 @@ begin
   delete from rowhouse.provider_links where user_id = who and issuer = link_issuer;
   if found then
     delete from rowhouse.pending_sign_ins where user_id = who;
-    insert into rowhouse.audit (actor, action, user_id, details)
-    values (who::text, 'unlink_provider', who, jsonb_build_object('provider', provider));
+    perform rowhouse.log(who::text, 'unlink_provider', person => who,
+      details => jsonb_build_object('provider', provider));
     perform rowhouse.apply_claimed_roles(who, provider, '[]', null);
   end if;
   return 'done';
@@ -275,10 +274,9 @@ $$;
 create function rowhouse.record_rejected_sign_in(
   provider text, reason text, who uuid, client_address text
 ) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
-  insert into rowhouse.audit (actor, action, user_id, details, client)
-  values ('sign-in', 'sign_in_rejected', who,
-    jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),
-    nullif(left(client_address, 64), ''))
+  select rowhouse.log('sign-in', 'sign_in_rejected', person => who,
+    details => jsonb_build_object('provider', left(provider, 40), 'reason', left(reason, 200)),
+    client => nullif(left(client_address, 64), ''))
 $$;
 grant execute on function rowhouse.find_provider_person, rowhouse.read_own_links,
   rowhouse.record_rejected_sign_in to rowhouse_service, rowhouse_identity;

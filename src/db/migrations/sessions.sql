@@ -45,8 +45,9 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
         in (sessions.session_digest, sessions.identity_digest)
     returning sessions.user_id
   )
-  insert into rowhouse.audit (actor, action, user_id, client)
-  select user_id::text, 'sign_out', user_id, nullif(client_address, '') from ended
+  select rowhouse.log(user_id::text, 'sign_out', person => user_id,
+    client => nullif(client_address, ''))
+  from ended
 $$;
 grant execute on function rowhouse.sign_out to rowhouse_service, rowhouse_identity;
 

@@ -64,9 +64,8 @@ begin
     version = (select version from rowhouse.versions where versions.name = 'catalog')
   where name = wanted_table;
   update rowhouse.retypes set app_id = new_id where table_name = wanted_table;
-  insert into rowhouse.audit (actor, action, app, details)
-  values (actor, 'transfer_table', new_slug, jsonb_build_object('table', wanted_table,
-    'from', old_slug));
+  perform rowhouse.log(actor, 'transfer_table', app => new_slug,
+    details => jsonb_build_object('table', wanted_table, 'from', old_slug));
   return old_slug;
 end
 $$;
@@ -182,9 +181,9 @@ begin
     update rowhouse.column_sets set unused_since = now()
     where app_id = work.app_id and table_name = any (work.tables) and unused_since is null;
     update rowhouse.tables set version = next_version where name = any (work.tables);
-    insert into rowhouse.audit (actor, action, app, details)
-    select work.actor, 'end_registration', (select slug from rowhouse.apps where id = work.app_id),
-      jsonb_build_object('table', name, 'rows', row_count)
+    perform rowhouse.log(work.actor, 'end_registration',
+      app => (select slug from rowhouse.apps where id = work.app_id),
+      details => jsonb_build_object('table', name, 'rows', row_count))
     from unnest(work.tables, work.counts) as ended (name, row_count);
   end if;
   select * into work from rowhouse.row_jobs where id = job and ended_at is not null;
@@ -280,8 +279,8 @@ begin
     raise exception 'changed by another push' using errcode = 'RH001';
   end if;
   perform rowhouse.drop_tables(circle);
-  insert into rowhouse.audit (actor, action, app, details)
-  select actor, 'drop_table', item ->> 'owner', jsonb_build_object('table', item ->> 'name')
+  perform rowhouse.log(actor, 'drop_table', app => item ->> 'owner',
+    details => jsonb_build_object('table', item ->> 'name'))
   from jsonb_array_elements(dropped) as removed (item);
   return dropped;
 end

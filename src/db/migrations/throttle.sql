@@ -179,8 +179,7 @@ begin
   end if;
   -- Written once per window, by the attempt that reaches the limit: a flood of the form does not
   -- flood the log.
-  insert into rowhouse.audit (actor, action, user_id)
-  select 'sign-in', 'sign_in_throttled', person.id
+  perform rowhouse.log('sign-in', 'sign_in_throttled', person => person.id)
   from unnest(keys[1:2], bounds[1:2]) as wanted (key, bound)
   join rowhouse.throttle on throttle.key = wanted.key and attempts = bound;
   perform rowhouse.record_password_attempt(person.id, client_address);

@@ -1,0 +1,81 @@
+/** The actions of the audit log. The database rejects an entry of any other action. @module */
+import { quoteLiteral } from "./literal.ts";
+
+type AuditAction = {
+  /** The predicate of a sentence about the actor. */
+  label: string;
+  /** Whether the action can make requests fail that succeeded before. */
+  isChange?: true;
+};
+
+export const AUDIT_ACTIONS = {
+  add_origin: { label: "added an origin", isChange: true },
+  add_passkey: { label: "added a passkey" },
+  add_second_factor: { label: "added a second factor" },
+  change_email: { label: "changed the address" },
+  change_password: { label: "changed the password" },
+  change_profile: { label: "changed the profile" },
+  confirm_address: { label: "confirmed the address" },
+  convert_to_citus: { label: "distributed the database over several nodes" },
+  create_app: { label: "created the app" },
+  create_user: { label: "created the person" },
+  delete_app: { label: "deleted the app", isChange: true },
+  delete_user: { label: "deleted the person" },
+  disable: { label: "disabled the person" },
+  disable_app: { label: "disabled the app", isChange: true },
+  drop_table: { label: "dropped a table", isChange: true },
+  enable: { label: "enabled the person" },
+  enable_app: { label: "enabled the app", isChange: true },
+  end_live: { label: "ended live updates" },
+  end_people_list: { label: "turned off the list of people" },
+  end_registration: { label: "stopped using a table", isChange: true },
+  end_sessions: { label: "ended sessions" },
+  grant: { label: "granted a role", isChange: true },
+  issue_key: { label: "issued a key" },
+  link_provider: { label: "linked a provider account" },
+  make_password_link: { label: "created a password link" },
+  make_recovery_codes: { label: "created recovery codes" },
+  move_app: { label: "moved the app to another node", isChange: true },
+  open_rows: { label: "opened rows" },
+  remove_passkey: { label: "removed a passkey" },
+  remove_second_factor: { label: "removed a second factor" },
+  rename_app: { label: "renamed the app", isChange: true },
+  resend_invitation: { label: "sent an invitation again" },
+  reset_second_factor: { label: "reset the second factor" },
+  revoke: { label: "revoked a role", isChange: true },
+  revoke_key: { label: "revoked a key", isChange: true },
+  roll_key: { label: "rotated a key", isChange: true },
+  second_factor_rejected: { label: "entered a wrong second factor" },
+  second_factor_throttled: { label: "entered too many wrong codes" },
+  session_conflict: { label: "sent two sessions in one request" },
+  set_console_role: { label: "set the Console role", isChange: true },
+  set_limit: { label: "set request limits", isChange: true },
+  set_password: { label: "set a password with a link" },
+  set_targets: { label: "set origins and redirects", isChange: true },
+  sign_in: { label: "signed in" },
+  sign_in_failed: { label: "entered wrong passwords before signing in" },
+  sign_in_rejected: { label: "was denied sign-in" },
+  sign_in_throttled: { label: "reached the sign-in limit" },
+  sign_out: { label: "signed out" },
+  sign_out_everywhere: { label: "signed out everywhere" },
+  start_live: { label: "started live updates" },
+  start_people_list: { label: "turned on the list of people" },
+  transfer_table: { label: "transferred ownership of a table", isChange: true },
+  unlink_provider: { label: "unlinked a provider account" },
+  use_recovery_code: { label: "used a recovery code" },
+  withdraw_invitation: { label: "withdrew an invitation" },
+} as const satisfies Readonly<Record<string, AuditAction>>;
+
+/** The label of an action; of an unknown action, such as one of a later version, its name. */
+export function labelAction(action: string): string {
+  const known: Readonly<Record<string, AuditAction>> = AUDIT_ACTIONS;
+  return known[action]?.label ?? action;
+}
+
+/** Fills `rowhouse.audit_actions`. */
+export function renderAuditActions(): string {
+  const rows = Object.entries<AuditAction>(AUDIT_ACTIONS).map(
+    ([name, { isChange = false }]) => `(${quoteLiteral(name)}, ${isChange})`,
+  );
+  return `insert into rowhouse.audit_actions (name, is_change) values\n  ${rows.join(",\n  ")};`;
+}
