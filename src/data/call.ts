@@ -18,6 +18,7 @@ import { Problem } from "../problem.ts";
 import { NO_SUCH_FUNCTION, toCallError } from "./call_error.ts";
 import { toGrouping } from "./create_group.ts";
 import type { DataDeps } from "./deps.ts";
+import { proveKey } from "./prove_key.ts";
 import { isKnown, toProblem } from "./violation.ts";
 
 type TableCall = EndpointCall & {
@@ -53,6 +54,8 @@ export async function callFunction(
     });
   } catch (error) {
     if (CHANGED.has(readSqlState(error) ?? "")) {
+      // The app may have been deleted, with the functions of its tables.
+      await proveKey(deps, context.principal);
       const newer = await findNewer(deps, appId, table);
       if (newer !== undefined) {
         const renewed = await call.renew?.(newer);

@@ -5,6 +5,7 @@ export { type IdempotencyCapacity, makeIdempotencyCapacity } from "./idempotency
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";
 export { type ListCache, makeListCache } from "./list_cache.ts";
 export { toFilterParameters } from "./list_query.ts";
+export { proveKey } from "./prove_key.ts";
 export * from "./pure.ts";
 export { dataRoutes } from "./routes.ts";
 export { MAX_STREAMS, type MaxStreams } from "./stream_counts.ts";

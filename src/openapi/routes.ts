@@ -5,15 +5,14 @@
  * @module
  */
 import type { Catalog } from "../catalog/mod.ts";
-import { type ListCache, makeListCache } from "../data/mod.ts";
-import { call, type Database, SIGNALS, SignalError } from "../db/mod.ts";
+import { type ListCache, makeListCache, proveKey } from "../data/mod.ts";
+import type { Database } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   type Encoding,
   encodeBody,
   IF_NONE_MATCH,
   isNamed,
-  keyRejected,
   NOT_MODIFIED,
   type Operation,
   type OptionalKeyContext,
@@ -26,7 +25,6 @@ import {
   type TaggedBody,
 } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
-import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { makeDocument } from "./document.ts";
 import { OPENAPI_PATH } from "./pure.ts";
@@ -92,27 +90,6 @@ async function handleDocument(
   const { tag } = packed;
   if (isNamed(known, tag)) return respondNotModified(tag, known);
   return respondTagged(await unpack(deps, packed, { appId, encoding }));
-}
-
-/**
- * The database trusts keys, not processes: only a proven key gets an app's declarations. The same statement checks
- * whether the catalog is current: another process may have just pushed.
- */
-export async function proveKey({ db, catalog }: OpenapiDeps, principal: Principal): Promise<void> {
-  const { appId, proof } = principal;
-  const version = await call(
-    db,
-    "prove_key",
-    { app: appId, presented_proof: proof },
-    {
-      queue: appId,
-      reject: (error) => {
-        const isRejected = error instanceof SignalError && error.signal === SIGNALS.keyRejected;
-        return isRejected ? keyRejected(error) : error;
-      },
-    },
-  );
-  if (version !== catalog.version()) await catalog.refresh();
 }
 
 /**

@@ -4,11 +4,12 @@
  *
  * @module
  */
+import { proveKey } from "../../data/mod.ts";
 import { compressResponse, type OptionalKeyContext, type Route } from "../../http/mod.ts";
 import { type Html, html, respondWithPage } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { makeDocument } from "../document.ts";
-import { type Documents, type OpenapiDeps, proveKey } from "../routes.ts";
+import type { Documents, OpenapiDeps } from "../routes.ts";
 import { handleDocsSearch } from "../search_page.ts";
 import {
   type Groups,
