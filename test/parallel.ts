@@ -1,17 +1,30 @@
 /**
  * Runs `bun test` in several workers. Each worker has its own PostgreSQL, because files change roles and server settings.
  * `TEST_SERVERS` lists the servers as a JSON array of environments; without it, they are embedded.
- * `--tier=check` (default), `slow` or `all` selects files, and paths narrow them down. Other arguments go to `bun test`.
+ * `--tier=check` (default), `slow` or `all` selects files, and paths narrow them down. `--profile` runs the files one after
+ * the other, and prints the CPU time of each. Other arguments go to `bun test`.
  *
  * @module
  */
 import { availableParallelism } from "node:os";
 import { type Server, startEmbedded } from "./ci/servers.ts";
+import { profile } from "./profile.ts";
 import { TEST_SERVERS } from "./support/cluster.ts";
-import { readTier, TEST_TIER, toPatterns } from "./support/tier.ts";
+import { listFiles, readTier, TEST_EXTENT } from "./support/tier.ts";
 
 const MAX_WORKERS = 4;
+const PROFILE = "--profile";
 const { tier, rest } = readTier(Bun.argv.slice(2));
+const paths = rest.filter((argument) => !argument.startsWith("-"));
+const flags = rest.filter((argument) => argument.startsWith("-") && argument !== PROFILE);
+const files = await listFiles(tier, paths);
+// bun finds the files of `check` itself.
+const selection = tier === "check" ? rest : [...flags, ...files];
+const command = [process.execPath, "test", "--timeout", "60000"];
+const extent = tier === "check" ? { [TEST_EXTENT]: "reduced" } : {};
+if (rest.includes(PROFILE))
+  process.exit((await profile(files, { command: [...command, ...flags], env: extent })) ? 0 : 1);
+
 const listed = process.env[TEST_SERVERS];
 // More workers than cores: tests often wait for a process or for the database.
 const workers = listed === undefined ? Math.min(availableParallelism() + 1, MAX_WORKERS) : 0;
@@ -24,15 +37,11 @@ try {
   while (started.length < workers) started.push(await startEmbedded());
   const environments = listed ?? JSON.stringify(started.map(({ env }) => env));
   const count: number = (JSON.parse(environments) as unknown[]).length;
-  const patterns = await toPatterns(tier, rest);
   child = Bun.spawn(
     // --no-isolate: files share loaded modules. Loading them again for each file needs a fifth of the run.
-    [
-      ...[process.execPath, "test", `--parallel=${count}`, "--no-isolate", "--timeout", "60000"],
-      ...patterns,
-    ],
+    [...command, `--parallel=${count}`, "--no-isolate", ...selection],
     {
-      env: { ...process.env, [TEST_SERVERS]: environments, [TEST_TIER]: tier },
+      env: { ...process.env, ...extent, [TEST_SERVERS]: environments },
       stdio: ["ignore", "inherit", "inherit"],
     },
   );

@@ -15,6 +15,7 @@ import { makeProject, runHere, schemaText, startCommand } from "../support/comma
 import { eventually } from "../support/eventually.ts";
 import { readDeclared } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import type { Runs } from "../support/tier.ts";
 
 const PLACES = ["east", "north", "west"] as const;
 const FOLDERS = ["project", "ada", "grace"] as const;
@@ -83,7 +84,7 @@ type Columns = Map<string, string>;
 export type Counts = { joined: number; unequal: number; diverged: number; killed: number };
 
 /** Runs this number of sequences, and counts the events in them. */
-export async function checkHistories(runs: number): Promise<Counts> {
+export async function checkHistories(runs: Runs): Promise<Counts> {
   const counts: Counts = { joined: 0, unequal: 0, diverged: 0, killed: 0 };
   const services = await Promise.all(PLACES.map(() => openTestService()));
   let run = 0;
@@ -98,7 +99,7 @@ export async function checkHistories(runs: number): Promise<Counts> {
           for (const project of world.projects.values()) project.remove();
         }
       }),
-      { numRuns: runs, endOnFailure: true },
+      { ...runs, endOnFailure: true },
     );
   } finally {
     for (const service of services) await service.close();

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   type TestSite,
@@ -136,7 +136,7 @@ test("a column is resized by dragging the edge of its head", async () => {
   });
 });
 
-test.each(LOOKS)(
+test.each(displays("dark", 360))(
   "the menu has no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
     await openTodos(

@@ -6,8 +6,8 @@ import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   DOMAIN,
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   signInToConsole,
@@ -125,7 +125,7 @@ test("a table is transferred to an app that uses it, without JavaScript", async 
   await context.close();
 });
 
-describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+describe.each(displays("dark", 1280))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   let context: BrowserContext;
   let page: Page;
   let keyId: string;

@@ -5,8 +5,8 @@ import { showUser } from "../../src/accounts/people/mod.ts";
 import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
 import {
   type AppHost,
+  displays,
   findAxeViolations,
-  LOOKS,
   openAppHost,
   openBrowser,
   openSite,
@@ -123,7 +123,7 @@ test("an invitation is resent and accepted by its new link, and another invitati
   await context.close();
 });
 
-describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   let context: BrowserContext;
   let page: Page;
   let id: string;

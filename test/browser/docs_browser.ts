@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   type TestSite,
@@ -100,7 +100,7 @@ test("a page links to its sections and to its neighbors", async () => {
   });
 });
 
-describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+describe.each(displays("dark", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   test("the docs have no accessibility issue and no horizontal scroll", async () => {
     const viewport = { width, height: 800 };
     const run: Run = async (page) => {

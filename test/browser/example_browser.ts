@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { findAxeViolations, openBrowser } from "../support/browser.ts";
+import { displays, findAxeViolations, openBrowser } from "../support/browser.ts";
 import { previewsOfRun } from "../support/shape.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -171,7 +171,7 @@ function focused(page: Page): Promise<string | null | undefined> {
 }
 
 /** Every state of the app, and how to reach it. */
-const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[] = [
+const STATES: readonly { name: string; open: (page: Page) => Promise<unknown> }[] = [
   {
     name: "signed out",
     open: async (page) => {
@@ -215,11 +215,14 @@ const LOOKS: readonly { name: string; open: (page: Page) => Promise<unknown> }[]
   },
 ];
 
-describe.each(["light", "dark"] as const)("%s:", (colorScheme) => {
-  test.each(LOOKS)(
+describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+  test.each(STATES)(
     "the app $name has no accessibility issue",
     async ({ open }) => {
-      const context = await browser.newContext({ colorScheme, bypassCSP: true });
+      const context = await browser.newContext({
+        ...{ colorScheme, bypassCSP: true },
+        viewport: { width, height: 800 },
+      });
       const page = await context.newPage();
       await open(page);
       expect(await findAxeViolations(page)).toEqual([]);

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   type TestSite,
@@ -165,7 +165,7 @@ describe.each([
     });
   });
 
-  test.each(LOOKS)(
+  test.each(displays("light", 360))(
     "the fields have no accessibility issue: $colorScheme, $width px",
     async ({ colorScheme, width }) => {
       await open(

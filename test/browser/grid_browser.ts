@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
+  displays,
   findAxeViolations,
   openBrowser,
   openSite,
@@ -566,10 +567,7 @@ test("a row's page warns before unsaved input is lost, and focuses its issue", a
   });
 });
 
-test.each([
-  { colorScheme: "light", width: 1280 },
-  { colorScheme: "dark", width: 360 },
-] as const)(
+test.each(displays("dark", 360))(
   "the grid, its editor and its dialog have no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
     await openGrid(

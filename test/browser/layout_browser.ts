@@ -12,6 +12,7 @@ import {
   withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
+import { isFull } from "../support/tier.ts";
 
 const SLUG = "an-app-whose-slug-is-rather-long";
 const CLIENT = "2001:db8:1234:5678:9abc:def0:1234:5678";
@@ -74,7 +75,7 @@ const LISTS = [
   "/console/activity",
 ];
 
-test.each([360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280])(
+test.each(isFull() ? [360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280] : [360])(
   "a list stays inside its card at %d px",
   async (width) => {
     await openConsole({ width, height: 900 }, async (page, go) => {
@@ -205,7 +206,7 @@ const lines = (page: Page, text: string) =>
       return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
     });
 
-test.each([390, 1280])(
+test.each(isFull() ? [390, 1280] : [390])(
   "each label of a time axis is one line and not covered at %d px",
   async (width) => {
     await openConsole({ width, height: 900 }, async (page, go) => {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import {
   type AppHost,
+  displays,
   findAxeViolations,
   openAppHost,
   openBrowser,
@@ -77,10 +78,7 @@ test("an invited person comes from an app, signs in with the provider, and retur
 
 test("a person with a password links an account, and every page of the flow is accessible", async () => {
   const person = await makePerson(site.service, { name: "Grace" });
-  for (const [colorScheme, width] of [
-    ["light", 1280],
-    ["dark", 360],
-  ] as const)
+  for (const { colorScheme, width } of displays("dark", 360))
     await inBrowser(
       { bypassCSP: true, colorScheme, viewport: { width, height: 800 } },
       async (page) => {

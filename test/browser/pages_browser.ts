@@ -5,6 +5,7 @@ import { createUser } from "../../src/accounts/people/mod.ts";
 import { setBrand } from "../../src/pages/mod.ts";
 import {
   type AppHost,
+  displays,
   findAxeViolations,
   openAppHost,
   openBrowser,
@@ -119,31 +120,25 @@ async function submit(page: Page, password: string): Promise<void> {
   await page.click("button[type=submit]");
 }
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const width of [360, 1280]) {
-    describe(`${colorScheme}, ${width} px wide:`, () => {
-      test.each(PAGES)(
-        "$name has no accessibility issue and no horizontal scroll",
-        async ({ open, heading }) => {
-          const context = await browser.newContext({
-            colorScheme,
-            viewport: { width, height: 800 },
-            bypassCSP: true,
-          });
-          const page = await context.newPage();
-          await open(page);
-          await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-          expect(await findAxeViolations(page)).toEqual([]);
-          const overflow = await page.evaluate(
-            () => document.documentElement.scrollWidth - innerWidth,
-          );
-          expect(overflow).toBeLessThanOrEqual(0);
-          await context.close();
-        },
-      );
-    });
-  }
-}
+describe.each(displays("light", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+  test.each(PAGES)(
+    "$name has no accessibility issue and no horizontal scroll",
+    async ({ open, heading }) => {
+      const context = await browser.newContext({
+        colorScheme,
+        viewport: { width, height: 800 },
+        bypassCSP: true,
+      });
+      const page = await context.newPage();
+      await open(page);
+      await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+      expect(await findAxeViolations(page)).toEqual([]);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      expect(overflow).toBeLessThanOrEqual(0);
+      await context.close();
+    },
+  );
+});
 
 test("the pages work without JavaScript and never violate their policy", async () => {
   const run = async (page: Page) => {

@@ -11,8 +11,8 @@ import type {
   Page,
 } from "playwright-core";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   type TestSite,
@@ -172,7 +172,7 @@ test("a page without JavaScript has no passkey section, and the password signs i
 });
 
 test("every passkey page is accessible in both themes", async () => {
-  for (const { colorScheme, width } of LOOKS.slice(0, 2))
+  for (const { colorScheme, width } of displays("dark", 1280))
     await onDevice(
       async ({ page, device }) => {
         const person = await makePerson(site.service, { name: "Ada Lovelace" });

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   type TestSite,
@@ -76,51 +76,57 @@ async function checkLook(page: Page): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0);
 }
 
-test.each(LOOKS)("pages are accessible and fit, $colorScheme at $width px", async (look) => {
-  const { colorScheme, width } = look;
-  const viewport = { width, height: 800 };
-  await open(
-    "/docs",
-    async (page) => {
-      await checkLook(page);
-      await enterKey(page);
-      await openTable(page, "todos");
-      for (const each of await page.locator("details").all())
-        await each.evaluate((details) => details.setAttribute("open", ""));
-      await checkLook(page);
-      const menu = page.getByRole("button", { name: "Menu" });
-      if (!(await menu.isVisible())) return;
-      await menu.click();
-      await checkLook(page);
-      await page.locator("#menu").getByRole("link", { name: "Delete a row" }).click();
-      expect(await page.locator("#menu").isVisible()).toBe(false);
-      expect(new URL(page.url()).hash).toBe("#delete_todos");
-    },
-    { colorScheme, viewport, bypassCSP: true },
-  );
-});
+test.each(displays("light", 360))(
+  "pages are accessible and fit, $colorScheme at $width px",
+  async (look) => {
+    const { colorScheme, width } = look;
+    const viewport = { width, height: 800 };
+    await open(
+      "/docs",
+      async (page) => {
+        await checkLook(page);
+        await enterKey(page);
+        await openTable(page, "todos");
+        for (const each of await page.locator("details").all())
+          await each.evaluate((details) => details.setAttribute("open", ""));
+        await checkLook(page);
+        const menu = page.getByRole("button", { name: "Menu" });
+        if (!(await menu.isVisible())) return;
+        await menu.click();
+        await checkLook(page);
+        await page.locator("#menu").getByRole("link", { name: "Delete a row" }).click();
+        expect(await page.locator("#menu").isVisible()).toBe(false);
+        expect(new URL(page.url()).hash).toBe("#delete_todos");
+      },
+      { colorScheme, viewport, bypassCSP: true },
+    );
+  },
+);
 
-test.each(LOOKS)("guides are accessible and fit, $colorScheme at $width px", async (look) => {
-  const { colorScheme, width } = look;
-  const viewport = { width, height: 800 };
-  await open(
-    "/docs/operating",
-    async (page) => {
-      await checkLook(page);
-      const menu = page.getByRole("button", { name: "Menu" });
-      await page
-        .getByRole("navigation", { name: "On this page" })
-        .getByRole("link", { name: "Keys", exact: true })
-        .click();
-      expect(new URL(page.url()).hash).toBe("#keys");
-      if (await menu.isVisible()) await menu.click();
-      await page.locator("#menu").getByRole("link", { name: "Data", exact: true }).click();
-      await page.getByRole("heading", { name: "Data", level: 1 }).waitFor();
-      await checkLook(page);
-    },
-    { colorScheme, viewport, bypassCSP: true },
-  );
-});
+test.each(displays("dark", 1280))(
+  "guides are accessible and fit, $colorScheme at $width px",
+  async (look) => {
+    const { colorScheme, width } = look;
+    const viewport = { width, height: 800 };
+    await open(
+      "/docs/operating",
+      async (page) => {
+        await checkLook(page);
+        const menu = page.getByRole("button", { name: "Menu" });
+        await page
+          .getByRole("navigation", { name: "On this page" })
+          .getByRole("link", { name: "Keys", exact: true })
+          .click();
+        expect(new URL(page.url()).hash).toBe("#keys");
+        if (await menu.isVisible()) await menu.click();
+        await page.locator("#menu").getByRole("link", { name: "Data", exact: true }).click();
+        await page.getByRole("heading", { name: "Data", level: 1 }).waitFor();
+        await checkLook(page);
+      },
+      { colorScheme, viewport, bypassCSP: true },
+    );
+  },
+);
 
 test("nothing moves on a phone while the page starts, and one entry of the menu is current", async () => {
   const read = async (page: Page) => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Browser, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   signInToConsole,
@@ -159,7 +159,7 @@ test("a click on a reference edits the cell, and the arrow next to it opens the 
   await context.close();
 });
 
-describe.each(LOOKS)("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
+describe.each(displays("dark", 360))("$colorScheme, $width px wide:", ({ colorScheme, width }) => {
   test("no page of rows has an accessibility issue or horizontal scroll", async () => {
     const id = await addRow({ title: HOSTILE, note: "", meta: [HOSTILE], hours: "1.50" });
     const viewport = { width, height: 800 };

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import type { Browser, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   signInToConsole,
@@ -181,7 +181,7 @@ test("a duplicate of a stored row is reported with its line, after the rows befo
 });
 
 describe("the layout", () => {
-  test.each(LOOKS)(
+  test.each(displays("light", 1280))(
     "has no axe violation and fits the page, $colorScheme at $width px",
     async ({ colorScheme, width }) => {
       const options = { colorScheme, viewport: { width, height: 800 }, bypassCSP: true };

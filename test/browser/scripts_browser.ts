@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { issueKey } from "../../src/accounts/apps/mod.ts";
 import {
+  displays,
   findAxeViolations,
   openBrowser,
   openSite,
@@ -239,9 +240,9 @@ test("shortcuts without a modifier can be turned off, and stay off", async () =>
   });
 });
 
-test.each(["light", "dark"] as const)(
-  "the list of shortcuts is accessible, %s",
-  async (colorScheme) => {
+test.each(displays("dark", 1280))(
+  "the list of shortcuts is accessible: $colorScheme, $width px",
+  async ({ colorScheme, width }) => {
     await openConsole(
       "/console",
       async (page) => {
@@ -249,7 +250,7 @@ test.each(["light", "dark"] as const)(
         await page.getByRole("dialog").waitFor();
         expect(await findAxeViolations(page)).toEqual([]);
       },
-      { colorScheme, bypassCSP: true },
+      { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
     );
   },
 );

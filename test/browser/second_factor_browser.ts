@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import {
   type AppHost,
+  displays,
   findAxeViolations,
-  LOOKS,
   openAppHost,
   openBrowser,
   openSite,
@@ -39,7 +39,7 @@ async function typePassword(page: Page, { email }: Person): Promise<void> {
 /** The issues of a page in each theme and width: accessibility, and elements that are wider than the screen. */
 async function findIssues(page: Page, shot: string): Promise<unknown[]> {
   const issues: unknown[] = [];
-  for (const { colorScheme, width } of LOOKS) {
+  for (const { colorScheme, width } of displays("dark", 360)) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
     issues.push(...(await findAxeViolations(page)));

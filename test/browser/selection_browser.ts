@@ -6,8 +6,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
+  displays,
   findAxeViolations,
-  LOOKS,
   openBrowser,
   openSite,
   type TestSite,
@@ -249,7 +249,7 @@ test("rows are selected, set and deleted without JavaScript", async () => {
   );
 });
 
-test.each(LOOKS)(
+test.each(displays("dark", 1280))(
   "the selection, a preview and results have no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
     await addRows(3);

@@ -1,128 +1,113 @@
-/** Runs all checks of `.ci/run`: each run has its own servers, and bun's reports give the counts. @module */
+/**
+ * Runs the parts of `.ci/run`, or with `--full` those of `bun run test:all`: each part has its own servers, and bun's reports
+ * give the counts. Prints the time of each part. Ends early, with a sentence, if the parts that remain cannot fit into the time.
+ * `--part=…` runs only the parts whose name contains the text.
+ *
+ * @module
+ */
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { TEST_SERVERS } from "../support/cluster.ts";
+import { type Extent, TEST_EXTENT } from "../support/tier.ts";
 import { AUDITED, auditPackages, describeAudit } from "./audit.ts";
+import { type Finished, findOverrun } from "./budget.ts";
+import { PARTS, type Part } from "./parts.ts";
 import { type Counts, readFailures, readReport } from "./report.ts";
-import { type Server, startPooled, startPostgres15 } from "./servers.ts";
+import type { Server } from "./servers.ts";
 
-type Run = {
-  name: string;
-  /** Starts a server for the tests. Without it, the tests start their own. */
-  start?: (folder: string) => Promise<Server>;
-  command: string[];
-  env?: Readonly<Record<string, string>>;
-};
-
-const PARALLEL = ["bun", "test/parallel.ts"];
-/** The tests that depend on PostgreSQL's version, or on a pooler in front of it. */
-const ON_OTHER_SERVERS = [
-  ...PARALLEL,
-  ...["accounts", "console", "data", "db", "identity", "push", "service", "system"].map(
-    (module) => `test/${module}/`,
-  ),
-  "test/bin/migrate",
-];
-/** Slow tests that depend on the server. The other slow tests start their own servers, or none. */
-const SLOW_ON_OTHER_SERVERS = [
-  ...[...PARALLEL, "--tier=slow"],
-  ...[
-    "data/query_",
-    "data/model",
-    "data/values",
-    "db/pool",
-    "identity/throttle",
-    "push/properties",
-    "push/limits",
-    "push/locked",
-    "push/shared_table",
-    "system/operating_doc",
-  ].map((file) => `test/${file}`),
-];
-/** These tests run the programs of Debian's PostgreSQL, which is version 15 by default. */
-const BACKUPS = ["backup", "baseline_doc"].map((file) => `./test/system/${file}_slow.ts`);
 const WORKERS = ["1", "2"];
 /** Keeps tests from using a server of this machine. */
 const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
-const RUNS: readonly Run[] = [
-  {
-    name: "lint, types and embedded PostgreSQL 18",
-    command: ["bun", "run", "check"],
-  },
-  { name: "slow tests on embedded PostgreSQL 18", command: ["bun", "run", "test:slow"] },
-  {
-    name: "Chromium",
-    command: ["bun", "run", "test:browser"],
-  },
-  { name: "the image", command: ["bun", "run", "test:container"] },
-  { name: "documentation pages", command: ["bun", "run", "test:docs"] },
-  { name: "end-to-end: the first hour and week", command: ["bun", "run", "test:walk"] },
-  { name: "API contract", command: ["bun", "run", "test:contract"] },
-  { name: "chaos tests", command: ["bun", "run", "test:storm"] },
-  {
-    name: "gateway, data and identity apart",
-    command: [...PARALLEL, "test/data", "test/http", "test/gateway", "test/identity"],
-    env: { TEST_SHAPE: "split" },
-  },
-  { name: "PostgreSQL 15", start: startPostgres15, command: ON_OTHER_SERVERS },
-  {
-    name: "slow tests on PostgreSQL 15",
-    start: startPostgres15,
-    command: SLOW_ON_OTHER_SERVERS,
-  },
-  {
-    name: "backups on PostgreSQL 18",
-    command: ["bun", "test/ci/postgres_18.ts", "test", "--timeout", "60000", ...BACKUPS],
-  },
-  { name: "PgBouncer in transaction mode", start: startPooled, command: ON_OTHER_SERVERS },
-];
+/** The machine ends `.ci/run` after 90 minutes, and the release workflow a full run after 240. */
+const LIMIT_MINUTES: Readonly<Record<Extent, number>> = { reduced: 85, full: 230 };
+const MINUTE_MS = 60_000;
 
+const PART = "--part=";
+
+const extent: Extent = Bun.argv.includes("--full") ? "full" : "reduced";
+const wanted = Bun.argv.find((argument) => argument.startsWith(PART))?.slice(PART.length) ?? "";
+const parts = PARTS.filter(({ name }) => name.includes(wanted));
+const limit = LIMIT_MINUTES[extent];
+const startedAt = performance.now();
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-ci-"));
 await Bun.$`chmod 755 ${folder}`.quiet();
 let current: Server[] = [];
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => void abort());
+let child: Bun.Subprocess | undefined;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
+  process.on(signal, () => void abort(signal));
 
 const totals: Counts = { passed: 0, failed: 0, skipped: 0 };
 /** Printed again at the end, because a reader of a long output starts there. */
 const failures: string[] = [];
-for (const [index, run] of RUNS.entries()) {
+const finished: Finished[] = [];
+const times: string[] = [];
+for (const [index, part] of parts.entries()) {
+  const remaining = parts.slice(index).map(({ forms }) => forms[extent].minutes);
+  const overrun = findOverrun({ finished, remaining, elapsed: toMinutes(startedAt), limit });
+  if (overrun !== undefined) {
+    const names = parts.slice(index).map(({ name }) => name);
+    failures.push(`${overrun}. Not run: ${names.join("; ")}`);
+    totals.failed++;
+    break;
+  }
   const path = join(folder, String(index));
-  const counts = await perform(run, path);
-  console.log(`${run.name}: ${describeCounts(counts)}, ${counts.skipped} skipped`);
-  failures.push(...(await describeFailures(run, path, counts)));
+  const partStartedAt = performance.now();
+  const counts = await perform(part, path);
+  const actual = toMinutes(partStartedAt);
+  finished.push({ expected: part.forms[extent].minutes, actual });
+  const time = `${renderMinutes(actual)} ${part.name} (expected ${renderMinutes(part.forms[extent].minutes)}, load ${loadavg()[0]?.toFixed(1)})`;
+  times.push(time);
+  console.log(`${part.name}: ${describeCounts(counts)}, ${counts.skipped} skipped\n${time}`);
+  failures.push(...(await describeFailures(part, path, counts)));
   for (const key of ["passed", "failed", "skipped"] as const) totals[key] += counts[key];
 }
 for (const audited of AUDITED) await audit(audited);
 rmSync(folder, { recursive: true, force: true });
+console.log(`\nMinutes of each part:\n${times.join("\n")}`);
+console.log(`${renderMinutes(toMinutes(startedAt))} in total, of at most ${limit}`);
 for (const failure of failures) console.log(`\n${failure}`);
 if (totals.skipped > 0)
   console.log(`${totals.skipped} tests are skipped: CI allows no skipped tests`);
 console.log(describeCounts({ ...totals, failed: totals.failed + totals.skipped }));
 process.exit(totals.failed + totals.skipped === 0 ? 0 : 1);
 
-async function perform({ name, start, command, env }: Run, path: string): Promise<Counts> {
+async function perform({ name, start, forms, env }: Part, path: string): Promise<Counts> {
   console.log(`\n=== ${name}`);
   const report = toReport(path);
   try {
     if (start !== undefined)
       for (const worker of WORKERS) current.push(await start(`${path}-${worker}`));
-    const child = Bun.spawn(
-      [...toBunCommand(command), "--reporter=junit", `--reporter-outfile=${report}`],
+    child = Bun.spawn(
+      // The Bun of this process, because PATH may contain another version.
+      [
+        process.execPath,
+        ...forms[extent].command,
+        "--reporter=junit",
+        `--reporter-outfile=${report}`,
+      ],
       {
-        env: { ...process.env, ...NO_SERVER, ...toServers(current), ...env },
+        env: { ...process.env, ...NO_SERVER, ...toServers(current), ...env, [TEST_EXTENT]: extent },
         stdio: ["ignore", "inherit", "inherit"],
       },
     );
-    return await readReport(report, await child.exited);
+    const end = setTimeout(() => endLate(name), (limit - toMinutes(startedAt)) * MINUTE_MS);
+    const exitCode = await child.exited;
+    clearTimeout(end);
+    return await readReport(report, exitCode);
   } finally {
     await stop();
   }
 }
 
-/** Returns the failed tests, and the run's name if it failed outside its tests, which no report contains. */
+function endLate(name: string): void {
+  failures.push(`Ended "${name}" after ${limit} minutes of the whole run`);
+  child?.kill("SIGTERM");
+}
+
+/** Returns the failed tests, and the part's name if it failed outside its tests, which no report contains. */
 async function describeFailures(
-  { name }: Run,
+  { name }: Part,
   path: string,
   { failed }: Counts,
 ): Promise<string[]> {
@@ -155,16 +140,21 @@ async function audit(path: string): Promise<void> {
   console.log(`bun audit of ${path}: ${describeAudit(result)}`);
 }
 
-/** Replaces `bun` by the Bun of this process, because PATH may contain another version. */
-function toBunCommand([, ...args]: string[]): string[] {
-  return [process.execPath, ...args];
+function toMinutes(since: number): number {
+  return (performance.now() - since) / MINUTE_MS;
+}
+
+function renderMinutes(minutes: number): string {
+  const seconds = Math.round(minutes * 60);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 }
 
 function describeCounts({ passed, failed }: Counts): string {
   return `${passed} passed, ${failed} failed`;
 }
 
-async function abort(): Promise<never> {
+async function abort(signal: NodeJS.Signals): Promise<never> {
+  child?.kill(signal);
   await stop();
   rmSync(folder, { recursive: true, force: true });
   process.exit(1);

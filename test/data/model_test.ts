@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { countRuns } from "../support/tier.ts";
+import { drawRuns } from "../support/tier.ts";
 
 const schema = defineSchema({
   folders: {
@@ -230,6 +230,6 @@ test("each app behaves as if it had its own database", async () => {
           });
     }),
     // A push changes every node of a cluster.
-    { numRuns: countRuns(citusUrl() === undefined ? 25 : 8) },
+    drawRuns(citusUrl() === undefined ? 25 : 8),
   );
 }, 60_000);

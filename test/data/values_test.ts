@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { countRuns } from "../support/tier.ts";
+import { drawRuns } from "../support/tier.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
 const schema = defineSchema({
@@ -548,7 +548,7 @@ describe("a round trip", () => {
           JSON.stringify(sort(JSON.parse(body).json)),
         );
       }),
-      { numRuns: countRuns(300) },
+      drawRuns(300),
     );
   });
 
@@ -568,7 +568,7 @@ describe("a round trip", () => {
         const { number, string, decimal } = response.json as Record<string, unknown>;
         expect({ number, string, decimal }).toEqual(sent);
       }),
-      { numRuns: countRuns(200) },
+      drawRuns(200),
     );
   });
 

@@ -15,6 +15,7 @@ import {
   TEXTS,
   toRow,
 } from "../support/fake_postgres.ts";
+import type { Runs } from "../support/tier.ts";
 
 type Planned = {
   script: Omit<Script, "id">;
@@ -119,14 +120,14 @@ const LOST_MS = 20_000;
  * Counts the statements of random sequences that got rows, an error or a lost connection. @throws {Error} for a wrong
  * outcome
  */
-export async function checkSequences(sequences: number): Promise<Counts> {
+export async function checkSequences(runs: Runs): Promise<Counts> {
   const total = { rows: 0, error: 0, lost: 0 };
   const property = fc.asyncProperty(sequence, async (planned) => {
     const { wrong, counts } = await runSequence(planned);
     if (wrong.length > 0) throw new Error(Bun.inspect(wrong, { depth: 6 }));
     for (const kind of KINDS) total[kind] += counts[kind];
   });
-  await fc.assert(property, { numRuns: sequences });
+  await fc.assert(property, runs);
   return total;
 }
 

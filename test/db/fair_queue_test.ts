@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { makeFairQueue } from "../../src/db/pool/fair_queue.ts";
+import { drawRuns } from "../support/tier.ts";
 
 const LIMITS = { connections: 4, perQueue: 3, total: 5 };
 
@@ -138,6 +139,7 @@ describe("makeFairQueue()", () => {
             expect(running.filter((name) => name === queue).length).toBeLessThanOrEqual(3);
         }
       }),
+      drawRuns(1000),
     );
   });
 });

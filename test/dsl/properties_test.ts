@@ -9,7 +9,7 @@ import {
   toDefinition,
 } from "../../src/dsl/mod.ts";
 import { canonicalJson } from "../../src/std/canonical_json.ts";
-import { countRuns } from "../support/tier.ts";
+import { drawRuns } from "../support/tier.ts";
 
 /** JSON that comes close to a definition, and JSON that does not. */
 const flag = fc.oneof(fc.boolean(), fc.jsonValue());
@@ -63,7 +63,7 @@ describe("readDefinition() never throws and returns a definition or errors", () 
         expect(issues?.length).not.toBe(0);
         for (const { message } of issues ?? []) expect(message).toMatch(/^Cannot .*[^.]$/s);
       }),
-      { numRuns: countRuns(500) },
+      drawRuns(500),
     );
   });
 });
@@ -107,6 +107,7 @@ describe("a schema without errors", () => {
         expect(readDefinition(JSON.parse(canonicalJson(definition)))).toEqual({ definition });
         expect(definition.tables.map(({ name }) => name)).toEqual(Object.keys(tables).sort());
       }),
+      drawRuns(1000),
     );
   });
 
@@ -117,6 +118,7 @@ describe("a schema without errors", () => {
         const texts = [tables, turned].map((one) => canonicalJson(toDefinition(defineSchema(one))));
         expect(texts[0]).toBe(texts[1] ?? "");
       }),
+      drawRuns(1000),
     );
   });
 });

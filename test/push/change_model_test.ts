@@ -15,7 +15,7 @@ import {
   type TestResponse,
   type TestService,
 } from "../support/service.ts";
-import { countRuns } from "../support/tier.ts";
+import { drawRuns } from "../support/tier.ts";
 
 const services: TestService[] = [];
 beforeAll(async () => {
@@ -339,6 +339,6 @@ test("changes, kills and replays leave every service with the model's tables and
       }
       expect(await Promise.all(environments.map(theirs))).toEqual(before);
     }),
-    { numRuns: countRuns(40), endOnFailure: true },
+    { ...drawRuns(40), endOnFailure: true },
   );
 }, 600_000);

@@ -10,7 +10,7 @@ import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/catalog/m
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { countRuns } from "../support/tier.ts";
+import { drawRuns } from "../support/tier.ts";
 
 const HOSTILE = [
   "app",
@@ -251,7 +251,7 @@ test("derived names fit 63 bytes and are unique", () => {
         JSON.stringify(first) === JSON.stringify(second),
       );
     }),
-    { numRuns: countRuns(3000) },
+    drawRuns(3000),
   );
 });
 

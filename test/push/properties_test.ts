@@ -9,7 +9,7 @@ import { planPush, push, readDrift } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
-import { countRuns } from "../support/tier.ts";
+import { countRuns, drawRuns } from "../support/tier.ts";
 
 const VALUES = ["open", "doing", "done", "it's"];
 const NAMES = ["aa", "bb", "cc", "dd"];
@@ -159,7 +159,7 @@ test("an accepted plan is idempotent, reads back as declared, and breaks no regi
               expect(findConflicts(use.definition, found.definition, "")).toEqual([]);
       }
     }),
-    { numRuns: countRuns(400) },
+    drawRuns(400),
   );
   expect(accepted).toBeGreaterThan(countRuns(200));
 }, 60_000);
@@ -172,7 +172,7 @@ test("plan(a, a) is empty, regardless of the tables' owner", () => {
       for (const app of ["a", "b"])
         expect(planPush(app, definition, shared)).toEqual({ steps: [], conflicts: [], notes: [] });
     }),
-    { numRuns: countRuns(300) },
+    drawRuns(300),
   );
 });
 
@@ -221,6 +221,6 @@ test("PostgreSQL has the recorded schema after a push, a rejected push leaves no
         }
       }
     }),
-    { numRuns: countRuns(20) },
+    drawRuns(20),
   );
 });

@@ -26,7 +26,7 @@ import {
   type Table,
   whole,
 } from "../support/shared_table.ts";
-import { countRuns } from "../support/tier.ts";
+import { countRuns, drawRuns } from "../support/tier.ts";
 
 let service: TestService;
 beforeAll(async () => {
@@ -180,7 +180,7 @@ test("no push by the owner of a shared table changes responses to the other app"
       }
       expect(await readDrift(service.service.admin)).toEqual([]);
     }),
-    { numRuns: countRuns(12) },
+    drawRuns(12),
   );
   expect(applied).toBeGreaterThanOrEqual(countRuns(8));
 }, 120_000);

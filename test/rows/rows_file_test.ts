@@ -14,7 +14,7 @@ import {
   type RowsRead,
 } from "../../src/rows/mod.ts";
 import { utf8Length } from "../../src/std/utf8_length.ts";
-import { countRuns } from "../support/tier.ts";
+import { drawRuns } from "../support/tier.ts";
 
 const column = (name: string, kind: Kind, more: Partial<NamedColumn> = {}): NamedColumn => ({
   name,
@@ -127,7 +127,7 @@ describe("an export is read back unchanged", () => {
           expect(result.rows.map(({ values }) => values)).toEqual(rows as never);
         },
       ),
-      { numRuns: countRuns(1000) },
+      drawRuns(1000),
     );
   });
 
@@ -158,7 +158,7 @@ test("any text is read without an exception, in one piece or two with equal resu
         );
       },
     ),
-    { numRuns: countRuns(2000) },
+    drawRuns(2000),
   );
 });
 
@@ -374,5 +374,6 @@ test("batches are limited by rows and by bytes, preserve the order, and contain 
       for (const { row, issue } of added)
         expect(issue === undefined).toBe(utf8Length(JSON.stringify([row.values])) < limits.bytes);
     }),
+    drawRuns(1000),
   );
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { drawRuns } from "../support/tier.ts";
 
 test.each([
   {
@@ -32,6 +33,7 @@ test("canonicalJson() returns one text per value, regardless of key order, witho
       expect(canonicalJson(JSON.parse(text))).toBe(text);
       expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value)));
     }),
+    drawRuns(1000),
   );
 });
 

@@ -5,6 +5,7 @@ import {
   toClientNetwork,
   toPlainAddress,
 } from "../../src/std/client_network.ts";
+import { drawRuns } from "../support/tier.ts";
 
 test.each([
   ["127.0.0.1", "127.0.0.1"],
@@ -52,6 +53,7 @@ describe("toClientNetwork() groups", () => {
           expect(a === b).toBe(bit >= length);
         }
       }),
+      drawRuns(1000),
     );
   });
 
@@ -66,6 +68,7 @@ describe("toClientNetwork() groups", () => {
           expect(a).toBe(toClientNetwork(one, length));
         }
       }),
+      drawRuns(1000),
     );
   });
 

@@ -5,6 +5,7 @@ import { isStorableText } from "../../src/std/is_storable_text.ts";
 import { isUuid } from "../../src/std/is_uuid.ts";
 import { cut, quote } from "../../src/std/quote.ts";
 import { utf8Length } from "../../src/std/utf8_length.ts";
+import { drawRuns } from "../support/tier.ts";
 
 describe("isDecimal()", () => {
   test.each(
@@ -61,6 +62,7 @@ test("utf8Length() agrees with TextEncoder on any text", () => {
     fc.property(fc.string({ unit: "binary" }), (text) => {
       expect(utf8Length(text)).toBe(new TextEncoder().encode(text).length);
     }),
+    drawRuns(1000),
   );
 });
 

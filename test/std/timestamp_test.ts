@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { readTimestamp } from "../../src/std/timestamp.ts";
+import { drawRuns } from "../support/tier.ts";
 
 describe("readTimestamp() reads", () => {
   test.each([
@@ -129,5 +130,6 @@ test("readTimestamp() agrees with Date to the millisecond, and reads its own out
       expect(new Date(read).getTime()).toBe(date.getTime());
       expect(readTimestamp(read)).toBe(read);
     }),
+    drawRuns(1000),
   );
 });

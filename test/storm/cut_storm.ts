@@ -7,6 +7,7 @@ import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts"
 import { Problem } from "../../src/problem.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { type Failure, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
+import { isFull } from "../support/tier.ts";
 
 const CONNECTIONS = 3;
 const LIMIT_MS = 400;
@@ -33,7 +34,10 @@ afterAll(async () => {
   await database.drop();
 });
 
-const MOMENTS = Array.from({ length: MESSAGES }, (_, index) => index + 1);
+const MOMENTS = Array.from({ length: MESSAGES }, (_, index) => index + 1).filter(
+  // Every tenth in a reduced run.
+  (messages) => isFull() || messages % 10 === 4,
+);
 
 test.each(["cut", "reset"] as const)(
   "calls recover after the connection is %s after each message",

@@ -9,6 +9,7 @@ import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { contextOf, signCall } from "../support/signed.ts";
+import { countRuns } from "../support/tier.ts";
 
 const LIST = "/v1/data/db/todos";
 const PER_MINUTE = 1200;
@@ -99,7 +100,7 @@ test("four processes together accept requests up to the limit", async () => {
 }, 120_000);
 
 test("a captured write that is replayed to both workers happens once", async () => {
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < countRuns(50); round++) {
     const body = { title: crypto.randomUUID() };
     const headers = { connection: "close" };
     const context = contextOf(app);

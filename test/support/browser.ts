@@ -10,6 +10,7 @@ import {
   type TestService,
   type TestServiceOptions,
 } from "./service.ts";
+import { isFull } from "./tier.ts";
 
 /** Resolves to loopback in Chromium, which accepts its Secure cookies over plain HTTP. */
 export const DOMAIN = "rowhouse.localhost";
@@ -60,13 +61,26 @@ export async function withPage(
   await context.close();
 }
 
+type Display = { colorScheme: "light" | "dark"; width: 360 | 1280 };
+
 /** Each theme on a phone and on a desktop. */
-export const LOOKS = [
+const DISPLAYS: readonly Display[] = [
   { colorScheme: "light", width: 1280 },
   { colorScheme: "dark", width: 360 },
   { colorScheme: "light", width: 360 },
   { colorScheme: "dark", width: 1280 },
-] as const;
+];
+
+/**
+ * Returns the themes and widths in which a test shows its pages: all in a full run, else only the given one. It differs between tests, so
+ * that a style which is wrong in one theme or width fails in a reduced run, too.
+ */
+export function displays(
+  colorScheme: Display["colorScheme"],
+  width: Display["width"],
+): readonly Display[] {
+  return isFull() ? DISPLAYS : [{ colorScheme, width }];
+}
 
 /** Returns the accessibility issues of a page in its current state. The context needs `bypassCSP`. */
 export async function findAxeViolations(page: Page): Promise<{ id: string; nodes: string[] }[]> {

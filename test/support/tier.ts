@@ -1,7 +1,8 @@
 /**
- * The tiers of tests. `check` runs files named `*_test.ts`: every behavior, in a few minutes. `slow` runs files named
- * `*_slow.ts`, which take longer: processes over many seconds, clocks, packages. A property test runs some of its cases in
- * `check` and all of them in `slow`.
+ * The tiers of tests, and how much of them a run does. `check` runs files named `*_test.ts`: every behavior, in a few minutes.
+ * `slow` runs files named `*_slow.ts`, which take longer: processes over many seconds, clocks, packages. A reduced run does a
+ * tenth of the random cases, with fixed seeds, and shows each page in one theme and width; a full run does all, and draws other cases
+ * each time.
  *
  * @module
  */
@@ -9,15 +10,31 @@
 const TIERS = ["check", "slow", "all"] as const;
 export type Tier = (typeof TIERS)[number];
 
-/** Names the running tier, set by `test/parallel.ts`; default: `check`. */
-export const TEST_TIER = "TEST_TIER";
+/** Names how much a run does: `full`, else reduced. The tier `check` is always reduced. */
+export const TEST_EXTENT = "TEST_EXTENT";
+export const EXTENTS = ["reduced", "full"] as const;
+export type Extent = (typeof EXTENTS)[number];
 const ROOT = new URL("../../", import.meta.url).pathname;
-/** Matches files with property tests. */
-const PROPERTIES = /\bcountRuns\b/;
+/** Matches files with random cases. */
+const RANDOM = /\b(countRuns|drawRuns)\b/;
+/** The seed of the cases of a reduced run. */
+const SEED = 20_261_126;
 
-/** Returns how many cases of a property to run: all in the slow tier, a tenth in `check`. */
+export function isFull(): boolean {
+  return process.env[TEST_EXTENT] === "full";
+}
+
+/** Returns how many cases to run: all in a full run, else a tenth. */
 export function countRuns(all: number): number {
-  return (process.env[TEST_TIER] ?? "check") === "check" ? Math.ceil(all / 10) : all;
+  return isFull() ? all : Math.ceil(all / 10);
+}
+
+/** Parameters of fast-check. */
+export type Runs = { numRuns: number; seed?: number };
+
+/** Returns the parameters for a property with this many cases in a full run. */
+export function drawRuns(all: number): Runs {
+  return { numRuns: countRuns(all), ...(isFull() ? {} : { seed: SEED }) };
 }
 
 /** Splits `--tier=…` from the other arguments. @throws {Error} the tier does not exist */
@@ -30,19 +47,19 @@ export function readTier(argv: readonly string[]): { tier: Tier; rest: string[] 
   return { tier, rest: argv.filter((argument) => !argument.startsWith(flag)) };
 }
 
-/** Returns the arguments of `bun test` for a tier's files. If `args` contain paths, only files that match a path. */
-export async function toPatterns(tier: Tier, args: readonly string[]): Promise<string[]> {
-  if (tier === "check") return [...args];
-  const paths = args.filter((argument) => !argument.startsWith("-"));
-  const isNamed = (file: string) => paths.length === 0 || paths.some((path) => file.includes(path));
-  const slow = (await listSlow()).filter(isNamed).map((file) => `./${file}`);
-  if (tier === "slow") return [...args.filter((argument) => argument.startsWith("-")), ...slow];
-  return [...args, ...(paths.length === 0 ? ["test"] : []), ...slow];
+/** Returns the files of a tier. If `paths` are given, only files that match one: a part of a path, or a pattern with `*`. */
+export async function listFiles(tier: Tier, paths: readonly string[]): Promise<string[]> {
+  const isNamed = (file: string) => paths.length === 0 || paths.some((path) => matches(file, path));
+  const scan = (pattern: string) => [...new Bun.Glob(pattern).scanSync({ cwd: ROOT })].sort();
+  const tests = scan("test/**/*_test.ts");
+  const slow = scan("test/**/*_slow.ts");
+  // A reduced run of their random cases is part of the tier `check`.
+  if (tier === "slow" && isFull())
+    for (const file of tests) if (RANDOM.test(await Bun.file(ROOT + file).text())) slow.push(file);
+  const listed = { check: tests, slow, all: [...tests, ...slow] }[tier];
+  return listed.filter(isNamed).map((file) => `./${file}`);
 }
 
-async function listSlow(): Promise<string[]> {
-  const slow = [...new Bun.Glob("test/**/*_slow.ts").scanSync({ cwd: ROOT })];
-  for (const file of new Bun.Glob("test/**/*_test.ts").scanSync({ cwd: ROOT }))
-    if (PROPERTIES.test(await Bun.file(ROOT + file).text())) slow.push(file);
-  return slow.sort();
+function matches(file: string, path: string): boolean {
+  return path.includes("*") ? new Bun.Glob(path).match(file) : file.includes(path);
 }

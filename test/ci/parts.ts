@@ -1,0 +1,170 @@
+/**
+ * The parts of `.ci/run` and of `bun run test:all`, each with a form for either. `.ci/run` runs the reduced forms: on another
+ * server only what can differ there, and a tour of all routes, commands and functions; a tenth of the random cases, with fixed
+ * seeds (`test/support/tier.ts`); each page in one theme and width. `test:all` runs the full forms, before a release.
+ *
+ * CONTRIBUTING.md lists the tests of the reduced forms that find the errors of the removed repetitions.
+ *
+ * @module
+ */
+import type { Extent } from "../support/tier.ts";
+import { type Server, startPooled, startPostgres15 } from "./servers.ts";
+
+export type Form = {
+  /** Arguments of bun. */
+  command: readonly string[];
+  /** The form's minutes on an idle machine with two cores, to compare the other parts with. */
+  minutes: number;
+};
+
+export type Part = {
+  name: string;
+  /** Starts a server for each worker of the tests. Without it, the tests start their own. */
+  start?: (folder: string) => Promise<Server>;
+  env?: Readonly<Record<string, string>>;
+  forms: Readonly<Record<Extent, Form>>;
+};
+
+const PARALLEL = ["test/parallel.ts", "--tier=all"];
+const TOUR = "test/system/tour_slow.ts";
+/** The tests that depend on PostgreSQL's version, or on a pooler in front of it. */
+const MODULES = ["accounts", "console", "data", "db", "identity", "push", "service", "system"];
+const ON_OTHER_SERVERS = [
+  ...MODULES.map((module) => `test/${module}/*_test.ts`),
+  "test/bin/migrate_test.ts",
+  TOUR,
+];
+/** Slow tests that depend on the server. The other slow tests start their own servers, or none. */
+const SLOW_ON_OTHER_SERVERS = [
+  ...["data/query_*", "db/pool", "identity/throttle", "push/limits", "push/locked"],
+  ...["push/shared_table", "system/operating_doc"],
+].map((file) => `test/${file}_slow.ts`);
+
+/** The same in both runs. */
+function always(command: readonly string[], minutes: number): Part["forms"] {
+  return { reduced: { command, minutes }, full: { command, minutes } };
+}
+
+const script = (name: string) => ["run", name];
+const tests = (...paths: string[]) => [...PARALLEL, ...paths];
+
+export const PARTS: readonly Part[] = [
+  { name: "lint, types and embedded PostgreSQL 18", forms: always(script("check"), 3) },
+  {
+    name: "slow tests on embedded PostgreSQL 18",
+    forms: {
+      reduced: { command: script("test:slow"), minutes: 8 },
+      full: { command: script("test:slow"), minutes: 14 },
+    },
+  },
+  {
+    name: "Chromium",
+    forms: {
+      reduced: { command: script("test:browser"), minutes: 4 },
+      full: { command: script("test:browser"), minutes: 8 },
+    },
+  },
+  { name: "the image", forms: always(script("test:container"), 1.5) },
+  { name: "documentation pages", forms: always(script("test:docs"), 1.5) },
+  {
+    name: "end-to-end",
+    forms: {
+      reduced: {
+        command: ["test", "--timeout", "60000", "./test/walk/first_hour_walk.ts"],
+        minutes: 3,
+      },
+      full: { command: script("test:walk"), minutes: 7 },
+    },
+  },
+  {
+    name: "API contract",
+    forms: {
+      reduced: { command: script("test:contract"), minutes: 2 },
+      full: { command: script("test:contract"), minutes: 6 },
+    },
+  },
+  {
+    name: "chaos tests",
+    forms: {
+      reduced: { command: script("test:storm"), minutes: 3 },
+      full: { command: script("test:storm"), minutes: 6 },
+    },
+  },
+  {
+    name: "gateway, data and identity apart",
+    env: { TEST_SHAPE: "split" },
+    forms: {
+      // Signatures, headers, bodies and streams pass through the gateway, and it decides who can call a route.
+      reduced: {
+        command: tests(
+          ...["gateway", "http"].map((module) => `test/${module}/*_test.ts`),
+          ...[
+            "data/changes",
+            "data/errors",
+            "data/isolation",
+            "identity/hosts",
+            "identity/matrix",
+          ].map((file) => `test/${file}_test.ts`),
+          TOUR,
+        ),
+        minutes: 1,
+      },
+      full: {
+        command: tests(
+          ...["data", "http", "gateway", "identity"].map((module) => `test/${module}/*_test.ts`),
+          TOUR,
+        ),
+        minutes: 3,
+      },
+    },
+  },
+  {
+    name: "PostgreSQL 15",
+    start: startPostgres15,
+    forms: {
+      // Generated SQL, DDL and catalogs. The slow tests on PostgreSQL 18 compare its plans (test/data/query_cost_slow.ts) and
+      // check the statements of all functions (test/system/plpgsql_slow.ts) there.
+      reduced: {
+        command: tests(
+          ...["data", "db", "push"].map((module) => `test/${module}/*_test.ts`),
+          ...["bin/migrate_test", "service/doctor_test", "db/pool_slow", "push/locked_slow"].map(
+            (file) => `test/${file}.ts`,
+          ),
+          TOUR,
+        ),
+        minutes: 3,
+      },
+      full: { command: tests(...ON_OTHER_SERVERS, ...SLOW_ON_OTHER_SERVERS), minutes: 10 },
+    },
+  },
+  {
+    // The tests run the programs of Debian's PostgreSQL, which is version 15 by default.
+    name: "backups on PostgreSQL 18",
+    forms: always(
+      [
+        ...["test/ci/postgres_18.ts", "test", "--timeout", "60000"],
+        ...["backup", "baseline_doc"].map((file) => `./test/system/${file}_slow.ts`),
+      ],
+      1.5,
+    ),
+  },
+  {
+    name: "PgBouncer in transaction mode",
+    start: startPooled,
+    forms: {
+      // Pushes and migrations bypass the pooler. test/system/session_state_slow.ts sends them through it.
+      reduced: {
+        command: tests(
+          "test/data/*_test.ts",
+          ...["pipeline", "pool", "outage", "login", "call"].map(
+            (file) => `test/db/${file}_test.ts`,
+          ),
+          "test/service/pipelined_reads_test.ts",
+          TOUR,
+        ),
+        minutes: 1.5,
+      },
+      full: { command: tests(...ON_OTHER_SERVERS), minutes: 5 },
+    },
+  },
+];
