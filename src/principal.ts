@@ -5,10 +5,16 @@
  * @module
  */
 
-export const SCOPES = ["data:read", "data:write", "schema:read", "schema:push"] as const;
+export const SCOPES = [
+  "data:read",
+  "data:write",
+  "schema:read",
+  "schema:push",
+  "schema:drop",
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** The scopes of a key that can do everything: `schema:push` includes `schema:read`. */
+/** The scopes of a key that develops an app: `schema:push` includes `schema:read`. Deleting columns needs more. */
 export const APP_SCOPES = [
   "data:read",
   "data:write",
@@ -21,6 +27,7 @@ export const SCOPE_BITS = {
   "data:write": 2,
   "schema:push": 4,
   "schema:read": 8,
+  "schema:drop": 16,
 } as const satisfies Record<Scope, number>;
 
 /** Returns whether the scopes include the wanted scope; `schema:push` includes `schema:read`. */

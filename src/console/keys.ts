@@ -23,6 +23,7 @@ const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   "data:write": "write",
   "schema:read": "read schema",
   "schema:push": "push",
+  "schema:drop": "drop",
 };
 
 export async function handleKeys(visit: Visit): Promise<Response> {

@@ -28,6 +28,7 @@ const SCOPE_HELP: Readonly<Record<Scope, string>> = {
   "data:write": "create, change and delete rows",
   "schema:read": "read the schema: for checks before a deployment",
   "schema:push": "push tables: for deployments",
+  "schema:drop": "delete columns and tables in a push, together with schema:push",
 };
 
 export const newKeyPage = makeAppAction({

@@ -9,8 +9,10 @@ import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { acquireTurn } from "./acquire_turn.ts";
+import { checkDropKey } from "./begin_push.ts";
 import { toTableNames } from "./change.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
+import { describeDeleted, findDeleted } from "./deleted_values.ts";
 import { type Join, prepareJoin } from "./join.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { renderMessage } from "./message.ts";
@@ -89,7 +91,11 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
       const deferred = resume(state.hasDeferredSteps);
       return { status: "unchanged", migration, ...summary, deferred };
     }
-    if (dryRun) return { status: "planned", migration, ...summary, deferred: resume(false) };
+    if (dryRun) {
+      const notes = [...describeDeleted(request.app, plan), ...summary.notes];
+      return { status: "planned", migration, ...summary, notes, deferred: resume(false) };
+    }
+    await checkDropKey(deps, request.app, findDeleted(plan));
     // A change waits for the builds of its table, and their process can have been killed.
     if (request.change !== undefined) void resume(state.hasDeferredSteps);
     const retyped = findRetyped(plan, state);

@@ -4,14 +4,13 @@
  *
  * @module
  */
-import { type Database, quoteLiteral, quoteName } from "../db/mod.ts";
+import { call, type Database, quoteLiteral, quoteName } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
 import { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
 import { type Change, changeDefinition, toTableNames } from "./change.ts";
-import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import {
   readMigrationChange,
   readMigrationDefinition,
@@ -22,15 +21,18 @@ import { preparePush } from "./prepare.ts";
 import { toProjectHistory } from "./project_history.ts";
 import { busy, drifted, isDrift } from "./rejections.ts";
 import { cancelRetype } from "./retype.ts";
-import { renderCount, renderTenant } from "./retype_messages.ts";
+import { renderUnconverted } from "./retype_messages.ts";
 import { readState, type TableState } from "./state.ts";
 import { readMigration, readStatus } from "./status.ts";
 import type { Plan } from "./step.ts";
 
 /** The app's rows in the table, and the number of rows that the change affects. */
 export type RowCounts = { rows: number; values: number };
+/** Why rows were not counted. */
+type Uncounted = "scope" | "time";
 export type ChangeRequest = Pick<PushRequest, "app" | "journal" | "options"> & { change: Change };
-export type ChangeResult = PushResult & { rows: RowCounts };
+/** `rows` is null if the key cannot read rows, or the count exceeds the time limit. */
+export type ChangeResult = PushResult & { rows: RowCounts | null };
 
 /**
  * Makes a change, or returns the plan. Does nothing if the app's last migration already is this change: the request
@@ -63,7 +65,7 @@ async function changeOnce(deps: PushDeps, request: ChangeRequest): Promise<Chang
   if (isLast(head, change)) return { ...UNCHANGED, deferred: Promise.resolve() };
   // Reject before counting rows, which needs the table.
   const { plan } = preparePush(state, { ...request, definition });
-  const rows = await countRows(deps.admin, { appId: app.id, change, plan }).catch(
+  const counted = await countRows(deps.admin, { app, change, plan }).catch(
     async (error: unknown) => {
       if (!isDrift(error)) throw error;
       // Another request has changed the table since the state was read, or the table differs from its record.
@@ -72,11 +74,12 @@ async function changeOnce(deps: PushDeps, request: ChangeRequest): Promise<Chang
       throw isSame ? drifted(error) : busy();
     },
   );
+  const rows = typeof counted === "string" ? null : counted;
   const blocker = BLOCKED[change.kind];
-  if (blocker !== undefined && rows.values > 0)
+  if (blocker !== undefined && rows !== null && rows.values > 0)
     throw rejectChange(change, `${rows.values} of this app's ${rows.rows} rows ${blocker}`);
   const pushed = await push(deps, { ...request, definition, after: head.checksum });
-  return { ...pushed, rows, notes: [matchKind(ROW_DETAILS, change, rows), ...pushed.notes] };
+  return { ...pushed, rows, notes: [describeRows(change, counted), ...pushed.notes] };
 }
 
 function isLast(head: Awaited<ReturnType<typeof readHead>>, change: Change): boolean {
@@ -142,24 +145,45 @@ function hasValue({ column }: { column: string }): string {
   return `${quoteName(column)} is not null`;
 }
 
+/** The number of rows, in the statement that checks that the key can read them. */
 async function countRows(
   admin: Database,
-  { appId, change, plan }: { appId: string; change: Change; plan: Plan },
-): Promise<RowCounts> {
+  { app, change, plan }: Pick<ChangeRequest, "app" | "change"> & { plan: Plan },
+): Promise<RowCounts | Uncounted> {
   const swap = plan.steps.find((step) => step.kind === "swap_column");
-  const condition = matchKind(IS_CONCERNED, change);
-  const [row] = await admin.message<{ rows: string; values: string }>(
-    swap === undefined
-      ? [
-          ...MESSAGE_SETTINGS,
-          ...renderTenant(appId),
-          `select pg_catalog.count(*)::pg_catalog.text as rows, pg_catalog.count(*) filter (where ${condition})::pg_catalog.text as values from data.${quoteName(change.table)}`,
-        ].join(";\n")
-      : renderCount(swap),
-    { timeoutMs: MESSAGE_TIMEOUT_MS, queue: appId },
-  );
-  return { rows: Number(row?.rows), values: Number(row?.values) };
+  const condition = swap === undefined ? matchKind(IS_CONCERNED, change) : renderUnconverted(swap);
+  const values = {
+    ...{ app: app.id, presented_proof: app.by?.proof, wanted_table: change.table, condition },
+  };
+  try {
+    const [row] = await call(admin, "count_changed_rows", values, { queue: app.id });
+    return row === undefined ? "scope" : { rows: row.total, values: row.affected };
+  } catch (error) {
+    if (error instanceof Problem && error.code === "timeout") return "time";
+    throw error;
+  }
 }
+
+const REASONS: Readonly<Record<Uncounted, string>> = {
+  scope: "a key with data:read shows how many",
+  time: "there are too many to count them",
+};
+
+function describeRows(change: Change, counted: RowCounts | Uncounted): string {
+  if (typeof counted !== "string") return matchKind(ROW_DETAILS, change, counted);
+  return `${matchKind(UNCOUNTED_DETAILS, change)}; ${REASONS[counted]}`;
+}
+
+const UNCOUNTED_DETAILS: Cases<Change, string> = {
+  rename_column: ({ column }) => `ROWS: rows with a value in ${column} keep it`,
+  rename_table: ({ to }) => `ROWS: ${to} keeps this app's rows`,
+  drop_table: ({ table }) => `LOST: this app's rows in ${table} are deleted`,
+  retype_column: ({ column, type }) =>
+    `ROWS: this app's rows are copied, if each ${column} converts to ${type.kind}`,
+  drop_value: ({ column, value }) =>
+    `ROWS: rows may have ${quote(value)} as ${column}, which blocks this change`,
+  drop_column: ({ table, column }) => `LOST: the values of rows in ${table}.${column} are deleted`,
+};
 
 const ROW_DETAILS: Cases<Change, string, [rows: RowCounts]> = {
   rename_column: ({ table, column }, { rows, values }) =>

@@ -6,6 +6,12 @@ import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import type { PushLimits } from "./limits.ts";
 
+/** An app that pushes; `by`: its key, unless an operator pushes. */
+export type PushingApp = {
+  id: string;
+  slug: string;
+  by?: Pick<Principal, "keyId" | "proof" | "scopes">;
+};
 export type BeginPushDeps = { admin: Database; log: Log; pushLimits: PushLimits };
 
 /**
@@ -18,7 +24,7 @@ export async function beginPush(
   { admin, log, pushLimits: { pushesPerHour } }: BeginPushDeps,
   { appId: id, keyId, proof, scopes }: Principal,
   { isApplying = false, dryRun }: { isApplying?: boolean; dryRun: boolean },
-): Promise<{ id: string; slug: string; keyId: string }> {
+): Promise<PushingApp> {
   if (!dryRun && !allows(scopes, "schema:push")) throw scopeMissing("schema:push");
   // If the connection breaks, the push may count twice, which is harmless.
   const counted = call(
@@ -35,11 +41,30 @@ export async function beginPush(
   );
   const row = await readKeyResult({ log }, counted);
   if (row.app_slug === null) throw keyRejected();
-  if (row.wait_s === null) return { id, slug: row.app_slug, keyId };
+  if (row.wait_s === null) return { id, slug: row.app_slug, by: { keyId, proof, scopes } };
   throw new Problem("rate_limited", {
     message: `Cannot push: the limit is ${pushesPerHour} pushes an hour, dry runs included`,
     retryAfterS: row.wait_s,
   });
+}
+
+/**
+ * Checks that the key may delete the values that a plan deletes; an operator may.
+ *
+ * @throws {Problem} forbidden — the key lacks the scope; unauthenticated — the database does not confirm it
+ */
+export async function checkDropKey(
+  { admin, log }: Pick<BeginPushDeps, "admin" | "log">,
+  { id, slug, by }: PushingApp,
+  deleted: readonly string[],
+): Promise<void> {
+  if (by === undefined || deleted.length === 0) return;
+  if (!allows(by.scopes, "schema:drop"))
+    throw new Problem("forbidden", {
+      message: `Cannot push: this deletes values (${deleted.join(", ")}), and this key lacks the scope schema:drop; nothing was written. Repeat the command with a key that has schema:push and schema:drop, or as an operator with --app ${slug}`,
+    });
+  const proven = { app: id, presented_proof: by.proof };
+  await readKeyResult({ log }, call(admin, "check_drop_key", proven, { queue: id }));
 }
 
 /** The database's result for a proven key that can push. A process that signs requests is not trusted for this. */

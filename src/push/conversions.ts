@@ -61,6 +61,25 @@ const READERS: Readonly<Record<Exclude<Kind, "ref" | "enum" | "json">, Reader>> 
   },
 };
 
+/** The kinds from which a column can be converted back to the same values. */
+const REVERSIBLE: Readonly<Record<Kind, readonly Kind[]>> = {
+  string: ["enum", "json", "boolean"],
+  number: ["decimal", "string", "json"],
+  decimal: ["number", "string", "json"],
+  boolean: ["string", "json"],
+  uuid: ["string", "json"],
+  timestamp: ["string", "json"],
+  enum: ["string", "json"],
+  // Its strings and its numbers can have the same text.
+  json: [],
+  ref: [],
+};
+
+/** Whether a conversion keeps every value: from text, for example, `"007"` becomes 7, and a time loses its offset. */
+export function keepsValues(before: NamedColumn, column: NamedColumn): boolean {
+  return REVERSIBLE[before.kind].includes(column.kind);
+}
+
 export type Conversion = {
   /** Whether a value converts; true for null. */
   check: string;

@@ -14,6 +14,7 @@ import {
 } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
+import type { PushingApp } from "./begin_push.ts";
 import { renderStatements } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
 import { type Migration, NO_PARENT } from "./migration_text.ts";
@@ -28,9 +29,6 @@ export type Prepared = PreparedPush & {
   /** Whether the project already has this migration. */
   isReplay?: boolean;
 };
-
-/** The pushing app, with its key unless an operator pushes. */
-type Pusher = { id: string; keyId?: string };
 
 export function renderMessage(pusher: Pusher, prepared: Prepared): string {
   const { plan } = prepared;
@@ -49,6 +47,8 @@ export function renderMessage(pusher: Pusher, prepared: Prepared): string {
     ...renderRecord(pusher, prepared),
   ].join(";\n");
 }
+
+type Pusher = Pick<PushingApp, "id" | "by">;
 
 /** An app id without an app: only a table is locked. */
 const NO_APP = "00000000-0000-0000-0000-000000000000";
@@ -135,13 +135,19 @@ function toChanged(step: Step): string[] {
 
 /** The record of the push: its last statements, and the only statements that write to the record. */
 function renderRecord(
-  { id, keyId = null }: { id: string; keyId?: string | null },
+  { id, by }: Pusher,
   { plan, migration, joins, state: { head }, isReplay = false }: Prepared,
 ): string[] {
   // The number at this service: after a join the project's number can differ.
   const position = { seq: (head?.seq ?? 0) + 1, parent: head?.checksum ?? NO_PARENT };
   const parts = [
-    { ...migration, ...position, ...(joins === undefined ? {} : { joins }), isReplay, keyId },
+    {
+      ...migration,
+      ...position,
+      ...(joins === undefined ? {} : { joins }),
+      isReplay,
+      keyId: by?.keyId ?? null,
+    },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
     plan.steps.flatMap(toBuild),

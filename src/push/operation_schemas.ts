@@ -107,11 +107,15 @@ export const RESULT = toObject({
 export const CHANGED = toObject({
   ...RESULT.properties,
   rows: {
-    ...toObject({
-      rows: { type: "integer", description: "Rows of this app in the table." },
-      values: { type: "integer", description: "Rows that the change affects." },
-    }),
-    description: "Rows before the change.",
+    anyOf: [
+      toObject({
+        rows: { type: "integer", description: "Rows of this app in the table." },
+        values: { type: "integer", description: "Rows that the change affects." },
+      }),
+      { type: "null" },
+    ],
+    description:
+      "Rows before the change. Null if the key lacks the scope `data:read`, or if the count exceeds the time limit.",
   },
 });
 export const JOURNAL: JsonSchema = {
@@ -147,7 +151,8 @@ export const CHANGE = {
     },
     ["column", "to", "value", "type"],
   ),
-  description: "The change. Only the app that owns the table can change it.",
+  description:
+    "The change. Only the app that owns the table can change it. A change that deletes values (`drop_column`, `drop_table`, and `retype_column` if the values cannot be converted back) requires the scope `schema:drop` too.",
 };
 export const HISTORY = toObject(
   {

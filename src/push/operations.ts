@@ -122,7 +122,7 @@ export const OPERATIONS = {
     summary: "Apply a migration of the project that this service has not applied, or plan several",
     body: {
       migrations: filesOf(
-        `The migration files, oldest first: the next migration to apply, or up to ${MAX_MIGRATIONS_SENT} for a dry run.`,
+        `The migration files, oldest first: the next migration to apply, or up to ${MAX_MIGRATIONS_SENT} for a dry run. A migration that deletes values requires the scope \`schema:drop\` too.`,
         MAX_MIGRATIONS_SENT,
       ),
       definition: PROJECT_DEFINITION,

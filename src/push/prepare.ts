@@ -2,6 +2,7 @@
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { advanceState } from "./advance_state.ts";
+import type { PushingApp } from "./begin_push.ts";
 import type { Change } from "./change.ts";
 import { type RenderedPlan, renderPlan } from "./ddl.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
@@ -15,8 +16,7 @@ import type { PushState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
 export type PrepareRequest = {
-  /** Includes the pushing key, unless an operator pushes. */
-  app: { id: string; slug: string; keyId?: string };
+  app: PushingApp;
   definition: Definition;
   /** The project's migration with this definition; absent if the project has no migration of the change yet. */
   migration?: ReplayedMigration;

@@ -10,7 +10,9 @@ import { canonicalJson } from "../std/canonical_json.ts";
 import { acquireTurn } from "./acquire_turn.ts";
 import { advanceState } from "./advance_state.ts";
 import { type PushDeps, type PushResult, push, toNames } from "./apply.ts";
+import type { PushingApp } from "./begin_push.ts";
 import { toTableNames } from "./change.ts";
+import { describeDeleted } from "./deleted_values.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
 import { type Migration, type MigrationRecord, showMigration } from "./migration_text.ts";
 import { preparePush } from "./prepare.ts";
@@ -18,7 +20,7 @@ import type { CheckedMigration } from "./replayed_migration.ts";
 import { type AppliedMigration, type PushState, readState } from "./state.ts";
 
 export type ReplayRequest = {
-  app: { id: string; slug: string };
+  app: PushingApp;
   /** The project's current definition. */
   definition: Definition;
   options: { journalBytes?: number; share?: readonly string[] | undefined };
@@ -67,7 +69,9 @@ export async function planReplay(
     await acquireTurn(app.id);
     const { plan, migration, joins } = prepareNamed(state, named, request);
     if (migration === null) continue;
-    replays.push({ migration: toRecord(migration), ...summarizePlan(plan) });
+    const summary = summarizePlan(plan);
+    const notes = [...describeDeleted(app, plan), ...summary.notes];
+    replays.push({ migration: toRecord(migration), ...summary, notes });
     state = record(advanceState(state, app, plan), migration, joins);
   }
   const { plan, migration } = preparePush(state, { app, definition, options });

@@ -47,7 +47,7 @@ export async function copyColumn(
     throw error;
   });
   if (failed === undefined) return "moved";
-  if (failed > 0) throw await giveUp(admin, { table, change, swap }, failed);
+  if (failed > 0) throw await giveUp(admin, { table, change, swap });
   return "copied";
 }
 
@@ -70,13 +70,10 @@ export async function cancelRetype(admin: Database, table: TableState): Promise<
   await runLocked(admin, renderCancel(table.ownerAppId, table.name, lock));
 }
 
-async function giveUp(
-  admin: Database,
-  { table, change }: Retype,
-  failed: number,
-): Promise<Problem> {
+/** Without a number of rows: the key may not be able to read them. */
+async function giveUp(admin: Database, { table, change }: Retype): Promise<Problem> {
   await cancelRetype(admin, table);
-  return rejectChange(change, `${failed} rows have a value that does not convert`);
+  return rejectChange(change, "a row has a value that does not convert; change these values first");
 }
 
 async function runCounting(

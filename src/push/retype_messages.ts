@@ -28,7 +28,7 @@ export type Swap = Extract<Step, { kind: "swap_column" }>;
 const BATCH_ROWS = 2000;
 
 /** Settings of statements that read or write the rows of the app. */
-export function renderTenant(appId: string): string[] {
+function renderTenant(appId: string): string[] {
   return [
     "set local search_path = pg_catalog",
     "set local timezone = 'UTC'",
@@ -113,14 +113,9 @@ select pg_catalog.count(*)::pg_catalog.text as failed from data.${quoteName(tabl
   ].join(";\n");
 }
 
-/** The number of the app's rows, and of those that do not convert. */
-export function renderCount({ appId, table, before, column }: Swap): string {
-  const { check } = convert({ table, before, column });
-  return [
-    ...MESSAGE_SETTINGS,
-    ...renderTenant(appId),
-    `select pg_catalog.count(*)::pg_catalog.text as rows, pg_catalog.count(*) filter (where not ${check})::pg_catalog.text as values from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid`,
-  ].join(";\n");
+/** The rows that do not convert, as a condition on "$t". */
+export function renderUnconverted({ table, before, column }: Swap): string {
+  return `not ${convert({ table, before, column }).check}`;
 }
 
 /**

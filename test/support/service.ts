@@ -142,7 +142,7 @@ async function makeApp(service: Service, options: TestAppOptions = {}): Promise<
   const { text: key } = await issueKey(deps, {
     slug,
     name: "test",
-    scopes: options.scopes ?? ["data:read", "data:write", "schema:push"],
+    scopes: options.scopes ?? ["data:read", "data:write", "schema:push", "schema:drop"],
     expiresAt: undefined,
   });
   return { id, slug, key };

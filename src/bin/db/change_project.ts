@@ -14,7 +14,7 @@ import type { PushTask } from "./push.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
 
-export type ChangeResponse = PushResponse & { rows?: RowCounts };
+export type ChangeResponse = PushResponse & { rows?: RowCounts | null };
 export type ChangeTask = Omit<PushTask, "confirm"> & {
   /** The requested change, for the project's definition. */
   toChange: (definition: Definition) => Change;

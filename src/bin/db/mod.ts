@@ -32,8 +32,8 @@ import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no
-flag for a key. A push requires the scope schema:push, all other commands only schema:read. ${PROJECT_FILE} has the
-environments; commit it to version control, without keys:
+flag for a key. A push requires the scope schema:push, and schema:drop too if it deletes values; all other commands only
+schema:read. ${PROJECT_FILE} has the environments; commit it to version control, without keys:
   { "places": { "staging": "https://api.staging.example.org",
                 "production": { "url": "https://api.example.org", "confirm": true } } }
 Without --to, --url, ROWHOUSE_URL and --app, the command uses a running rowhouse dev in this folder (${DEV_FILE}).`;

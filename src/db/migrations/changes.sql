@@ -55,6 +55,22 @@ $$;
 grant execute on function rowhouse.begin_retype, rowhouse.end_retype, rowhouse.read_time
   to rowhouse_tables;
 
+-- For the plan of an explicit change: the app's rows in a table, and how many of them fulfill the
+-- condition on "$t", with the rights of the caller. No row if the key cannot read rows.
+create function rowhouse.count_changed_rows(app uuid, presented_proof bytea, wanted_table text,
+  condition text)
+returns table (total bigint, affected bigint) language plpgsql
+set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
+begin
+  if rowhouse.enter_to_count(app, presented_proof) then
+    return query execute format('select count(*), count(*) filter (where %s) from data.%I as "$t"
+      where "$t".app_id = $1', condition, wanted_table) using app;
+  end if;
+end
+$$;
+comment on function rowhouse.count_changed_rows is 'idempotent';
+grant execute on function rowhouse.count_changed_rows to rowhouse_tables;
+
 -- Runs before an explicit change of a table of the app: no build of the table may be in progress,
 -- and no retype may have begun or ended since the plan. Deletes records of finished builds, because
 -- the names that they built can change.

@@ -23,7 +23,7 @@ create table rowhouse.api_keys (
   name text not null,
   digest bytea not null check (length(digest) = 32),
   scopes text[] not null check (scopes <@
-    array['data:read', 'data:write', 'schema:read', 'schema:push']),
+    array['data:read', 'data:write', 'schema:read', 'schema:push', 'schema:drop']),
   created_at timestamptz not null default now(),
   expires_at timestamptz,
   revoked_at timestamptz,
@@ -38,8 +38,8 @@ create trigger raise_version after insert or update of scopes, expires_at, revok
   or delete on rowhouse.api_keys
   for each statement execute function rowhouse.raise_version('keys');
 
--- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read. For a key of a live
--- app also 64: its writes are added to rowhouse.changes.
+-- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read, 16 schema:drop. For a
+-- key of a live app also 64: its writes are added to rowhouse.changes.
 create table rowhouse.proofs (
   app_id uuid not null,
   digest bytea not null check (length(digest) = 32),
@@ -119,7 +119,8 @@ set search_path = pg_catalog, pg_temp as $$
   select (case when 'data:read' = any(scopes) then 1 else 0 end
     + case when 'data:write' = any(scopes) then 2 else 0 end
     + case when 'schema:push' = any(scopes) then 4 else 0 end
-    + case when 'schema:read' = any(scopes) then 8 else 0 end)::smallint
+    + case when 'schema:read' = any(scopes) then 8 else 0 end
+    + case when 'schema:drop' = any(scopes) then 16 else 0 end)::smallint
 $$;
 
 -- The app of a live key with one of these scopes, if the proof is correct.
@@ -144,11 +145,34 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.check_schema_key to rowhouse_tables;
 
+-- Checks the key for a migration that deletes values.
+create function rowhouse.check_drop_key(app uuid, presented_proof bytea) returns uuid
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(array['schema:drop']))
+$$;
+comment on function rowhouse.check_drop_key is 'idempotent';
+grant execute on function rowhouse.check_drop_key to rowhouse_tables;
+
+-- Makes the app the app of the transaction. Returns whether its rows can be counted: for a live
+-- key that reads rows, and without a proof for an operator.
+create function rowhouse.enter_to_count(app uuid, presented_proof bytea) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.enter_app(app);
+  return presented_proof is null or exists (select from rowhouse.proofs
+    where app_id = app and digest = sha256(presented_proof)
+      and scopes & rowhouse.scope_bits(array['data:read']) <> 0
+      and expires_at > clock_timestamp());
+end
+$$;
+grant execute on function rowhouse.enter_to_count to rowhouse_tables;
+
 -- Checks the key for the description of an app's tables: any key of the app.
 create function rowhouse.check_key(app uuid, presented_proof bytea) returns uuid
 language sql security definer set search_path = pg_catalog, pg_temp as $$
   select rowhouse.check_key_for(app, presented_proof,
-    rowhouse.scope_bits(array['data:read', 'data:write', 'schema:read', 'schema:push']))
+    rowhouse.scope_bits(
+      array['data:read', 'data:write', 'schema:read', 'schema:push', 'schema:drop']))
 $$;
 grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 
