@@ -21,7 +21,7 @@ export const PROBLEMS = {
   },
   needs_index: {
     status: 400,
-    when: "a list would read more than 10,000 rows; the message names the index to declare (with `PREVIEW=filters`)",
+    when: "a list would read more than 10,000 rows, or compare too much text; the message names the remedy, such as an index to declare (with `PREVIEW=filters`)",
   },
   invalid_id: { status: 400, when: "the id in the path is not a UUID" },
   invalid_precondition: {

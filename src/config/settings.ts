@@ -1,7 +1,7 @@
 /** The settings: name, schema, default and meaning. `.env.example` and docs/operating.md are generated from it. @module */
 import * as v from "valibot";
 import { AUDIT_RETENTION_S, KEY_PREFIX, MIN_IDENTITY_SECRET_BYTES } from "../accounts/pure.ts";
-import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES } from "../data/pure.ts";
+import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES, QUERY_TIMEOUT_S } from "../data/pure.ts";
 import { isProxy, MIN_SECRET_BYTES } from "../gateway/pure.ts";
 import { DEFAULT_SETTINGS } from "../identity/pure.ts";
 import { LOG_LEVELS } from "../observe.ts";
@@ -24,6 +24,9 @@ import {
   secrets,
   whole,
 } from "./forms.ts";
+
+/** The max execution time of every other statement. */
+const MAX_QUERY_TIMEOUT_S = 30;
 
 const HmacSecrets = secrets(MIN_SECRET_BYTES);
 
@@ -75,6 +78,12 @@ export const SETTINGS = {
     initial: String(LIST_BYTES),
     about:
       "Max size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected.",
+  },
+  QUERY_TIMEOUT: {
+    form: v.pipe(Duration, v.maxValue(MAX_QUERY_TIMEOUT_S, "must be at most 30s")),
+    initial: `${QUERY_TIMEOUT_S}s`,
+    about:
+      "Max execution time of a list with conditions or an order (PREVIEW=filters), at most 30s. Then the service cancels the statement, and the response is 504.",
   },
   LIST_CACHE_BYTES: {
     form: whole(0, 17_179_869_184),

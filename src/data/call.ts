@@ -25,6 +25,8 @@ type TableCall = EndpointCall & {
   readonly table: RecordedTable;
   /** The call for a table with other columns; default: the same arguments. */
   readonly renew?: (table: RecordedTable) => EndpointCall | Promise<EndpointCall>;
+  /** Max execution time, if it is shorter than the pool's. */
+  readonly limitMs?: number;
 };
 
 /** The result of the table's function for this app, as UTF-8. */
@@ -48,6 +50,7 @@ export async function callFunction(
       queue: appId,
       isOfApp: true,
       meter: context.meter,
+      limitMs: call.limitMs,
       isOwn: makeIsOwn(appId, hash, call),
       length: lengthOf(call),
       grouping: endpoint === "create" ? toGrouping(deps, context, call, statements) : undefined,

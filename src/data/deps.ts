@@ -19,6 +19,10 @@ export type DataDeps = {
   groupsCreates: boolean;
   previews: readonly Preview[];
   maxVisits: number;
+  /** Max work of comparing texts in a query, and again in its count. */
+  maxWork: number;
+  /** Max execution time of a query. */
+  queryTimeoutMs: number;
   /** Live updates, if `PREVIEW` contains `live`. */
   changeFeed: ChangeFeed | undefined;
   idempotencyCapacity: IdempotencyCapacity;
@@ -34,8 +38,11 @@ export const MAX_ROWS = 1000;
 /** Max rows that one request creates. */
 export const MAX_BATCH = 1000;
 
-/** Max rows that a query visits: 5 to 15 ms. */
+/** Max rows that a query visits. */
 export const MAX_VISITS = 10_000;
+
+/** Default execution time of a query, far above that of a query within its other limits. */
+export const QUERY_TIMEOUT_S = 5;
 
 /** Default bytes of memory for cached pages. */
 export const LIST_CACHE_BYTES = 16_777_216;

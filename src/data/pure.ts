@@ -7,4 +7,5 @@ export {
   MAX_BATCH,
   MAX_BODY,
   MAX_ROWS,
+  QUERY_TIMEOUT_S,
 } from "./deps.ts";

@@ -1,5 +1,6 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 import { queryColumns, type RecordedTable } from "../catalog/mod.ts";
+import { toDurationText } from "../std/duration.ts";
 import { MAX_VISITS } from "./deps.ts";
 import { type Condition, invalid, type QueryColumn } from "./filter.ts";
 import { describeOrder, type ListQuery, type SortKey } from "./list_query.ts";
@@ -10,9 +11,12 @@ import {
   type PathOptions,
   type QueryPath,
 } from "./query_path.ts";
+import { listColumns, listReads, type TextRead } from "./query_work.ts";
 
 export type PlanOptions = PathOptions & {
   readonly visits: number;
+  /** Max work of comparing texts; the count has the same again. */
+  readonly work: number;
   /** Whether to count all matching rows. */
   readonly isCounted: boolean;
 };
@@ -45,12 +49,15 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
         : positions),
     ];
   };
-  const filter = query.where.filter((condition) => !path.fulfilled.includes(condition));
+  const left = query.where.filter((condition) => !path.fulfilled.includes(condition));
+  const texts = left.filter((condition) => listReads(condition).length > 0);
+  const filter = left.filter((condition) => !texts.includes(condition));
   const { order, after, select, limit, offset } = query;
   const plan = {
     limit,
     offset,
     visits: options.visits,
+    work: options.work,
     cursor: describeOrder(order),
     order: order.map(({ column }) => numberOf(column)),
     picked: select.map(numberOf),
@@ -61,6 +68,18 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
       ? { ids: numbers(path.ids) }
       : { start: path.start && bound(path.start), stop: path.stop && bound(path.stop) }),
     filter: filter.length === 0 ? undefined : numbers({ op: "and", of: filter }),
+    text:
+      texts.length === 0
+        ? undefined
+        : {
+            filter: numbers({ op: "and", of: texts }),
+            columns: [...new Set(texts.flatMap(listColumns).map(numberOf))],
+            reads: sumReads(texts.flatMap(listReads)).map(({ column, work, maxBytes }) => [
+              numberOf(column),
+              work,
+              maxBytes,
+            ]),
+          },
     isCounted: options.isCounted || undefined,
     ...(path.isOrdered
       ? { at: after && bound(toPosition(path, after)) }
@@ -70,6 +89,16 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
         }),
   };
   return { plan: JSON.stringify(plan), values, index: path.index };
+}
+
+/** One read for each column and length. */
+function sumReads(reads: readonly TextRead[]): TextRead[] {
+  const groups = Map.groupBy(reads, ({ column, maxBytes }) => `${maxBytes} ${column.name}`);
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined
+      ? []
+      : [{ ...first, work: others.reduce((sum, { work }) => sum + work, first.work) }],
+  );
 }
 
 /** The values of a walk's columns in the first row of the page. @throws {Problem} invalid_query */
@@ -103,13 +132,24 @@ function toAfter(
   };
 }
 
-/** Advice for a query that visits fewer rows. */
-export function explainNeededIndex(query: ListQuery, { name }: RecordedTable): string {
+const NARROW =
+  "narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column";
+
+/** Advice for a query that visits fewer rows. `cut` is the exceeded limit: `visits` or `text`. */
+export function explainNeededIndex(
+  query: ListQuery,
+  { name }: RecordedTable,
+  cut: string | undefined,
+): string {
   const { where, order, offset } = query;
-  const few = `more than ${MAX_VISITS} rows of ${name} would be read`;
+  const isText = cut === "text";
+  const few = isText
+    ? `${describeTexts(where)} would compare too much text of ${name}`
+    : `more than ${MAX_VISITS} rows of ${name} would be read`;
   const keys = order.slice(0, -1);
   if (offset > 0 && keys.length === 0)
     return `Cannot skip rows by offset, because ${few}: continue with after, or narrow the list`;
+  if (isText) return `Cannot sort, because ${few}: ${NARROW}, or use fewer or shorter patterns`;
   const unsearchable = keys.find(({ column }) => !isSearchable(column));
   const fixed = where.flatMap((condition) =>
     condition.op === "eq" && isSearchable(condition.column) ? [condition.column.name] : [],
@@ -120,11 +160,25 @@ export function explainNeededIndex(query: ListQuery, { name }: RecordedTable): s
       unsearchable === undefined
         ? "No index supports sorting in two directions"
         : `No index supports sorting by ${unsearchable.column.name}, which is of kind ${unsearchable.column.kind}`;
-    return `${why}, and ${few}: narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column`;
+    return `${why}, and ${few}: ${NARROW}`;
   }
   const names = [...fixed, ...keys.map(({ column }) => column.name), "id"];
   const nullable = keys.find(({ column }) => !column.required);
   const also =
     nullable === undefined ? "" : ` and add the condition ${nullable.column.name}=not.is.null`;
   return `Cannot sort without an index, because ${few}: declare .index(${names.map((column) => JSON.stringify(column)).join(", ")})${also}, or narrow the list`;
+}
+
+/** Advice for a query that was canceled at its time limit. */
+export function explainTimeout({ where }: ListQuery, limitMs: number): string {
+  const slow = where.some((condition) => listReads(condition).length > 0)
+    ? `: ${describeTexts(where)} compare a text in each visited row`
+    : "";
+  return `The list took longer than ${toDurationText(limitMs / 1000)} and was canceled${slow}. To visit fewer rows, ${NARROW}`;
+}
+
+/** The columns whose texts are compared. */
+function describeTexts(where: readonly Condition[]): string {
+  const names = where.flatMap(listReads).map(({ column }) => column.name);
+  return `the conditions on ${[...new Set(names)].join(", ")}`;
 }

@@ -8,7 +8,7 @@ import type { DataDeps } from "./deps.ts";
 import { type FoundPage, type PageQuery, readFound } from "./find_page.ts";
 import { type ListQuery, readListQuery } from "./list_query.ts";
 import { ONLY_PAGES, type Page, readPage } from "./query.ts";
-import { explainNeededIndex, planQuery } from "./query_plan.ts";
+import { explainNeededIndex, explainTimeout, planQuery } from "./query_plan.ts";
 
 /** A page of all rows in the order of creation, or a query. */
 export type AskedList = {
@@ -82,9 +82,9 @@ type QueryCall = Pick<PageQuery, "table" | "tags"> & {
 };
 
 /**
- * Finds the page of a query. It is never pipelined: it can last 15 ms.
+ * Finds the page of a query. It is never pipelined: it can last half a second.
  *
- * @throws {Problem} needs_index — more rows would be visited than a query may visit
+ * @throws {Problem} needs_index — a complete page would exceed the max visits or the max work; timeout
  */
 export async function findQueriedPage(
   deps: DataDeps,
@@ -97,7 +97,10 @@ export async function findQueriedPage(
     });
   const missing = new Set<string>();
   const { appId } = context.principal;
-  const options = { appId, missing, visits: deps.maxVisits, isCounted: query.isCounted };
+  const options = {
+    ...{ appId, missing, isCounted: query.isCounted },
+    ...{ visits: deps.maxVisits, work: deps.maxWork },
+  };
   let index: string | undefined;
   const plan = (current: RecordedTable) => {
     // Another column set may lack a column of the query.
@@ -110,11 +113,19 @@ export async function findQueriedPage(
   };
   for (;;) {
     try {
-      return readFound(await callFunction(deps, context, { table, ...plan(table), renew: plan }));
+      const call = { table, ...plan(table), renew: plan, limitMs: deps.queryTimeoutMs };
+      return readFound(await callFunction(deps, context, call));
     } catch (error) {
-      const signal = error instanceof SignalError ? error.signal : undefined;
+      if (error instanceof Problem && error.code === "timeout")
+        throw new Problem("timeout", {
+          message: explainTimeout(query, deps.queryTimeoutMs),
+          cause: error,
+        });
+      const { signal, detail } = error instanceof SignalError ? error : {};
       if (signal === SIGNALS.tooManyVisits)
-        throw new Problem("needs_index", { message: explainNeededIndex(query, table) });
+        throw new Problem("needs_index", {
+          message: explainNeededIndex(query, table, detail),
+        });
       if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
       // The index is a deferred step of a push: the query runs without it until it is built.
       missing.add(index);

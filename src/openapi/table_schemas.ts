@@ -109,7 +109,7 @@ function toFoundPage(columns: Schemas): JsonSchema {
       count: {
         type: ["integer", "null"],
         description:
-          "With `Prefer: count=bounded`: the number of rows that match the conditions; null if the service would have to read more than 10,000 rows.",
+          "With `Prefer: count=bounded`: the number of rows that match the conditions; null if the service would have to read more than 10,000 rows, or compare too much text.",
       },
     },
     required: ["rows", "limit", "offset", "hasMore", "next"],

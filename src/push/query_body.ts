@@ -61,8 +61,9 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   "$picked" constant pg_catalog.int4[] := array(select "$p"."$v"::pg_catalog.int4
     from pg_catalog.jsonb_array_elements_text("$plan" operator(pg_catalog.->) 'picked') as "$p" ("$v"));
   "$ids" pg_catalog.uuid[];
-  "$cut" pg_catalog.bool;
+  "$cut" ${TEXT};
   "$total" pg_catalog.int8;
+  "$found" pg_catalog.int4;
   "$returned" pg_catalog.int4;
   "$states" pg_catalog.bytea;
   "$size" pg_catalog.int8;
@@ -79,13 +80,14 @@ ${beginAs("query", site)}
     ${texts(of(({ kind }) => KEYS[kind]))},
     ${texts(columns.map((column) => sqlType(table, column)))}, "$plan")
   into "$ids", "$cut", "$total"
-  using ${app}, ${values}, "$offset" operator(pg_catalog.+) "$limit" operator(pg_catalog.+) 1, ${number("visits")};
-  if "$cut" and ("$offset" operator(pg_catalog.>) 0 or "$plan" operator(pg_catalog.?) 'sort') then
-    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}';
+  using ${app}, ${values}, "$offset" operator(pg_catalog.+) "$limit" operator(pg_catalog.+) 1, ${number("visits")}, ${number("work")};
+  -- If a walk was cut short, its last row was not compared: the next page starts with it.
+  "$found" := coalesce(pg_catalog.cardinality("$ids"), 0) operator(pg_catalog.-) ("$cut" is not null)::pg_catalog.int4;
+  if "$cut" is not null and ("$plan" operator(pg_catalog.?) 'sort' or "$found" operator(pg_catalog.<) "$offset") then
+    raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
   end if;
   "$ids" := "$ids"["$offset" operator(pg_catalog.+) 1:];
-  -- If a walk was cut short, the next page starts at its last row, whether the row matches or not.
-  "$returned" := least("$limit", coalesce(pg_catalog.cardinality("$ids"), 0) operator(pg_catalog.-) "$cut"::pg_catalog.int4);
+  "$returned" := least("$limit", "$found" operator(pg_catalog.-) "$offset");
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea order by "$i"."$n"), coalesce(pg_catalog.sum("$row"."$size"), 0)
   into "$states", "$size" from ${each('"$ids"')} (
     select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size" ${row}) as "$row";

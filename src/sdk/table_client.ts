@@ -64,7 +64,7 @@ export type Page<Row> = {
   readonly hasMore: boolean;
   /** The cursor of the next page, for `after`; `null` on the last page. Absent unless `PREVIEW` contains `filters`. */
   readonly next?: string | null;
-  /** The number of rows that match, if `count` was set; `null` if the service would have to read more than 10,000 rows. */
+  /** The number of rows that match, if `count` was set; `null` if the service would have to read more than 10,000 rows, or too much text. */
   readonly count?: number | null;
 };
 

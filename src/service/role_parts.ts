@@ -9,9 +9,11 @@ import {
   LIST_CACHE_BYTES,
   MAX_STREAMS,
   MAX_VISITS,
+  MAX_WORK,
   type MaxStreams,
   makeChangeFeed,
   makeListCache,
+  QUERY_TIMEOUT_S,
 } from "../data/mod.ts";
 import type { Database, VersionWatch } from "../db/mod.ts";
 import {
@@ -66,6 +68,10 @@ export type RoleOptions = UpstreamOptions & {
   previews?: readonly Preview[];
   /** Max rows that a query visits; defaults to {@linkcode MAX_VISITS}. */
   maxVisits?: number | undefined;
+  /** Max work of comparing texts in a query; defaults to {@linkcode MAX_WORK}. */
+  maxWork?: number | undefined;
+  /** Max execution time of a query in seconds; defaults to {@linkcode QUERY_TIMEOUT_S}. */
+  queryTimeoutS?: number | undefined;
   /** Defaults to {@linkcode MAX_STREAMS}. */
   maxStreams?: MaxStreams;
   /** Defaults to {@linkcode PUSH_LIMITS}. */
@@ -165,6 +171,8 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     groupsCreates = true,
     previews = [],
     maxVisits = MAX_VISITS,
+    maxWork = MAX_WORK,
+    queryTimeoutS = QUERY_TIMEOUT_S,
     maxStreams = MAX_STREAMS,
     pushLimits = PUSH_LIMITS,
   } = options;
@@ -188,6 +196,8 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     groupsCreates,
     previews,
     maxVisits,
+    maxWork,
+    queryTimeoutMs: queryTimeoutS * 1000,
     changeFeed,
     idempotencyCapacity,
     pushLimits,

@@ -6,7 +6,7 @@
  */
 import { type Endpoint, functionName, type RecordedTable } from "../../src/catalog/mod.ts";
 import { readListQuery } from "../../src/data/list_query.ts";
-import { LIST_BYTES } from "../../src/data/mod.ts";
+import { LIST_BYTES, MAX_VISITS, MAX_WORK } from "../../src/data/mod.ts";
 import { planQuery } from "../../src/data/query_plan.ts";
 import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -120,7 +120,10 @@ function makeScripts(app: string): Readonly<Record<string, Side>> {
     script: `select api."${functionName(definition, endpoint)}"('${app}', decode('${Buffer.from(PROOF).toString("hex")}', 'hex'), ${values});\n`,
   });
   const query = (text: string) => {
-    const options = { appId: app, missing: new Set<string>(), visits: 10_000, isCounted: false };
+    const options = {
+      ...{ appId: app, missing: new Set<string>(), isCounted: false },
+      ...{ visits: MAX_VISITS, work: MAX_WORK },
+    };
     const { plan, values } = planQuery(readListQuery(text, definition), recorded, options);
     return call(
       "query",

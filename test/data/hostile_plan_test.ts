@@ -18,6 +18,7 @@ const PLAN = {
   limit: 10,
   offset: 0,
   visits: 100,
+  work: 1_000_000,
   cursor: "id.asc",
   order: [1],
   picked: [],
@@ -25,6 +26,7 @@ const PLAN = {
   isDescending: false,
   stop: { op: "lte", values: [1] },
 };
+const TEXT = { filter: ["neq", 2, 1], columns: [2], reads: [[2, 1, 100]] };
 
 let service: TestService;
 let app: TestApp;
@@ -86,6 +88,12 @@ const PLANS: readonly (readonly [name: string, plan: object | string])[] = [
   ["that picks SQL", { ...PLAN, picked: ["1 or true"] }],
   ["with a cursor of quotes", { ...PLAN, limit: 0, cursor: `'"\\; drop` }],
   ["whose next is at column 99", { ...PLAN, limit: 0, order: [99] }],
+  ["whose texts are SQL", { ...PLAN, text: { ...TEXT, columns: ["2 as x, null"] } }],
+  ["whose texts are column 99", { ...PLAN, text: { ...TEXT, columns: [99] } }],
+  ["whose texts are nothing", { ...PLAN, text: { ...TEXT, columns: [], reads: [] } }],
+  ["whose text is read by SQL", { ...PLAN, text: { ...TEXT, reads: [[2, "1) or (1", 1]] } }],
+  ["whose condition on texts is true", { ...PLAN, text: { ...TEXT, filter: true } }],
+  ["without a limit of work", { ...PLAN, work: null, text: TEXT }],
   ["whose ids are everything", { ...PLAN, ids: ["not", ["null", 1]] }],
 ];
 

@@ -4,12 +4,13 @@ import { fuzzQueries } from "../support/query_fuzz.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 describe.each([
-  { name: "with a limit of 10,000 visits", maxVisits: undefined, seed: 1, least: 35 },
-  { name: "with a limit of 150 visits", maxVisits: 150, seed: 2, least: 20 },
-])("queries $name", ({ maxVisits, seed, least }) => {
+  { name: "with a limit of 10,000 visits", limits: {}, seed: 1, least: 35 },
+  { name: "with a limit of 150 visits", limits: { maxVisits: 150 }, seed: 2, least: 20 },
+  { name: "that compare little text", limits: { maxWork: 5000 }, seed: 3, least: 20 },
+])("queries $name", ({ limits, seed, least }) => {
   let service: TestService;
   beforeAll(async () => {
-    service = await openTestService({ service: { previews: ["filters"], maxVisits } });
+    service = await openTestService({ service: { previews: ["filters"], ...limits } });
   });
   afterAll(() => service.close());
 

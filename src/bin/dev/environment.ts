@@ -15,6 +15,7 @@ const READ: ReadonlySet<string> = new Set<SettingName>([
   "DATABASE_PREPARE",
   "MAX_RESPONSE_BYTES",
   "LIST_CACHE_BYTES",
+  "QUERY_TIMEOUT",
   "GROUP_CREATES",
   "IDEMPOTENCY_BYTES",
   "PUSHES_PER_HOUR",

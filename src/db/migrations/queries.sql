@@ -4,7 +4,8 @@
 -- of the text: columns and values are selected by number, operators by name from the list below.
 -- Any other name in a plan raises RH022.
 --
--- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 max rows visited.
+-- The statement has the parameters $1 app, $2 values, $3 rows wanted, $4 max rows visited, $5 max
+-- work of comparing texts.
 
 -- A value of the plan as an expression of this type.
 create function rowhouse.query_value(ordinal int4, type text) returns text
@@ -77,8 +78,63 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
   from jsonb_array_elements_text(bound -> 'values') with ordinality as listed (value, ordinal)
 $$;
 
--- The statement of a plan. It returns the ids of the rows in order, whether it stopped at the max
--- number of visited rows, and the number of matching rows, if requested.
+-- The visited rows of a plan as a query: "$id" in the order of "$n"; whether the row matches
+-- ("$q"); and why the visits end before this row, if they do ("$cut"). "rows_of" is the rows of the
+-- walk; "matches" and "is_within" are conditions on them; "more" are values for an order, "$k1" and
+-- so on.
+--
+-- The visits end after $4 rows, and before a row whose texts would exceed the work $5. "text" of
+-- the plan has the conditions that read texts ("filter"), all of their columns, and for each text
+-- that they read [column, work per byte, max bytes read] ("reads"). PostgreSQL knows the length of
+-- a text without decompression, so only texts within $5 are read. The texts of the first row are
+-- always read.
+create function rowhouse.query_visits(columns text[], types text[], plan jsonb,
+  rows_of text, matches text, is_within text, more text[]) returns text
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+  passed constant text[] := array(
+    select format('"$c%s"', n) from generate_series(1, cardinality(columns)) as listed (n));
+  compared text := '"$m"';
+  texts text := '';
+  work text := '0';
+begin
+  if plan ? 'text' then
+    compared := format('"$m" and case when "$w" operator(pg_catalog.<=) $5 then %s is true end',
+      rowhouse.query_condition(passed, types, plan -> 'text' -> 'filter'));
+    select string_agg(format(', %s as %s', columns[n::int4], passed[n::int4]), '') into texts
+    from jsonb_array_elements_text(plan -> 'text' -> 'columns') as listed (n);
+    -- A comparison costs about as much as the comparison of 64 bytes, even of an empty text.
+    select format('case when %s then least(%s, $5)::pg_catalog.int4 else 0 end', matches,
+      string_agg(format('coalesce(least(pg_catalog.octet_length(%s), %s)'
+        ' operator(pg_catalog.+) 64, 0)::pg_catalog.int8 operator(pg_catalog.*) %s',
+        columns[(read ->> 0)::int4],
+        (read ->> 2)::int4, (read ->> 1)::int4), ' operator(pg_catalog.+) ')) into work
+    from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read);
+  end if;
+  return format('select "$id", "$n", %s as "$q",'
+    ' case when "$n" operator(pg_catalog.>) $4 then ''visits'''
+    ' when "$w" operator(pg_catalog.>) $5 then ''text'' end as "$cut"%s'
+    -- "$z" counts the rows after the end: PostgreSQL stops at the first of them.
+    ' from (select *, pg_catalog.row_number() over "$o" as "$n",'
+    ' pg_catalog.sum("$x") over "$o" as "$w",'
+    ' pg_catalog.count(*) filter (where not "$b") over "$o" as "$z"'
+    ' from (select "$t"."id" as "$id", (%s) as "$m", (%s) is true as "$b", %s as "$x"%s%s %s'
+    ' limit $4 operator(pg_catalog.+) 1) as "$v" window "$o" as (rows unbounded preceding)) as "$v"'
+    ' where "$z" operator(pg_catalog.<=) 0'
+    ' and "$w" operator(pg_catalog.-) "$x" operator(pg_catalog.<=) $5',
+    compared,
+    (select string_agg(format(', "$k%s"', n), '' order by n)
+      from generate_series(1, cardinality(more)) as listed (n)),
+    matches, is_within, work, texts,
+    (select string_agg(format(', %s as "$k%s"', value, n), '' order by n)
+      from unnest(more) with ordinality as listed (value, n)),
+    rows_of);
+end
+$$;
+
+-- The statement of a plan. It returns the ids of the rows in order, why the visits ended early
+-- ("visits" or "text"), and the number of matching rows, if requested. If the visits of a walk
+-- ended early, the last id is the first row that was not compared.
 --
 -- "walk": the columns of the index that orders the visited rows. "start" and "stop" bound the
 -- walk; "at" continues an earlier walk instead of "start". PostgreSQL drops the condition "is
@@ -105,6 +161,7 @@ declare
   start text := case when plan ? 'start'
     then rowhouse.query_bound(targets, target_types, plan -> 'start') else '' end;
   stop text;
+  is_within text := 'true';
   rows_of text;
   page text;
   total text := 'null::pg_catalog.int8';
@@ -118,32 +175,37 @@ begin
   if plan ? 'ids' then
     stop := ' and ' || rowhouse.query_condition(columns, types, plan -> 'ids');
   else
-    stop := rowhouse.query_bound(targets, target_types, plan -> 'stop')
-      || case when jsonb_array_length(plan -> 'stop' -> 'values') > 1
-        then rowhouse.query_bound(targets, target_types, jsonb_build_object(
-          'op', case when way = '' then 'lte' else 'gte' end,
-          'values', jsonb_build_array(plan -> 'stop' -> 'values' -> 0))) else '' end
-      || ' order by ' || (
-        select string_agg(target || way, ', ' order by n)
-        from unnest(targets) with ordinality as listed (target, n));
+    stop := rowhouse.query_bound(targets, target_types, plan -> 'stop');
+    if jsonb_array_length(plan -> 'stop' -> 'values') > 1 then
+      -- Before PostgreSQL 18, only the first column of a row comparison ends a scan, and rows
+      -- that the scan skips are not visits. So these versions compare the rest of the stop after
+      -- the visit.
+      if current_setting('server_version_num')::int4 < 180000 then
+        is_within := 'true' || stop;
+        stop := '';
+      end if;
+      stop := stop || rowhouse.query_bound(targets, target_types, jsonb_build_object(
+        'op', case when way = '' then 'lte' else 'gte' end,
+        'values', jsonb_build_array(plan -> 'stop' -> 'values' -> 0)));
+    end if;
+    stop := stop || ' order by ' || (
+      select string_agg(target || way, ', ' order by n)
+      from unnest(targets) with ordinality as listed (target, n));
   end if;
   if (plan ->> 'isCounted')::bool then
-    total := format('(select case when pg_catalog.count(*) operator(pg_catalog.<=) $4'
-      ' then pg_catalog.count(*) filter (where "$m") end'
-      ' from (select %s as "$m" %s limit $4 operator(pg_catalog.+) 1) as "$v")',
-      matches, rows_of || start || stop);
+    total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
+      ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
+      rowhouse.query_visits(
+        columns, types, plan, rows_of || start || stop, matches, is_within, '{}'));
   end if;
   if plan ? 'sort' then
     page := (
-      select format('with "$v" as materialized ('
-        'select "$t"."id" as "$id", %s as "$m", %s as "$a", %s %s'
-        ' limit $4 operator(pg_catalog.+) 1)'
-        ' select array(select "$id" from "$v" where "$m" and "$a" order by %s limit $3),'
-        ' (select pg_catalog.count(*) operator(pg_catalog.>) $4 from "$v"), %s',
-        matches, is_after,
-        string_agg(format('%s as "$k%s"', keys[(key ->> 0)::int4], n), ', ' order by n),
-        rows_of || start || stop,
-        string_agg(format('"$k%s"%s', n,
+      select format('with "$v" as materialized (%s)'
+        ' select array(select "$id" from "$v" where "$q" and "$k1" order by %s limit $3),'
+        ' (select pg_catalog.max("$cut") from "$v"), %s',
+        rowhouse.query_visits(columns, types, plan, rows_of || start || stop, matches, is_within,
+          is_after || array_agg(keys[(key ->> 0)::int4] order by n)),
+        string_agg(format('"$k%s"%s', n + 1,
           case when (key ->> 1)::bool then ' desc nulls last' else '' end), ', ' order by n),
         total)
       from jsonb_array_elements(plan -> 'sort') with ordinality as listed (key, n));
@@ -154,18 +216,18 @@ begin
       start := rowhouse.query_bound(targets, target_types, plan -> 'at');
     end if;
     -- Every visited row matches: PostgreSQL plans this much faster without numbering.
-    if matches = 'true' then
+    if matches = 'true' and is_within = 'true' and not plan ? 'text' then
       return format('select pg_catalog.array_agg("$id"),'
-        ' pg_catalog.count(*) operator(pg_catalog.=) $4, %s'
-        ' from (select "$t"."id" as "$id" %s limit least($3, $4)) as "$v"',
+        ' case when pg_catalog.count(*) operator(pg_catalog.>) $4 then ''visits'' end, %s'
+        ' from (select "$t"."id" as "$id" %s'
+        ' limit least($3, $4 operator(pg_catalog.+) 1)) as "$v"',
         total, rows_of || start || stop);
     end if;
-    page := format('select pg_catalog.array_agg("$id" order by "$n"),'
-      ' coalesce(pg_catalog.bool_or("$n" operator(pg_catalog.=) $4), false), %s from ('
-      'select "$id", "$n" from (select "$id", "$m", pg_catalog.row_number() over () as "$n" from ('
-      'select "$t"."id" as "$id", (%s) as "$m" %s limit $4) as "$v") as "$v"'
-      ' where "$m" or "$n" operator(pg_catalog.=) $4 limit $3) as "$v"',
-      total, matches, rows_of || start || stop);
+    page := format('select pg_catalog.array_agg("$id" order by "$n"), pg_catalog.max("$cut"), %s'
+      ' from (select "$id", "$n", "$cut" from (%s) as "$v"'
+      ' where "$q" or "$cut" is not null limit $3) as "$v"',
+      total, rowhouse.query_visits(
+        columns, types, plan, rows_of || start || stop, matches, is_within, '{}'));
   end if;
   if page is null then
     raise exception 'no such query' using errcode = 'RH022';
@@ -175,4 +237,4 @@ end
 $$;
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
-  rowhouse.query_bound, rowhouse.query_statement to rowhouse_tenant;
+  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_statement to rowhouse_tenant;

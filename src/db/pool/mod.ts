@@ -47,8 +47,12 @@ export type ReadOptions<Content> = CallOptions & {
   length?: ReadLength | undefined;
 };
 
-/** Allows the pool to send several calls with the same key together. */
-export type BytesOptions = ReadOptions<Bytes> & { grouping?: Grouping | undefined };
+export type BytesOptions = ReadOptions<Bytes> & {
+  /** Allows the pool to send several calls with the same key together. */
+  grouping?: Grouping | undefined;
+  /** A time limit that is shorter than the pool's. */
+  limitMs?: number | undefined;
+};
 
 export type Database = {
   /** The rows of one prepared statement; its text is constant, every value a parameter. */
@@ -139,7 +143,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     bytes: async (text, parameters, call) => {
       const { isOwn, grouping } = call;
-      const work = { statement: { text, parameters, prepare, isRaw: true }, call, ...limits };
+      const work = {
+        statement: { text, parameters, prepare, isRaw: true },
+        call,
+        ...limits,
+        limitMs: Math.min(limitMs, call.limitMs ?? limitMs),
+      };
       if (grouping !== undefined) return await groups.send({ ...work, grouping });
       const [row] =
         isOwn === undefined

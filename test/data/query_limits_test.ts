@@ -1,0 +1,216 @@
+/** Where the limits of queries apply: visits, the work of comparing texts, and time. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { matches } from "../../src/sdk/matches.ts";
+import { whileLocked } from "../support/held_lock.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const schema = defineSchema({
+  notes: {
+    body: t.string(),
+    label: t.string(),
+    done: t.boolean().required(),
+    position: t.number().required(),
+  },
+});
+const NOTES = "/v1/data/db/notes";
+const COUNTED = { headers: { prefer: "count=bounded" } };
+
+type Note = { id: string; body: string; position: number };
+type Found = { rows: Note[]; hasMore: boolean; next: string | null; count?: number | null };
+type Notes = readonly object[];
+
+async function makeNotes(service: TestService, notes: Notes): Promise<TestApp> {
+  const app = await service.makeApp(schema);
+  for (let start = 0; start < notes.length; start += 9) {
+    const json = notes.slice(start, start + 9);
+    const { status } = await service.call(app, NOTES, { method: "POST", json });
+    expect(status).toBe(201);
+  }
+  return app;
+}
+
+const VISITS = 40;
+
+describe("at the limit of visits", () => {
+  let service: TestService;
+  const apps = new Map<number, TestApp>();
+  beforeAll(async () => {
+    service = await openTestService({ service: { previews: ["filters"], maxVisits: VISITS } });
+    for (const rows of [VISITS - 1, VISITS, VISITS + 1]) {
+      const notes = Array.from({ length: rows }, (_, position) => ({
+        ...{ position, done: position % 2 === 0, body: `Note ${position}` },
+      }));
+      apps.set(rows, await makeNotes(service, notes));
+    }
+  });
+  afterAll(() => service.close());
+
+  test.each([
+    { query: "done=eq.true&offset=15&limit=10", below: "5", at: "5", above: "5 and more" },
+    { query: "done=eq.true&offset=15&limit=5", below: "5", at: "5", above: "5 and more" },
+    { query: "body=like.Note*&offset=38&limit=5", below: "1", at: "2", above: "2 and more" },
+    { query: "body=eq.x&offset=1", below: "0", at: "0", above: "needs_index" },
+    { query: "order=id&offset=39&limit=1", below: "0", at: "1", above: "1 and more" },
+    { query: "order=id.desc&offset=30&limit=20", below: "9", at: "10", above: "10 and more" },
+    { query: "order=position.desc", below: "39", at: "40", above: "needs_index" },
+    {
+      query: "order=position&offset=30&limit=9",
+      below: "9",
+      at: "9 and more",
+      above: "needs_index",
+    },
+    { query: "order=position&offset=39&limit=9", below: "0", at: "1", above: "needs_index" },
+    { query: "body=eq.x&done=eq.true", below: "0", at: "0", above: "0 and more" },
+    { query: "done=eq.false", below: "19", at: "20", above: "20 and more" },
+    { query: "order=id&limit=40", below: "39", at: "40", above: "40 and more" },
+    { query: "order=id&limit=41", below: "39", at: "40", above: "40 and more" },
+  ])("?$query finds $below, $at and $above rows", async ({ query, ...expected }) => {
+    const found: string[] = [];
+    for (const app of apps.values()) {
+      const { json } = await service.call(app, `${NOTES}?${query}`);
+      const { error, rows, hasMore } = json as Found & { error?: string };
+      found.push(error ?? `${rows.length}${hasMore ? " and more" : ""}`);
+    }
+    expect(found).toEqual([expected.below, expected.at, expected.above]);
+  });
+
+  test.each([
+    { query: "done=eq.true&limit=1", counts: [20, 20, null] },
+    { query: "limit=1", counts: [39, 40, null] },
+    { query: "order=id.desc&limit=1", counts: [39, 40, null] },
+  ])("?$query counts $counts rows", async ({ query, counts }) => {
+    const found: unknown[] = [];
+    for (const app of apps.values())
+      found.push(((await service.call(app, `${NOTES}?${query}`, COUNTED)).json as Found).count);
+    expect(found).toEqual([...counts]);
+  });
+
+  test.each(["body=like.Note*&limit=7", "done=eq.false", "order=id.desc&limit=40"])(
+    "pages of ?%s contain each row once",
+    async (query) => {
+      for (const [rows, app] of apps) {
+        const { notes } = await readAll(service, app, query);
+        const isAll = !query.includes("done");
+        expect(new Set(notes.map(({ id }) => id)).size).toBe(notes.length);
+        expect(notes).toHaveLength(isAll ? rows : Math.floor(rows / 2));
+      }
+    },
+  );
+});
+
+async function readAll(service: TestService, app: TestApp, query: string) {
+  const notes: Note[] = [];
+  let pages = 0;
+  for (let after = ""; pages < 100; pages++) {
+    const { json, text, status } = await service.call(app, `${NOTES}?${query}${after}`);
+    if (status !== 200) throw new Error(text);
+    const { rows, next } = json as Found;
+    notes.push(...rows);
+    if (next === null) return { notes, pages: pages + 1 };
+    after = `&after=${next}`;
+  }
+  throw new Error("The list does not end");
+}
+
+const TEXT_BYTES = 10_000;
+/** Enough to compare each byte of about 100 texts once. */
+const WORK = 1_000_000;
+
+describe("the work of comparing texts", () => {
+  let service: TestService;
+  let app: TestApp;
+  beforeAll(async () => {
+    service = await openTestService({ service: { previews: ["filters"], maxWork: WORK } });
+    const notes = Array.from({ length: 60 }, (_, position) => ({
+      // A text that needs 1 % of its length as stored.
+      body: "a".repeat(TEXT_BYTES - 1) + (position % 7 === 0 ? "b" : "a"),
+      ...{ position, done: position % 2 === 0, label: `${position % 10}` },
+    }));
+    app = await makeNotes(service, notes);
+  });
+  afterAll(() => service.close());
+
+  const both = (pattern: string) => ({ like: pattern });
+  const SIX = "*a*a*a*a*b*";
+  test.each([
+    { query: "body=like.b*", where: { body: both("b*") }, pages: 1 },
+    { query: "body=eq.b", where: { body: "b" }, pages: 1 },
+    { query: "body=gt.aab", where: { body: { gt: "aab" } }, pages: 1 },
+    { query: "body=in.(a,b)", where: { body: { in: ["a", "b"] } }, pages: 2 },
+    { query: "body=like.*b*", where: { body: both("*b*") }, pages: 4 },
+    { query: `body=like.${SIX}`, where: { body: both(SIX) }, pages: 4 },
+    { query: `body=ilike.${SIX}`, where: { body: { ilike: SIX } }, pages: 8 },
+    { query: "body=not.ilike.*B*", where: { body: { not: { ilike: "*B*" } } }, pages: 8 },
+    {
+      query: `body=like.*${"a".repeat(20)}b*`,
+      where: { body: both(`*${"a".repeat(20)}b*`) },
+      pages: 20,
+    },
+    {
+      query: `or=(${Array(30).fill("body.ilike.*ab*").join()})`,
+      where: { body: both("*ab*") },
+      pages: 60,
+    },
+    {
+      query: `done=eq.true&or=(body.ilike.${SIX},position.eq.8)`,
+      where: { done: true, or: [{ body: both(SIX) }, { position: 8 }] },
+      pages: 4,
+    },
+  ])("divides ?$query into $pages pages", async ({ query, where, pages }) => {
+    const { notes: all } = await readAll(service, app, "order=id");
+    const found = await readAll(service, app, query);
+    const wanted = all.filter((note) => matches<object>(note, where));
+    expect(found.notes.map(({ id }) => id)).toEqual(wanted.map(({ id }) => id));
+    expect(found.pages).toBe(pages);
+  });
+
+  const REMEDY =
+    "narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column, or use fewer or shorter patterns";
+  test.each([
+    {
+      query: "body=ilike.*b*&label=ilike.*1*&order=position",
+      message: `Cannot sort, because the conditions on body, label would compare too much text of notes: ${REMEDY}`,
+    },
+    {
+      query: "body=ilike.*b*&offset=5",
+      message:
+        "Cannot skip rows by offset, because the conditions on body would compare too much text of notes: continue with after, or narrow the list",
+    },
+  ])("rejects ?$query, whose page would not be complete", async ({ query, message }) => {
+    const { status, json } = await service.call(app, `${NOTES}?${query}`);
+    expect([status, json]).toEqual([
+      400,
+      expect.objectContaining({ error: "needs_index", message }),
+    ]);
+  });
+
+  test("limits a count, but no list without conditions on texts", async () => {
+    const count = async (query: string) =>
+      ((await service.call(app, `${NOTES}?${query}`, COUNTED)).json as Found).count;
+    expect(await count("body=ilike.*b*&limit=1")).toBeNull();
+    expect(await count("done=eq.true&limit=1")).toBe(30);
+    const { notes } = await readAll(service, app, "order=body.desc");
+    expect(notes).toHaveLength(60);
+  });
+});
+
+testUnlessCitus("a cluster has no query functions")(
+  "a query gets 504 at its own time limit, with advice that names the conditions",
+  async () => {
+    const service = await openTestService({
+      service: { previews: ["filters"], queryTimeoutS: 0.3 },
+    });
+    const app = await makeNotes(service, [{ done: true, position: 1 }]);
+    const path = `${NOTES}?body=ilike.*x*&label=gt.a&done=eq.true`;
+    const { status, json } = await whileLocked(service.database.adminUrl, "notes", () =>
+      service.call(app, path),
+    );
+    const message =
+      "The list took longer than 0.3 seconds and was canceled: the conditions on body, label compare a text in each visited row. To visit fewer rows, narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column";
+    expect([status, json]).toEqual([504, expect.objectContaining({ error: "timeout", message })]);
+    expect((await service.call(app, path)).status).toBe(200);
+    await service.close();
+  },
+);
