@@ -7,6 +7,7 @@
 import { type ConsoleMatches, readConsole } from "../accounts/console/mod.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -55,12 +56,13 @@ const PAGES: readonly Hit[] = [
 
 export async function handleFind(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
+  const search = toKeyId(query.search);
   const found = await readConsole(visit.deps, "find", {
-    search: query.search,
+    search,
     names: query.expression,
-    max_rows: query.search === "" ? 0 : MAX_HITS,
+    max_rows: search === "" ? 0 : MAX_HITS,
   });
-  const groups = toGroups(query.search, found).filter(({ hits }) => hits.length > 0);
+  const groups = toGroups(search, found).filter(({ hits }) => hits.length > 0);
   return respondWithConsolePage({
     me: found.me,
     title: "Find",

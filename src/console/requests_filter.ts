@@ -3,6 +3,7 @@ import { REQUEST_KINDS, type RequestKind } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { toKeyId } from "../std/key_secret.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
 import { renderSelect, renderTextField } from "./parts.ts";
 import { REQUESTS } from "./paths.ts";
@@ -20,7 +21,11 @@ export function readRequestsQuery(query: string): TypedRequests {
   const read = (name: Name) =>
     (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, MAX_CHARS);
   const typed = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as TypedRequests;
-  return { ...typed, id: toReference(given.get("id") ?? "").slice(0, MAX_CHARS) };
+  return {
+    ...typed,
+    key: toKeyId(typed.key),
+    id: toReference(given.get("id") ?? "").slice(0, MAX_CHARS),
+  };
 }
 
 const ID_WITHIN =

@@ -25,6 +25,7 @@ import { respondWithFrontPage } from "./front_page.ts";
 import type { Guard } from "./isolation_guard.ts";
 import { addResponseHeaders, type FacingDeps, handlePreflight } from "./response_headers.ts";
 import type { RouteTables } from "./routes.ts";
+import { redirectSecretQuery } from "./secret_query.ts";
 
 /** A request with an error response. */
 export type RejectedRequest = Pick<RequestContext, "request" | "params"> & Pick<Problem, "details">;
@@ -159,6 +160,9 @@ async function respond<Deps extends FetchDeps>(
       return handlePreflight(deps.callers?.origins, { request, allow: match.allow });
     if (match.route === undefined)
       throw new Problem("method_not_allowed", { headers: { allow: match.allow } });
+    const { path } = splitTarget(request.url);
+    const redirected = redirectSecretQuery(path, context);
+    if (redirected !== undefined) return redirected;
     return await enter(deps, match.route, { context, state });
   } catch (error) {
     const problem = toProblem(deps, error, requestId);

@@ -65,6 +65,24 @@ test("Ctrl+K finds an app, a person and a table by keyboard, and Enter opens it"
   });
 });
 
+test("a key that is pasted into the palette or a search is sent without its secret", async () => {
+  const { key } = await site.service.makeApp();
+  const [id = "", secret = ""] = key.slice(3).split(".");
+  await openConsole("/console", async (page) => {
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(request.url()));
+    await page.keyboard.press("Control+k");
+    await palette(page).getByRole("combobox").fill(`ROWHOUSE_API_KEY=${key}`);
+    await options(page).filter({ hasText: id }).first().waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("searchbox", { name: "Find anything" }).fill(key);
+    await page.keyboard.press("Enter");
+    await page.getByRole("main").getByText(id).first().waitFor();
+    expect(sent.filter((url) => url.includes(id)).length).toBeGreaterThan(1);
+    expect(sent.filter((url) => url.includes(secret.slice(0, 8)))).toEqual([]);
+  });
+});
+
 test("arrows choose in the palette, Escape closes it, and the focus returns", async () => {
   await openConsole("/console", async (page) => {
     await page.getByRole("link", { name: "Activity" }).first().focus();

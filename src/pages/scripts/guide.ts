@@ -2,6 +2,7 @@
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
 import { showOrigin, startAnchors, startMenu } from "./docs_page.ts";
+import { startKeySecrets } from "./key_secrets.ts";
 import { startPalette } from "./palette.ts";
 
 openAnnouncements();
@@ -9,4 +10,5 @@ showOrigin();
 startCopyButtons();
 startAnchors();
 startMenu();
+startKeySecrets();
 startPalette();

@@ -7,6 +7,7 @@
 import { openAnnouncements } from "./announce.ts";
 import { startCopyButtons } from "./copy.ts";
 import { showOrigin, startAnchors } from "./docs_page.ts";
+import { startKeySecrets } from "./key_secrets.ts";
 import { startLanguages } from "./languages.ts";
 import { startPalette } from "./palette.ts";
 import { startKeyField } from "./reference_key.ts";
@@ -22,6 +23,7 @@ function startContent(): void {
 
 openAnnouncements();
 startAnchors();
+startKeySecrets();
 startPalette();
 startPages(startContent);
 startKeyField(() => openPage(location.href));

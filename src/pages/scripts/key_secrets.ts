@@ -1,0 +1,27 @@
+/** Fields whose content is sent in an address never contain the secret of a key: only its id remains of a pasted key. @module */
+import { withoutKeySecrets } from "../../std/key_secret.ts";
+import { announce } from "./announce.ts";
+
+const SENT_IN_ADDRESS = 'form[method="get"] input, input[type="search"], input[role="combobox"]';
+
+/** Captures each input before the listeners of the field, which send its text. */
+export function startKeySecrets(): void {
+  document.addEventListener("input", ({ target }) => removeSecrets(target), { capture: true });
+  // A field that was restored or filled in without an input event.
+  document.addEventListener(
+    "submit",
+    ({ target }) => {
+      if (target instanceof HTMLFormElement && target.method === "get")
+        for (const field of target.elements) removeSecrets(field);
+    },
+    { capture: true },
+  );
+}
+
+function removeSecrets(field: EventTarget | null): void {
+  if (!(field instanceof HTMLInputElement) || !field.matches(SENT_IN_ADDRESS)) return;
+  const safe = withoutKeySecrets(field.value);
+  if (safe === field.value) return;
+  field.value = safe;
+  announce("Secret removed");
+}
