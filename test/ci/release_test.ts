@@ -46,6 +46,7 @@ const Workflow = v.object({
     v.string(),
     v.object({
       if: v.optional(v.string()),
+      environment: v.optional(v.string()),
       needs: v.optional(v.union([v.string(), v.array(v.string())])),
       permissions: v.optional(v.record(v.string(), v.string()), {}),
       steps: v.array(Step),
@@ -68,6 +69,7 @@ describe("the workflow", () => {
     expect(Object.fromEntries(granted)).toEqual({
       check: {},
       "dry-run": {},
+      build: {},
       packages: { contents: "write", "id-token": "write" },
       image: { contents: "read", packages: "write" },
     });
@@ -75,9 +77,24 @@ describe("the workflow", () => {
       if (uses?.startsWith("actions/checkout@")) expect(inputs["persist-credentials"]).toBe(false);
   });
 
+  test("runs no code of the repository or of a package where a job can write or read a secret", () => {
+    const strong = Object.values(jobs).filter(
+      ({ environment, permissions: granted }) =>
+        environment !== undefined || Object.values(granted).includes("write"),
+    );
+    expect(strong).toHaveLength(2);
+    const commands = strong.flatMap((job) => job.steps.flatMap(({ run }) => run ?? []));
+    expect(commands).toHaveLength(2);
+    for (const command of commands) {
+      expect(command).not.toMatch(/\b(install|ci|bun|npx|bash|node)\b|npm (?!publish)/);
+      if (command.includes("npm publish")) expect(command).toContain("--ignore-scripts");
+    }
+  });
+
   test("publishes packages only for a pushed tag after all checks, and the image after the packages", () => {
     const pushed = "github.event_name == 'push' && github.ref_type == 'tag'";
-    expect(jobs["packages"]).toMatchObject({ if: pushed, needs: "check" });
+    expect(jobs["build"]).toMatchObject({ if: pushed, needs: "check" });
+    expect(jobs["packages"]).toMatchObject({ if: pushed, needs: "build" });
     expect(jobs["image"]).toMatchObject({ if: pushed, needs: ["check", "packages"] });
   });
 
