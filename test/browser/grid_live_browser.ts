@@ -206,6 +206,7 @@ test("a delayed event of an earlier change on this page marks no row", async () 
       await edit(page, milk, text);
       await page.keyboard.press("Enter");
       await titleOf(page, milk).getByText(text).waitFor();
+      await page.locator("td[data-saving]").waitFor({ state: "detached" });
       tags.push(await rowOf(page, milk).getAttribute("data-etag"));
     }
     const [coffee] = tags;

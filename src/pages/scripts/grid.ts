@@ -7,7 +7,7 @@
 import { openAnnouncements } from "./announce.ts";
 import { findMove, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
 import { arrangeColumns, startColumns } from "./grid_columns.ts";
-import { editCell } from "./grid_editor.ts";
+import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid_editor.ts";
 import { addGridKeys } from "./grid_keys.ts";
 import { startLive } from "./grid_live.ts";
 import {
@@ -29,6 +29,7 @@ import {
 } from "./grid_search.ts";
 import { startSelection } from "./grid_selection.ts";
 import { toNextOrder } from "./grid_sort.ts";
+import { isInputMethodKey } from "./input_method.ts";
 import { startReferrers } from "./referrers.ts";
 import { openFormDialog } from "./row_dialog.ts";
 import { addFieldHelp } from "./row_fields.ts";
@@ -39,7 +40,7 @@ const ACTIONS: Readonly<Record<string, (cell: HTMLTableCellElement) => void>> = 
   Enter: (cell) => void editInCell(cell),
   F2: (cell) => void editInCell(cell),
   "Shift+Enter": (cell) => openRow(cell),
-  "Control+Backspace": (cell) => void editCell(cell, { toNull: true }),
+  "Control+Backspace": storeNull,
   Delete: (cell) => askToDelete(cell),
   "Control+z": pressSaveAction,
 };
@@ -55,6 +56,10 @@ startRows();
 startLive(renew);
 if (findGrid() !== null) addGridKeys();
 document.addEventListener("keydown", onKey);
+document.addEventListener("focusin", ({ target }) => {
+  if (target instanceof HTMLTableCellElement && target.matches("[data-grid] tbody td"))
+    selectCell(target);
+});
 document.addEventListener("click", onClick);
 document.addEventListener("dblclick", ({ target }) => {
   const cell = findCellOf(target);
@@ -83,10 +88,11 @@ function sortBy(column: string): void {
 }
 
 function onKey(event: KeyboardEvent): void {
-  const { target } = event;
+  const target = input.cell();
   const grid = findGrid();
-  // Only if the cell has the focus: an editor in it handles its own keys.
-  if (!(target instanceof HTMLTableCellElement) || !grid?.contains(target)) return;
+  // An editor in the cell handles its own keys.
+  if (!input.is(event.target) || target === undefined || grid === null) return;
+  if (isInputMethodKey(event) || handleTypingKey(event)) return;
   const chord = toChord(event);
   const position = readPosition(target);
   const next = findMove(chord, position);
@@ -96,17 +102,11 @@ function onKey(event: KeyboardEvent): void {
     (chord === "PageUp" && position.row === 0);
   const pager = isPast ? findPager(chord === "PageDown" ? "next" : "prev") : null;
   const action = ACTIONS[chord];
-  if (next === undefined && action === undefined && !isTyped(event)) return;
+  if (next === undefined && action === undefined) return;
   event.preventDefault();
   if (pager !== null) open(pager.href, { focus: { row: 0, column: position.column } });
   else if (next !== undefined) focusCell(grid, next);
-  else if (action !== undefined) action(target);
-  else void editCell(target, { typed: event.key });
-}
-
-/** Whether a key types a character, which starts editing. */
-function isTyped({ key, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
-  return key.length === 1 && !ctrlKey && !metaKey && !altKey && !isComposing;
+  else action?.(target);
 }
 
 /** Handles links of the grid on this page instead of opening their own pages. */
@@ -143,7 +143,7 @@ function findCellOf(target: EventTarget | null): HTMLTableCellElement | null {
 
 /** A cell without a field, such as the id, opens the whole row. */
 async function editInCell(cell: HTMLTableCellElement): Promise<void> {
-  if (!(await editCell(cell))) openRow(cell);
+  if (!(await openCell(cell))) openRow(cell);
 }
 
 function openRow(cell: HTMLTableCellElement): void {

@@ -1,5 +1,5 @@
 /**
- * The cells of a grid: one cell is a tab stop, and the arrow keys move the focus to others.
+ * The cells of a grid: one cell is a tab stop, by the input of the grid in it, and the arrow keys move the focus to others.
  *
  * @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/
  * @module
@@ -81,9 +81,6 @@ export function findMove(chord: string, from: Position): Position | undefined {
 }
 
 export function focusCell(table: HTMLTableElement, position: Position): void {
-  const cell = findCell(table, position);
-  if (cell === undefined) return;
-  for (const stop of table.querySelectorAll<HTMLElement>("td[tabindex='0']")) stop.tabIndex = -1;
-  cell.tabIndex = 0;
-  cell.focus();
+  // The focus moves on to the input of the grid.
+  findCell(table, position)?.focus();
 }

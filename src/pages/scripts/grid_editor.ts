@@ -1,21 +1,30 @@
 /**
- * Edits a cell in place, with the field of its column from the row's form. Enter and Tab save the value and move on. Shift+Enter
- * starts a new line, Escape cancels, Ctrl+Backspace stores NULL. Errors appear in the cell and are announced.
+ * Edits cells in place. Typed text replaces the value: it is in the grid's input, and Enter or Tab saves it. Enter on a cell opens
+ * the field of its column from the row's form, with the value. Shift+Enter starts a new line, Escape cancels, Ctrl+Backspace
+ * stores NULL. Saving continues in the background; errors appear in the cell and are announced.
  *
  * @module
  */
-import { announce } from "./announce.ts";
 import { element, makeButton } from "./element.ts";
 import { findCell, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
-import { findGrid, findRow, renewRow } from "./grid_rows.ts";
-import { keepTyping } from "./grid_typing.ts";
-import { chooseNull } from "./null_choice.ts";
+import {
+  describeField,
+  enterNull,
+  enterText,
+  findControl,
+  findField,
+  findOption,
+  readControls,
+} from "./grid_fields.ts";
+import { makeGridInput } from "./grid_input.ts";
+import { findGrid, findRow, onRowsChanged, renewRow } from "./grid_rows.ts";
+import { type CellName, type Edit, makeSaves, readTag } from "./grid_saves.ts";
+import { isInputMethodKey } from "./input_method.ts";
 import { addFieldHelp } from "./row_fields.ts";
-import { readRowForm, renewToken, sendRowForm } from "./row_form.ts";
-import { hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
+import { readRowForm } from "./row_form.ts";
+import { hideSaveState, showNotSaved } from "./save_state.ts";
 
-const CONTROL = "input:not([type=hidden], [type=checkbox]), select, textarea";
-/** The step of the focus after a key stored the value. */
+/** The step of the focus after a key saved the value. */
 const STEPS: Readonly<Record<string, Position>> = {
   Enter: { row: 1, column: 0 },
   "Control+Enter": { row: 1, column: 0 },
@@ -23,244 +32,331 @@ const STEPS: Readonly<Record<string, Position>> = {
   "Shift+Tab": { row: 0, column: -1 },
 };
 const STAY: Position = { row: 0, column: 0 };
+/** Kinds whose field helps to find a value: typing opens it. */
+const HELPED = ["enum", "boolean", "ref", "timestamp"];
+const VISIBLE_CHARS = 80;
 
 /** `undefined` if the focus has already moved. */
 type Step = Position | undefined;
+type Target = CellName & { url: string; kind: string };
 
-type Editor = {
-  cell: HTMLTableCellElement;
-  rowId: string;
-  column: string;
-  /** Whether the cell can be outdated, because a change was rejected. */
-  isStale: boolean;
-  isSending: boolean;
-  /** The original content of the field. */
-  before: readonly ControlState[];
-};
+/** The edit that has begun with typed text. */
+let typing: (Target & Pick<Edit, "form">) | undefined;
+/** The cell whose form is being read. */
+let opening: HTMLTableCellElement | undefined;
 
-type EditOptions = {
-  toNull?: boolean;
-  /** Typed characters that replace the value. */
-  typed?: string;
-};
+export const input = makeGridInput({
+  onStart: (cell) => startTyping(cell),
+  onLeave: (to) => {
+    if (to.closest(".save-state") !== null) return;
+    if (opening?.contains(to) !== true) cancelOpening();
+    commitTyped(undefined);
+  },
+});
 
-/** The characters typed on a cell whose form could not be read. */
-const unread = new WeakMap<HTMLTableCellElement, string>();
+const saves = makeSaves({ show: showEdit, open: openEdit });
 
-/** Opens the editor of a cell; returns whether the cell has one. */
-export async function editCell(
-  cell: HTMLTableCellElement,
-  { toNull = false, typed = "" }: EditOptions = {},
-): Promise<boolean> {
-  const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
-  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
-  const column = readColumn(cell);
-  if (row === null || url === undefined || column === undefined) return false;
-  if (cell.ariaBusy === "true" || isEdited(cell)) return true;
-  hideSaveState();
-  cell.ariaBusy = "true";
-  const typing = keepTyping(cell, (unread.get(cell) ?? "") + typed);
-  const read = await readRowForm(url);
-  cell.ariaBusy = null;
-  typing.end();
-  if (read.kind === "lost") {
-    unread.set(cell, typing.text());
-    const run = () => void editCell(cell, { toNull });
-    showNotSaved(read.reason, { name: "Retry", run });
-    return true;
+onRowsChanged((grid, current) => {
+  const cell = findCell(grid, current);
+  if (cell !== undefined) input.attach(cell);
+});
+
+/** Selects a cell and moves the focus to its input. */
+export function selectCell(cell: HTMLTableCellElement): void {
+  if (input.cell() !== cell) {
+    cancelOpening();
+    commitTyped(undefined);
+    input.attach(cell);
   }
-  unread.delete(cell);
-  const { form } = read;
-  if (findField(form, column) === null) return false;
-  const rowId = row.dataset["rowId"] ?? "";
-  const editor = {
-    cell,
-    rowId,
-    column,
-    isStale: false,
-    isSending: false,
-    before: readControls(form, column),
-  };
-  showForm(editor, form);
-  typing.typeInto(document.activeElement);
-  if (toNull) await storeNullUnseen(editor, form, row.dataset["etag"]);
+  input.focus();
+}
+
+/** Handles a key in the input while it has text or its cell is opening. Returns whether the key was handled. */
+export function handleTypingKey(event: KeyboardEvent): boolean {
+  const chord = toChord(event);
+  const cell = input.cell();
+  if (cell === undefined || (!input.isTyping() && opening === undefined)) return false;
+  const step = STEPS[chord];
+  if (chord === "Escape") {
+    cancelOpening();
+    discardTyped();
+  } else if (step !== undefined) {
+    cancelOpening();
+    commitTyped(step);
+  } else if (chord === "Control+Backspace" && input.isTyping()) {
+    discardTyped();
+    storeNull(cell);
+  } else return input.isTyping() || chord === "F2";
+  event.preventDefault();
   return true;
 }
 
-function isEdited(cell: HTMLTableCellElement): boolean {
-  return cell.querySelector("form") !== null;
+function startTyping(cell: HTMLTableCellElement): void {
+  const target = readTarget(cell);
+  if (target === undefined) return void input.empty();
+  if (cell === opening) return;
+  saves.removeFailed(target);
+  hideSaveState();
+  if (HELPED.includes(target.kind)) return void openCell(cell);
+  const { url, rowId } = target;
+  typing = { ...target, form: saves.settle(rowId).then(() => readRowForm(url)) };
 }
 
-/** Replaces the displayed value with NULL, but not a newer value of another user. */
-async function storeNullUnseen(
-  editor: Editor,
-  form: HTMLFormElement,
-  displayed: string | undefined,
-): Promise<void> {
-  const isUnchanged = readVersion(form) === displayed;
-  if (isUnchanged) return await storeNull(editor, form);
-  editor.isStale = true;
-  announce("The row has changed. This is the stored value. Press Ctrl+Backspace again for NULL.");
+/** Adds the typed text to the edits to save, and moves the focus. */
+function commitTyped(step: Step): void {
+  const cell = input.cell();
+  const target = cell && readTarget(cell);
+  const begun = typing;
+  typing = undefined;
+  const text = input.empty();
+  if (cell === undefined) return;
+  if (target !== undefined && text !== undefined && !isNoChoice(target, text)) {
+    const form = begun?.rowId === target.rowId ? begun.form : undefined;
+    const { rowId, column, url } = target;
+    const enter: Edit["enter"] = (read) => {
+      const issue = enterText(read, column, text);
+      return issue === undefined ? { kind: "entered" } : { kind: "invalid", issue };
+    };
+    saves.add({ rowId, column, url, text, form, enter });
+  }
+  move(readPosition(cell), step);
 }
 
-/** The tag of the row when the form was read. */
-function readVersion(form: HTMLFormElement): string | undefined {
-  const field = form.querySelector<HTMLInputElement>('input[type="hidden"][name="etag"]');
-  return field?.value;
+/** A choice has no empty value. */
+function isNoChoice({ kind }: Target, text: string): boolean {
+  return (kind === "enum" || kind === "boolean") && text.trim() === "";
 }
 
-/** The name of a cell's column, from the table head. */
-function readColumn({ cellIndex }: HTMLTableCellElement): string | undefined {
-  return findGrid()?.tHead?.rows[0]?.cells[cellIndex]?.dataset["column"];
+function discardTyped(): void {
+  typing = undefined;
+  input.empty();
 }
 
-function findField(form: HTMLFormElement, column: string): HTMLElement | null {
-  return form.querySelector<HTMLElement>(`[data-field="${CSS.escape(column)}"]`);
+function cancelOpening(): void {
+  if (opening === undefined) return;
+  opening.ariaBusy = null;
+  opening = undefined;
 }
 
-/** Shows only one field. The other fields are sent unchanged. */
-function showForm(editor: Editor, form: HTMLFormElement): void {
-  const field = findField(form, editor.column);
-  if (field === null) return;
+/** Stores NULL in a cell, but not over a newer value of another user. */
+export function storeNull(cell: HTMLTableCellElement): void {
+  const target = readTarget(cell);
+  if (target === undefined) return;
+  const { rowId, column, url } = target;
+  const enter: Edit["enter"] = (form) => {
+    const row = findRow(rowId);
+    if (row !== null && readTag(form) !== row.dataset["etag"])
+      return { kind: "refused", isChanged: true, reason: CHANGED };
+    if (enterNull(form, column)) return { kind: "entered" };
+    return { kind: "refused", isChanged: false, reason: `${column} cannot be null` };
+  };
+  saves.add({ rowId, column, url, text: "", enter });
+}
+
+const CHANGED =
+  "The row has changed. This is the stored value. Press Ctrl+Backspace again for NULL.";
+
+/** Opens the field of a cell with its value; returns whether the cell has one. */
+export async function openCell(cell: HTMLTableCellElement): Promise<boolean> {
+  const target = readTarget(cell);
+  if (target === undefined) return false;
+  if (cell === opening || cell.querySelector("form") !== null) return true;
+  const failed = saves.removeFailed(target);
+  const stored = failed === undefined ? undefined : await failed.form;
+  if (failed !== undefined && stored?.kind === "form")
+    return openEdit(failed, stored.form) !== undefined;
+  hideSaveState();
+  cancelOpening();
+  opening = cell;
+  cell.ariaBusy = "true";
+  const { rowId, column, url } = target;
+  await saves.settle(rowId);
+  const read = await readRowForm(url);
+  await input.settle();
+  if (opening !== cell) return true;
+  cancelOpening();
+  if (read.kind === "lost") {
+    const retry = () => void openCell(findEditCell(target) ?? cell);
+    showNotSaved(read.reason, { name: "Retry", run: retry });
+    return true;
+  }
+  if (findField(read.form, column) === null) {
+    input.empty();
+    return false;
+  }
+  const text = input.empty();
+  showForm({ rowId, column, url, isStale: false }, read.form);
+  if (text !== undefined) typeInto(findControl(read.form, column), text);
+  return true;
+}
+
+/** Enters text that was typed before the field opened. */
+function typeInto(control: HTMLElement | null, text: string): void {
+  if (control instanceof HTMLSelectElement) {
+    const found = text.trim() === "" ? undefined : findOption(control, text);
+    if (found !== undefined) found.selected = true;
+  } else if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement) {
+    control.setRangeText(text, 0, control.value.length, "end");
+    control.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+}
+
+/** Shows the form of an edit that was not stored, unless the user types in another cell. */
+function openEdit(edit: Edit, form: HTMLFormElement): (() => void) | undefined {
+  const cell = findEditCell(edit);
+  const isBusy = input.isTyping() || opening !== undefined || findGrid()?.querySelector("form");
+  const isElsewhere = document.activeElement !== document.body && !input.is(document.activeElement);
+  if (cell === undefined || isBusy || isElsewhere) return undefined;
+  return showForm({ ...edit, isStale: edit.issues !== undefined, isAgain: true }, form);
+}
+
+type Editor = Pick<Edit, "rowId" | "column" | "url" | "before" | "issues" | "isAgain"> & {
+  /** Whether the cell can be outdated, because the change was rejected. */
+  isStale: boolean;
+};
+
+/** Shows only one field of a form in its cell; the other fields are sent unchanged. Returns how to send it. */
+function showForm(editor: Editor, form: HTMLFormElement): () => void {
+  const { rowId, column, issues = [], isAgain = false } = editor;
+  const before = editor.before ?? readControls(form, column);
+  const cell = findEditCell(editor);
+  const field = findField(form, column);
+  const store = (step: Step) => {
+    const at = findEditCell(editor);
+    const isChanged = editor.isStale || isAgain || toState(form) !== first;
+    hide(form);
+    if (isChanged)
+      saves.add({
+        ...{ rowId, column, url: editor.url, text: describeField(form, column) },
+        form: Promise.resolve({ kind: "form", form }),
+        ...{ before, isAgain },
+      });
+    if (at !== undefined) move(readPosition(at), step);
+  };
+  const first = toState(form);
+  if (cell === undefined || field === null) return () => store(undefined);
+  input.attach(cell);
   for (const part of form.querySelectorAll<HTMLElement>(".field, [data-field], .action-buttons, p"))
     if (!part.contains(field) && !field.contains(part)) part.hidden = true;
   form.noValidate = true;
   form.className = "cell-form";
+  form.ariaBusy = null;
   // The editor covers the content of the cell, so that no column becomes wider.
-  editor.cell.querySelector("form")?.remove();
-  editor.cell.append(form);
+  cell.append(form);
   addFieldHelp(form);
-  editor.cell.classList.add("cell-edited");
-  const frame = editor.cell.closest(".sheet")?.getBoundingClientRect();
+  cell.classList.add("cell-edited");
+  delete cell.dataset["saving"];
+  const frame = cell.closest(".sheet")?.getBoundingClientRect();
   const isCut = form.getBoundingClientRect().right > (frame?.right ?? innerWidth);
   form.classList.toggle("cell-form-end", isCut);
-  const control = field.querySelector<HTMLElement>(CONTROL);
+  const cancel = () => {
+    hide(form);
+    hideSaveState();
+    if (editor.isStale || isAgain) void renewRow(rowId);
+    const at = findEditCell(editor);
+    if (at !== undefined) move(readPosition(at), STAY);
+  };
+  if (issues.length > 0) showIssues(form, issues, cancel);
+  const control = findControl(form, column);
   control?.focus();
   if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement)
     control.select();
-  listen(editor, form);
+  listen(form, { store, cancel, storeNull: () => enterNull(form, column) && store(STAY) });
+  return () => store(STAY);
 }
 
-function listen(editor: Editor, form: HTMLFormElement): void {
-  const first = toState(form);
-  const store = async (step: Step) => {
-    if (toState(form) === first && !editor.isStale) close(editor, step);
-    else await storeForm(editor, form, step);
+type FormActions = {
+  store: (step: Step) => void;
+  cancel: () => void;
+  storeNull: () => void;
+};
+
+function listen(form: HTMLFormElement, { store, cancel, storeNull: clear }: FormActions): void {
+  const listeners = new AbortController();
+  const { signal } = listeners;
+  const end = (run: () => void) => {
+    // The form can be displayed again, with new listeners.
+    listeners.abort();
+    run();
   };
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void store(STEPS["Enter"] ?? STAY);
-  });
-  form.addEventListener("keydown", (event) => {
-    event.stopPropagation();
-    const chord = toChord(event);
-    const step = STEPS[chord];
-    if (chord === "Escape") close(editor, STAY);
-    else if (chord === "Control+Backspace") void storeNull(editor, form);
-    else if (step === undefined) return;
-    else void store(step);
-    event.preventDefault();
-  });
-  form.addEventListener("focusout", ({ relatedTarget }) => {
-    // Stays open if the user switches to another window. Retry sends the form itself.
-    if (!(relatedTarget instanceof Element) || relatedTarget.closest(".save-state") !== null)
-      return;
-    if (relatedTarget.closest("form") !== form) void store(undefined);
-  });
+  form.addEventListener(
+    "submit",
+    (event) => {
+      event.preventDefault();
+      end(() => store(STEPS["Enter"]));
+    },
+    { signal },
+  );
+  form.addEventListener(
+    "keydown",
+    (event) => {
+      event.stopPropagation();
+      if (isInputMethodKey(event)) return;
+      const chord = toChord(event);
+      const step = STEPS[chord];
+      if (chord === "Escape") end(cancel);
+      else if (chord === "Control+Backspace") clear();
+      else if (step === undefined) return;
+      else end(() => store(step));
+      event.preventDefault();
+    },
+    { signal },
+  );
+  form.addEventListener(
+    "focusout",
+    ({ relatedTarget }) => {
+      // Stays open if the user switches to another window. Retry sends the form itself.
+      if (!(relatedTarget instanceof Element) || relatedTarget.closest(".save-state") !== null)
+        return;
+      if (relatedTarget.closest("form") !== form) end(() => store(undefined));
+    },
+    { signal },
+  );
 }
 
-async function storeNull(editor: Editor, form: HTMLFormElement): Promise<void> {
-  if (!chooseNull(findField(form, editor.column)))
-    return announce(`${editor.column} cannot be null`);
-  await storeForm(editor, form, STAY);
-}
-
-async function storeForm(editor: Editor, form: HTMLFormElement, step: Step): Promise<void> {
-  if (editor.isSending) return;
-  editor.isSending = true;
-  form.ariaBusy = "true";
-  const sent = await sendRowForm(form);
-  editor.isSending = false;
-  form.ariaBusy = null;
-  if (sent.kind === "lost") {
-    const retry = () => renewToken(form).finally(() => void storeForm(editor, form, step));
-    showNotSaved(sent.reason, { name: "Retry", run: () => void retry().catch(() => undefined) });
-  } else if (sent.kind === "rejected") {
-    showForm(editor, sent.form);
-    showIssues(editor, sent.issues);
-  } else {
-    const position = readPosition(editor.cell);
-    await renewRow(editor.rowId, sent.page);
-    showSaved("Saved", { name: "Undo", run: () => void undo(editor) });
-    move(position, step);
-  }
-}
-
-type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
-type ControlState = { name: string; value: string; isChecked: boolean };
-
-function findControls(form: HTMLFormElement, column: string): Control[] {
-  return [...(findField(form, column)?.querySelectorAll<Control>("input, select, textarea") ?? [])];
-}
-
-function readControls(form: HTMLFormElement, column: string): ControlState[] {
-  return findControls(form, column).map((control) => ({
-    name: control.name,
-    value: control.value,
-    isChecked: control instanceof HTMLInputElement && control.checked,
-  }));
-}
-
-/** Restores the value from before a saved edit, if the row has not changed since. */
-async function undo(editor: Editor): Promise<void> {
-  const { rowId, column, before } = editor;
-  const row = findRow(rowId);
-  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
-  if (row === null || url === undefined) return showNotSaved("the row is not on this page.");
-  const retry = { name: "Retry", run: () => void undo(editor) };
-  const read = await readRowForm(url);
-  if (read.kind === "lost") return showNotSaved(read.reason, retry);
-  if (readVersion(read.form) !== row.dataset["etag"])
-    return showNotSaved("the row has changed since.");
-  for (const control of findControls(read.form, column)) {
-    const state = before.find(({ name }) => name === control.name);
-    if (state === undefined) continue;
-    if (control instanceof HTMLInputElement && control.type === "checkbox")
-      control.checked = state.isChecked;
-    else control.value = state.value;
-  }
-  const sent = await sendRowForm(read.form);
-  if (sent.kind === "lost") return showNotSaved(sent.reason, retry);
-  if (sent.kind === "rejected") return showNotSaved(sent.issues.join(" "));
-  await renewRow(rowId, sent.page);
-  showSaved("Undone");
+function hide(form: HTMLFormElement): void {
+  form.closest("td")?.classList.remove("cell-edited");
+  form.querySelector(":scope > .cell-issues")?.remove();
+  form.remove();
 }
 
 /** Adds errors of the row, such as a concurrent change. The field already shows its own errors. */
-function showIssues(editor: Editor, issues: readonly string[]): void {
-  editor.isStale = true;
-  const form = editor.cell.querySelector("form");
-  const isStated = form?.querySelector("[data-field]:not([hidden]) .issues") !== null;
-  if (!isStated) form?.append(element("p", { class: "issues" }, issues.join(" ")));
-  form?.append(makeButton("Undo", () => close(editor, STAY)));
-  showNotSaved(issues.join(" "));
+function showIssues(form: HTMLFormElement, issues: readonly string[], cancel: () => void): void {
+  const isStated = form.querySelector("[data-field]:not([hidden]) .issues") !== null;
+  const parts = isStated ? [] : [element("p", { class: "issues" }, issues.join(" "))];
+  form.append(element("div", { class: "cell-issues" }, ...parts, makeButton("Undo", cancel)));
 }
 
-/** Shows the original cell; after a rejection, the current row. */
-function close({ cell, rowId, isStale }: Editor, step: Step): void {
-  const position = readPosition(cell);
-  cell.classList.remove("cell-edited");
-  cell.querySelector("form")?.remove();
-  hideSaveState();
-  move(position, step);
-  if (isStale) void renewRow(rowId);
+/** Displays the new value of a cell until it is stored. */
+function showEdit(edit: Edit, state: "waiting" | "failed"): void {
+  const cell = findEditCell(edit);
+  if (cell === undefined || cell.querySelector("form") !== null) return;
+  const text =
+    edit.text.length > VISIBLE_CHARS ? `${edit.text.slice(0, VISIBLE_CHARS)}…` : edit.text;
+  for (const child of [...cell.childNodes]) if (!input.is(child)) child.remove();
+  cell.prepend(text === "" ? "" : element("bdi", {}, text));
+  cell.dataset["saving"] = state;
+}
+
+export function findEditCell({ rowId, column }: CellName): HTMLTableCellElement | undefined {
+  const heads = [...(findGrid()?.tHead?.rows[0]?.cells ?? [])];
+  const index = heads.findIndex(({ dataset }) => dataset["column"] === column);
+  return findRow(rowId)?.cells[index];
+}
+
+/** The row and column of a cell; `undefined` for a cell without a value, such as the id. */
+function readTarget(cell: HTMLTableCellElement): Target | undefined {
+  const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
+  const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
+  const { column, kind = "" } = findGrid()?.tHead?.rows[0]?.cells[cell.cellIndex]?.dataset ?? {};
+  if (url === undefined || column === undefined) return undefined;
+  return { rowId: row?.dataset["rowId"] ?? "", column, kind, url };
 }
 
 function move({ row, column }: Position, step: Step): void {
   const grid = findGrid();
   if (grid === null || step === undefined) return;
-  const cell = findCell(grid, { row: row + step.row, column: column + step.column });
-  if (cell !== undefined) focusCell(grid, readPosition(cell));
+  focusCell(grid, { row: row + step.row, column: column + step.column });
 }
 
 /** The content of the form, to detect input. */

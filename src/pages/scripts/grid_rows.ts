@@ -33,6 +33,13 @@ export function showRows(page: Document): boolean {
   return true;
 }
 
+const listeners: ((grid: HTMLTableElement, current: Position) => void)[] = [];
+
+/** Calls the listener whenever rows were replaced, with the position of the selected cell. */
+export function onRowsChanged(listener: (typeof listeners)[number]): void {
+  listeners.push(listener);
+}
+
 export function startRows(): void {
   const grid = findGrid();
   if (grid === null) return;
@@ -41,8 +48,7 @@ export function startRows(): void {
   addSortButtons(grid);
   addResizers(grid);
   markGrid(grid);
-  const stop = findCell(grid, stored);
-  if (stop !== undefined) stop.tabIndex = 0;
+  for (const listener of listeners) listener(grid, stored);
   // The frame scrolls with the focused cell, so it is no tab stop.
   grid.parentElement?.removeAttribute("tabindex");
   showTimes(grid);
@@ -72,9 +78,29 @@ export async function renewRow(id: string, fetched?: Document): Promise<void> {
   const hadFocus = present.contains(document.activeElement);
   if (fresh !== null && fetched !== undefined) keepTags(fresh, present);
   if (fresh === null) present.remove();
-  else present.replaceWith(document.adoptNode(fresh));
+  else replaceRow(present, document.adoptNode(fresh));
   startRows();
-  if (hadFocus) focusCell(grid, position);
+  if (hadFocus && !grid.contains(document.activeElement)) focusCell(grid, position);
+}
+
+/** Replaces the cells of a row. Keeps an editor and the input of the grid, in which the user may be typing. */
+function replaceRow(present: HTMLTableRowElement, fresh: HTMLTableRowElement): void {
+  const cells = [...fresh.cells];
+  for (const { name } of [...present.attributes]) present.removeAttribute(name);
+  for (const { name, value } of [...fresh.attributes]) present.setAttribute(name, value);
+  for (const [index, cell] of [...present.cells].entries()) {
+    const next = cells[index];
+    if (next === undefined || cell.querySelector("form") !== null) continue;
+    const input = cell.querySelector(".grid-input");
+    if (input === null) {
+      cell.replaceWith(next);
+      continue;
+    }
+    for (const child of [...cell.childNodes]) if (child !== input) child.remove();
+    cell.prepend(...next.childNodes);
+    cell.className = next.className;
+    delete cell.dataset["saving"];
+  }
 }
 
 /** In a live app, records the tags of versions that this page stored: events with these tags are not from another user. */
@@ -106,7 +132,7 @@ export function findPager(rel: "next" | "prev"): HTMLAnchorElement | null {
 /** The cell that has the focus, or had it last. */
 export function findCurrent(grid: HTMLTableElement): Position {
   const cell =
-    grid.querySelector<HTMLTableCellElement>("td[tabindex='0']") ??
+    grid.querySelector<HTMLTableCellElement>("td[data-current]") ??
     findCell(grid, { row: 0, column: 0 });
   return cell === undefined ? { row: 0, column: 0 } : readPosition(cell);
 }

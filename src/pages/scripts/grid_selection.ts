@@ -7,11 +7,14 @@
 import { announce } from "./announce.ts";
 import { copyText } from "./copy.ts";
 import { makeButton } from "./element.ts";
+import { isInputMethodKey } from "./input_method.ts";
 import { openFormDialog } from "./row_dialog.ts";
 import { explainSilence, showFailure, showSaved } from "./save_state.ts";
 
 const ROW = "input.select[name=row]";
 const ALL = "[data-select-all]";
+/** The input of the grid while a cell is selected, but not edited. */
+const EMPTY_INPUT = ".grid-input:not(.is-typing)";
 /** Max rows of one change, and of one address. */
 const MAX_CHANGED = 500;
 const MAX_ADDRESS_ROWS = 100;
@@ -45,7 +48,8 @@ export function startSelection(renew: () => void): void {
   });
   document.addEventListener("keydown", (event) => {
     const { target, shiftKey, key } = event;
-    if (!(target instanceof HTMLTableCellElement) || !shiftKey || key !== " ") return;
+    if (!(target instanceof HTMLTextAreaElement) || !target.matches(EMPTY_INPUT)) return;
+    if (!shiftKey || key !== " " || isInputMethodKey(event)) return;
     const box = target.closest("tr")?.querySelector<HTMLInputElement>(ROW);
     if (box === null || box === undefined) return;
     event.preventDefault();

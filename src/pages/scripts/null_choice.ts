@@ -5,9 +5,14 @@ const BOX = "input[data-null]";
 export function startNullChoices(): void {
   document.addEventListener("input", ({ target }) => {
     if (!(target instanceof HTMLElement) || target.matches(BOX)) return;
-    const box = target.closest("[data-field]")?.querySelector<HTMLInputElement>(BOX);
-    if (box) box.checked = false;
+    clearNull(target.closest("[data-field]"));
   });
+}
+
+/** Clears the choice of NULL in a field. */
+export function clearNull(field: Element | null): void {
+  const box = field?.querySelector<HTMLInputElement>(BOX);
+  if (box) box.checked = false;
 }
 
 /** Selects NULL in a field; returns whether the field allows it. */

@@ -6,6 +6,7 @@
  */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
+import { isInputMethodKey } from "./input_method.ts";
 import { requestPage } from "./request_page.ts";
 
 const PAUSE_MS = 120;
@@ -20,6 +21,7 @@ export function startPalette(): void {
   button.hidden = false;
   button.addEventListener("click", open);
   document.addEventListener("keydown", (event) => {
+    if (isInputMethodKey(event)) return;
     const isModified = isApple ? event.metaKey : event.ctrlKey;
     if (!isModified || event.shiftKey || event.altKey || event.key.toLowerCase() !== "k") return;
     if (document.querySelector("dialog[open]") !== null) return;
@@ -63,6 +65,7 @@ function openPalette({ path, label, placeholder }: PaletteSearch): void {
   });
   const choose = (option: Element | undefined) => choosePalette({ input, list }, option);
   input.addEventListener("keydown", (event) => {
+    if (isInputMethodKey(event)) return;
     const options = [...list.querySelectorAll<HTMLElement>("[role=option]")];
     const position = options.findIndex((option) => option.ariaSelected === "true");
     const next = toPosition(event.key, position, options.length);

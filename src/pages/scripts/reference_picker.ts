@@ -6,6 +6,7 @@
  */
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
+import { isInputMethodKey } from "./input_method.ts";
 import type { Search } from "./search_rows.ts";
 import type { SearchColumn } from "./search_state.ts";
 import { makeSearcher } from "./search_worker.ts";
@@ -91,6 +92,7 @@ export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElemen
     else timer = setTimeout(() => void search(), TYPING_MS);
   });
   field.addEventListener("keydown", (event) => {
+    if (isInputMethodKey(event)) return;
     const chosen = list.querySelector("[aria-selected=true]");
     if (event.key === "ArrowDown" && list.hidden) void search();
     else if (event.key === "ArrowDown" && !list.hidden) move(1);

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { isInputMethodKey } from "./input_method.ts";
 import { makeShortcutsDialog } from "./shortcuts_dialog.ts";
 
 /** Max time between the two keys of a sequence. */
@@ -49,7 +50,7 @@ const TYPED_INTO =
 function isIgnored(event: KeyboardEvent): boolean {
   const { target } = event;
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return true;
-  if (event.isComposing || document.querySelector("dialog[open]") !== null) return true;
+  if (isInputMethodKey(event) || document.querySelector("dialog[open]") !== null) return true;
   return target instanceof Element && target.closest(TYPED_INTO) !== null;
 }
 
