@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { makeFairQueue } from "../../src/db/pool/fair_queue.ts";
+import { makeFairQueue } from "../../src/std/fair_queue.ts";
 import { drawRuns } from "../support/tier.ts";
 
 const LIMITS = { connections: 4, perQueue: 3, total: 5 };

@@ -5,6 +5,7 @@
  * @module
  */
 import { Problem } from "../../problem.ts";
+import { type FairQueue, type FullQueue, makeFairQueue } from "../../std/fair_queue.ts";
 import type { Connection } from "./connection.ts";
 import {
   type Connections,
@@ -12,7 +13,6 @@ import {
   OwnConnections,
   RECONNECT_DELAY_MS,
 } from "./connections.ts";
-import { type FairQueue, type FullQueue, makeFairQueue } from "./fair_queue.ts";
 import type { Nodes } from "./nodes.ts";
 import { makeSharedConnections } from "./shared_connections.ts";
 import type { Caller } from "./statement.ts";

@@ -6,9 +6,9 @@
  */
 
 export type FairQueueLimits<Waiter> = {
-  /** Max statements in progress, over all queues. */
+  /** Max calls in progress, such as statements on connections, over all queues. */
   connections: number;
-  /** Max statements in progress of one queue. Default: all connections; from 4 connections on, all but one. */
+  /** Max calls in progress of one queue. Default: all connections; from 4 connections on, all but one. */
   share?: number | undefined;
   /** The node that serves a queue; the queues of one node never use all connections together. */
   nodeOf?: ((queue: string) => string | undefined) | undefined;
@@ -40,7 +40,7 @@ export type FairQueue<Waiter> = {
 type Queue<Waiter> = {
   running: number;
   waiters: Set<Waiter>;
-  /** The node when the first statement in progress started. */
+  /** The node when the first call in progress started. */
   node: string | undefined;
 };
 
@@ -63,6 +63,25 @@ function nodeShare({
   return Math.max(Math.floor(connections * SHARE_OF_NODE), Math.min(share + 1, connections - 1));
 }
 
+/**
+ * Queues without waiters.
+ *
+ * @example
+ * ```ts
+ * import { makeFairQueue } from "./fair_queue.ts";
+ * import { expect } from "bun:test";
+ *
+ * const queue = makeFairQueue<string>({ connections: 1, perQueue: 2, total: 3 });
+ * queue.start("busy");
+ * for (const waiter of ["first", "second"]) queue.join("busy", waiter);
+ * expect(queue.join("busy", "third")).toBe("queue_full");
+ * queue.join("other", "third");
+ * queue.finish("busy");
+ * expect(queue.next()).toBe("first");
+ * queue.finish("busy");
+ * expect(queue.next()).toBe("third");
+ * ```
+ */
 export function makeFairQueue<Waiter>(limits: FairQueueLimits<Waiter>): FairQueue<Waiter> {
   const share = limits.share ?? defaultShare(limits.connections);
   const { nodeOf = () => undefined, mayStart = () => true } = limits;
