@@ -90,11 +90,12 @@ async function readSound(setting: Setting): Promise<Sound> {
       },
       pushes: false,
     };
-  const { IDENTITY_SECRET, ...others } = "issues" in read ? read.sound : read.config;
+  const sound: SoundSettings = "issues" in read ? read.sound : read.config;
+  const { IDENTITY_SECRET, ROLE = "all", ...others } = sound;
   return {
     issues: await findServeIssues(env),
-    settings: hasPeople(env) ? { ...others, IDENTITY_SECRET } : others,
-    pushes: "issues" in read || servesRows(read.config.ROLE),
+    settings: { ...others, ROLE, ...(hasPeople(env) && { IDENTITY_SECRET }) },
+    pushes: servesRows(ROLE),
   };
 }
 

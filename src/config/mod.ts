@@ -8,4 +8,5 @@
 export { type Environment, readEnvironmentKey, toKeyVariable } from "./environment.ts";
 export { PROVIDER_SETTINGS } from "./providers.ts";
 export { type Config, readConfig } from "./read_config.ts";
+export { forwards } from "./role_needs.ts";
 export { SETTINGS, type SettingName } from "./settings.ts";

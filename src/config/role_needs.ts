@@ -1,4 +1,5 @@
 /** The settings that a role requires, and the settings that it must not have. @module */
+import { FETCH_LIMIT, isFetchLimit } from "../std/fetch_limit.ts";
 import { type Environment, readVariable } from "./environment.ts";
 import { findProviderVariables } from "./providers.ts";
 import type { SettingName } from "./settings.ts";
@@ -46,6 +47,7 @@ export function findRoleIssues(env: Environment): string[] {
       : [];
   const providers = role === "gateway" || role === "data" ? findProviderVariables(env) : [];
   return [
+    ...findFetchIssues(env, role),
     ...secret,
     ...providers.map(
       (name) =>
@@ -58,5 +60,20 @@ export function findRoleIssues(env: Environment): string[] {
         ([name, holder]) =>
           `${name} must not be set when ROLE is ${role}: only ${holder} may have it`,
       ),
+  ];
+}
+
+/** The roles that forward requests to another process. */
+export function forwards(role: string | undefined): boolean {
+  return role === "gateway" || role === "identity";
+}
+
+/** Without the variable, `serve` starts again with it. */
+function findFetchIssues(env: Environment, role: string): string[] {
+  const { variable, min, max } = FETCH_LIMIT;
+  const text = readVariable(env, variable);
+  if (text === undefined || !forwards(role) || isFetchLimit(text)) return [];
+  return [
+    `${variable} must be a whole number from ${min} to ${max} when ROLE is ${role}, or unset: Bun sends no more concurrent requests`,
   ];
 }

@@ -13,7 +13,7 @@ import {
 } from "../accounts/actions/mod.ts";
 import type { RowsKey } from "../accounts/console/mod.ts";
 import type { Database } from "../db/mod.ts";
-import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
+import { type RequestContext, type StreamMemory, splitTarget, toTarget } from "../http/mod.ts";
 import {
   ADD_FACTOR_PATH,
   CONSOLE_PATH,
@@ -42,6 +42,7 @@ export type ConsolePageDeps = PageDeps & {
   hasFilters: boolean;
   /** Whether apps can have live updates. */
   hasLive: boolean;
+  streamMemory: StreamMemory;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
 };

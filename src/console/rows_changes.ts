@@ -4,7 +4,12 @@
  *
  * @module
  */
-import { acceptsEventStream, EVENT_STREAM_HEADERS, readParameters } from "../http/mod.ts";
+import {
+  acceptsEventStream,
+  EVENT_STREAM_HEADERS,
+  pumpEvents,
+  readParameters,
+} from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
@@ -18,7 +23,7 @@ type RowChange = { put: string; etag: string } | { delete: string };
 
 /** @throws {Problem} unknown_route — the preview is off, the app is not live, or the request is not for a stream */
 export async function streamRowsChanges(visit: Visit): Promise<Response> {
-  const { hasLive, draining } = visit.deps;
+  const { hasLive, draining, streamMemory } = visit.deps;
   const { request, query } = visit.context;
   if (!hasLive) throw new Problem("unknown_route");
   const { appId, table, cursor, isDisabled } = await readRowsTable(visit);
@@ -38,7 +43,12 @@ export async function streamRowsChanges(visit: Visit): Promise<Response> {
     signal: ending.signal,
   });
   if (body === null) throw new Error("The data endpoints sent an event stream without a body");
-  return new Response(toIdStream(body, { ending, until: [request.signal, draining] }), {
+  const events = pumpEvents(body, streamMemory, {
+    signal: AbortSignal.any([request.signal, draining]),
+    onEnd: () => ending.abort(),
+    toSent: makeToIds(),
+  });
+  return new Response(events, {
     headers: {
       ...EVENT_STREAM_HEADERS,
       "content-security-policy": "default-src 'none'; sandbox",
@@ -47,50 +57,15 @@ export async function streamRowsChanges(visit: Visit): Promise<Response> {
   });
 }
 
-type IdStream = {
-  /** Ends the upstream stream. */
-  ending: AbortController;
-  /** Any of these ends both streams. */
-  until: readonly AbortSignal[];
-};
-
-/** An event stream without the values of its rows. */
-function toIdStream(
-  events: ReadableStream<Uint8Array>,
-  { ending, until }: IdStream,
-): ReadableStream<Uint8Array> {
-  const [reader, decoder, encoder] = [events.getReader(), new TextDecoder(), new TextEncoder()];
+/** Keeps incomplete events, and returns complete ones without the values of their rows. */
+function makeToIds(): (bytes: Uint8Array) => Uint8Array {
+  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
   let text = "";
-  const finish = () => {
-    for (const signal of until) signal.removeEventListener("abort", finish);
-    ending.abort();
+  return (bytes) => {
+    const blocks = (text + decoder.decode(bytes, { stream: true })).split("\n\n");
+    text = blocks.pop() ?? "";
+    return encoder.encode(blocks.map((block) => `${toIdBlock(block)}\n\n`).join(""));
   };
-  for (const signal of until) signal.addEventListener("abort", finish);
-  // A signal that was aborted while the stream opened fires no event.
-  if (until.some((signal) => signal.aborted)) finish();
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    let blocks: string[] = [];
-    while (blocks.length === 0) {
-      // An interrupted stream ends like any other: the script opens another, from its last cursor.
-      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
-      if (done) {
-        finish();
-        return controller.close();
-      }
-      const parts = (text + decoder.decode(value, { stream: true })).split("\n\n");
-      text = parts.pop() ?? "";
-      blocks = parts;
-    }
-    controller.enqueue(encoder.encode(blocks.map((block) => `${toIdBlock(block)}\n\n`).join("")));
-  };
-  return new ReadableStream({
-    pull: (controller) =>
-      pull(controller).catch((error: unknown) => {
-        finish();
-        throw error;
-      }),
-    cancel: finish,
-  });
 }
 
 const DATA = "\ndata: ";

@@ -11,7 +11,13 @@
  */
 import type { Catalog } from "../catalog/mod.ts";
 import { call, type Database } from "../db/mod.ts";
-import type { KeyRequestContext } from "../http/mod.ts";
+import {
+  type CountStream,
+  EVENT_STREAM_HEADERS,
+  type KeyRequestContext,
+  openEventStream,
+  type StreamMemory,
+} from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import {
@@ -24,8 +30,7 @@ import {
   type ReadNews,
   type Subscriber,
 } from "./change_hub.ts";
-import { encodeNews, HEARTBEAT, makeChangeStream } from "./change_stream.ts";
-import { type CountStream, type MaxStreams, makeCountStream } from "./stream_counts.ts";
+import { encodeNews } from "./change_stream.ts";
 
 export type ChangeFeed = {
   /**
@@ -49,7 +54,8 @@ export type ChangeFeedDeps = {
   now: () => number;
   /** @throws {Problem} unavailable — the service has stopped serving rows */
   checkServing: () => Promise<void>;
-  maxStreams: MaxStreams;
+  countStream: CountStream;
+  streamMemory: StreamMemory;
 };
 
 const CHECK_INTERVAL_MS = 250;
@@ -61,7 +67,6 @@ const MAX_AGE_MS = 900_000;
 type State = {
   readonly deps: ChangeFeedDeps;
   readonly hubs: Hubs;
-  readonly countStream: CountStream;
   /** The cursor of the last check. */
   seen: string | undefined;
   beatAt: number;
@@ -72,11 +77,10 @@ type State = {
 };
 
 export function makeChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
-  const { catalog, log, maxStreams } = deps;
+  const { catalog, log } = deps;
   const state: State = {
     deps,
     hubs: { catalog, log, byTable: new Map() },
-    countStream: makeCountStream(maxStreams),
     seen: undefined,
     beatAt: 0,
     isLooking: false,
@@ -97,12 +101,13 @@ async function open(
   context: KeyRequestContext,
   { table, since, read }: { table: string; since: string | null; read: ReadNews },
 ): Promise<Response | undefined> {
-  const { hubs, countStream, deps } = state;
+  const { hubs, deps } = state;
+  const { appId: app, keyId: key } = context.principal;
   if (state.isEnded) throw new Problem("unavailable", { retryAfterS: 1 });
   const subscriber: Subscriber = {
     context,
     openedAt: deps.now(),
-    release: countStream(context.principal),
+    release: deps.countStream({ app, key }),
     hub: undefined,
     stream: undefined,
     waiting: [],
@@ -124,9 +129,13 @@ async function open(
       return undefined;
     }
     if (subscriber.isEnded || state.isEnded) throw new Problem("unavailable", { retryAfterS: 1 });
-    subscriber.stream = makeChangeStream(encodeNews(news), context.request, end);
-    for (const chunk of subscriber.waiting.splice(0)) subscriber.stream.send(chunk);
-    return subscriber.stream.response;
+    const stream = openEventStream(deps.streamMemory, {
+      signal: context.request.signal,
+      onEnd: end,
+    });
+    subscriber.stream = stream;
+    for (const chunk of [encodeNews(news), ...subscriber.waiting.splice(0)]) stream.send(chunk);
+    return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   } catch (error) {
     end();
     throw error;
@@ -199,5 +208,5 @@ function keepOpen(state: State): void {
   for (const hub of hubs.byTable.values())
     for (const subscriber of [...hub.subscribers])
       if (now - subscriber.openedAt > MAX_AGE_MS) endSubscriber(hubs, subscriber);
-      else subscriber.stream?.send(HEARTBEAT);
+      else subscriber.stream?.beat();
 }

@@ -1,9 +1,9 @@
 /** The subscribers of one table of one app. Reads the table's changes once for all of them. @module */
 import type { Catalog } from "../catalog/mod.ts";
-import type { KeyRequestContext } from "../http/mod.ts";
+import type { EventStream, KeyRequestContext } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
-import { type ChangeStream, encodeNews, type News } from "./change_stream.ts";
+import { encodeNews, type News } from "./change_stream.ts";
 
 /** Reads the changes of a table since a cursor; `undefined` if the app is not live. */
 export type ReadNews = (
@@ -18,7 +18,7 @@ export type Subscriber = {
   readonly release: () => void;
   hub: Hub | undefined;
   /** `undefined` until the first read; changes wait until then. */
-  stream: ChangeStream | undefined;
+  stream: EventStream | undefined;
   readonly waiting: Uint8Array[];
   isEnded: boolean;
 };

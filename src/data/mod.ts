@@ -9,5 +9,4 @@ export { proveKey } from "./prove_key.ts";
 export * from "./pure.ts";
 export { MAX_WORK } from "./query_work.ts";
 export { dataRoutes } from "./routes.ts";
-export { MAX_STREAMS, type MaxStreams } from "./stream_counts.ts";
 export { FORMATS, JSON_VALUE, toValueSchema } from "./value_schema.ts";

@@ -1,5 +1,10 @@
 /** The stream of a table's changes: checks its request, and calls the function that reads the changes. @module */
-import { acceptsEventStream, type KeyRequestContext, rejectQuery } from "../http/mod.ts";
+import {
+  acceptsEventStream,
+  type KeyRequestContext,
+  MAX_EVENT_BYTES,
+  rejectQuery,
+} from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { callFunction } from "./call.ts";
 import type { ReadNews } from "./change_hub.ts";
@@ -11,7 +16,6 @@ import { findNewTable } from "./read_request.ts";
 export const CHANGES = "changes";
 /** A reader that is more changes behind must read the table again. */
 const MAX_CHANGES = 1000;
-const MAX_CHANGES_BYTES = 1_048_576;
 /** The max length of our cursors. A cursor that PostgreSQL cannot read is unknown, and causes a reset. */
 const MAX_CURSOR_CHARACTERS = 16_384;
 const UNKNOWN_CURSOR = "";
@@ -56,12 +60,14 @@ async function readNews(
 ): Promise<News | undefined> {
   const table = deps.catalog.find(context.principal.appId, name);
   if (table === undefined) return undefined;
-  const bytes = Math.min(deps.maxResponseBytes, MAX_CHANGES_BYTES);
+  const bytes = Math.min(deps.maxResponseBytes, MAX_EVENT_BYTES);
   const values = { since, limit: MAX_CHANGES, bytes };
   const found = await callFunction(deps, context, { table, endpoint: "changes", values });
   if (found === null) return undefined;
   const text = new TextDecoder().decode(found);
   const [cursor = "", kind = ""] = text.split("\n", 2);
   const events = text.slice(cursor.length + kind.length + 2);
+  // The database measures compressed values, and the text is escaped.
+  if (found.byteLength > MAX_EVENT_BYTES) return { cursor, kind: "reset", events: "[]" };
   return { cursor, kind: kind as News["kind"], events };
 }

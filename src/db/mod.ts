@@ -40,7 +40,7 @@ export {
   migrate,
   OTHER_BASELINE,
 } from "./migrations/migrate.ts";
-export type { PoolStats } from "./pool/acquire.ts";
+export { type PoolStats, tooBusy } from "./pool/acquire.ts";
 export { isDriverPatched } from "./pool/connection.ts";
 export type { Grouping, GroupRow } from "./pool/groups.ts";
 export {
@@ -55,6 +55,7 @@ export {
 export { findNodeFailure } from "./pool/node_pools.ts";
 export type { NodeEntry } from "./pool/nodes.ts";
 export type { ReadLength } from "./pool/pipelines.ts";
+export { ACQUIRE_LIMIT_MS } from "./pool/run.ts";
 export { findPooling, type Pooling } from "./pooling.ts";
 export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./previews.ts";
 export { DEV_KEY_NAME, makeDatabase, makeLogin, markForDev, readDevState } from "./provision.ts";

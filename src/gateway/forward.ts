@@ -6,9 +6,12 @@
  * @module
  */
 import {
+  isEventStream,
   type OptionalKeyContext,
+  pumpEvents,
   type RequestContext,
   type Route,
+  type StreamMemory,
   splitTarget,
   toBody,
   toTarget,
@@ -17,10 +20,12 @@ import {
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
+import { toClientNetwork } from "../std/client_network.ts";
 import { isConnectFailure } from "../std/error_code.ts";
 import { readBoundedBody } from "./bounded_body.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";
+import { type Caller, isShort, type Outgoing, passOn, type SendOut } from "./outgoing.ts";
 import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
 import { writeSignedContext } from "./signed_context.ts";
 import { writes } from "./verify.ts";
@@ -33,6 +38,8 @@ export type Upstream = {
   /** Longer than the service's own deadline, so that the service responds first. */
   deadlineMs: number;
   now: () => number;
+  sendOut: SendOut;
+  streamMemory: StreamMemory;
   /** Aborted when this process starts to shut down; ends event streams. */
   draining: AbortSignal;
 };
@@ -46,15 +53,13 @@ export type ForwardOptions = {
 
 export type Forward = (context: RequestContext, options: ForwardOptions) => Promise<Response>;
 
-/** Max size of a buffered response. */
-const WHOLE_BYTES = 65_536;
 const EMPTY = new Uint8Array();
 
-/** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout */
+/** A forwarder to one service. @throws {Problem} bad_gateway; unavailable; timeout; rate_limited; overloaded */
 export function makeForward(upstream: Upstream): Forward {
   return async (context, options) => {
     const signable = await readSignable(context.request, options.maxBytes);
-    const call = toCall(upstream, context, { ...options, ...signable });
+    const call = { ...options, ...signable, caller: toCaller(context, options.principal) };
     const response = await send(upstream, context, call);
     // The rest of an oversized body is never read, so the connection cannot be reused.
     if (signable.oversize) response.headers.set("connection", "close");
@@ -83,12 +88,24 @@ async function readSignable(request: Request, maxBytes: number): Promise<Signabl
   throw received;
 }
 
+/** Requests wait behind those of the same app, or of the same visitor. */
+function toCaller({ request, address }: RequestContext, principal: Principal | undefined): Caller {
+  const { signal } = request;
+  if (principal === undefined) {
+    const visitor = toClientNetwork(address);
+    return { queue: visitor, owners: { visitor }, signal };
+  }
+  const { appId: app, keyId: key } = principal;
+  return { queue: app, owners: { app, key }, signal };
+}
+
 type Call = { url: string; method: string; headers: Headers; body: Uint8Array<ArrayBuffer> };
+type CallOptions = ForwardOptions & Signable & { caller: Caller };
 
 function toCall(
   { audience, url, secret, now }: Upstream,
   { request, requestId, address, trace }: RequestContext,
-  { virtualHost, principal, body, oversize }: ForwardOptions & Signable,
+  { virtualHost, principal, body, oversize }: CallOptions,
 ): Call {
   const { method } = request;
   const target = readTarget(request.url);
@@ -131,30 +148,39 @@ function readTarget(requestUrl: string): string {
   throw new Problem("unknown_route");
 }
 
-/** The service's response. @throws {Problem} bad_gateway; unavailable; timeout */
-async function send(upstream: Upstream, context: RequestContext, call: Call): Promise<Response> {
-  const { signal } = context.request;
+/** The service's response. @throws {Problem} bad_gateway; unavailable; timeout; rate_limited; overloaded */
+async function send(
+  upstream: Upstream,
+  context: RequestContext,
+  options: CallOptions,
+): Promise<Response> {
+  const { request } = context;
   const abort = new AbortController();
   const stop = () => abort.abort();
-  const timer = setTimeout(
-    () => abort.abort(new DeadlineError(upstream.deadlineMs)),
-    upstream.deadlineMs,
-  );
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    const response = await Bun.fetch(call.url, {
-      method: call.method,
-      headers: call.headers,
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const fetchFrom = (): Promise<Response> => {
+    const { url, method, headers, body } = toCall(upstream, context, options);
+    timer = setTimeout(
+      () => abort.abort(new DeadlineError(upstream.deadlineMs)),
+      upstream.deadlineMs,
+    );
+    return Bun.fetch(url, {
+      method,
+      headers,
       redirect: "manual",
       decompress: false,
       signal: abort.signal,
-      ...(call.body.length === 0 ? {} : { body: call.body }),
+      ...(body.length === 0 ? {} : { body }),
     });
-    return await receive(response, context, upstream.draining);
+  };
+  request.signal.addEventListener("abort", stop, { once: true });
+  try {
+    const sent = await upstream.sendOut(options.caller, request.headers.get("accept"), fetchFrom);
+    return await receive(sent, context, upstream);
   } catch (error) {
     throw toProblem(abort.signal.reason instanceof DeadlineError ? abort.signal.reason : error, {
       audience: upstream.audience,
-      isWrite: writes(call.method),
+      isWrite: writes(request.method),
     });
   } finally {
     clearTimeout(timer);
@@ -170,26 +196,33 @@ class ForeignResponseError extends Error {}
 
 /** The response for the caller. A response without our request id did not come from the service. */
 async function receive(
-  response: Response,
+  { response, finish }: Outgoing,
   { request, requestId }: RequestContext,
-  draining: AbortSignal,
+  { draining, streamMemory: memory }: Upstream,
 ): Promise<Response> {
-  if (response.headers.get("x-request-id") !== requestId)
-    throw new ForeignResponseError(`Response ${response.status} without the request id`);
-  const announced = response.headers.get("content-length");
-  const isWhole = announced !== null && Number(announced) <= WHOLE_BYTES;
-  const headers = toCallerHeaders(response.headers);
-  const isStreamedHead = request.method === "HEAD" && response.status === 200 && announced === null;
-  const stream = isStreamedHead ? makeUnsent() : response.body;
-  const isEndless = headers.get("content-type") === "text/event-stream";
-  if (isEndless && draining.aborted) {
-    await response.body?.cancel();
-    throw new Problem("unavailable", { retryAfterS: 1 });
+  const { status, body } = response;
+  try {
+    if (response.headers.get("x-request-id") !== requestId)
+      throw new ForeignResponseError(`Response ${status} without the request id`);
+    if (isEventStream(response) && draining.aborted)
+      throw new Problem("unavailable", { retryAfterS: 1 });
+    const headers = toCallerHeaders(response.headers);
+    if (request.method === "HEAD" && status === 200 && !response.headers.has("content-length")) {
+      finish();
+      return new Response(makeUnsent(), { status, headers });
+    }
+    if (body === null) return new Response(null, { status, headers });
+    if (isShort(response)) return new Response(toBody(await response.bytes()), { status, headers });
+    const signal = AbortSignal.any([request.signal, draining]);
+    const passedOn = isEventStream(response)
+      ? pumpEvents(body, memory, { signal, onEnd: finish })
+      : passOn(body, finish);
+    return new Response(passedOn, { status, headers });
+  } catch (error) {
+    finish();
+    await body?.cancel().catch(() => undefined);
+    throw error;
   }
-  const until = isEndless ? draining : undefined;
-  const body =
-    stream === null ? null : isWhole ? toBody(await response.bytes()) : toCaller(stream, until);
-  return new Response(body, { status: response.status, headers });
 }
 
 /** A body for responses to HEAD, which is never sent: without a body the response would announce a length of 0. */
@@ -199,37 +232,6 @@ function makeUnsent(): ReadableStream<Uint8Array> {
       controller.enqueue(new Uint8Array(1));
       controller.close();
     },
-  });
-}
-
-/**
- * Streams the service's bytes. If the service breaks off, the caller's connection breaks too, so that the caller detects it.
- * The signal ends streams that would continue.
- */
-function toCaller(
-  stream: ReadableStream<Uint8Array>,
-  until: AbortSignal | undefined,
-): ReadableStream<Uint8Array> {
-  const reader = stream.getReader();
-  // Completes a pending read.
-  const stop = () => {
-    until?.removeEventListener("abort", stop);
-    return reader.cancel();
-  };
-  until?.addEventListener("abort", stop);
-  return new ReadableStream({
-    pull: async (controller) => {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        until?.removeEventListener("abort", stop);
-        controller.close();
-      } catch {
-        until?.removeEventListener("abort", stop);
-        controller.error(); // no reason: the server would log it, and the caller never gets it
-      }
-    },
-    cancel: stop,
   });
 }
 

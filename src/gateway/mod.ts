@@ -3,6 +3,13 @@ export { type Authenticate, makeAuthenticate, readPresentedKeyId } from "./authe
 export { makeReadAddress, trustsAllAddresses } from "./client_address.ts";
 export { type Forward, makeForward, toForwarded } from "./forward.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
+export {
+  makeSendOut,
+  OUTGOING_LIMITS,
+  type OutgoingLimits,
+  passOn,
+  type SendOut,
+} from "./outgoing.ts";
 export { makeSpendQuota, type Quota, type SpendQuota } from "./quota.ts";
 export {
   makeOpenReceive,

@@ -20,6 +20,15 @@ export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export { corsHeaders, preflightHeaders } from "./cors.ts";
 export { deprecationHeaders } from "./deprecation.ts";
 export { type Encoding, encodeBody, readEncoding } from "./encoding.ts";
+export {
+  type EventStream,
+  isEventStream,
+  MAX_EVENT_BYTES,
+  makeStreamMemory,
+  openEventStream,
+  pumpEvents,
+  type StreamMemory,
+} from "./event_stream.ts";
 export { keyRejected, scopeMissing } from "./key_rejected.ts";
 export {
   type Deprecation,
@@ -68,3 +77,10 @@ export {
   VIRTUAL_HOSTS,
   type VirtualHost,
 } from "./router.ts";
+export {
+  type CountStream,
+  MAX_STREAMS,
+  type MaxStreams,
+  makeCountStream,
+  type StreamOwners,
+} from "./stream_counts.ts";

@@ -7,6 +7,7 @@ import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
 import { IDEMPOTENCY_BYTES, makeIdempotencyCapacity } from "../data/mod.ts";
 import { type Database, makeNodeMap } from "../db/mod.ts";
 import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
+import { MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
@@ -97,6 +98,10 @@ export function openService(options: ServiceOptions): Service {
   const { fetch, watch, checkReady, findTable } = ROLE_BUILDERS[role]({
     ...databases,
     ...{ options, idempotencyCapacity, draining: draining.signal },
+    streams: {
+      countStream: makeCountStream({ ...MAX_STREAMS, ...options.maxStreams }),
+      streamMemory: makeStreamMemory(),
+    },
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
     checkReady: makeCheckReady({
       ...{ db, guard, ...timing, servesRows: servesRows(role) },

@@ -7,10 +7,8 @@ import {
   type IdempotencyCapacity,
   LIST_BYTES,
   LIST_CACHE_BYTES,
-  MAX_STREAMS,
   MAX_VISITS,
   MAX_WORK,
-  type MaxStreams,
   makeChangeFeed,
   makeListCache,
   QUERY_TIMEOUT_S,
@@ -28,6 +26,7 @@ import {
   makeUseNonce,
   makeVerify,
 } from "../gateway/mod.ts";
+import type { MaxStreams } from "../http/mod.ts";
 import {
   type Hashing,
   type IdentitySettings,
@@ -51,7 +50,7 @@ import {
   MAX_REQUEST_BYTES,
   routes,
 } from "./routes.ts";
-import { makeCallGateway, readSecrets, type UpstreamOptions } from "./upstreams.ts";
+import { makeCallGateway, readSecrets, type Streams, type UpstreamOptions } from "./upstreams.ts";
 
 /** Options of every role. */
 export type RoleOptions = UpstreamOptions & {
@@ -73,7 +72,7 @@ export type RoleOptions = UpstreamOptions & {
   /** Max execution time of a query in seconds; defaults to {@linkcode QUERY_TIMEOUT_S}. */
   queryTimeoutS?: number | undefined;
   /** Defaults to {@linkcode MAX_STREAMS}. */
-  maxStreams?: MaxStreams;
+  maxStreams?: Partial<MaxStreams>;
   /** Defaults to {@linkcode PUSH_LIMITS}. */
   pushLimits?: PushLimits;
   /** The first creates sessions, links and passwords; all verify. Required in processes that serve identity. */
@@ -96,6 +95,8 @@ export type Parts = {
   /** Connections of the login for identity; the same as `db` without such a login. */
   identityDb: Database;
   idempotencyCapacity: IdempotencyCapacity;
+  /** The count and the memory of the event streams of this process. */
+  streams: Streams;
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
   checkReady: CheckReady;
@@ -164,7 +165,7 @@ export function makeSignedDeps({ options, db, shared }: Parts, audience: Audienc
 }
 
 export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
-  const { db, admin, options, idempotencyCapacity, draining, checkReady, shared } = parts;
+  const { db, admin, options, idempotencyCapacity, streams, draining, checkReady, shared } = parts;
   const {
     maxResponseBytes = LIST_BYTES,
     listCacheBytes = LIST_CACHE_BYTES,
@@ -173,14 +174,13 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
     maxVisits = MAX_VISITS,
     maxWork = MAX_WORK,
     queryTimeoutS = QUERY_TIMEOUT_S,
-    maxStreams = MAX_STREAMS,
     pushLimits = PUSH_LIMITS,
   } = options;
   const { log, guard } = shared;
   const listCache = makeListCache(listCacheBytes);
   const changeFeed = previews.includes("live")
     ? makeChangeFeed({
-        ...{ db, catalog, log, maxStreams },
+        ...{ db, catalog, log, ...streams },
         now: () => performance.now(),
         checkServing: guard.check,
       })
@@ -209,7 +209,7 @@ export function makeDataDeps(parts: Parts, catalog: Catalog): DataServiceDeps {
 }
 
 export function makeIdentityDeps(
-  { identityDb, consoleDb, identity, checkReady, draining, options, shared }: Parts,
+  { identityDb, consoleDb, identity, checkReady, streams, draining, options, shared }: Parts,
   origins: Origins,
 ): IdentityServiceDeps {
   return {
@@ -233,7 +233,12 @@ export function makeIdentityDeps(
     }),
     randomBytes: systemRandomBytes,
     checkReady,
-    callApi: makeCallGateway(options, identity.publicUrl),
+    callApi: makeCallGateway(options, {
+      ...streams,
+      publicUrl: identity.publicUrl,
+      keyPrefix: options.keyPrefix,
+    }),
+    streamMemory: streams.streamMemory,
     rowsKeys: makeRowsKeys(),
     isRoute,
     hasFilters: options.previews?.includes("filters") ?? false,

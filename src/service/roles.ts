@@ -60,8 +60,8 @@ function buildAll(parts: Parts): BuiltRole {
 function buildGateway(parts: Parts): BuiltRole {
   const watch = follow(parts, ({ apps }) => callers.refresh(apps));
   const callers = makeCallers(parts, watch);
-  const { options, shared, draining } = parts;
-  const forwards = makeForwards(options, { now: shared.now, draining });
+  const { options, shared, draining, streams } = parts;
+  const forwards = makeForwards(options, { ...streams, now: shared.now, draining });
   const checkReady = async () => {
     await parts.checkReady();
     await checkForwards(forwards, makeId);

@@ -1,13 +1,32 @@
 /** The services behind a gateway: addresses, shared secrets and readiness. @module */
 import { EXECUTION_LIMIT_MS } from "../db/mod.ts";
-import { AUDIENCES, type Audience, type Forward, makeForward } from "../gateway/mod.ts";
-import { splitTarget, toTarget } from "../http/mod.ts";
+import {
+  AUDIENCES,
+  type Audience,
+  type Forward,
+  makeForward,
+  makeSendOut,
+  OUTGOING_LIMITS,
+  type OutgoingLimits,
+  passOn,
+  readPresentedKeyId,
+  type SendOut,
+} from "../gateway/mod.ts";
+import {
+  type CountStream,
+  isEventStream,
+  type StreamMemory,
+  splitTarget,
+  toTarget,
+} from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isConnectFailure } from "../std/error_code.ts";
 
 export type UpstreamOptions = {
   /** Time limit of a request's statement in milliseconds; defaults to the documented limit. */
   limitMs?: number;
+  /** Limits of requests to other processes; defaults to {@linkcode OUTGOING_LIMITS}. */
+  outgoing?: Partial<OutgoingLimits>;
   /** The services' origins, for a gateway. */
   upstreams?: Readonly<Record<Audience, string | undefined>>;
   /** The gateway's origin, for an identity service; defaults to its public origin. */
@@ -24,45 +43,71 @@ const MARGIN_MS = 2000;
 
 export type Forwards = Readonly<Record<Audience, Forward>>;
 
-/** A forwarder to each service. */
+export type Streams = { countStream: CountStream; streamMemory: StreamMemory };
+
+/** A forwarder to each service. Each service has its own queues: one that hangs does not delay requests to the other. */
 export function makeForwards(
   options: UpstreamOptions,
-  { now, draining }: { now: () => number; draining: AbortSignal },
+  parts: Streams & { now: () => number; draining: AbortSignal },
 ): Forwards {
   const deadlineMs = (options.limitMs ?? EXECUTION_LIMIT_MS) + MARGIN_MS;
   const to = (audience: Audience) => {
     const [secret = ""] = readSecrets(options, audience);
     const url = options.upstreams?.[audience];
-    if (url !== undefined) return makeForward({ audience, url, secret, deadlineMs, now, draining });
+    const sendOut = openSendOut(options, parts);
+    if (url !== undefined)
+      return makeForward({ ...parts, audience, url, secret, deadlineMs, sendOut });
     throw new Error(`Cannot open a gateway: the address of ${audience} is not set`);
   };
   return { data: to("data"), identity: to("identity") };
+}
+
+function openSendOut({ outgoing }: UpstreamOptions, { countStream }: Streams): SendOut {
+  return makeSendOut({ ...OUTGOING_LIMITS, ...outgoing }, countStream);
 }
 
 /**
  * Sends a request to the gateway like any client: the Console of an identity service can access rows only this way.
  * `undefined` if the gateway's origin is unknown.
  *
- * @throws {Problem} unavailable; bad_gateway — the gateway did not respond
+ * @throws {Problem} unavailable; bad_gateway — the gateway did not respond; rate_limited; overloaded
  */
 export function makeCallGateway(
-  { gatewayUrl, limitMs = EXECUTION_LIMIT_MS }: UpstreamOptions,
-  publicUrl: string | undefined,
+  options: UpstreamOptions,
+  {
+    publicUrl,
+    keyPrefix,
+    ...streams
+  }: Streams & { publicUrl: string | undefined; keyPrefix: string },
 ): ((request: Request) => Promise<Response>) | undefined {
+  const { gatewayUrl, limitMs = EXECUTION_LIMIT_MS } = options;
   const origin = gatewayUrl ?? publicUrl;
   if (origin === undefined) return undefined;
+  const sendOut = openSendOut(options, streams);
   return async (request) => {
-    const url = origin + toTarget(splitTarget(request.url));
+    const { signal } = request;
+    // One key per administrator and app.
+    const key = readPresentedKeyId(request, keyPrefix) ?? "";
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(), limitMs + 2 * MARGIN_MS);
-    timer.unref();
-    const signal = AbortSignal.any([deadline.signal, request.signal]);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const fetchFrom = (): Promise<Response> => {
+      timer = setTimeout(() => deadline.abort(), limitMs + 2 * MARGIN_MS);
+      timer.unref();
+      const url = origin + toTarget(splitTarget(request.url));
+      return Bun.fetch(new Request(url, request), {
+        redirect: "manual",
+        signal: AbortSignal.any([deadline.signal, signal]),
+      });
+    };
     try {
-      const response = await Bun.fetch(new Request(url, request), { redirect: "manual", signal });
+      const caller = { queue: key, owners: { key }, signal };
+      const { response, finish } = await sendOut(caller, request.headers.get("accept"), fetchFrom);
       // An event stream has no time limit once it has begun.
-      if (response.headers.get("content-type") === "text/event-stream") clearTimeout(timer);
-      return response;
+      if (isEventStream(response)) clearTimeout(timer);
+      const { status, headers, body } = response;
+      return new Response(body === null ? null : passOn(body, finish), { status, headers });
     } catch (error) {
+      if (error instanceof Problem) throw error;
       const code = isConnectFailure(error) ? "unavailable" : "bad_gateway";
       throw new Problem(code, { message: "The gateway did not respond", cause: error });
     }

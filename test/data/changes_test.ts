@@ -95,6 +95,17 @@ test("a reader that reconnects with its last id gets the missed changes", async 
   expect(await again.next()).toMatchObject({ kind: "changes", data: [{ put: row }] });
 });
 
+test("changes whose event exceeds 1 MB, although the database stores less, are a reset", async () => {
+  const events = await listen(app);
+  const ready = await events.next();
+  await events.close();
+  const meta = { text: "a".repeat(90_000) };
+  for (let count = 0; count < 12; count++) await create(app, { title: "long", meta });
+  const again = await listen(app, ready?.id);
+  expect(await again.next()).toMatchObject({ kind: "reset", data: [] });
+  await again.close();
+});
+
 test.each(["", "x", "00000000-1-1.5:5:", "a.b:c", "1".repeat(2000)])(
   "an unknown cursor leads to a reset",
   async (since) => {

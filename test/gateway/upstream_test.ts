@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createServer, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import schema from "../../schema/mod.ts";
 import { SIGNED_HEADERS, type Signed, sign } from "../../src/gateway/signature.ts";
 import { openService } from "../../src/service/open.ts";
@@ -13,42 +13,10 @@ import { sendRaw } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { serve, TEST_SECRETS } from "../support/shape.ts";
 import { contextOf } from "../support/signed.ts";
+import { headOf, openStub, type Stub } from "../support/stub.ts";
 
 const LIST = "/v1/data/db/todos";
 const OTHER_APP = "0190a0a0-0000-7000-8000-000000000002";
-
-type Stub = { url: string; requests: string[]; close: () => Promise<void> };
-
-/** Opens a service that accepts connections and sends the output of `respond`. */
-async function openStub(respond: (socket: Socket, request: string) => void): Promise<Stub> {
-  const requests: string[] = [];
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => undefined); // the gateway may hang up at any time
-    socket.on("data", (bytes) => {
-      requests.push(bytes.toString("latin1"));
-      respond(socket, bytes.toString("latin1"));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
-  const close = async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => server.close(resolve));
-  };
-  return { url: `http://127.0.0.1:${port}`, requests, close };
-}
-
-/** Returns the request id that the gateway signed into the context. */
-function idOf(request: string): string {
-  const context = /^rowhouse-context: (\S+)/im.exec(request)?.[1] ?? "";
-  return JSON.parse(Buffer.from(context, "base64url").toString()).requestId;
-}
-
-const head = (request: string, ...lines: string[]) =>
-  ["HTTP/1.1 200 OK", `X-Request-Id: ${idOf(request)}`, ...lines, "", ""].join("\r\n");
 
 const CASES: {
   name: string;
@@ -77,7 +45,7 @@ const CASES: {
   },
   {
     name: "truncates an announced body",
-    respond: (socket, request) => socket.end(`${head(request, "Content-Length: 100")}{"rows":`),
+    respond: (socket, request) => socket.end(`${headOf(request, "Content-Length: 100")}{"rows":`),
     want: [502, "bad_gateway"],
   },
   {
@@ -111,7 +79,7 @@ const CASES: {
   {
     name: "stops in an announced body",
     respond: (socket, request) =>
-      void socket.write(`${head(request, "Content-Length: 100")}{"rows":`),
+      void socket.write(`${headOf(request, "Content-Length: 100")}{"rows":`),
     want: [504, "timeout"],
   },
 ];
@@ -187,7 +155,7 @@ describe("a gateway whose data service", () => {
 
   test("aborts a streamed response aborts the caller's response", async () => {
     const stub = await openStub((socket, request) => {
-      socket.write(`${head(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
+      socket.write(`${headOf(request, "Transfer-Encoding: chunked")}5\r\n{"row\r\n`);
       setTimeout(() => socket.destroy(), 50);
     });
     const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
@@ -217,7 +185,7 @@ describe("a gateway whose data service", () => {
     const ports = new Set<number | undefined>();
     const stub = await openStub((socket, request) => {
       ports.add(socket.remotePort);
-      socket.write(`${head(request, "Content-Length: 2")}{}`);
+      socket.write(`${headOf(request, "Content-Length: 2")}{}`);
     });
     const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
     const app = await service.makeApp();

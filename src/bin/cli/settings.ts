@@ -1,6 +1,13 @@
 /** The configuration for commands. Reports all errors together, and never a value. @module */
-import { type Config, type Environment, readConfig, type SettingName } from "../../config/mod.ts";
+import {
+  type Config,
+  type Environment,
+  forwards,
+  readConfig,
+  type SettingName,
+} from "../../config/mod.ts";
 import { ROLES, servesPeople } from "../../role.ts";
+import { FETCH_LIMIT } from "../../std/fetch_limit.ts";
 import { EXIT, RejectedError, UsageError } from "./command.ts";
 import { findConflicts } from "./conflicts.ts";
 
@@ -22,10 +29,22 @@ export function readSettings<Wanted extends SettingName = never>(
  * @throws {RejectedError} lists all invalid, missing and conflicting settings
  */
 export async function readServeSettings(env: Environment): Promise<ServeConfig> {
-  const issues = [...findCommandLogins(env), ...(await findServeIssues(env))];
+  const issues = [
+    ...findCommandLogins(env),
+    ...findMissingLimit(env),
+    ...(await findServeIssues(env)),
+  ];
   if (issues.length > 0) throw reject(issues);
   return readSettings(env, "DATABASE_URL");
 }
+
+/** The command sets it before Bun starts (`rowhouse.ts`); only where it cannot, the operator must. */
+function findMissingLimit(env: Environment): string[] {
+  const { variable, max } = FETCH_LIMIT;
+  if (!forwards(env["ROLE"]) || env[variable]) return [];
+  return [`${variable} is not set: set it to ${max} before Bun starts`];
+}
+
 /** Only the operator's environment may set the login that reaches the rows of every app; doctor accepts it there. */
 function findCommandLogins(env: Environment): string[] {
   if (!env["ROWS_DATABASE_URL"]) return [];

@@ -227,7 +227,8 @@ const REJECTIONS = {
   waited: { code: "overloaded", message: "No connection became free in time; nothing was started" },
 } as const;
 
-function tooBusy(reason: keyof typeof REJECTIONS): Problem {
+/** The rejection of a caller by a fair queue. */
+export function tooBusy(reason: keyof typeof REJECTIONS): Problem {
   const { code, message } = REJECTIONS[reason];
   return new Problem(code, { message, retryAfterS: 1 });
 }
