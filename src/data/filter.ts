@@ -94,6 +94,10 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
   function findColumn(name: string): QueryColumn {
     const column = known.get(name);
     if (column !== undefined) return column;
+    if (name === "app_id")
+      throw invalid(
+        'Cannot use "app_id" in a list: all rows of an app have the same, so it is no condition, order or selection',
+      );
     throw invalid(`Cannot read ${quote(name)}: the table has no such column`);
   }
 

@@ -59,6 +59,19 @@ type Index = {
 /** An index, and the conditions that give its first columns one value each. */
 type Candidate = { readonly index: Index; readonly fixed: readonly Comparison[] };
 
+/** Whether the conditions have a value for each column of a unique constraint. */
+export function isLookup(
+  { where }: ListQuery,
+  { whole }: RecordedTable,
+  { appId }: Pick<PathOptions, "appId">,
+): boolean {
+  return keysOf(whole).some(
+    (key) =>
+      (key.appId ?? appId) === appId &&
+      key.columns.every((name) => findComparison(where, { name }, ["eq"]) !== undefined),
+  );
+}
+
 /** Whether PostgreSQL can search an index by this column. */
 export function isSearchable({ kind }: QueryColumn): boolean {
   return ENDS[kind] !== undefined;
@@ -129,7 +142,7 @@ function findFixed({ where }: ListQuery, { columns }: Index): Comparison[] {
 
 function findComparison(
   where: readonly Condition[],
-  { name }: QueryColumn,
+  { name }: Pick<QueryColumn, "name">,
   ops: readonly string[],
 ): Comparison | undefined {
   return where.find(

@@ -2,11 +2,12 @@
 import { queryColumns, type RecordedTable } from "../catalog/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { MAX_VISITS } from "./deps.ts";
-import { type Condition, invalid, type QueryColumn } from "./filter.ts";
+import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
 import { describeOrder, type ListQuery, type SortKey } from "./list_query.ts";
 import {
   type Bound,
   choosePath,
+  isLookup,
   isSearchable,
   type PathOptions,
   type QueryPath,
@@ -81,6 +82,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
             ]),
           },
     isCounted: options.isCounted || undefined,
+    isLookup: isLookup(query, table, options) || undefined,
     ...(path.isOrdered
       ? { at: after && bound(toPosition(path, after)) }
       : {
@@ -149,6 +151,14 @@ export function explainNeededIndex(
   const keys = order.slice(0, -1);
   if (offset > 0 && keys.length === 0)
     return `Cannot skip rows by offset, because ${few}: continue with after, or narrow the list`;
+  const lookup = where.find(
+    (condition): condition is Comparison =>
+      condition.op === "eq" && !isSearchable(condition.column),
+  );
+  if (keys.length === 0 && lookup !== undefined) {
+    const { name: column, kind } = lookup.column;
+    return `Cannot find a row by ${column}, because ${few}, and no index supports a condition on a column of kind ${kind}: use the id or a unique uuid, reference or timestamp column, ${NARROW}, or read the pages of ${column}=in.(…) by after`;
+  }
   if (isText) return `Cannot sort, because ${few}: ${NARROW}, or use fewer or shorter patterns`;
   const unsearchable = keys.find(({ column }) => !isSearchable(column));
   const fixed = where.flatMap((condition) =>

@@ -24,17 +24,26 @@ export async function findRow(
   target: Target,
 ): Promise<AnyRow | undefined> {
   checkTarget(target);
-  let after: string | undefined;
-  for (let calls = 0; calls < MAX_CALLS; calls++) {
-    const { rows, hasMore, next } = await list({ where: target.where, limit: 1, after });
-    if (rows[0] !== undefined || !hasMore) return rows[0];
-    if (typeof next !== "string") break;
-    after = next;
+  let page = await list({ where: target.where, limit: 1 }).catch(ignoreNeededIndex);
+  // The service rejects a lookup of unique values by reading the table, but not a search for values.
+  const where = Object.fromEntries(
+    Object.entries(target.where).map(([name, value]) => [name, { in: [value] }]),
+  );
+  for (let calls = 1; ; calls++) {
+    if (page?.rows[0] !== undefined || page?.hasMore === false) return page.rows[0];
+    const isLost = page !== undefined && typeof page.next !== "string";
+    if (isLost || calls === MAX_CALLS) break;
+    page = await list({ where, limit: 1, after: page?.next ?? undefined });
   }
   throw new DataError(
     `${target.table}.find: Cannot finish the search, because no index covers ${Object.keys(target.where).join(", ")}: use the id, or a unique reference, uuid or timestamp column`,
     { status: 0, code: "needs_index" },
   );
+}
+
+function ignoreNeededIndex(error: unknown): undefined {
+  if (error instanceof DataError && error.code === "needs_index") return undefined;
+  throw error;
 }
 
 function checkTarget({ table, where, unique }: Target): void {

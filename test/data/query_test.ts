@@ -15,6 +15,15 @@ import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required().unique() },
+  members: t
+    .model({
+      email: t.string().unique(),
+      level: t.number().unique(),
+      badge: t.uuid().unique(),
+      team: t.string(),
+      place: t.string(),
+    })
+    .unique("team", "place"),
   todos: t
     .model({
       title: t.string().required(),
@@ -202,6 +211,12 @@ describe("a rejected query", () => {
         'Cannot compare "status" with "lost": must be one of "open", "doing", "done"; Cannot read "nothing": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null',
     },
     {
+      name: "the reason why app_id is not supported",
+      query: "select=id,app_id&app_id=eq.1&order=app_id",
+      message:
+        'Cannot use "app_id" in a list: all rows of an app have the same, so it is no condition, order or selection',
+    },
+    {
       name: "the issues of limit and offset with other issues",
       query: "limit=x&offset=-1&nothing=eq.1",
       message:
@@ -357,6 +372,48 @@ describe("more rows than the limit of visits", () => {
       `${TODOS}?done=eq.true&due_at=not.is.null&order=due_at.desc&limit=1`,
     );
     expect((json as Found).rows[0]).toMatchObject({ due_at: "2026-01-16T00:00:00+00:00" });
+  });
+
+  test("are not mistaken for an absent row by a lookup of unique values", async () => {
+    const members = "/v1/data/db/members";
+    const lookup = async (query: string) => {
+      const { status, json } = await service.call(many, `${members}?${query}`);
+      const { error, rows, next } = json as Found & { error?: string };
+      return error ?? `${status}: ${rows.length}${next === null ? "" : " and more"}`;
+    };
+    const json = Array.from({ length: 41 }, (_, index) => ({
+      ...{ email: `m${index}@example.org`, level: index, team: "a", place: `${index}` },
+    }));
+    await service.call(many, members, { method: "POST", json: json.slice(1) });
+    for (const query of [
+      "email=eq.x",
+      "level=eq.0",
+      "team=eq.a&place=eq.x",
+      "order=email&email=eq.x",
+    ])
+      expect([query, await lookup(query)]).toEqual([query, "200: 0"]);
+    await service.call(many, members, { method: "POST", json: json[0] });
+    const rejected = [
+      ...["email=eq.x", "email=eq.m0@example.org", "level=eq.0", "team=eq.a&place=eq.x"],
+      ...["email=eq.x&team=eq.a", "limit=0&email=eq.x", "order=email&email=eq.x"],
+    ];
+    for (const query of rejected)
+      expect([query, await lookup(query)]).toEqual([query, "needs_index"]);
+    // Found at the start, or not a lookup of one row.
+    expect(await lookup("email=eq.m1@example.org")).toBe("200: 1 and more");
+    expect(await lookup(`badge=eq.${many.id}`)).toBe("200: 0");
+    for (const query of [
+      "place=eq.x",
+      "email=in.(x)",
+      "or=(email.eq.x,level.eq.0)",
+      "email=neq.x&limit=0",
+    ])
+      expect([query, (await lookup(query)).includes("and more")]).toEqual([query, true]);
+    const { json: problem } = await service.call(many, `${members}?email=eq.x`);
+    expect(problem).toMatchObject({
+      message:
+        "Cannot find a row by email, because more than 10000 rows of members would be read, and no index supports a condition on a column of kind string: use the id or a unique uuid, reference or timestamp column, narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column, or read the pages of email=in.(…) by after",
+    });
   });
 
   test("are not skipped by an offset", async () => {

@@ -77,7 +77,7 @@ describe("find()", () => {
     );
     const seen = await countCalls(findUntyped(where));
     expect(seen.found).toEqual(row === undefined ? undefined : expect.objectContaining(row));
-    // Each page begins with the last row that the previous page visited.
+    // A page visits 10 rows. The service rejects the first call if it finds no row.
     expect(seen.calls).toBe(calls);
   });
 
