@@ -4,7 +4,7 @@ import { labelAction } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { toCsvLine } from "../std/csv.ts";
+import { BYTE_ORDER_MARK, toCsvLine } from "../std/csv.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_filter.ts";
@@ -174,7 +174,7 @@ async function readCsvPage(
 function toStream(visit: Visit, first: ConsoleAuditEntry[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let entries = first;
-  let head = toCsvLine(Object.keys(COLUMNS));
+  let head = BYTE_ORDER_MARK + toCsvLine(Object.keys(COLUMNS));
   return new ReadableStream({
     pull: async (controller) => {
       controller.enqueue(encoder.encode(head + entries.map(toLine).join("")));

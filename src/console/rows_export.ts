@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { type PagePosition, readPages, toCsvNames, toCsvValues } from "../rows/mod.ts";
-import { toCsvLine } from "../std/csv.ts";
+import { makeRowsWriter, type PagePosition, readPages } from "../rows/mod.ts";
 import type { Visit } from "./enter.ts";
 import { toRejection } from "./rows_call.ts";
 import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
@@ -19,24 +18,35 @@ const MAX_WAIT_S = 20;
 
 type Format = {
   type: string;
-  /** The text before the first row, and the text after the last row. */
-  start: (table: RowsTable) => string;
+  /** Starts a file: the text before the first row, and the texts of its rows in order. */
+  open: (table: RowsTable) => { start: string; toText: (row: ListedRow) => string };
+  /** The text after the last row. */
   end: string;
-  toText: (table: RowsTable, row: ListedRow, isFirst: boolean) => string;
 };
 
 const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
   csv: {
     type: "text/csv; charset=utf-8; header=present",
-    start: ({ definition }) => toCsvLine(toCsvNames(definition)),
+    open: ({ definition }) => {
+      const { start, toText } = makeRowsWriter(definition, "csv", { isInert: true });
+      return { start, toText: ({ row }) => toText(row) };
+    },
     end: "",
-    toText: ({ definition }, { row }) => toCsvLine(toCsvValues(definition, row)),
   },
   json: {
     type: "application/json",
-    start: () => "[",
+    open: () => {
+      let separator = "\n";
+      return {
+        start: "[",
+        toText: ({ text }) => {
+          const line = `${separator}${text}`;
+          separator = ",\n";
+          return line;
+        },
+      };
+    },
     end: "\n]\n",
-    toText: (_, { text }, isFirst) => `${isFirst ? "\n" : ",\n"}${text}`,
   },
 };
 
@@ -97,21 +107,17 @@ type Read = { first: IteratorResult<readonly ListedRow[], void>; pages: Pages };
 
 function toStream(table: RowsTable, format: Format, { first, pages }: Read): ReadableStream {
   let read: typeof first | undefined = first;
-  let isFirst = true;
+  const { start, toText } = format.open(table);
   const encoder = new TextEncoder();
   return new ReadableStream({
     pull: async (controller) => {
       try {
         const { done, value } = read ?? (await pages.next());
-        const start = read === undefined ? "" : format.start(table);
+        const before = read === undefined ? "" : start;
         read = undefined;
-        const rows = (done === true ? [] : value).map((row) => {
-          const text = format.toText(table, row, isFirst);
-          isFirst = false;
-          return text;
-        });
+        const rows = (done === true ? [] : value).map(toText);
         controller.enqueue(
-          encoder.encode(start + rows.join("") + (done === true ? format.end : "")),
+          encoder.encode(before + rows.join("") + (done === true ? format.end : "")),
         );
         if (done === true) controller.close();
       } catch {

@@ -26,13 +26,14 @@ import { countOf } from "./table_parts.ts";
 
 /** A form has at most 100 KB, and a form encodes characters such as quotes as three bytes. */
 const MAX_TEXT_CHARS = 60_000;
+const MAX_SKIP_CHARS = 5_000;
 const MAX_VISIBLE = 200;
 
 export async function handleImportForm(visit: Visit, table: RowsTable): Promise<Response> {
   const batch = visit.fields.get("batch");
   if (batch !== undefined) return await handleBatch(visit, table, batch);
   const text = visit.fields.get("rows") ?? "";
-  const { batches, issues } = readText(table, text);
+  const { batches, issues } = readText(table, text, visit.fields);
   if (issues.length > 0) return handleImport(visit, table, { text, issues });
   const formKey = readHeaderValue(visit.fields.get("form_key"));
   let stored = 0;
@@ -85,11 +86,14 @@ async function sendBatch(
 function readText(
   { definition }: RowsTable,
   text: string,
+  fields: Visit["fields"],
 ): { batches: readonly Batch[]; issues: readonly LineIssue[] } {
   if (text.trim() === "") return { batches: [], issues: [{ line: 1, message: "Is empty" }] };
   const format = /^\s*[[{]/.test(text) ? "ndjson" : "csv";
-  const options = { table: definition, mapping: makeMapping(definition) };
-  const reader = makeRowsReader(makeSource(format), options);
+  const skip = (fields.get("skip") ?? "").split(/\r?\n/).map((name) => name.trim());
+  const options = { table: definition, mapping: makeMapping(definition, { skip }) };
+  const isProtected = fields.has("spreadsheet") || undefined;
+  const reader = makeRowsReader(makeSource(format, { isProtected }), options);
   const batcher = makeBatcher({ rows: MAX_BATCH, bytes: MAX_BODY });
   const reads = [reader.push(text), reader.end()];
   const added = reads.flatMap(({ rows }) => rows).map(batcher.add);
@@ -161,11 +165,21 @@ function renderPaste({ deps, fields, token }: Visit, { path }: RowsTable, text: 
     maxLength: MAX_TEXT_CHARS,
     rows: 10,
   });
+  const skip = renderTextField({
+    name: "skip",
+    label: "Leave out",
+    hint: "Names in the first line that are not columns, one per line. #3 is a third column without a name.",
+    value: fields.get("skip") ?? "",
+    maxLength: MAX_SKIP_CHARS,
+    rows: 2,
+  });
+  const isProtected = fields.has("spreadsheet");
   return html`<details class="import-paste" data-paste open><summary>Paste rows</summary>
 <form class="sheet action" method="post" action="${path}/import" data-unsaved>
 <input type="hidden" name="${TOKEN_FIELD}" value="${token}">
 <input type="hidden" name="form_key" value="${formKey}">
-${field}
+${field}${skip}
+<label class="check"><input type="checkbox" name="spreadsheet"${isProtected && html` checked`}><span>Remove the apostrophes that an export for spreadsheets added</span></label>
 <div class="action-buttons"><button class="button button-primary" type="submit">Check and import</button>${renderLink("Cancel", path)}</div>
 </form></details>`;
 }

@@ -3,6 +3,7 @@ import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { findNearest } from "../std/find_nearest.ts";
 import { foldText } from "../std/fold_text.ts";
 import { quote } from "../std/quote.ts";
+import type { SourceHeader } from "./source.ts";
 
 /** The column for a name; `undefined` if the name is skipped, an issue if no column matches. */
 export type Target = { readonly column: NamedColumn | undefined } | { readonly issue: string };
@@ -57,6 +58,8 @@ export function makeMapping(
 const MAX_REMEMBERED = 1000;
 
 function explainUnknown(table: string, name: string, names: readonly string[]): string {
+  if (/^#\d+$/.test(name))
+    return `Column ${name} has a value but no name: name it in the file, map it to a column, or leave it out`;
   const near = findNearest(name, names);
   const expected = near === undefined ? names.join(", ") : `perhaps ${near}`;
   return `${quote(name)} is not a column of ${table}: ${expected}`;
@@ -65,12 +68,15 @@ function explainUnknown(table: string, name: string, names: readonly string[]): 
 /** The errors of the names in a file's first line. */
 export function findHeaderIssues(
   table: TableDefinition,
-  names: readonly string[],
+  { names, unnamed }: SourceHeader,
   mapping: Mapping,
 ): string[] {
-  const targets = names.map((name) => ({ name, target: mapping.targetOf(name) }));
-  const repeated = [...Map.groupBy(names, (name) => name)]
-    .filter(([, same]) => same.length > 1)
+  // A column without a name is reported by its first value: mostly it has none.
+  const targets = names
+    .map((name) => ({ name, target: mapping.targetOf(name) }))
+    .filter(({ name, target }) => !("issue" in target && unnamed.has(name)));
+  const repeated = [...Map.groupBy(targets, ({ name }) => name)]
+    .filter(([, [first, ...more]]) => more.length > 0 && !isSkipped(first?.target))
     .map(([name, same]) => `${quote(name)} is the name of ${same.length} columns`);
   const unknown = targets.flatMap(({ target }) => ("issue" in target ? [target.issue] : []));
   const mapped = targets.flatMap(({ name, target }) => {
@@ -88,6 +94,10 @@ export function findHeaderIssues(
   const isForNone = mapped.length === 0 && unknown.length === 0;
   const none = isForNone ? [`No name matches a column of ${table.name}`] : [];
   return [...repeated, ...new Set(unknown), ...shared, ...missing, ...none];
+}
+
+function isSkipped(target: Target | undefined): boolean {
+  return target !== undefined && "column" in target && target.column === undefined;
 }
 
 /** Returns whether a new row requires a value in a column. */

@@ -5,6 +5,7 @@
  * @module
  */
 export { type Batch, makeBatcher } from "./batches.ts";
+export { decodeChunks, ENCODINGS } from "./decode.ts";
 export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
 export { type PagePosition, readPages } from "./pages.ts";
 export { readChunks } from "./read_chunks.ts";
@@ -16,7 +17,8 @@ export {
   type LineIssue,
   makeSource,
   type Source,
+  type SourceOptions,
 } from "./source.ts";
 export { JSON_NUMBER, toMoment } from "./text_values.ts";
 export { REQUIRED, type Read, readValue } from "./values.ts";
-export { makeRowsWriter, toCsvNames, toCsvValues } from "./write_rows.ts";
+export { makeRowsWriter, type RowsWriter } from "./write_rows.ts";

@@ -7,8 +7,9 @@ import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { quote } from "../std/quote.ts";
 import { makeDuplicateFinder } from "./duplicates.ts";
 import { findHeaderIssues, isNeeded, type Mapping } from "./mapping.ts";
+import { makeNumberReader } from "./number_text.ts";
 import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./source.ts";
-import { NOT_JSON, TO_VALUE, toMoment } from "./text_values.ts";
+import { type TextContext, TO_VALUE, toMoment } from "./text_values.ts";
 import { type Read, readValue } from "./values.ts";
 
 export type RowsRead = { readonly rows: FileRow[]; readonly issues: LineIssue[] };
@@ -37,11 +38,12 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
   let isHeaderWrong = false;
   const unknown = new Set<string>();
   const findDuplicates = makeDuplicateFinder(options.table);
+  const readNumber = makeNumberReader();
   const checkHeader = (): LineIssue[] => {
     const header = source.header();
     if (header === undefined || isHeaderChecked) return [];
     isHeaderChecked = true;
-    const issues = findHeaderIssues(options.table, header.names, options.mapping);
+    const issues = findHeaderIssues(options.table, header, options.mapping);
     isHeaderWrong = issues.length > 0;
     return issues.map((message) => ({ line: header.line, message }));
   };
@@ -49,7 +51,8 @@ export function makeRowsReader(source: Source, options: ReaderOptions): RowsRead
     const rows: FileRow[] = [];
     const issues = checkHeader();
     for (const sourceRow of isHeaderWrong ? [] : sourceRows) {
-      const read = readSourceRow(sourceRow, options);
+      const delimiter = source.header()?.delimiter ?? "";
+      const read = readSourceRow(sourceRow, options, { delimiter, readNumber });
       const fresh = read.unknown.filter(({ name }) => !unknown.has(name));
       for (const { name } of fresh) if (unknown.size < MAX_UNKNOWN) unknown.add(name);
       const { line } = sourceRow;
@@ -77,6 +80,7 @@ type SourceRowRead = {
 function readSourceRow(
   { line, cells, issues }: SourceRow,
   { table, mapping, matches = new Map() }: ReaderOptions,
+  file: Pick<TextContext, "delimiter" | "readNumber">,
 ): SourceRowRead {
   if (issues.length > 0)
     return { values: {}, issues: issues.map((message) => ({ line, message })), unknown: [] };
@@ -91,7 +95,10 @@ function readSourceRow(
       seen.set(column.name, name);
       const value =
         other === undefined
-          ? readCell(cell, column, matches.get(column.name))
+          ? readCell(cell, column, {
+              match: matches.get(column.name),
+              context: { ...file, line, column: column.name },
+            })
           : { issue: `${quote(other)} and ${quote(name)} both map to this column` };
       if (value === undefined) continue;
       if ("issue" in value) read.issues.push({ line, column: column.name, message: value.issue });
@@ -105,7 +112,11 @@ function readSourceRow(
 }
 
 /** The value of a cell; `undefined` if the column gets its default. */
-function readCell(cell: Cell, column: NamedColumn, match: Match | undefined): Read | undefined {
+function readCell(
+  cell: Cell,
+  column: NamedColumn,
+  { match, context }: { match: Match | undefined; context: TextContext },
+): Read | undefined {
   if ("json" in cell) {
     if (cell.json === null || match === undefined)
       return readValue(toStrict(cell.json, column), column);
@@ -116,9 +127,9 @@ function readCell(cell: Cell, column: NamedColumn, match: Match | undefined): Re
   const isText = kind === "string" || (kind === "enum" && column.values?.includes("") === true);
   if (text === undefined || (text === "" && !isText))
     return column.required && column.default !== undefined ? undefined : readValue(null, column);
-  if (match !== undefined) return findMatch(TO_VALUE[kind](text), match);
-  const value = TO_VALUE[kind](text);
-  return value === NOT_JSON ? { issue: "Must be JSON" } : readValue(value, column);
+  const typed = TO_VALUE[kind](text, context);
+  if ("issue" in typed) return typed;
+  return match === undefined ? readValue(typed.value, column) : findMatch(typed.value, match);
 }
 
 function toStrict(json: unknown, { kind }: NamedColumn): unknown {

@@ -1,8 +1,10 @@
 /** Reads a file as rows: converts CSV, NDJSON or a JSON array to cells by name, as a stream. @module */
 import type { Json } from "../dsl/mod.ts";
-import { makeCsvReader } from "../std/csv_reader.ts";
+import { needsQuotes, unprotectText } from "../std/csv.ts";
+import { type CsvRecord, makeCsvReader } from "../std/csv_reader.ts";
 import { parseExactJson } from "../std/exact_json.ts";
 import { isObject } from "../std/is_object.ts";
+import { isUuid } from "../std/is_uuid.ts";
 import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
 import { type JsonText, makeJsonTextReader } from "../std/json_reader.ts";
 
@@ -31,16 +33,30 @@ export type FileFormat = (typeof FILE_FORMATS)[number];
 export type Source = {
   readonly push: (text: string) => SourceRow[];
   readonly end: () => SourceRow[];
-  /** The names in the first line of a CSV, once read. */
+  /** The first line of a CSV, once read. */
   readonly header: () => SourceHeader | undefined;
+  /** Whether the first rows have the mark of an export for spreadsheets. */
+  readonly isMarked: () => boolean;
 };
-export type SourceHeader = { readonly line: number; readonly names: readonly string[] };
+export type SourceHeader = {
+  readonly line: number;
+  /** A column without a name is called `#3` by its position. */
+  readonly names: readonly string[];
+  /** The columns without a name. Their empty fields are not cells. */
+  readonly unnamed: ReadonlySet<string>;
+  readonly delimiter: string;
+};
+
+export type SourceOptions = {
+  /** Whether to remove the apostrophes that an export for spreadsheets added; default: if the file has its mark. */
+  readonly isProtected?: boolean | undefined;
+};
 
 /** The list of rows is one level of a request. */
 const MAX_ROW_DEPTH = MAX_BODY_DEPTH - 1;
 
-export function makeSource(format: FileFormat): Source {
-  return format === "csv" ? makeCsvSource() : makeJsonSource();
+export function makeSource(format: FileFormat, options: SourceOptions = {}): Source {
+  return format === "csv" ? makeCsvSource(options) : makeJsonSource();
 }
 
 /** The format of a file, from its name. */
@@ -52,13 +68,20 @@ export function findFormat(name: string): FileFormat | undefined {
 
 const NO_HEADER = "Is empty: the first line must have the names of the columns";
 
-function makeCsvSource(): Source {
+function makeCsvSource({ isProtected }: SourceOptions): Source {
   const reader = makeCsvReader();
   let header: SourceHeader | undefined;
-  const toRows = (records: ReturnType<typeof reader.push>): SourceRow[] =>
-    records.flatMap(({ line, fields, issues }) => {
-      if (header !== undefined) return toRow({ line, fields, issues }, header.names);
-      header = { line, names: fields.map(({ text }) => text.trim()) };
+  let names: CsvRecord["fields"] = [];
+  let isMarked: boolean | undefined;
+  const toRows = (records: readonly CsvRecord[]): SourceRow[] =>
+    records.flatMap((record) => {
+      if (header !== undefined) {
+        isMarked ??= hasMark(names, record.fields);
+        return toRow(record, header, { isProtected: isProtected ?? isMarked });
+      }
+      names = record.fields;
+      header = toHeader(record, reader.delimiter() ?? ",");
+      const { line, issues } = record;
       return issues.length === 0 ? [] : [{ line, cells: [], issues }];
     });
   return {
@@ -68,22 +91,48 @@ function makeCsvSource(): Source {
       return header === undefined ? [{ line: 1, cells: [], issues: [NO_HEADER] }] : rows;
     },
     header: () => header,
+    isMarked: () => isMarked === true,
   };
 }
 
-type Fields = ReturnType<ReturnType<typeof makeCsvReader>["push"]>[number];
+function toHeader({ line, fields }: CsvRecord, delimiter: string): SourceHeader {
+  const trimmed = fields.map(({ text }) => text.trim());
+  const names = trimmed.map((name, index) => (name === "" ? `#${index + 1}` : name));
+  const unnamed = new Set(names.filter((_, index) => trimmed[index] === ""));
+  return { line, names, unnamed, delimiter };
+}
 
-function toRow({ line, fields, issues }: Fields, names: readonly string[]): SourceRow {
+/** An export for spreadsheets quotes the id of its first row, and no other field without need. @see makeRowsWriter */
+function hasMark(names: CsvRecord["fields"], [id, ...values]: CsvRecord["fields"]): boolean {
+  const isMark = names[0]?.text === "id" && id?.isQuoted === true && isUuid(id.text);
+  return (
+    isMark && ![...names, ...values].some(({ text, isQuoted }) => isQuoted && !needsQuotes(text))
+  );
+}
+
+function toRow(
+  { line, fields, issues }: CsvRecord,
+  { names, unnamed }: SourceHeader,
+  { isProtected }: { isProtected: boolean },
+): SourceRow {
   if (issues.length > 0) return { line, cells: [], issues };
-  if (fields.length !== names.length) {
+  // Spreadsheets write separators after the last column in some rows and not in others.
+  const least = names.findLastIndex((name) => !unnamed.has(name)) + 1;
+  if (fields.length < least || fields.slice(names.length).some((field) => !isEmpty(field))) {
     const issue = `Must have as many fields as the first line: ${names.length}, not ${fields.length}`;
     return { line, cells: [], issues: [issue] };
   }
-  const cells = fields.map(({ text, isQuoted }, index) => {
-    const isEmpty = text === "" && !isQuoted;
-    return [names[index] ?? "", { text: isEmpty ? undefined : text }] as const;
+  const cells = names.flatMap((name, index): SourceRow["cells"][number][] => {
+    const field = fields[index];
+    if (unnamed.has(name) && (field === undefined || field.text === "")) return [];
+    if (field === undefined || isEmpty(field)) return [[name, { text: undefined }]];
+    return [[name, { text: isProtected ? unprotectText(field.text) : field.text }]];
   });
   return { line, cells, issues };
+}
+
+function isEmpty({ text, isQuoted }: CsvRecord["fields"][number]): boolean {
+  return text === "" && !isQuoted;
 }
 
 function makeJsonSource(): Source {
@@ -92,6 +141,7 @@ function makeJsonSource(): Source {
     push: (text) => reader.push(text).map(toJsonRow),
     end: () => reader.end().map(toJsonRow),
     header: () => undefined,
+    isMarked: () => false,
   };
 }
 

@@ -1,6 +1,6 @@
 /** Formats rows of a table as CSV or NDJSON that imports to the same values. Pure. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { toCsvLine, toExactCsvLine } from "../std/csv.ts";
+import { BYTE_ORDER_MARK, toCsvLine, toExactCsvLine } from "../std/csv.ts";
 import type { FileFormat } from "./source.ts";
 
 type Row = Readonly<Record<string, unknown>>;
@@ -11,7 +11,11 @@ export type RowsWriter = {
   readonly toText: (row: Row) => string;
 };
 
-/** Formats rows like the endpoints. With `isInert`, a CSV contains no formula that a spreadsheet would evaluate. */
+/**
+ * Formats the rows of one file like the endpoints. With `isInert`, a CSV is for spreadsheets: it begins with a byte order mark,
+ * and contains no formula that a spreadsheet would evaluate. The quotes around its first id are the mark by which an import restores
+ * the texts.
+ */
 export function makeRowsWriter(
   table: TableDefinition,
   format: FileFormat,
@@ -19,20 +23,22 @@ export function makeRowsWriter(
 ): RowsWriter {
   if (format === "ndjson")
     return { start: "", toText: ({ app_id: _, ...row }) => `${JSON.stringify(row)}\n` };
-  const toLine = isInert ? toCsvLine : toExactCsvLine;
+  const names = toExactCsvLine(["id", ...table.columns.map(({ name }) => name)]);
+  if (!isInert) return { start: names, toText: (row) => toExactCsvLine(toCsvValues(table, row)) };
+  let isFirst = true;
   return {
-    start: toLine(toCsvNames(table)),
-    toText: (row) => toLine(toCsvValues(table, row)),
+    start: BYTE_ORDER_MARK + names,
+    toText: (row) => {
+      const line = toCsvLine(toCsvValues(table, row));
+      const marked = isFirst ? line.replace(/^[^,]*/, '"$&"') : line;
+      isFirst = false;
+      return marked;
+    },
   };
 }
 
-/** The first line of a CSV. */
-export function toCsvNames({ columns }: TableDefinition): string[] {
-  return ["id", ...columns.map(({ name }) => name)];
-}
-
 /** The CSV fields of a row: null is an empty field, and a json value is JSON text. */
-export function toCsvValues({ columns }: TableDefinition, row: Row): (string | null)[] {
+function toCsvValues({ columns }: TableDefinition, row: Row): (string | null)[] {
   return [String(row["id"]), ...columns.map((column) => toField(column, row[column.name]))];
 }
 

@@ -1,18 +1,21 @@
 /** Lines of CSV that spreadsheets read as text and never as a formula. @module */
 
-/**
- * Positions where a spreadsheet can detect a formula: at the start of a field, and after every character at which it
- * splits fields or rows if it guesses the wrong format. Some languages treat full-width signs as narrow.
- */
-const FORMULA = /(?<=^|[;\t\r\n])(?=[=+\-@＝＋－＠])/gu;
-/** Some spreadsheets trim these before they search for a formula. */
-const TRIMMED = /^[\0\t\r\n]/;
-const QUOTED = /[",;\t\r\n]/;
-const NUMBER = /^-?\d+(\.\d+)?$/;
+/** Begins a file: without it Excel reads a CSV in the encoding of the computer's language. */
+export const BYTE_ORDER_MARK = "\uFEFF";
 
 /**
- * One line with its line break: `null` is an empty field, an empty text a quoted field. Each formula in a text gets a
- * leading apostrophe; numbers are unchanged.
+ * A spreadsheet detects a formula at the start of a field. Some trim white space first. Some languages treat full-width signs
+ * as narrow. Text that starts with an apostrophe gets another one, so that `unprotectText` restores every text.
+ */
+const FORMULA = /^(?=[=+\-@＝＋－＠'\0\t\r\n])/u;
+/** After these characters, a spreadsheet that guesses the wrong format begins another field. */
+const INNER_FORMULA = /(?<=[;\t\r\n])(?='*[=+\-@＝＋－＠])/gu;
+const PROTECTED_INSIDE = /(?<=[;\t\r\n])'(?='*[=+\-@＝＋－＠])/gu;
+const QUOTED = /[",;\t\r\n]/;
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/;
+
+/**
+ * One line with its line break: `null` is an empty field, an empty text a quoted field. Texts are protected by `protectText`.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  * @see https://owasp.org/www-community/attacks/CSV_Injection
@@ -26,9 +29,7 @@ const NUMBER = /^-?\d+(\.\d+)?$/;
  * ```
  */
 export function toCsvLine(values: readonly (string | null)[]): string {
-  return toExactCsvLine(
-    values.map((value) => (value === null || NUMBER.test(value) ? value : toInertText(value))),
-  );
+  return toExactCsvLine(values.map((value) => (value === null ? value : protectText(value))));
 }
 
 /**
@@ -48,9 +49,32 @@ export function toExactCsvLine(values: readonly (string | null)[]): string {
 
 function toField(value: string | null): string {
   if (value === null) return "";
-  return value === "" || QUOTED.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+  return needsQuotes(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
 
-function toInertText(text: string): string {
-  return text.replace(FORMULA, "'").replace(TRIMMED, "'$&");
+/** Returns whether a text is quoted in a CSV. */
+export function needsQuotes(text: string): boolean {
+  return text === "" || QUOTED.test(text);
+}
+
+/**
+ * A text that a spreadsheet does not evaluate: every formula, and an apostrophe at the start, gets a leading apostrophe. Numbers
+ * are unchanged.
+ *
+ * @example
+ * ```ts
+ * import { protectText, unprotectText } from "./csv.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(["=1+1", "'quoted", "it's", "-1.5"].map(protectText)).toEqual(["'=1+1", "''quoted", "it's", "-1.5"]);
+ * expect(unprotectText(protectText("'=1\n=2"))).toBe("'=1\n=2");
+ * ```
+ */
+export function protectText(text: string): string {
+  return NUMBER.test(text) ? text : text.replace(FORMULA, "'").replace(INNER_FORMULA, "'");
+}
+
+/** The text before `protectText`. */
+export function unprotectText(text: string): string {
+  return text.replace(/^'/, "").replace(PROTECTED_INSIDE, "");
 }

@@ -16,6 +16,8 @@ export type CsvReader = {
   readonly push: (text: string) => CsvRecord[];
   /** The last record, if the text does not end with a line break. */
   readonly end: () => CsvRecord[];
+  /** The character between fields, once known. */
+  readonly delimiter: () => string | undefined;
 };
 
 const DELIMITERS = [",", ";", "\t"];
@@ -29,8 +31,8 @@ const QUOTE_INSIDE =
   "A field contains a quote but is not quoted: quote the field, and double the quotes inside it";
 
 /**
- * A reader for RFC 4180 that also accepts `;` and tabs (the most frequent delimiter of the first line), a byte order mark
- * and any line break. Skips blank lines.
+ * A reader for RFC 4180 that also accepts `;` and tabs, a first line `sep=;`, a byte order mark and any line break. Skips the
+ * line `#TYPE` of PowerShell, and records without values.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  * @example
@@ -52,8 +54,15 @@ export function makeCsvReader(): CsvReader {
   let line = 1;
   let delimiter: string | undefined;
   let isStart = true;
+  const findStart = (isEnd: boolean): void => {
+    const found = findDelimiter(text, isEnd);
+    if (found === undefined) return;
+    delimiter = found.delimiter;
+    line += countLines(text, 0, found.start);
+    text = text.slice(found.start);
+  };
   const read = (isEnd: boolean): CsvRecord[] => {
-    delimiter ??= findDelimiter(text, isEnd);
+    if (delimiter === undefined) findStart(isEnd);
     if (delimiter === undefined) return [];
     const records: CsvRecord[] = [];
     let at = 0;
@@ -78,17 +87,47 @@ export function makeCsvReader(): CsvReader {
       return read(false);
     },
     end: () => read(true),
+    delimiter: () => delimiter,
   };
 }
 
-/** The most frequent delimiter of the first line, without quoted text; `undefined` while the line is incomplete. */
-function findDelimiter(text: string, isEnd: boolean): string | undefined {
+/** The line that PowerShell writes before the names. */
+const TYPE_LINE = /^#TYPE [^\r\n]*(?:\r\n?|\n)/;
+/** The line that names a delimiter to Excel, with its line break. */
+const SEPARATOR_LINE = /^(?:sep=([^"\r\n])|"sep=([^"\r\n])")(?:\r\n?|\n|$)/i;
+
+/**
+ * The delimiter, and where the first record begins; `undefined` while more text is needed. Without quoted text, it is the most
+ * frequent delimiter of the first line. If the first line has several, one that divides the second line in as many fields is
+ * preferred: a name can contain a comma.
+ */
+function findDelimiter(
+  text: string,
+  isEnd: boolean,
+): { delimiter: string; start: number } | undefined {
+  const isWhole = isEnd || text.length > MAX_RECORD_CHARS;
   const outside = text.replace(/"[^"]*("|$)/g, '""');
-  const first = /^[\r\n]*([^\r\n]*)([\r\n]?)/.exec(outside);
-  const [, head = "", lineBreak = ""] = first ?? [];
-  if (lineBreak === "" && !isEnd && text.length <= MAX_RECORD_CHARS) return undefined;
-  const count = (delimiter: string) => head.split(delimiter).length;
-  return DELIMITERS.reduce((best, next) => (count(next) > count(best) ? next : best));
+  const [, head = "", end = "", next = "", nextEnd = ""] =
+    /^[\r\n]*([^\r\n]*)([\r\n]*)([^\r\n]*)([\r\n]?)/.exec(outside) ?? [];
+  // The second half of a split line break can arrive later.
+  if (!isWhole && (end === "" || (end === "\r" && next === "" && nextEnd === ""))) return undefined;
+  const type = TYPE_LINE.exec(text)?.[0].length;
+  if (type !== undefined) {
+    const found = findDelimiter(text.slice(type), isEnd);
+    return found && { ...found, start: found.start + type };
+  }
+  const separator = SEPARATOR_LINE.exec(text);
+  const named = separator?.[1] ?? separator?.[2];
+  if (separator !== null && named !== undefined)
+    return { delimiter: named, start: separator[0].length };
+  const used = DELIMITERS.filter((delimiter) => head.includes(delimiter));
+  if (used.length > 1 && nextEnd === "" && !isWhole) return undefined;
+  const count = (line: string, delimiter: string) => line.split(delimiter).length;
+  const fitting = used.filter((candidate) => count(head, candidate) === count(next, candidate));
+  const delimiter = (fitting.length === 0 ? DELIMITERS : fitting).reduce((best, other) =>
+    count(head, other) > count(head, best) ? other : best,
+  );
+  return { delimiter, start: 0 };
 }
 
 type Scan = { fields: CsvField[]; issues: string[]; end: number };
@@ -154,8 +193,9 @@ function findFieldEnd(text: string, start: number, delimiter: string): number {
   return text.length;
 }
 
-function isBlank({ fields: [first, ...more] }: Scan): boolean {
-  return more.length === 0 && first?.text === "" && !first.isQuoted;
+/** Spreadsheets write rows without values as separators only. */
+function isBlank({ fields }: Scan): boolean {
+  return fields.every(({ text, isQuoted }) => text === "" && !isQuoted);
 }
 
 function countLines(text: string, start: number, end: number): number {

@@ -1,5 +1,6 @@
 /** `rowhouse data import` and `rowhouse data export`, against a service. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, type Outcome, runHere, runRedirected } from "../support/command.ts";
@@ -101,6 +102,99 @@ test("all errors are listed by line, and nothing is stored", async () => {
     details: [{ path: "/2/size" }, {}, {}],
   });
   expect(await listRows(app, name)).toEqual([]);
+});
+
+test("an export for spreadsheets has a byte order mark, and is imported to the same values", async () => {
+  const { app, name } = await makeTable();
+  const titles = ["+49 30 1234567", "'quoted", "Größe, 東京", "-1.5", "=1;\n'=2"];
+  const json = titles.map((title) => ({ title }));
+  expect((await service.call(app, `/v1/data/db/${name}`, { method: "POST", json })).status).toBe(
+    201,
+  );
+  const words = ["--spreadsheet", "--output", "sheet.csv"];
+  expect(await data(app, "export", name, ...words)).toEqual({
+    code: 0,
+    out: `Wrote 5 rows of ${name} to sheet.csv\n`,
+    err: "",
+  });
+  const bytes = await Bun.file(join(project.folder, "sheet.csv")).bytes();
+  expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
+  // Another program that saves the file loses the mark of the export.
+  const saved = Buffer.from(bytes)
+    .toString()
+    .replace("\uFEFF", "")
+    .replace(/^"([\w-]{36})"/m, "$1");
+  project.write("saved.csv", saved);
+  for (const [file, ...flags] of [["sheet.csv"], ["saved.csv", "--spreadsheet"]]) {
+    const copy = await makeTable();
+    const { err } = await data(copy.app, "import", copy.name, file ?? "", ...flags);
+    expect(err).toBe("");
+    const rows = await listRows(copy.app, copy.name);
+    expect(rows.map(({ title }) => title)).toEqual(titles);
+  }
+  const exact = await makeTable();
+  expect((await data(exact.app, "import", exact.name, "saved.csv")).err).toBe("");
+  expect((await listRows(exact.app, exact.name)).map(({ title }) => title)).toContain("''quoted");
+});
+
+describe("data export --output", () => {
+  test("replaces a file only if the export is complete", async () => {
+    const { app, name } = await makeTable();
+    project.write("rows.csv", "before");
+    const { code } = await data(
+      { ...app, key: "rh_wrong" },
+      "export",
+      name,
+      "--output",
+      "rows.csv",
+    );
+    expect(code).not.toBe(0);
+    expect(await Bun.file(join(project.folder, "rows.csv")).text()).toBe("before");
+    expect((await data(app, "export", name, "--output", "rows.csv")).code).toBe(0);
+    expect(await Bun.file(join(project.folder, "rows.csv")).text()).toBe(
+      "id,title,size,price,tags,project\r\n",
+    );
+    expect(readdirSync(project.folder).filter((file) => file.includes("rows.csv"))).toEqual([
+      "rows.csv",
+    ]);
+  });
+
+  test("names a file that cannot be written", async () => {
+    const { app, name } = await makeTable();
+    expect(await data(app, "export", name, "--output", "no/rows.csv")).toEqual({
+      code: 1,
+      out: "",
+      err: "Cannot write no/rows.csv (ENOENT)\n",
+    });
+    await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title: "a" } });
+    expect((await data(app, "export", name, "--output", "/dev/full")).err).toBe(
+      "Cannot write /dev/full (ENOSPC)\n",
+    );
+  });
+});
+
+test("a file in a named encoding is imported, and an unknown encoding is an error", async () => {
+  const { app, name } = await makeTable();
+  await Bun.write(
+    join(project.folder, "german.csv"),
+    Buffer.from("title;size\r\nGröße;1,5\r\n;\r\n", "latin1"),
+  );
+  const words = ["import", name, "german.csv"];
+  expect((await data(app, ...words)).err).toContain("choose its encoding, perhaps windows-1252");
+  expect(await data(app, ...words, "--encoding", "klingon")).toMatchObject({ code: 2 });
+  expect((await data(app, ...words, "--encoding", "windows-1252")).out).toBe(
+    `Stored 1 row in ${name}\n`,
+  );
+  expect(await listRows(app, name)).toMatchObject([{ title: "Größe", size: 1.5 }]);
+});
+
+test("a column without a name is skipped by its position", async () => {
+  const { app, name } = await makeTable();
+  project.write("index.csv", ",title,size,,\n0,Dig,1,,\n");
+  const { err } = await data(app, "import", name, "index.csv");
+  expect(err).toContain("index.csv:2: Column #1 has a value but no name");
+  expect((await data(app, "import", name, "index.csv", "--skip", "#1")).err).toBe("");
+  expect(await listRows(app, name)).toMatchObject([{ title: "Dig", size: 1 }]);
 });
 
 test("a file that is not UTF-8 is an error", async () => {

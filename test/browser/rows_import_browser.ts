@@ -51,6 +51,16 @@ async function choose(page: Page, text: string, name = "todos.csv"): Promise<voi
   await page.getByLabel("File", { exact: true }).setInputFiles(file);
 }
 
+async function chooseBytes(page: Page, buffer: Buffer): Promise<void> {
+  const file = { name: "todos.csv", mimeType: "text/csv", buffer };
+  await page.getByLabel("File", { exact: true }).setInputFiles(file);
+}
+
+async function listRows(): Promise<Record<string, unknown>[]> {
+  const { json } = await site.service.call(app, "/v1/data/db/todos");
+  return (json as { rows: Record<string, unknown>[] }).rows;
+}
+
 async function countRows(): Promise<number> {
   const pages = [0, 1000, 2000].map((offset) =>
     site.service.call(app, `/v1/data/db/todos?offset=${offset}`),
@@ -64,6 +74,41 @@ const makeCsv = (count: number, toSize: (index: number) => string) =>
     "What,size,Comments",
     ...Array.from({ length: count }, (_, at) => `t${at},${toSize(at)},x`),
   ].join("\n");
+
+test("a file of German Excel is stored: its encoding is chosen, and a column without a name is left out", async () => {
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    const text = ";title;size;;\r\n0;Größe;1,5;;\r\n1;'x;2;;\r\n;;;;\r\n";
+    await chooseBytes(page, Buffer.from(text, "latin1"));
+    await press(page, "Check the file");
+    await page.getByText("choose its encoding, perhaps windows-1252").waitFor();
+    await page.getByLabel("Encoding").selectOption("windows-1252");
+    await page.getByLabel("Column 1 (no name)").waitFor();
+    expect(await page.getByLabel("Column 1 (no name)").inputValue()).toBe("");
+    expect(await page.getByText("(no name)").count()).toBe(1);
+    await press(page, "Check the file");
+    await press(page, "Import 2 rows");
+    await page.getByText("2 rows stored.").waitFor();
+  });
+  expect(await listRows()).toMatchObject([
+    { title: "Größe", size: 1.5 },
+    { title: "'x", size: 2 },
+  ]);
+});
+
+test("two repeated names are left out, and an export for spreadsheets is recognized", async () => {
+  const id = "0190163d-8694-739b-aea5-966c26f8ad91";
+  const text = `\uFEFFid,title,Comments,Comments\r\n"${id}",'+49 30,x,\r\n`;
+  await withPage(browser, async (page) => {
+    await openImport(page);
+    await choose(page, text);
+    expect(await page.locator("#spreadsheet").isChecked()).toBe(true);
+    await press(page, "Check the file");
+    await press(page, "Import 1 row");
+    await page.getByText("1 row stored.").waitFor();
+  });
+  expect(await listRows()).toMatchObject([{ title: "+49 30" }]);
+});
 
 test("an import of 2,000 rows with 30 invalid rows lists all errors by line, then stores the other rows", async () => {
   await withPage(browser, async (page) => {

@@ -1,7 +1,14 @@
 /** Rows that are imported in the Console without a script: pasted, checked as a whole, stored once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import {
+  type Jar,
+  makePerson,
+  readHidden,
+  signInAs,
+  toCookieHeader,
+  visit,
+} from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const SCHEMA = defineSchema({
@@ -46,6 +53,33 @@ test.each([
   expect((await send({ rows: rows.replaceAll("a;b", "d").replaceAll("c", "e") })).status).toBe(303);
   expect(await listTitles()).toEqual(["a;b", "c", "d", "e"]);
   expect((await visit(service, jar, `${path}?imported=2`)).text).toContain("2 rows were imported");
+});
+
+test("pasted text from a spreadsheet is stored without its unnamed column and with the names to leave out", async () => {
+  const rows = "\ttitle\tsize\tComments\r\n0\t'+49 30\t1,5\tx\r\n\t\t\t\r\n";
+  const rejected = await send({ rows });
+  expect(rejected.text).toContain("is not a column of todos");
+  const skip = "#1\r\nComments";
+  const stored = await send({ rows, skip, spreadsheet: "on" });
+  expect(stored.headers.get("location")).toBe(`${path}?imported=1`);
+  const { json } = await service.call(app, "/v1/data/db/todos");
+  expect(json).toMatchObject({ rows: [{ title: "+49 30", size: 1.5 }], hasMore: false });
+});
+
+test("the exported CSV begins with a byte order mark, and is imported to the same values", async () => {
+  const titles = ["+49 30 1234567", "'quoted", "Größe, 東京"];
+  const json = titles.map((title) => ({ title }));
+  await service.call(app, "/v1/data/db/todos", { method: "POST", json });
+  const headers = { cookie: toCookieHeader(jar) };
+  const bytes = await (await fetch(`${service.url}${path}/export/csv`, { headers })).bytes();
+  expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf]);
+  const text = Buffer.from(bytes).toString();
+  const copy = await service.makeApp(SCHEMA);
+  path = `/console/apps/${copy.slug}/tables/todos`;
+  app = copy;
+  hidden = readHidden((await visit(service, jar, `${path}/import`)).text);
+  expect((await send({ rows: text })).status).toBe(303);
+  expect(await listTitles()).toEqual(titles);
 });
 
 test("all errors are listed by line, the text remains, and nothing is stored", async () => {

@@ -1,7 +1,7 @@
 /** Files of rows: parsing in pieces of any size, and exports that are read back unchanged. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Json, Kind, NamedColumn, TableDefinition } from "../../src/dsl/mod.ts";
+import type { Json, TableDefinition } from "../../src/dsl/mod.ts";
 import {
   type FileFormat,
   type MappingOptions,
@@ -12,24 +12,11 @@ import {
   makeRowsWriter,
   makeSource,
   type RowsRead,
+  type SourceOptions,
 } from "../../src/rows/mod.ts";
 import { utf8Length } from "../../src/std/utf8_length.ts";
+import { column, listIssues, tableOf } from "../support/row_files.ts";
 import { drawRuns } from "../support/tier.ts";
-
-const column = (name: string, kind: Kind, more: Partial<NamedColumn> = {}): NamedColumn => ({
-  name,
-  kind,
-  required: false,
-  unique: false,
-  index: false,
-  ...more,
-});
-const tableOf = (...columns: NamedColumn[]): TableDefinition => ({
-  name: "todos",
-  columns,
-  indexes: [],
-  uniques: [],
-});
 
 const ALL_KINDS = tableOf(
   column("title", "string"),
@@ -43,17 +30,18 @@ const ALL_KINDS = tableOf(
   column("project", "ref", { table: "projects" }),
 );
 
-type ReadOptions = MappingOptions & {
-  table?: TableDefinition;
-  format?: FileFormat;
-  matches?: ReadonlyMap<string, Match>;
-};
+type ReadOptions = MappingOptions &
+  SourceOptions & {
+    table?: TableDefinition;
+    format?: FileFormat;
+    matches?: ReadonlyMap<string, Match>;
+  };
 
 /** Reads a file that arrives in these pieces. */
 function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsRead {
   const { table = ALL_KINDS, format = "csv", matches = new Map() } = options;
   const mapping = makeMapping(table, options);
-  const reader = makeRowsReader(makeSource(format), { table, mapping, matches });
+  const reader = makeRowsReader(makeSource(format, options), { table, mapping, matches });
   const parts = [...pieces.map(reader.push), reader.end()];
   return {
     rows: parts.flatMap(({ rows }) => rows),
@@ -62,10 +50,6 @@ function readPieces(pieces: readonly string[], options: ReadOptions = {}): RowsR
 }
 
 const read = (text: string, options?: ReadOptions) => readPieces([text], options);
-/** Returns the issues as a command prints them. */
-const listIssues = ({ issues }: RowsRead) =>
-  issues.map(({ line, column, message }) => [line, column, message].filter(Boolean).join(": "));
-
 describe("an export is read back unchanged", () => {
   const hostile = fc.oneof(
     fc.string({ unit: "grapheme" }),
@@ -109,15 +93,19 @@ describe("an export is read back unchanged", () => {
     project: fc.option(fc.uuid()),
   });
 
-  test.each(["csv", "ndjson"] as const)("as %s, in pieces of any size", (format) => {
+  test.each([
+    { format: "csv", name: "CSV" },
+    { format: "csv", name: "CSV for spreadsheets", isInert: true },
+    { format: "ndjson", name: "NDJSON" },
+  ] as const)("as $name, in pieces of any size", ({ format, isInert = false }) => {
     fc.assert(
       fc.property(
         fc.array(row, { maxLength: 5 }),
         fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 20 }),
         (rows, sizes) => {
-          const writer = makeRowsWriter(ALL_KINDS, format);
+          const writer = makeRowsWriter(ALL_KINDS, format, { isInert });
           const rowsOfFile = rows.map((values, index) => ({
-            id: `id-${index}`,
+            id: `0190163d-8694-739b-aea5-${String(index).padStart(12, "0")}`,
             app_id: "app",
             ...values,
           }));
@@ -128,6 +116,19 @@ describe("an export is read back unchanged", () => {
         },
       ),
       drawRuns(1000),
+    );
+  });
+
+  test("as CSV for spreadsheets that another program saved, if the import removes apostrophes", () => {
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 1, maxLength: 5 }), (rows) => {
+        const writer = makeRowsWriter(ALL_KINDS, "csv", { isInert: true });
+        const text = rows.map((values, id) => writer.toText({ id, ...values })).join("");
+        const saved = `id,${ALL_KINDS.columns.map(({ name }) => name).join(",")}\r\n${text}`;
+        const { rows: read } = readPieces([saved], { isProtected: true });
+        expect(read.map(({ values }) => values)).toEqual(rows as never);
+      }),
+      drawRuns(300),
     );
   });
 
@@ -171,11 +172,178 @@ describe("a CSV", () => {
     { name: "with a byte order mark and blank lines", text: "\uFEFFtitle,size\n\n\na,1\n\n" },
     { name: "with quotes around all fields", text: '"title","size"\n"a","1"' },
     { name: "with column names in another case", text: "Title , SIZE\na,1" },
+    { name: "with a line that names the separator", text: "sep=|\r\ntitle|size\r\na|1\r\n" },
+    { name: "with a quoted line that names the separator", text: '"sep=,"\ntitle,size\na,1' },
+    {
+      name: "with the type that PowerShell writes",
+      text: '#TYPE A.B\r\n"title","size"\r\n"a","1"',
+    },
+    { name: "with more separators in every line", text: "title,size,,\na,1,,\n" },
+    { name: "with more separators in some lines", text: "title;size;;\na;1;\n;;;;\n" },
+    { name: "with more separators only in the rows", text: "title,size\na,1,,\n" },
+    { name: "with a first column without values", text: ",title,size\n,a,1\n" },
+    {
+      name: "with rows and lines without values",
+      text: "\n,\n,\ntitle,size\n,\n,\na,1\n,\n\n,,,\n",
+    },
+    { name: "with a column of the service in both languages", text: "id;size;title\nx;1,0;a" },
     { name: "with ids and a different column order", text: "app_id,size,id,title\nx,1,y,a" },
   ])("$name is read", ({ text }) => {
     const { rows, issues } = read(text, { table: titles });
     expect(issues).toEqual([]);
     expect(rows.map(({ values }) => values)).toEqual([{ title: "a", size: 1 }]);
+  });
+
+  test.each([
+    { name: "a comma in a name", text: "title (long, wide);size\na;1\n" },
+    { name: "more commas than semicolons in names", text: "title (a, b, c);size\na;1\n" },
+    { name: "a quoted comma in a name", text: '"title (a, b, c)";size\na;1\n' },
+    { name: "decimal commas", text: "title (x);size\na;1,0\nb;2,0" },
+  ])("with semicolons and $name is read", ({ text }) => {
+    const [name = ""] = text.split(";");
+    const map = new Map([[name.replaceAll('"', ""), "title"]]);
+    const { rows, issues } = read(text, { table: titles, map });
+    expect(issues).toEqual([]);
+    expect(rows[0]?.values).toEqual({ title: "a", size: 1 });
+  });
+
+  test("with values in a column without a name is an error that names it, unless it is left out or mapped", () => {
+    const text = ",title,size\n0,a,1\n1,b,2\n";
+    expect(listIssues(read(text, { table: titles }))).toEqual([
+      "2: Column #1 has a value but no name: name it in the file, map it to a column, or leave it out",
+    ]);
+    expect(read(text, { table: titles, skip: ["#1"] }).rows).toHaveLength(2);
+    const map = new Map([["#1", "title"]]);
+    const mapped = read(text, { table: titles, map, skip: ["title"] });
+    expect(mapped.rows.map(({ values }) => values["title"])).toEqual(["0", "1"]);
+  });
+
+  test("with a repeated name is read if both columns are left out", () => {
+    const text = "title,Comments,Comments\na,x,y\n";
+    expect(listIssues(read(text, { table: titles, skip: ["Comments"] }))).toEqual([]);
+    expect(listIssues(read(text, { table: titles }))[0]).toBe(
+      '1: "Comments" is the name of 2 columns',
+    );
+  });
+
+  test("with values beyond its names is an error", () => {
+    expect(listIssues(read("title,size\na,1,2\n", { table: titles }))).toEqual([
+      "2: Must have as many fields as the first line: 2, not 3",
+    ]);
+  });
+
+  test.each(["\n", ",\n", ";\n", "\t\n", ",,,,\n"])(
+    "has no rows of nulls for the blank line %j",
+    (blank) => {
+      const separator = blank[0] === "\n" ? "," : blank[0];
+      const text = `label${separator}color\nred${separator}\n${blank.repeat(3)}`;
+      const table = tableOf(column("label", "string"), column("color", "string"));
+      expect(read(text, { table }).rows.map(({ values }) => values)).toEqual([
+        { label: "red", color: null },
+      ]);
+    },
+  );
+
+  test("is read without the apostrophes of an export only if it has the export's mark, or on request", () => {
+    const texts = (text: string, options: ReadOptions = {}) =>
+      read(text, { table: titles, ...options }).rows.map(({ values }) => values["title"]);
+    const kept = ["''quoted", "'+49 30 1234567", "it's"];
+    const restored = ["'quoted", "+49 30 1234567", "it's"];
+    const body = kept.map((text) => `${text}\r\n`).join("");
+    const id = "0190163d-8694-739b-aea5-966c26f8ad91";
+    const withIds = kept.map((text) => `${id},${text}\r\n`).join("");
+    const marked = withIds.replace(id, `"${id}"`);
+    expect(texts(`title\r\n${body}`)).toEqual(kept);
+    expect(texts(`\uFEFFid,title\r\n${withIds}`)).toEqual(kept);
+    expect(texts(`"id","title"\r\n${marked}`)).toEqual(kept);
+    expect(texts(`id,title\r\n${marked.replace("it's", '"it\'s"')}`)).toEqual(restored);
+    expect(texts(`id,title\r\n${marked.replace("''quoted", "\"''quoted\"")}`)).toEqual(kept);
+    expect(texts(`id,title\r\n${marked.replaceAll(id, "x")}`)).toEqual(kept);
+    expect(texts(`title\r\n${body}`, { isProtected: true })).toEqual(restored);
+    expect(texts(`\uFEFFid,title\r\n${marked}`)).toEqual(restored);
+    expect(texts(`\uFEFFid,title\r\n${marked}`, { isProtected: false })).toEqual(kept);
+  });
+
+  const sizes = tableOf(column("size", "number"), column("price", "decimal"));
+  test.each([
+    { name: "a decimal comma", text: "size;price\n1,5;-12,50\n", values: [1.5, "-12.50"] },
+    { name: "quoted decimal commas", text: 'size,price\n"1,5","0,125"\n', values: [1.5, "0.125"] },
+    { name: "three decimals, with semicolons", text: "size;price\n1,500;2\n", values: [1.5, "2"] },
+    {
+      name: "German thousands",
+      text: "size;price\n1.234,5;1.234.567\n",
+      values: [1234.5, "1234567"],
+    },
+    {
+      name: "English thousands",
+      text: 'size,price\n"1,234.5","1,234,567"\n',
+      values: [1234.5, "1234567"],
+    },
+    {
+      name: "French thousands",
+      text: "size;price\n1\u00A0234,5;1\u202F234\n",
+      values: [1234.5, "1234"],
+    },
+    { name: "Swiss thousands", text: "size;price\n1'234.5;1’234\n", values: [1234.5, "1234"] },
+    { name: "an exponent with a comma", text: "size;price\n1,5E-07;1\n", values: [1.5e-7, "1"] },
+    { name: "a minus sign", text: "size;price\n−1,5;−2\n", values: [-1.5, "-2"] },
+    {
+      name: "a point in one column and a comma in another",
+      text: "size;price\n1,5;12.50\n",
+      values: [1.5, "12.50"],
+    },
+  ])("has numbers with $name", ({ text, values: [size, price] }) => {
+    const { rows, issues } = read(text, { table: sizes });
+    expect(issues).toEqual([]);
+    expect(rows.map(({ values }) => values)).toEqual([{ size, price } as never]);
+  });
+
+  test.each([
+    {
+      name: "a number that can mean two",
+      text: 'size,price\n"1,500",\n',
+      message: "2: size: Can mean two numbers: write 1500 or 1.5000",
+    },
+    {
+      name: "a number that can mean two next to a comma",
+      text: "size;price\n1,5;1.500\n",
+      message: "2: price: Can mean two numbers: write 1500 or 1.5000",
+    },
+    {
+      name: "a comma after a number that can mean two",
+      text: "size;price\n1.500;\n;2,5\n",
+      message: '3: price: Has the decimal mark ",", and line 2 has another one',
+    },
+    {
+      name: "both marks in a column",
+      text: "size;price\n1.5;\n2,5;\n",
+      message: '3: size: Has the decimal mark ",", and line 2 has another one',
+    },
+    { name: "a currency", text: "size;price\n1,5 €;\n", message: "2: size: Must be a number" },
+    {
+      name: "wrong thousands",
+      text: "size;price\n1.23,5;\n",
+      message: "2: size: Must be a number",
+    },
+  ])("rejects $name", ({ text, message }) => {
+    expect(listIssues(read(text, { table: sizes }))).toEqual([message]);
+  });
+
+  test("has booleans in the languages of spreadsheets", () => {
+    const words = {
+      wahr: true,
+      FALSCH: false,
+      Vrai: true,
+      FALSO: false,
+      FAŁSZ: false,
+      ИСТИНА: true,
+    };
+    const text = `done\n${Object.keys({ ...words, YANLIŞ: false, on: true }).join("\n")}\n`;
+    expect(read(text).rows.map(({ values }) => values["done"])).toEqual([
+      ...Object.values(words),
+      false,
+      true,
+    ]);
   });
 
   test("has errors with their line, also after a field of several lines", () => {
@@ -218,9 +386,9 @@ describe("a CSV", () => {
       column("note", "string"),
       column("size", "number"),
     );
-    const text = 'title,note,size\n,,\n"","",""\n';
+    const text = 'title,note,size\n,,0\n"","",""\n';
     expect(read(text, { table }).rows.map(({ values }) => values)).toEqual([
-      { note: null, size: null },
+      { note: null, size: 0 },
       { title: "", note: "", size: null },
     ]);
     const required = tableOf(

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
 import {
+  ENCODINGS,
   findFormat,
   type LineIssue,
   type Mapping,
@@ -32,7 +33,10 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
   const [name = "", path = ""] = args.positionals;
   const format = readFormat(args) ?? findFormat(path);
   if (format === undefined)
-    throw new UsageError(`Cannot determine the format of ${path} from its name: add --format`);
+    throw new UsageError(
+      `Cannot determine the format of ${path} from its name: add --format, or save a sheet of a spreadsheet as CSV`,
+    );
+  const encoding = readEncoding(args);
   const file = resolve(folder, path);
   if (!(await Bun.file(file).exists())) throw new RejectedError(`File not found: ${path}`);
   const fromLine = args.text("from-line");
@@ -50,6 +54,8 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
       table,
       mapping: readMapping(table, args),
       matches: await readMatches(app, table, args.texts("match")),
+      encoding,
+      isProtected: args.has("spreadsheet") || undefined,
     },
     setting,
   };
@@ -61,6 +67,17 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
     document: { table: table.name, rows, batches, replayed, dryRun },
     lines: [describe(table.name, { rows, replayed, dryRun })],
   };
+}
+
+/** @throws {UsageError} no encoding has the name in `--encoding` */
+function readEncoding(args: Arguments): string | undefined {
+  const name = args.text("encoding");
+  try {
+    return name === undefined ? undefined : new TextDecoder(name).encoding;
+  } catch {
+    const names = ENCODINGS.map(({ name }) => name).join(", ");
+    throw new UsageError(`Cannot read --encoding ${name}: must be an encoding, such as ${names}`);
+  }
 }
 
 type Imported = { rows: number; replayed: number; dryRun: boolean };

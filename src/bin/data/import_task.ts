@@ -19,6 +19,10 @@ export type RowsFile = {
   table: TableDefinition;
   mapping: Mapping;
   matches: ReadonlyMap<string, Match>;
+  /** The name of the encoding; `undefined` for UTF-8. */
+  encoding: string | undefined;
+  /** Whether the texts have apostrophes of an export for spreadsheets; `undefined` if its mark decides. */
+  isProtected: boolean | undefined;
 };
 
 export type ImportTask = {
@@ -38,7 +42,7 @@ export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY };
 
 /** The rows and errors of a file; `onBytes` receives the bytes. */
 export function readRowsFile(
-  { path, format, ...options }: RowsFile,
+  { path, format, encoding, isProtected, ...options }: RowsFile,
   onBytes: (bytes: Uint8Array) => void = () => undefined,
 ): AsyncGenerator<RowsRead, void> {
   const pass = async function* () {
@@ -47,7 +51,8 @@ export function readRowsFile(
       yield bytes;
     }
   };
-  return readChunks(pass(), makeRowsReader(makeSource(format), options));
+  const reader = makeRowsReader(makeSource(format, { isProtected }), options);
+  return readChunks(pass(), reader, encoding);
 }
 
 /** The result of checking a file. */

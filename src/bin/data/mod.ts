@@ -23,7 +23,8 @@ rowhouse data import todos todos.ndjson --match project=projects.name`,
 
 Reads CSV (commas, semicolons or tabs; the first line contains the column names), NDJSON, or a JSON array. First checks the
 whole file and lists all errors by line; if there are errors, nothing is sent. An empty field is null, or the default of a
-required column. The service creates the ids. You can repeat the command for 24 hours: stored rows are not stored again. If the
+required column. A column without a name is called by its position, such as #3, and left out if it has no values. The service
+creates the ids. You can repeat the command for 24 hours: stored rows are not stored again. If the
 database rejects a row, such as a duplicate, the import stops and prints the line to continue from.
 Prints { table, rows, batches, replayed, dryRun } with --json.`,
     positionals: ["table", "file"],
@@ -37,6 +38,15 @@ Prints { table, rows, batches, replayed, dryRun } with --json.`,
         about: "stores the field with this name in this column",
       },
       skip: { value: "name", many: true, about: "skips the field with this name" },
+      encoding: {
+        value: "name",
+        about:
+          "encoding of the file, such as windows-1252 or shift_jis; default: UTF-8, or UTF-16 by its mark",
+      },
+      spreadsheet: {
+        about:
+          "remove the apostrophes that an export for spreadsheets added; default: if the file is one",
+      },
       match: {
         value: "column=table.column",
         many: true,
@@ -52,17 +62,22 @@ Prints { table, rows, batches, replayed, dryRun } with --json.`,
   {
     name: "data export",
     example: `rowhouse data export todos > todos.csv
-rowhouse data export todos --format ndjson > todos.ndjson`,
+rowhouse data export todos --format ndjson --output todos.ndjson
+rowhouse data export todos --spreadsheet --output todos.csv`,
     about: `${ABOUT} The key requires the scope data:read.
 
 Prints all rows with their ids, in the order of creation. Importing the file gives the same values. A CSV contains the exact
-values: for a spreadsheet add --spreadsheet, which puts an apostrophe before text that a spreadsheet would treat as a formula.`,
+values: for a spreadsheet add --spreadsheet, which begins the file with a byte order mark, and puts an apostrophe before text that
+a spreadsheet would treat as a formula. In PowerShell use --output, because its > can write UTF-16.`,
     positionals: ["table"],
     flags: {
       url,
       to,
       format: { value: "format", about: `${FORMATS}; default: csv` },
-      spreadsheet: { about: "escape text that a spreadsheet would treat as a formula" },
+      spreadsheet: {
+        about: "for spreadsheets: mark the encoding, and escape text that looks like a formula",
+      },
+      output: { value: "file", about: "write to this file, which is replaced once it is complete" },
     },
     run: runExport,
   },

@@ -5,10 +5,16 @@
  * @module
  */
 import type { TableDefinition } from "../../dsl/mod.ts";
-import { findFormat } from "../../rows/mod.ts";
+import { ENCODINGS, findFormat } from "../../rows/mod.ts";
 import { announce, openAnnouncements } from "./announce.ts";
 import { element } from "./element.ts";
-import { checkFile, type FileCheck, type ImportFile, readNames } from "./import_file.ts";
+import {
+  type ChosenFile,
+  checkFile,
+  type FileCheck,
+  type ImportFile,
+  readNames,
+} from "./import_file.ts";
 import { readChoices, renderMapping } from "./import_mapping.ts";
 import { type BatchSender, makeSender, type Stop, sendFile } from "./import_send.ts";
 
@@ -30,7 +36,7 @@ function start(parent: HTMLElement): void {
   const hint = element(
     "p",
     { class: "hint", id: "file-hint" },
-    "CSV, NDJSON or a JSON array, in UTF-8. All rows are checked before any row is stored.",
+    "CSV, NDJSON or a JSON array. All rows are checked before any row is stored.",
   );
   input.setAttribute("aria-describedby", "file-hint");
   const steps = element("div", { "data-steps": "" });
@@ -43,8 +49,9 @@ function start(parent: HTMLElement): void {
     const [file] = input.files ?? [];
     // Remove the form of the previous file: it does not apply to this file.
     steps.replaceChildren();
-    if (file !== undefined)
-      void show(() => chooseFile({ table, path, steps, sender }, file), steps);
+    if (file === undefined) return;
+    const chosen = { file, format: findFormat(file.name) ?? "csv", encoding: "utf-8" } as const;
+    void show(() => chooseFile({ table, path, steps, sender }, chosen), steps);
   });
 }
 
@@ -59,29 +66,59 @@ async function show(task: () => Promise<void>, steps: HTMLElement): Promise<void
   }
 }
 
-async function chooseFile(page: Page, file: File): Promise<void> {
+async function chooseFile(page: Page, file: ChosenFile): Promise<void> {
   const { table, steps } = page;
-  const format = findFormat(file.name) ?? "csv";
-  const names = await readNames(file, format);
+  const { names, isMarked } = await readNames(file);
+  const encoding = renderEncoding(file);
+  encoding.addEventListener("change", (event) => {
+    event.stopPropagation();
+    void show(() => chooseFile(page, { ...file, encoding: encoding.value }), steps);
+  });
+  const protection = element("input", { type: "checkbox", id: "spreadsheet" });
+  protection.checked = isMarked;
   const mapping = renderMapping(table, names);
   const button = element(
     "button",
     { type: "submit", class: "button button-primary" },
     "Check the file",
   );
-  const form = element("form", {}, ...mapping, element("div", { class: "action-buttons" }, button));
+  const form = element(
+    "form",
+    {},
+    ...renderFormat({ encoding, protection, isCsv: file.format === "csv" }),
+    ...mapping,
+    element("div", { class: "action-buttons" }, button),
+  );
   const results = element("div", { "data-results": "" });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const choices = readChoices(form);
+    const choices = { ...readChoices(form), isProtected: protection.checked };
     results.replaceChildren();
-    void show(
-      () => check({ ...page, steps: results }, { file, format, table, ...choices }),
-      results,
-    );
+    void show(() => check({ ...page, steps: results }, { ...file, table, ...choices }), results);
   });
   form.addEventListener("change", () => results.replaceChildren());
   steps.replaceChildren(form, results);
+}
+
+function renderEncoding({ encoding }: ChosenFile): HTMLSelectElement {
+  const select = element("select", { id: "encoding" });
+  for (const { name, label } of ENCODINGS)
+    select.append(new Option(label, name, false, name === encoding));
+  return select;
+}
+
+type FormatFields = {
+  encoding: HTMLSelectElement;
+  protection: HTMLInputElement;
+  isCsv: boolean;
+};
+
+function renderFormat({ encoding, protection, isCsv }: FormatFields): HTMLElement[] {
+  const label = element("label", { for: "encoding" }, "Encoding");
+  const field = element("div", { class: "field import-column" }, label, encoding);
+  if (!isCsv) return [field];
+  const text = "Remove the apostrophes that an export for spreadsheets added";
+  return [field, element("label", { class: "check" }, protection, element("span", {}, text))];
 }
 
 async function check(page: Page, file: ImportFile): Promise<void> {

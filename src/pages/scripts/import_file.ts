@@ -1,6 +1,7 @@
 /** A chosen file as rows of a table: its names, rows and errors. @module */
 import type { TableDefinition } from "../../dsl/mod.ts";
 import {
+  decodeChunks,
   type FileFormat,
   type LineIssue,
   makeBatcher,
@@ -11,34 +12,60 @@ import {
   readChunks,
 } from "../../rows/mod.ts";
 
-export type ImportFile = {
+export type ChosenFile = {
   readonly file: File;
   readonly format: FileFormat;
+  readonly encoding: string;
+};
+
+export type ImportFile = ChosenFile & {
+  /** Whether to remove the apostrophes of an export for spreadsheets. */
+  readonly isProtected: boolean;
   readonly table: TableDefinition;
   /** The column of each name in the file; `skip` lists the ignored names. */
   readonly map: ReadonlyMap<string, string>;
   readonly skip: readonly string[];
 };
 
-/** Max bytes that are read to find the names of a file. */
+/** Max bytes that are read to find the names of objects. */
 const NAMES_BYTES = 1_048_576;
 const MAX_NAMES = 500;
 
-/** The names in a file: from the first line of a CSV, or from the first objects. */
-export async function readNames(file: File, format: FileFormat): Promise<string[]> {
-  const text = await file.slice(0, NAMES_BYTES).text();
+export type FileNames = {
+  readonly names: string[];
+  /** Whether the file has the mark of an export for spreadsheets. */
+  readonly isMarked: boolean;
+};
+
+/** The names in a file: from the first line of a CSV, or from the first objects. A column without a name counts if it has values. */
+export async function readNames({ file, format, encoding }: ChosenFile): Promise<FileNames> {
   const source = makeSource(format);
-  const rows = source.push(text);
-  const rest = file.size <= NAMES_BYTES ? source.end() : [];
-  const names =
-    source.header()?.names ??
-    [...rows, ...rest].flatMap(({ cells }) => cells.map(([name]) => name));
-  return [...new Set(names)].slice(0, MAX_NAMES);
+  const found = new Set<string>();
+  const isEnough = (bytes: number) =>
+    format === "csv" ? source.header()?.unnamed.size === 0 : bytes >= NAMES_BYTES;
+  let bytes = 0;
+  const add = (rows: ReturnType<typeof source.push>) => {
+    for (const { cells } of rows) for (const [name] of cells) found.add(name);
+  };
+  for await (const decoded of decodeChunks(readStream(file), encoding)) {
+    // The check reports the issue with its line.
+    if ("issue" in decoded) break;
+    add(source.push(decoded.text));
+    bytes += decoded.text.length;
+    if (isEnough(bytes)) break;
+  }
+  if (bytes < NAMES_BYTES || format === "csv") add(source.end());
+  const header = source.header();
+  const named = header?.names.filter((name) => !header.unnamed.has(name) || found.has(name));
+  const names = [...new Set(named ?? found)].slice(0, MAX_NAMES);
+  return { names, isMarked: source.isMarked() };
 }
 
-export function readFile({ file, format, table, map, skip }: ImportFile): AsyncGenerator<RowsRead> {
+export function readFile(chosen: ImportFile): AsyncGenerator<RowsRead> {
+  const { file, format, encoding, isProtected, table, map, skip } = chosen;
   const options = { table, mapping: makeMapping(table, { map, skip }) };
-  return readChunks(readStream(file), makeRowsReader(makeSource(format), options));
+  const reader = makeRowsReader(makeSource(format, { isProtected }), options);
+  return readChunks(readStream(file), reader, encoding);
 }
 
 /** Not every browser can iterate a stream. */

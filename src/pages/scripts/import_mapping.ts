@@ -18,7 +18,7 @@ export function renderMapping(table: TableDefinition, names: readonly string[]):
     const label = element(
       "label",
       { for: id },
-      element("bdi", {}, name === "" ? "(no name)" : name),
+      /^#\d+$/.test(name) ? `Column ${name.slice(1)} (no name)` : element("bdi", {}, name),
     );
     return element("div", { class: "field import-column" }, label, select);
   });
