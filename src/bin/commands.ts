@@ -65,10 +65,7 @@ export const COMMANDS: readonly CommandRow[] = [
   }),
   ...fromModule(async () => (await import("./admin/app_life.ts")).adminAppLifeCommands, {
     "admin rename-app": "changes the slug of an app",
-    "admin disable-app": "rejects an app's keys and its sign-in; keeps its rows",
-    "admin enable-app": "enables a disabled app: its keys and sign-in work again",
-    "admin set-live": "turns event streams of an app's changes on or off",
-    "admin set-people-list": "turns the list of people of an app on or off",
+    "admin set-app": "turns a setting of an app on or off, such as live updates",
   }),
   ...fromModule(async () => (await import("./admin/keys.ts")).adminKeyCommands, {
     "admin issue-key": "creates an API key for an app and prints it once",

@@ -6,8 +6,6 @@ import type { Visit } from "./enter.ts";
 const DONE = {
   created: "App created.",
   "app-deleted": "App deleted. Any app can now use its name.",
-  "app-disabled": "App disabled. Its keys stopped working.",
-  "app-enabled": "App enabled. Its keys work again.",
   settings: "Settings saved. They take effect on the next request.",
   limits: "Limits saved. They take effect on the next request.",
   "key-revoked": "Key revoked. It stopped working.",

@@ -43,7 +43,7 @@ import { handleRowsJson } from "./rows_json.ts";
 import { handleNewRow, handleNewRowForm } from "./rows_new.ts";
 import { handleRows } from "./rows_page.ts";
 import { makeRowsPage } from "./rows_table.ts";
-import { limitsPage, listPeoplePage, livePage, settingsPage, statePage } from "./settings.ts";
+import { limitsPage, SWITCH_PAGES, settingsPage } from "./settings.ts";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
 import { handleTable } from "./table.ts";
@@ -69,9 +69,7 @@ export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
   ...page(`${KEY}/revoke`, revokeKeyPage),
   ...page(`${APP}/settings`, settingsPage),
   ...page(`${APP}/limits`, limitsPage),
-  ...page(`${APP}/state`, statePage),
-  ...page(`${APP}/live`, livePage),
-  ...page(`${APP}/people-list`, listPeoplePage),
+  ...SWITCH_PAGES.flatMap(({ path, page: of }) => page(`${APP}/${path}`, of)),
   ...page(`${APP}/delete`, deleteAppPage),
   ...page(`${APP}/people`, { show: handleAppPeople }),
   ...page(`${APP}/add-person`, addPersonPage),

@@ -1,16 +1,15 @@
-/** An app's settings: origins, limits, live updates, the list of people, and state. @module */
+/** An app's settings: origins, limits, and what is on or off. @module */
 import {
   DEFAULT_PER_MINUTE,
   PER_MINUTE,
   PER_MINUTE_OF_KEY,
-  setAppDisabled,
-  setAppLive,
+  setAppSwitch,
   setLimit,
-  setPeopleList,
   setTargets,
   type TypedTargets,
 } from "../accounts/apps/mod.ts";
 import type { AppView } from "../accounts/console/mod.ts";
+import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch, toDashed } from "../app_switch.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
@@ -50,22 +49,10 @@ export const settingsPage = makeFormPage({
         status === 200 && renderDone(visit),
         body,
         renderLimits(slug, app),
-        app.isLive !== null &&
-          renderSwitch(`${toAppPath(slug)}/live`, {
-            title: "Live updates",
-            isOn: app.isLive,
-            text: app.isLive
-              ? "On: clients can stream the changes of its tables."
-              : "Off: clients poll for changes.",
-          }),
-        renderSwitch(`${toAppPath(slug)}/people-list`, {
-          title: "List of people",
-          isOn: app.listsPeople,
-          text: app.listsPeople
-            ? "On: people with a role can list the others, without addresses."
-            : "Off: the app only learns who is signed in.",
-        }),
-        renderLife(slug, app.disabledAt !== null),
+        APP_SWITCH_NAMES.filter((name) => isAvailable(name, app)).map((name) =>
+          renderSwitch(slug, name, app.switches[name]),
+        ),
+        renderDeletion(slug),
       ],
     }),
 });
@@ -105,21 +92,26 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Htm
 <div class="action-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
 }
 
-/** A setting that is on or off; `path` is the page that changes it. */
-function renderSwitch(
-  path: string,
-  { title, isOn, text }: { title: string; isOn: boolean; text: string },
-): Html {
-  const id = path.slice(path.lastIndexOf("/") + 1);
-  return html`<section class="sheet" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
-<p class="quiet">${text}</p>
-<div class="action-buttons">${renderLink(isOn ? "Turn off" : "Turn on", path)}</div></section>`;
+function isAvailable(name: AppSwitchName, { previews }: AppView): boolean {
+  const { preview } = describeSwitch(name);
+  return preview === undefined || previews.includes(preview);
 }
 
-function renderLife(slug: string, isDisabled: boolean): Html {
-  return html`<section class="sheet" aria-labelledby="life"><h2 id="life">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
-<p class="quiet">${isDisabled ? "This app is disabled. Its keys do not work, and people cannot open it. Its rows, keys and roles are retained." : "Disabling stops all keys and hides the app from people. Its rows, keys and roles are retained."} Deleting removes all of them.</p>
-<div class="action-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${toAppPath(slug)}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}</div></section>`;
+function toSwitchPath(slug: string, name: AppSwitchName): string {
+  return `${toAppPath(slug)}/set-${toDashed(name)}`;
+}
+
+function renderSwitch(slug: string, name: AppSwitchName, isOn: boolean): Html {
+  const { title, on, off, buttons } = describeSwitch(name);
+  return html`<section class="sheet" aria-labelledby="${name}"><h2 id="${name}">${title}</h2>
+<p class="quiet">${isOn ? `On: ${on}` : `Off: ${off}`}</p>
+<div class="action-buttons">${renderLink(isOn ? buttons.off : buttons.on, toSwitchPath(slug, name), "quiet", { isDialog: true })}</div></section>`;
+}
+
+function renderDeletion(slug: string): Html {
+  return html`<section class="sheet" aria-labelledby="life"><h2 id="life">Delete</h2>
+<p class="quiet">Deleting removes the app with its rows, keys and roles.</p>
+<div class="action-buttons">${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}</div></section>`;
 }
 
 const MAX_CHARS = 6000;
@@ -188,66 +180,28 @@ function toLimitText(app: AppView, name: LimitName): string {
   return String(app[name] ?? "");
 }
 
-export const statePage = makeAppAction({
-  action: "set_app_disabled",
-  title: ({ slug, app }) => `${app.disabledAt === null ? "Disable" : "Enable"} ${slug}`,
-  form: ({ slug, app }) => {
-    const isDisabled = app.disabledAt !== null;
-    return {
-      // The wanted state, not a toggle, so that sending the form twice changes nothing.
-      fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
-<p>${isDisabled ? "Its keys work again immediately, and people can open it." : "Its keys stop working immediately, and people cannot open it. Nothing is deleted."}</p>`,
-      button: `${isDisabled ? "Enable" : "Disable"} ${slug}`,
-      tone: isDisabled ? "primary" : "danger",
-    };
-  },
-  run: ({ deps, fields }, { slug }) => setAppDisabled(deps, slug, fields.get("disabled") !== "no"),
-  done: ({ fields }) => (fields.get("disabled") === "no" ? "app-enabled" : "app-disabled"),
-  back: toSettingsPath,
-});
+/** The page of each switch, by the last part of its path. The form sends the wanted state, so sending it twice changes nothing. */
+export const SWITCH_PAGES = APP_SWITCH_NAMES.map((name) => ({
+  path: `set-${toDashed(name)}`,
+  page: makeSwitchPage(name),
+}));
 
-type Switch = {
-  action: "set_app_live" | "set_people_list";
-  set: typeof setAppLive;
-  isOn: (app: AppView) => boolean;
-  /** The name of the setting in a sentence. */
-  subject: string;
-  effects: { on: string; off: string };
-};
-
-/** The form sends the wanted state, not a toggle, so that sending it twice changes nothing. */
-function makeSwitchPage({ action, set, isOn, subject, effects }: Switch) {
+function makeSwitchPage(name: AppSwitchName) {
+  const { title, on, off, buttons, isChange } = describeSwitch(name);
+  const isOnIn = ({ app }: { app: AppView }) => app.switches[name];
+  const toButton = (found: { app: AppView }) => (isOnIn(found) ? buttons.off : buttons.on);
   return makeAppAction({
-    action,
-    title: ({ slug, app }) => `${isOn(app) ? "Turn off" : "Turn on"} ${subject} of ${slug}`,
-    form: ({ app }) => ({
-      fields: html`<input type="hidden" name="wanted" value="${isOn(app) ? "off" : "on"}">
-<p>${isOn(app) ? effects.off : effects.on}</p>`,
-      button: isOn(app) ? "Turn off" : "Turn on",
+    action: "set_app_switch",
+    title: (found) => `${toButton(found)} ${found.slug}: ${title}`,
+    form: (found) => ({
+      fields: html`<input type="hidden" name="wanted" value="${isOnIn(found) ? "off" : "on"}">
+<p>${isOnIn(found) ? `Off: ${off}` : `On: ${on}`}</p>`,
+      button: toButton(found),
+      tone: isChange === true && !isOnIn(found) ? "danger" : "primary",
     }),
-    run: ({ deps, fields }, { slug }) => set(deps, slug, fields.get("wanted") === "on"),
+    run: ({ deps, fields }, { slug }) =>
+      setAppSwitch(deps, slug, [name, fields.get("wanted") === "on"]),
+    done: "settings",
     back: toSettingsPath,
   });
 }
-
-export const livePage = makeSwitchPage({
-  action: "set_app_live",
-  set: setAppLive,
-  isOn: ({ isLive }) => isLive === true,
-  subject: "live updates",
-  effects: {
-    on: "Clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes.",
-    off: "Event streams of its tables end immediately. Clients poll instead.",
-  },
-});
-
-export const listPeoplePage = makeSwitchPage({
-  action: "set_people_list",
-  set: setPeopleList,
-  isOn: ({ listsPeople }) => listsPeople,
-  subject: "the list of people",
-  effects: {
-    on: "Each person with a role on the app can list the others: id, name, picture and role, never addresses.",
-    off: "The app can no longer list its people.",
-  },
-});

@@ -1,4 +1,5 @@
 /** The actions of the audit log. The database rejects an entry of any other action. @module */
+import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch } from "../app_switch.ts";
 import { quoteLiteral } from "./literal.ts";
 
 type AuditAction = {
@@ -8,7 +9,8 @@ type AuditAction = {
   isChange?: true;
 };
 
-export const AUDIT_ACTIONS = {
+export const AUDIT_ACTIONS: Readonly<Record<string, AuditAction>> = {
+  ...Object.fromEntries(APP_SWITCH_NAMES.flatMap(toSwitchActions)),
   add_origin: { label: "added an origin", isChange: true },
   add_passkey: { label: "added a passkey" },
   add_second_factor: { label: "added a second factor" },
@@ -22,12 +24,8 @@ export const AUDIT_ACTIONS = {
   delete_app: { label: "deleted the app", isChange: true },
   delete_user: { label: "deleted the person" },
   disable: { label: "disabled the person" },
-  disable_app: { label: "disabled the app", isChange: true },
   drop_table: { label: "dropped a table", isChange: true },
   enable: { label: "enabled the person" },
-  enable_app: { label: "enabled the app", isChange: true },
-  end_live: { label: "ended live updates" },
-  end_people_list: { label: "turned off the list of people" },
   end_registration: { label: "stopped using a table", isChange: true },
   end_sessions: { label: "ended sessions" },
   grant: { label: "granted a role", isChange: true },
@@ -58,23 +56,28 @@ export const AUDIT_ACTIONS = {
   sign_in_throttled: { label: "reached the sign-in limit" },
   sign_out: { label: "signed out" },
   sign_out_everywhere: { label: "signed out everywhere" },
-  start_live: { label: "started live updates" },
-  start_people_list: { label: "turned on the list of people" },
   transfer_table: { label: "transferred ownership of a table", isChange: true },
   unlink_provider: { label: "unlinked a provider account" },
   use_recovery_code: { label: "used a recovery code" },
   withdraw_invitation: { label: "withdrew an invitation" },
-} as const satisfies Readonly<Record<string, AuditAction>>;
+};
+
+function toSwitchActions(name: AppSwitchName): [string, AuditAction][] {
+  const { logged, isChange } = describeSwitch(name);
+  return (["on", "off"] as const).map((state) => [
+    `set_${name}_${state}`,
+    { label: logged[state], ...(isChange && { isChange }) },
+  ]);
+}
 
 /** The label of an action; of an unknown action, such as one of a later version, its name. */
 export function labelAction(action: string): string {
-  const known: Readonly<Record<string, AuditAction>> = AUDIT_ACTIONS;
-  return known[action]?.label ?? action;
+  return AUDIT_ACTIONS[action]?.label ?? action;
 }
 
 /** Fills `rowhouse.audit_actions`. */
 export function renderAuditActions(): string {
-  const rows = Object.entries<AuditAction>(AUDIT_ACTIONS).map(
+  const rows = Object.entries(AUDIT_ACTIONS).map(
     ([name, { isChange = false }]) => `(${quoteLiteral(name)}, ${isChange})`,
   );
   return `insert into rowhouse.audit_actions (name, is_change) values\n  ${rows.join(",\n  ")};`;

@@ -195,7 +195,7 @@ describe("a login", () => {
     "select rowhouse.set_console_role('x@example.org', 'super_admin', null, 'x')",
     "select rowhouse.set_targets('x', '{}', '[]', '[]', 'x')",
     "select rowhouse.rename_app('x', 'y', 'x')",
-    "select rowhouse.set_app_disabled('x', true, 'x')",
+    "select rowhouse.set_app_switch('x', 'disabled', true, 'x')",
     "select rowhouse.delete_app_step('x', 'x')",
     "select rowhouse.delete_user('x@example.org', 'x')",
     "select rowhouse.issue_key('x', 'x', 'x', '', '{}', null, 'x')",

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
@@ -93,7 +93,8 @@ export async function startLive({
   apps,
 }: Pick<Stage, "database" | "apps">): Promise<void> {
   await withDatabase(database.adminUrl, async (admin) => {
-    for (const { number } of apps) await setAppLive(testDeps({ admin }), `bench-${number}`, true);
+    for (const { number } of apps)
+      await setAppSwitch(testDeps({ admin }), `bench-${number}`, ["live", true]);
   });
 }
 

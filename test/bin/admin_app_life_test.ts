@@ -1,6 +1,6 @@
 /** `rowhouse admin` renames, disables and enables an app. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
@@ -67,7 +67,10 @@ test("a disabled app's keys and sign-in stop working on the next call, and enabl
   expect(await statusesOf(app, path, String(revoked["key"]))).toEqual([200, 200]);
   expect((await ask(app.slug))[0]).toBe("200");
 
-  expect(await json("disable-app", app.slug)).toEqual({ app: app.slug, disabled: true });
+  expect(await json("set-app", app.slug, "disabled", "on")).toEqual({
+    app: app.slug,
+    disabled: true,
+  });
   expect(await statusesOf(app, path)).toEqual([401, 401]);
   const pushed = await service.call(app, "/v1/data/schema", {
     method: "POST",
@@ -77,7 +80,7 @@ test("a disabled app's keys and sign-in stop working on the next call, and enabl
   expect(await ask(app.slug)).toEqual(await ask(uniqueSlug()));
   expect((await visit(service, jar, "/login")).text).not.toContain(app.slug);
   expect(await statusesOf(other, path)).toEqual([200, 200]);
-  expect(await run("disable-app", app.slug)).toMatchObject({ code: 1, out: "" });
+  expect(await run("set-app", app.slug, "disabled", "on")).toMatchObject({ code: 1, out: "" });
   expect((await run("list-apps")).out).toMatch(new RegExp(`^${app.slug} .* disabled `, "m"));
 
   // Changes to keys while the app is disabled still apply afterward.
@@ -86,7 +89,10 @@ test("a disabled app's keys and sign-in stop working on the next call, and enabl
   await json("revoke-key", String(revoked["keyId"]));
   expect(await keyStatuses(app.slug)).toEqual([...new Array(3).fill("disabled app"), "revoked"]);
   expect(await statusesOf(app, path, String(rolled))).toEqual([401, 401]);
-  expect(await json("enable-app", app.slug)).toEqual({ app: app.slug, disabled: false });
+  expect(await json("set-app", app.slug, "disabled", "off")).toEqual({
+    app: app.slug,
+    disabled: false,
+  });
   for (const key of [app.key, made["key"], rolled])
     expect(await statusesOf(app, path, String(key))).toEqual([200, 200]);
   expect(await statusesOf(app, path, String(revoked["key"]))).toEqual([401, 401]);
@@ -94,14 +100,14 @@ test("a disabled app's keys and sign-in stop working on the next call, and enabl
   expect((await ask(app.slug))[0]).toBe("200");
   expect((await visit(service, jar, "/login")).text).toContain(app.slug);
   expect(await keyStatuses(app.slug)).toEqual([...new Array(3).fill("active"), "revoked"]);
-  expect((await run("enable-app", app.slug)).err).toContain("is not disabled");
+  expect((await run("set-app", app.slug, "disabled", "off")).err).toContain("is already off");
   const { entries } = await json("audit", "--limit", "5");
   expect((entries as { action: string }[]).map(({ action }) => action)).toEqual([
-    "enable_app",
+    "set_disabled_off",
     "revoke_key",
     "roll_key",
     "issue_key",
-    "disable_app",
+    "set_disabled_on",
   ]);
 });
 
@@ -161,9 +167,9 @@ test.each([
   const { service } = admin;
   const app = await service.makeApp();
   const keyId = /^rh_([a-z0-9]+)\./.exec(app.key)?.[1] ?? "";
-  await setAppDisabled(service.service, app.slug, disabled);
+  await setAppSwitch(service.service, app.slug, ["disabled", disabled]);
   await runBehind(first(app.slug, keyId), () =>
-    setAppDisabled(service.service, app.slug, !disabled),
+    setAppSwitch(service.service, app.slug, ["disabled", !disabled]),
   );
   const rows = await service.service.admin.query<{ is_disabled: boolean; proofs: number }>(
     `select disabled_at is not null as is_disabled,

@@ -253,7 +253,7 @@ test("a change without an audit entry is rolled back", async () => {
       ["revoke-key", keyId],
       ["set-limit", slug, "--per-minute", "1"],
       ["set-origins", slug, "--add-origin", "https://unnoted.example.org"],
-      ["disable-app", slug],
+      ["set-app", slug, "disabled", "on"],
       ["rename-app", slug, "unnoted-too"],
     ]) {
       const { code, out } = await admin.run(...words);

@@ -186,7 +186,7 @@ test("an app whose files no longer declare a column and a table is copied within
   const { json: status } = await here.service.call(app, "/v1/data/schema");
   const { migrations: history } = status as { migrations: object[] };
   const file = makeFile();
-  await here.run("disable-app", app.slug);
+  await here.run("set-app", app.slug, "disabled", "on");
   await here.run("export-app", app.slug, file);
   const imported = await here.run("import-app", file, "--as", `${app.slug}-copy`);
   expect([imported.code, imported.err]).toEqual([0, expect.not.stringContaining("differ")]);
@@ -403,8 +403,8 @@ describe("settings of an app", () => {
     const { slug } = await live.service.makeApp();
     const file = makeFile();
     await live.json("set-limit", slug, "--per-minute", "6000", "--per-key", "600");
-    if (!isOnCitus) await live.json("set-live", slug, "on");
-    await live.json("set-people-list", slug, "on");
+    if (!isOnCitus) await live.json("set-app", slug, "live", "on");
+    await live.json("set-app", slug, "people-list", "on");
     expect((await live.run("export-app", slug, file)).code).toBe(0);
     return { slug, file };
   }
@@ -422,7 +422,7 @@ describe("settings of an app", () => {
       const lines = [
         "Notice: requests per minute as in the archive: 6000, per key 600",
         "Notice: live updates are on, as in the archive",
-        `Not imported: the list of people (use rowhouse admin set-people-list ${slug} on)`,
+        `Not imported: the list of people (use rowhouse admin set-app ${slug} people-list on)`,
       ].join("\n");
       const planned = await live.run("import-app", file, "--as", slug, "--dry-run");
       expect(planned.err).toContain(lines);
@@ -459,9 +459,9 @@ describe("settings of an app", () => {
         skipped: [
           {
             setting: "live",
-            reason: `requires PREVIEW=live; then use rowhouse admin set-live ${slug} on`,
+            reason: `requires PREVIEW=live; then use rowhouse admin set-app ${slug} live on`,
           },
-          { setting: "peopleList", reason: `use rowhouse admin set-people-list ${slug} on` },
+          { setting: "peopleList", reason: `use rowhouse admin set-app ${slug} people-list on` },
         ],
       });
     },

@@ -124,7 +124,7 @@ test("an app is deleted with its rows, keys, grants and own tables, and other ap
   expect(entries.slice(0, 6).map(({ action }) => action)).toEqual([
     "delete_app",
     ...[1, 2, 3, 4].map(() => "drop_table"),
-    "disable_app",
+    "set_disabled_on",
   ]);
   expect(entries[0]).toMatchObject({ actor: "operator", details: { id: app.id, rows: 7 } });
 

@@ -1,5 +1,6 @@
 /** Admin commands that are rejected: the reason on standard error, nothing on standard output, nothing changed. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { APP_SWITCH_NAMES, toDashed } from "../../src/app_switch.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { makeProject, runHere } from "../support/command.ts";
@@ -71,14 +72,11 @@ const IMPOSSIBLE: readonly Case[] = [
     words: ["set-origins", "no-such-app", "--add-origin", "https://a.example.org"],
     says: 'No app has the slug "no-such-app"',
   },
-  ...["disable-app", "enable-app"].map((command) => ({
-    words: [command, "no-such-app"],
-    says: 'No app has the slug "no-such-app"',
-  })),
-  { words: ["set-people-list", "wiki", "off"], says: "are already off" },
-  { words: ["set-people-list", "no-such-app", "on"], says: 'No app has the slug "no-such-app"' },
-  { words: ["set-live", "wiki", "on"], says: "Live updates are not enabled" },
-  { words: ["enable-app", "wiki"], says: "App wiki is not disabled" },
+  ...APP_SWITCH_NAMES.map(toDashed).flatMap((setting) => [
+    { words: ["set-app", "no-such-app", setting, "on"], says: 'No app has the slug "no-such-app"' },
+    { words: ["set-app", "wiki", setting, "off"], says: "is already off for app wiki" },
+  ]),
+  { words: ["set-app", "wiki", "live", "on"], says: "Live updates are not enabled" },
   { words: ["delete-app", "no-such-app", "--yes"], says: 'No app has the slug "no-such-app"' },
   {
     words: ["delete-app", "wiki"],
@@ -145,8 +143,11 @@ const IMPOSSIBLE: readonly Case[] = [
 
 /** Invalid arguments. */
 const MISUSED: readonly Case[] = [
-  { words: ["set-people-list", "wiki", "1"], says: 'Cannot read "1": must be on or off' },
-  { words: ["set-live", "wiki", "yes"], says: 'Cannot read "yes": must be on or off' },
+  ...APP_SWITCH_NAMES.map((name) => ({
+    words: ["set-app", "wiki", toDashed(name), "yes"],
+    says: 'Cannot read "yes": must be on or off',
+  })),
+  { words: ["set-app", "wiki", "lively", "on"], says: 'Unknown setting "lively": must be live, ' },
   { words: ["issue-key", "wiki", "--scope", "data:all"], says: 'Unknown scope "data:all"' },
   ...["soon", "2030-02-31", "2030-01-01T00:00:00"].map((time) => ({
     words: ["issue-key", "wiki", "--expires", time],

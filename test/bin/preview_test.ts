@@ -1,6 +1,6 @@
 /** `PREVIEW`: migrate records it, pushes follow the record, and a process with another value does not serve. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere } from "../support/command.ts";
@@ -104,7 +104,7 @@ testOne("processes of other roles leave the record unchanged", async () => {
 
 testOne("functions record and read changes only with live", async () => {
   const { slug } = app;
-  const goLive = () => setAppLive(service.service, slug, true);
+  const goLive = () => setAppSwitch(service.service, slug, ["live", true]);
   expect((await run("migrate", "live")).code).toBe(0);
   expect(await listFunctions("changes")).toEqual(["later", "notes"]);
   expect(await countRecorders()).toBeGreaterThan(2);

@@ -170,7 +170,7 @@ describe.each(displays("dark", 1280))("$colorScheme, $width px wide:", ({ colorS
     { name: "a key to roll", path: () => `${APP}/keys/${keyId}/roll` },
     { name: "a key to revoke", path: () => `${APP}/keys/${keyId}/revoke` },
     { name: "settings", path: () => `${APP}/settings` },
-    { name: "to disable", path: () => `${APP}/state` },
+    { name: "to disable", path: () => `${APP}/set-disabled` },
     { name: "to delete", path: () => `${APP}/delete` },
     { name: "limits", path: () => `${APP}/limits` },
     { name: "tables", path: () => "/console/tables" },

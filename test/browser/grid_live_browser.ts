@@ -1,7 +1,7 @@
 /** The grid of a live app in a real browser: rows that another user changes or deletes are marked before this user saves. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   displays,
@@ -72,7 +72,7 @@ async function openGrid(
   { isLive = true, ...options }: Options = {},
 ): Promise<void> {
   app = await site.service.makeApp(SCHEMA);
-  if (isLive) await setAppLive(site.service.service, app.slug, true);
+  if (isLive) await setAppSwitch(site.service.service, app.slug, ["live", true]);
   const rows = await add(titles);
   await openAs(ada, (page) => run({ page, rows }), options);
 }

@@ -232,9 +232,9 @@ test("a disabled app has no proofs, and a deleted app has no rows on any node", 
     service.call(deleted, "/v1/data/db/going", { method: "POST", json: { title: "x" } });
   expect((await create()).status).toBe(201);
 
-  expect(await run("disable-app", deleted.slug)).toBe(0);
+  expect(await run("set-app", deleted.slug, "disabled", "on")).toBe(0);
   expect((await create()).status).toBe(401);
-  expect(await run("enable-app", deleted.slug)).toBe(0);
+  expect(await run("set-app", deleted.slug, "disabled", "off")).toBe(0);
   expect((await create()).status).toBe(201);
   expect(await run("delete-app", deleted.slug, "--yes")).toBe(0);
 

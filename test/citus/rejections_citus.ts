@@ -29,15 +29,15 @@ test("live updates cannot be turned on by an operator or an administrator, only 
   const { slug } = await service.makeApp();
   const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
-  const on = await admin.run("set-live", slug, "on");
+  const on = await admin.run("set-app", slug, "live", "on");
   const form = await submitForm(service, jar, { path: `/console/apps/${slug}/live` });
 
   expect([on.code, on.out, on.err]).toEqual([1, "", expect.stringContaining(REASON)]);
   expect([form.status, form.text]).toEqual([422, expect.stringContaining(REASON)]);
   // The app was live before the database was distributed.
   await ask("update rowhouse.apps set is_live = true where slug = $1", [slug]);
-  expect((await admin.run("set-live", slug, "on")).err).toContain(REASON);
-  expect((await admin.run("set-live", slug, "off")).code).toBe(0);
+  expect((await admin.run("set-app", slug, "live", "on")).err).toContain(REASON);
+  expect((await admin.run("set-app", slug, "live", "off")).code).toBe(0);
 });
 
 test("the page of rows opens no stream for an app that was live before the distribution", async () => {

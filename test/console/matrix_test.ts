@@ -25,13 +25,13 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 const ROUTES = consoleRoutes.filter(({ path }) => !/^\/console\/(sign-in|docs)$/.test(path));
 const GETS = ROUTES.filter(({ method }) => method === "GET").map(({ path }) => path);
 /** Routes that end something come last. */
-const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "delete"];
+const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "set-disabled", "delete"];
 const POSTS = ROUTES.filter(({ method }) => method === "POST")
   .map(({ path }) => path)
   .sort((a, b) => toPlace(a) - toPlace(b));
 /** Actions without a recent sign-in. All other forms require one. */
 const LASTING =
-  /^\/console\/(new-app|apps\/:app\/(limits|settings|state|live|people-list)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
+  /^\/console\/(new-app|apps\/:app\/(limits|settings|set-[a-z-]+)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
 
 let service: TestService;
 let app: TestApp;

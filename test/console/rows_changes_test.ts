@@ -1,6 +1,6 @@
 /** The event stream of a table's page in the Console: ids and tags of one app's rows, for an administrator's live session. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { endSessionsOf, removeConsoleRole } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
@@ -62,7 +62,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 
   async function makeLiveApp(): Promise<TestApp> {
     const made = await service.makeApp(SCHEMA);
-    await setAppLive(service.service, made.slug, true);
+    await setAppSwitch(service.service, made.slug, ["live", true]);
     return made;
   }
 
@@ -141,8 +141,11 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   test.each([
     { name: "the session", end: () => endSessionsOf(service.service, admin.email) },
     { name: "the person's role", end: () => removeConsoleRole(service.service, admin.email) },
-    { name: "the app", end: () => setAppDisabled(service.service, app.slug, true) },
-    { name: "the app's live updates", end: () => setAppLive(service.service, app.slug, false) },
+    { name: "the app", end: () => setAppSwitch(service.service, app.slug, ["disabled", true]) },
+    {
+      name: "the app's live updates",
+      end: () => setAppSwitch(service.service, app.slug, ["live", false]),
+    },
   ])("a stream ends with $name", async ({ end }) => {
     const events = await listenOn();
     await end();
@@ -160,7 +163,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 
   test("an app without live updates has an unchanged page and an unknown path", async () => {
     const { text } = await visit(service, jar, toPagePath(app));
-    await setAppLive(service.service, app.slug, false);
+    await setAppSwitch(service.service, app.slug, ["live", false]);
     const missing = await visit(service, jar, `${toPagePath(app)}/nothing-here`);
     const { response } = await listen();
     expect(response.status).toBe(missing.status);
@@ -221,7 +224,7 @@ test.each([
   const service = await openTestService({ shape, service: { previews: ["live"] } });
   try {
     const app = await service.makeApp(SCHEMA);
-    await setAppLive(service.service, app.slug, true);
+    await setAppSwitch(service.service, app.slug, ["live", true]);
     const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
     const listen = () =>
       openEvents(`${service.url}${toPagePath(app)}/changes`, {

@@ -107,9 +107,9 @@ describe("the key for rows", () => {
 
   test("is not created for a disabled app, and is created again after the app is enabled", async () => {
     await visit(service, jar, path);
-    await write(`select rowhouse.set_app_disabled('${app.slug}', true, 'test')`);
+    await write(`select rowhouse.set_app_switch('${app.slug}', 'disabled', true, 'test')`);
     expect((await visit(service, jar, path)).text).toContain("This app is disabled");
-    await write(`select rowhouse.set_app_disabled('${app.slug}', false, 'test')`);
+    await write(`select rowhouse.set_app_switch('${app.slug}', 'disabled', false, 'test')`);
     expect((await visit(service, jar, path)).status).toBe(200);
     expect(await openings()).toHaveLength(2);
   });

@@ -3,7 +3,7 @@
  * readers reconnect. In the end, every reader has exactly the rows of its app.
  */
 import { expect, test } from "bun:test";
-import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
@@ -26,7 +26,7 @@ test("every reader ends with the rows of its app", async () => {
     ),
     await service.makeApp(defineSchema({ todos: { title: t.string().required() } })),
   ];
-  for (const { slug } of apps) await setAppLive(service.service, slug, true);
+  for (const { slug } of apps) await setAppSwitch(service.service, slug, ["live", true]);
   const urls = [service.url, second.url];
   const endsAt = performance.now() + SECONDS * 1000;
   const isOver = () => performance.now() > endsAt;

@@ -1,7 +1,7 @@
 /** Event streams of changes if the preview is on and the app is live. Otherwise, the response is the same as before. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
-import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
+import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openAdmin } from "../support/admin.ts";
 import { testDeps } from "../support/deps.ts";
@@ -40,7 +40,7 @@ beforeAll(async () => {
   });
   app = await service.makeApp(schema);
   other = await service.makeApp(schema);
-  for (const { slug } of [app, other]) await setAppLive(service.service, slug, true);
+  for (const { slug } of [app, other]) await setAppSwitch(service.service, slug, ["live", true]);
 });
 afterAll(async () => {
   for (const events of open) await events.close();
@@ -167,7 +167,7 @@ test("a service that stops serving rows sends no changes, even if it is reading 
   const guarded = await openTestService({ service: { previews: ["live"], checkIntervalMs: 50 } });
   try {
     const owner = await guarded.makeApp(schema);
-    await setAppLive(guarded.service, owner.slug, true);
+    await setAppSwitch(guarded.service, owner.slug, ["live", true]);
     const events = await openEvents(guarded.url + CHANGES, { key: owner.key });
     await events.next();
     const { admin } = guarded.service;
@@ -203,7 +203,7 @@ test("a failing check is logged once until it succeeds again", async () => {
   const failing = await openTestService({ service: { previews: ["live"], ...UNGUARDED } });
   try {
     const owner = await failing.makeApp(schema);
-    await setAppLive(failing.service, owner.slug, true);
+    await setAppSwitch(failing.service, owner.slug, ["live", true]);
     const events = await openEvents(failing.url + CHANGES, { key: owner.key });
     await events.next();
     const { admin } = failing.service;
@@ -225,7 +225,7 @@ test("a failing check is logged once until it succeeds again", async () => {
 
 test("a stream with a delayed end does not affect a later stream of its table", async () => {
   const owner = await service.makeApp(schema);
-  await setAppLive(service.service, owner.slug, true);
+  await setAppSwitch(service.service, owner.slug, ["live", true]);
   const ending = await issueKey(testDeps(service.service), {
     slug: owner.slug,
     name: "ending",
@@ -269,21 +269,21 @@ test("an operator and an administrator turn live updates on and off", async () =
   } = await openAdmin({}, { service: { previews: ["live"] } });
   try {
     const { slug, key } = await commanded.makeApp(schema);
-    expect(await run("set-live", slug, "on")).toMatchObject({ code: 0 });
-    expect((await run("set-live", slug, "on")).err).toContain("already on");
+    expect(await run("set-app", slug, "live", "on")).toMatchObject({ code: 0 });
+    expect((await run("set-app", slug, "live", "on")).err).toContain("already on");
     const events = await openEvents(commanded.url + CHANGES, { key });
     await events.next();
     const admin = await makePerson(commanded, { consoleRole: "admin" });
     const jar = await signInAs(commanded, admin);
     const path = `/console/apps/${slug}`;
     const settings = await visit(commanded, jar, `${path}/settings`);
-    expect(settings.text).toContain(`${path}/live`);
-    expect((await submitForm(commanded, jar, { path: `${path}/live` })).status).toBe(303);
+    expect(settings.text).toContain(`${path}/set-live`);
+    expect((await submitForm(commanded, jar, { path: `${path}/set-live` })).status).toBe(303);
     expect(await events.next()).toBeUndefined();
     const entries = await listAudit(commanded.service, 20);
-    expect(entries.filter(({ action }) => action.endsWith("_live"))).toMatchObject([
-      { actor: admin.id, action: "end_live", app: slug },
-      { actor: "operator", action: "start_live", app: slug },
+    expect(entries.filter(({ action }) => action.startsWith("set_live_"))).toMatchObject([
+      { actor: admin.id, action: "set_live_off", app: slug },
+      { actor: "operator", action: "set_live_on", app: slug },
     ]);
   } finally {
     await close();
@@ -293,7 +293,7 @@ test("an operator and an administrator turn live updates on and off", async () =
 test("a push of other columns resets the stream", async () => {
   const owned = defineSchema({ notes: { title: t.string().required() } });
   const pushing = await service.makeApp(owned);
-  await setAppLive(service.service, pushing.slug, true);
+  await setAppSwitch(service.service, pushing.slug, ["live", true]);
   const events = await listen(pushing, undefined, "/v1/data/db/notes/changes");
   await events.next();
   const row = await create(pushing, { title: "before" }, "/v1/data/db/notes");
@@ -310,7 +310,7 @@ test("a push of other columns resets the stream", async () => {
 
 test("a key has a limited number of streams, even if they are opened in parallel", async () => {
   const busy = await service.makeApp(schema);
-  await setAppLive(service.service, busy.slug, true);
+  await setAppSwitch(service.service, busy.slug, ["live", true]);
   const opened = await Promise.all(Array.from({ length: 25 }, () => listen(busy)));
   const rejected = opened.filter(({ response }) => response.status === 429);
   expect(rejected).toBeArrayOfSize(5);
@@ -329,7 +329,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   /** Creates a live app and opens a stream. */
   async function openStream(): Promise<{ owner: TestApp; events: EventReader }> {
     const owner = await shaped.makeApp(schema);
-    await setAppLive(shaped.service, owner.slug, true);
+    await setAppSwitch(shaped.service, owner.slug, ["live", true]);
     const events = await openEvents(shaped.url + CHANGES, { key: owner.key });
     await events.next();
     return { owner, events };
@@ -354,7 +354,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
 
   test("a disabled app's streams end", async () => {
     const { owner, events } = await openStream();
-    await setAppDisabled(shaped.service, owner.slug, true);
+    await setAppSwitch(shaped.service, owner.slug, ["disabled", true]);
     expect(await events.next()).toBeUndefined();
   });
 

@@ -1,6 +1,6 @@
 /** Grouped creates during changes of their key, app or columns, the changes that they record, and large rows. */
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
-import { issueKey, revokeKey, setAppDisabled, setAppLive } from "../../src/accounts/apps/mod.ts";
+import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Columns, defineSchema, t } from "../../src/dsl/mod.ts";
 import { testDeps } from "../support/deps.ts";
@@ -86,7 +86,7 @@ function watchGroups(name: string, { hold = false } = {}): string[] {
 
 testGroups("a group records one change for each created row of a live app", async () => {
   const [live, still] = [await service.makeApp(schema), await service.makeApp(schema)];
-  await setAppLive(service.service, live.slug, true);
+  await setAppSwitch(service.service, live.slug, ["live", true]);
   await create(still, { title: "taken" });
   await create(live, { title: "taken" });
   const sent = watchGroups(GROUP);
@@ -136,7 +136,10 @@ testGroups(
 type Ending = { name: string; end: (app: TestApp, keyId: string) => Promise<unknown> };
 const ENDINGS: readonly Ending[] = [
   { name: "whose key is revoked", end: (_, keyId) => revokeKey(testDeps(service.service), keyId) },
-  { name: "whose app is disabled", end: ({ slug }) => setAppDisabled(service.service, slug, true) },
+  {
+    name: "whose app is disabled",
+    end: ({ slug }) => setAppSwitch(service.service, slug, ["disabled", true]),
+  },
 ];
 for (const { name, end } of ENDINGS)
   testGroups(`a group in progress ${name} creates no row, and each caller gets 401`, async () => {

@@ -10,7 +10,7 @@ import {
   findAppContents,
   renameApp,
   revokeKey,
-  setAppDisabled,
+  setAppSwitch,
   transferTable,
 } from "../../src/accounts/apps/mod.ts";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
@@ -79,7 +79,7 @@ const ENDS: Readonly<Record<string, Act>> = {
     await findAppContents(rowsDeps(), app.slug);
     await deleteApp(rowsDeps(), app.slug);
   },
-  "disabling the app": ({ app }) => setAppDisabled(deps(), app.slug, true),
+  "disabling the app": ({ app }) => setAppSwitch(deps(), app.slug, ["disabled", true]),
   "revoking the key": ({ app }) => revokeKey(deps(), app.key.slice(3, 19)),
 };
 /** Actions after which the app no longer has the table. */

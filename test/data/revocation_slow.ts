@@ -3,7 +3,7 @@
  * the machine can be busy.
  */
 import { expect, test } from "bun:test";
-import { issueKey, revokeKey, setAppLive } from "../../src/accounts/apps/mod.ts";
+import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { openEvents } from "../support/event_stream.ts";
@@ -19,7 +19,7 @@ test.each([...SHAPES])(
     const service = await openTestService({ shape, service: { previews: ["live"] } });
     try {
       const { slug } = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
-      await setAppLive(service.service, slug, true);
+      await setAppSwitch(service.service, slug, ["live", true]);
       const times: number[] = [];
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const { text: key, keyId } = await issueKey(testDeps(service.service), {

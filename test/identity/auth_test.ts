@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
-import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import {
   giveConsoleRole,
   grantRole,
@@ -430,7 +430,7 @@ test("pages of a disabled app can read errors but no person, and sign out", asyn
   const origin = "https://closed.example.org";
   const closed = await service.makeApp(undefined, { origins: [origin] });
   const cookie = sharedCookie(await signInAs(service, person));
-  await setAppDisabled(service.service, closed.slug, true);
+  await setAppSwitch(service.service, closed.slug, ["disabled", true]);
   await service.service.warm();
   const rejected = await me(cookie, `?app=${closed.slug}`, { origin });
   expect([rejected.status, rejected.text]).toEqual([404, '{"error":"unknown_app"}']);
@@ -442,11 +442,11 @@ test("pages of a disabled app can read errors but no person, and sign out", asyn
   ]);
   const hidden = await me(cookie, "", { origin });
   expect([hidden.status, hidden.headers.get("access-control-allow-origin")]).toEqual([200, null]);
-  await setAppDisabled(service.service, closed.slug, false);
+  await setAppSwitch(service.service, closed.slug, ["disabled", false]);
   await service.service.warm();
   const shown = await me(cookie, "", { origin });
   expect([shown.status, shown.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
-  await setAppDisabled(service.service, closed.slug, true);
+  await setAppSwitch(service.service, closed.slug, ["disabled", true]);
   await service.service.warm();
   const headers = { cookie, origin };
   const response = await service.call(undefined, "/v1/auth/logout", { method: "POST", headers });

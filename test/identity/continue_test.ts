@@ -1,6 +1,6 @@
 /** A password link signs the person in, and continues to the app that is stored with the link. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppDisabled, setTargets } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch, setTargets } from "../../src/accounts/apps/mod.ts";
 import { invite, makePasswordLink } from "../../src/accounts/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
@@ -111,7 +111,7 @@ test.each([
     name: "is disabled",
     make: async () => {
       const made = await makeInvitation({ origins: ["https://off.example.org"] });
-      await setAppDisabled(deps(), made.app.slug, true);
+      await setAppSwitch(deps(), made.app.slug, ["disabled", true]);
       return made;
     },
   },

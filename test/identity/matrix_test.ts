@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setPeopleList } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -161,7 +161,7 @@ beforeAll(async () => {
     slug: "matrix",
     origins: ["https://matrix.example.org"],
   });
-  await setPeopleList(service.service, app.slug, true);
+  await setAppSwitch(service.service, app.slug, ["people_list", true]);
   jars = await fillJars();
   personId = (await makePerson(service)).id;
 });

@@ -1,6 +1,6 @@
 /** Roles on apps by claims of a provider: granted and revoked at each sign-in, and never instead of a role from a person. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { setAppDisabled } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import {
   grantRole,
   listGrants,
@@ -195,7 +195,7 @@ test("a role ends with its rule, and when the provider is unlinked", async () =>
 
 test("a rule for an unknown or disabled app is logged, and does not prevent the sign-in", async () => {
   await service.makeApp(undefined, { slug: "closed" });
-  await setAppDisabled(service.service, "closed", true);
+  await setAppSwitch(service.service, "closed", ["disabled", true]);
   ours.settings.roles = [
     rule("groups", "staff", "no-app", "member"),
     rule("groups", "staff", "closed", "member"),

@@ -1,7 +1,7 @@
 /** The people of an app: listed for a person with a role on it, if its setting allows it, and never with an address. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
-import { setAppDisabled, setPeopleList } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
@@ -37,7 +37,7 @@ beforeAll(async () => {
   chief = await makePerson(service, { consoleRole: "admin" });
   await makePerson(service, { name: "Elsewhere", app: other });
   jar = await signInAs(service, editor);
-  await setPeopleList(service.service, app.slug, true);
+  await setAppSwitch(service.service, app.slug, ["people_list", true]);
   await service.service.warm();
 });
 afterAll(() => admin.close());
@@ -75,7 +75,7 @@ test("an administrator lists the people, and is listed as admin only with a role
 
 test("pages are linked by next, and no page has more than 1,000 people", async () => {
   const crowded = await service.makeApp();
-  await setPeopleList(service.service, crowded.slug, true);
+  await setAppSwitch(service.service, crowded.slug, ["people_list", true]);
   await admin.run("grant", editor.email, crowded.slug, "editor");
   await service.service.admin.query(
     `with made as (insert into rowhouse.users (id, email)
@@ -125,20 +125,20 @@ test("the list requires a session, a role and the setting", async () => {
   expect(status).toBe(401);
   expect(await codeOf(`?app=${app.slug}`, new Map())).toEqual([401, "unauthenticated"]);
   expect(await codeOf("?app=no-such-app")).toEqual([404, "unknown_app"]);
-  await setPeopleList(service.service, other.slug, true);
+  await setAppSwitch(service.service, other.slug, ["people_list", true]);
   expect(await codeOf(`?app=${other.slug}`)).toEqual([403, "forbidden"]);
   const silent = await service.makeApp();
   await admin.run("grant", editor.email, silent.slug, "editor");
   expect(await codeOf(`?app=${silent.slug}`)).toEqual([403, "forbidden"]);
-  await setPeopleList(service.service, silent.slug, true);
+  await setAppSwitch(service.service, silent.slug, ["people_list", true]);
   expect((await people(`?app=${silent.slug}`)).status).toBe(200);
-  await setAppDisabled(service.service, silent.slug, true);
+  await setAppSwitch(service.service, silent.slug, ["disabled", true]);
   expect(await codeOf(`?app=${silent.slug}`)).toEqual([404, "unknown_app"]);
 });
 
 test("a disabled person is not listed, and an invited person is", async () => {
   const shared = await service.makeApp();
-  await setPeopleList(service.service, shared.slug, true);
+  await setAppSwitch(service.service, shared.slug, ["people_list", true]);
   const [left, invited] = [await makePerson(service), await invite(service)];
   for (const { email } of [editor, left, invited])
     await admin.run("grant", email, shared.slug, "member");
@@ -150,7 +150,7 @@ test("a disabled person is not listed, and an invited person is", async () => {
 
 test("a person with only an unproven claimed role is not listed and cannot list", async () => {
   const claimed = await service.makeApp();
-  await setPeopleList(service.service, claimed.slug, true);
+  await setAppSwitch(service.service, claimed.slug, ["people_list", true]);
   await admin.run("grant", editor.email, claimed.slug, "editor");
   await service.service.admin.query(
     `insert into rowhouse.grants (user_id, app_id, role, provider, digest, secret_id)
@@ -165,16 +165,18 @@ test("a person with only an unproven claimed role is not listed and cannot list"
 
 test("an operator and an administrator turn the list on and off", async () => {
   const { slug } = await service.makeApp();
-  expect(await admin.run("set-people-list", slug, "on")).toMatchObject({ code: 0 });
-  expect((await admin.run("set-people-list", slug, "on")).err).toContain("already on");
+  expect(await admin.run("set-app", slug, "people-list", "on")).toMatchObject({ code: 0 });
+  expect((await admin.run("set-app", slug, "people-list", "on")).err).toContain("already on");
   const console = await signInAs(service, chief);
   const path = `/console/apps/${slug}`;
-  expect((await visit(service, console, `${path}/settings`)).text).toContain(`${path}/people-list`);
-  const sent = await submitForm(service, console, { path: `${path}/people-list` });
+  expect((await visit(service, console, `${path}/settings`)).text).toContain(
+    `${path}/set-people-list`,
+  );
+  const sent = await submitForm(service, console, { path: `${path}/set-people-list` });
   expect(sent.status).toBe(303);
   const entries = await listAudit(service.service, 20);
   expect(entries.filter((entry) => entry.app === slug).slice(0, 2)).toMatchObject([
-    { actor: chief.id, action: "end_people_list", app: slug },
-    { actor: "operator", action: "start_people_list", app: slug },
+    { actor: chief.id, action: "set_people_list_off", app: slug },
+    { actor: "operator", action: "set_people_list_on", app: slug },
   ]);
 });

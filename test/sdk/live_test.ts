@@ -1,6 +1,6 @@
 /** Watching a page of a live app: by the event stream, and by polling without a stream. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { createDataClient, relay } from "../../src/sdk/data.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -14,7 +14,7 @@ let app: TestApp;
 beforeAll(async () => {
   service = await openTestService({ service: { previews: ["live"] } });
   app = await service.makeApp(schema);
-  await setAppLive(service.service, app.slug, true);
+  await setAppSwitch(service.service, app.slug, ["live", true]);
 });
 afterAll(() => service.close());
 
@@ -54,11 +54,11 @@ test("a watch polls if the app has no live updates", async () => {
 
 test("a watch continues by polling when live updates end", async () => {
   const ending = await service.makeApp(schema);
-  await setAppLive(service.service, ending.slug, true);
+  await setAppSwitch(service.service, ending.slug, ["live", true]);
   const db = createDataClient({ baseUrl: service.url, apiKey: ending.key, schema });
   const pages = db.todos.watch({ everyMs: 5 });
   await untilCount(pages, 0);
-  await setAppLive(service.service, ending.slug, false);
+  await setAppSwitch(service.service, ending.slug, ["live", false]);
   await db.todos.create({ title: "one" });
   await untilCount(pages, 1);
   await pages.return();

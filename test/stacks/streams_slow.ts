@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { relay } from "../../src/sdk/relay.ts";
 import { ROOT } from "../support/command.ts";
@@ -54,7 +54,7 @@ beforeAll(async () => {
   );
   service = await openTestService({ service: { previews: ["live"] } });
   const app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
-  await setAppLive(service.service, app.slug, true);
+  await setAppSwitch(service.service, app.slug, ["live", true]);
   const headers = { accept: "text/event-stream", authorization: `Bearer ${app.key}` };
   serve("the endpoint's stream through Bun.serve", ({ signal }) =>
     fetch(`${service.url}/v1/data/db/todos/changes`, { headers, signal }),

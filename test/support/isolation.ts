@@ -6,7 +6,7 @@
  * @module
  */
 import { expect } from "bun:test";
-import { setAppLive } from "../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { docs, routes } from "../../src/service/routes.ts";
@@ -293,10 +293,10 @@ export async function makeWorld(
   const service = toMatrixService(served);
   const app = await served.makeApp(mine);
   const isLive = options.live === true && citusUrl() === undefined;
-  if (isLive) await setAppLive(served.service, app.slug, true);
+  if (isLive) await setAppSwitch(served.service, app.slug, ["live", true]);
   if (!options.crowded) return { service, app, other: undefined };
   const other = await served.makeApp(theirs);
-  if (isLive) await setAppLive(served.service, other.slug, true);
+  if (isLive) await setAppSwitch(served.service, other.slug, ["live", true]);
   await seed(service, other, [THEIRS, "the other app''s words", 77]);
   await service.call(other, "/v1/data/db/secrets", { method: "POST", json: { body: SECRET } });
   return { service, app, other };

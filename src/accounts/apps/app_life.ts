@@ -1,4 +1,5 @@
-/** Renames, disables and enables apps. The audit log records each action. @module */
+/** Renames apps, and turns their settings on and off. The audit log records each action. @module */
+import type { AppSwitchName } from "../../app_switch.ts";
 import type { Database } from "../../db/mod.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { checkSlug } from "./apps.ts";
@@ -17,33 +18,14 @@ export async function renameApp(
 }
 
 /**
- * Disables or enables an app; returns whether the state changed. The rows, keys and grants of a disabled app stay, but its keys
- * do not work, and people cannot see it.
+ * Turns a setting of an app on or off; returns whether this changed anything.
  *
  * @throws {Problem} unknown_app
  */
-export async function setAppDisabled(
+export async function setAppSwitch(
   actor: Actor,
   slug: string,
-  disabled: boolean,
+  [setting, isOn]: [setting: AppSwitchName, isOn: boolean],
 ): Promise<boolean> {
-  return await runAction(actor, "set_app_disabled", { app_slug: slug, disabled });
-}
-
-/**
- * Starts or ends live updates of an app; returns whether the setting changed.
- *
- * @throws {Problem} unknown_app
- */
-export async function setAppLive(actor: Actor, slug: string, live: boolean): Promise<boolean> {
-  return await runAction(actor, "set_app_live", { app_slug: slug, live });
-}
-
-/**
- * Allows people with a role on an app to list each other, or forbids it; returns whether the setting changed.
- *
- * @throws {Problem} unknown_app
- */
-export async function setPeopleList(actor: Actor, slug: string, listed: boolean): Promise<boolean> {
-  return await runAction(actor, "set_people_list", { app_slug: slug, listed });
+  return await runAction(actor, "set_app_switch", { app_slug: slug, setting, is_on: isOn });
 }

@@ -1,4 +1,6 @@
 /** The signed-in administrator, and the apps on the Console's pages. @module */
+import type { AppSwitchName } from "../../app_switch.ts";
+import type { Preview } from "../../preview.ts";
 import type { RegisteredTargets } from "../apps/app_targets.ts";
 import type { ListedKey } from "../apps/key_life.ts";
 import type { ConsoleRole } from "../people/users.ts";
@@ -32,10 +34,9 @@ export type AppView = RegisteredTargets & {
   id: string;
   createdAt: string;
   disabledAt: string | null;
-  /** Whether live updates are on; null if the preview is off. */
-  isLive: boolean | null;
-  /** Whether people with a role on the app can list each other. */
-  listsPeople: boolean;
+  switches: Readonly<Record<AppSwitchName, boolean>>;
+  /** The previews of the service. */
+  previews: Preview[];
   /** Max requests a minute; null for the default. */
   perMinute: number | null;
   /** Max requests a minute of each key; null for the limit of the app. */

@@ -1,5 +1,6 @@
-/** `rowhouse admin` commands that rename, disable and enable an app. @module */
-import { renameApp, setAppDisabled, setAppLive, setPeopleList } from "../../accounts/apps/mod.ts";
+/** `rowhouse admin` commands that rename an app, and turn its settings on and off. @module */
+import { renameApp, setAppSwitch } from "../../accounts/apps/mod.ts";
+import { APP_SWITCH_NAMES, describeSwitch, toCamel, toDashed } from "../../app_switch.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommands } from "./task.ts";
@@ -15,35 +16,28 @@ const renameAppTask: AdminTask = async (deps, { positionals: [slug = "", newSlug
   };
 };
 
-/** The same task for both directions. */
-function makeDisableAppTask(disabled: boolean): AdminTask {
-  return async (deps, { positionals: [slug = ""] }) => {
-    if (!(await setAppDisabled(deps, slug, disabled)))
-      throw new RejectedError(`App ${slug} is ${disabled ? "already disabled" : "not disabled"}`);
-    const state = disabled
-      ? "is disabled: its keys are rejected, and no one can sign in to it; its rows stay"
-      : "is enabled: its keys and its sign-in work again";
-    return { document: { app: slug, disabled }, lines: [`App ${slug} ${state}`] };
+const setAppTask: AdminTask = async (deps, { positionals: [slug = "", typed = "", state] }) => {
+  const setting = APP_SWITCH_NAMES.find((name) => toDashed(name) === typed);
+  if (setting === undefined)
+    throw new UsageError(
+      `Unknown setting ${quote(typed)}: must be ${APP_SWITCH_NAMES.map(toDashed).join(", ")}`,
+    );
+  if (state !== "on" && state !== "off")
+    throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
+  const isOn = state === "on";
+  const described = describeSwitch(setting);
+  if (!(await setAppSwitch(deps, slug, [setting, isOn])))
+    throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
+  return {
+    document: { app: slug, [toCamel(setting)]: isOn },
+    lines: [`${described.title} is ${state} for app ${slug}: ${described[state]}`],
   };
-}
+};
 
-/** A task that turns a setting of an app on or off. `field` is its name in the output, `subject` how a sentence starts. */
-function makeSwitchTask(
-  set: typeof setAppLive,
-  { field, subject }: { field: string; subject: string },
-): AdminTask {
-  return async (deps, { positionals: [slug = "", state] }) => {
-    if (state !== "on" && state !== "off")
-      throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
-    const isOn = state === "on";
-    if (!(await set(deps, slug, isOn)))
-      throw new RejectedError(`${subject} of app ${slug} are already ${state}`);
-    return {
-      document: { app: slug, [field]: isOn },
-      lines: [`${subject} of app ${slug} are ${state}`],
-    };
-  };
-}
+const SETTINGS = APP_SWITCH_NAMES.map((name) => {
+  const { title, on, off } = describeSwitch(name);
+  return `  ${toDashed(name)}: ${title}\n    on: ${on}\n    off: ${off}`;
+}).join("\n");
 
 export const adminAppLifeCommands = makeAdminCommands({
   "rename-app": {
@@ -53,32 +47,11 @@ change the slug there too. Prints { app, from } with --json.`,
     positionals: ["slug", "new_slug"],
     task: renameAppTask,
   },
-  "disable-app": {
-    example: "rowhouse admin disable-app wiki",
-    about: `Its keys get a 401 response, and its sign-in behaves like that of an unknown app. Rows, keys, grants and tables stay,
-and other apps can still use the tables that it owns. Prints { app, disabled } with --json.`,
-    positionals: ["slug"],
-    task: makeDisableAppTask(true),
-  },
-  "enable-app": {
-    example: "rowhouse admin enable-app wiki",
-    about:
-      "Revoked and expired keys stay revoked and expired. Prints { app, disabled } with --json.",
-    positionals: ["slug"],
-    task: makeDisableAppTask(false),
-  },
-  "set-live": {
-    example: "rowhouse admin set-live wiki on",
-    about: `Requires PREVIEW=live. Each write of a live app also records the ids of its rows for 10 to 20 minutes. Turning live
-updates off ends open streams. Prints { app, live } with --json.`,
-    positionals: ["slug", "state"],
-    task: makeSwitchTask(setAppLive, { field: "live", subject: "Live updates" }),
-  },
-  "set-people-list": {
-    example: "rowhouse admin set-people-list wiki on",
-    about: `People with a role on the app can then list the others (GET /v1/auth/people): id, name, picture and role, never
-addresses. Off by default. Prints { app, peopleList } with --json.`,
-    positionals: ["slug", "state"],
-    task: makeSwitchTask(setPeopleList, { field: "peopleList", subject: "Lists of the people" }),
+  "set-app": {
+    example: `rowhouse admin set-app wiki people-list on
+rowhouse admin set-app wiki disabled on`,
+    about: `Settings:\n${SETTINGS}\n\nPrints { app } with the setting as true or false with --json.`,
+    positionals: ["slug", "setting", "state"],
+    task: setAppTask,
   },
 });

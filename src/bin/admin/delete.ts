@@ -56,7 +56,7 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
       : [
           `Its rows in ${others.join(", ")} will be deleted; these tables and other apps' rows stay.`,
         ]),
-    `People's accounts and the audit log stay. To keep the app and reject its keys instead: rowhouse admin disable-app ${quoteForShell(slug)}.`,
+    `People's accounts and the audit log stay. To keep the app and reject its keys instead: rowhouse admin set-app ${quoteForShell(slug)} disabled on.`,
   ].join(" ");
 }
 

@@ -107,7 +107,7 @@ async function checkUnchanged(
   )
     return;
   throw new RejectedError(
-    `${app.slug} changed during the export, so the archive would be inconsistent: run rowhouse admin disable-app ${quoteForShell(app.slug)} first, then export it again`,
+    `${app.slug} changed during the export, so the archive would be inconsistent: run rowhouse admin set-app ${quoteForShell(app.slug)} disabled on first, then export it again`,
   );
 }
 

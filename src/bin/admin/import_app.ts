@@ -8,7 +8,7 @@ import {
   type RestoreStep,
   restoreReferences,
   restoreRows,
-  setAppDisabled,
+  setAppSwitch,
   setTargets,
   type Target,
 } from "../../accounts/apps/mod.ts";
@@ -47,7 +47,7 @@ type Import = { path: string; archive: Archive; plan: ImportPlan };
 async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Promise<void> {
   const { app } = plan;
   await makeApp(deps, plan);
-  await setAppDisabled(deps, app.slug, true);
+  await setAppSwitch(deps, app.slug, ["disabled", true]);
   try {
     await replayAll(deps, plan);
     checkTables(await findArchive(deps, app.slug), archive);
@@ -60,7 +60,7 @@ async function runImport(deps: AdminDeps, { path, archive, plan }: Import): Prom
   } catch (error) {
     throw explainRest(error, app.slug);
   }
-  if (!plan.isDisabled) await setAppDisabled(deps, app.slug, false);
+  if (!plan.isDisabled) await setAppSwitch(deps, app.slug, ["disabled", false]);
 }
 
 async function makeApp(deps: AdminDeps, { app, isThere, targets }: ImportPlan): Promise<void> {

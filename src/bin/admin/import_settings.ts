@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type AppSettings, setAppLive, setLimit } from "../../accounts/apps/mod.ts";
+import { type AppSettings, setAppSwitch, setLimit } from "../../accounts/apps/mod.ts";
 import { type Database, isDistributed, readPreviews } from "../../db/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 
@@ -39,7 +39,7 @@ export async function planSettings(
   if (listsPeople && found?.listsPeople !== true)
     plan.skipped.push({
       setting: "peopleList",
-      reason: `use rowhouse admin set-people-list ${quoteForShell(slug)} on`,
+      reason: `use rowhouse admin set-app ${quoteForShell(slug)} people-list on`,
     });
   return plan;
 }
@@ -47,7 +47,7 @@ export async function planSettings(
 async function findLiveBlocker(admin: Database, slug: string): Promise<string | undefined> {
   if (await isDistributed(admin)) return "a Citus cluster has no event streams";
   if ((await readPreviews(admin)).includes("live")) return undefined;
-  return `requires PREVIEW=live; then use rowhouse admin set-live ${quoteForShell(slug)} on`;
+  return `requires PREVIEW=live; then use rowhouse admin set-app ${quoteForShell(slug)} live on`;
 }
 
 function hasLimit({
@@ -68,7 +68,7 @@ export async function applySettings(
       perMinute: limits.perMinute ?? undefined,
       perMinuteOfKey: limits.perMinuteOfKey ?? undefined,
     });
-  if (live) await setAppLive(deps, slug, true);
+  if (live) await setAppSwitch(deps, slug, ["live", true]);
 }
 
 const NAMES = { limits: "limits", live: "live updates", peopleList: "the list of people" } as const;

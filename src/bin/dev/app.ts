@@ -5,7 +5,7 @@ import {
   findAppId,
   issueKey,
   readKeyText,
-  setAppLive,
+  setAppSwitch,
   toProof,
   useKey,
 } from "../../accounts/apps/mod.ts";
@@ -42,7 +42,7 @@ async function openDemoApp(admin: Database, options: DemoOptions): Promise<strin
     );
   else
     for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
-  if (config.PREVIEW.includes("live")) await setAppLive({ admin }, app, true);
+  if (config.PREVIEW.includes("live")) await setAppSwitch({ admin }, app, ["live", true]);
   const appId = found ?? (await findAppId({ admin }, app));
   const stored = options.storedKey;
   if (stored !== undefined && (await isInForce(admin, { text: stored, appId, config })))

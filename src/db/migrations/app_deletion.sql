@@ -135,7 +135,7 @@ begin
   then
     raise exception 'in use' using errcode = 'RH008';
   end if;
-  if rowhouse.set_app_disabled(app_slug, true, actor) then
+  if rowhouse.set_app_switch(app_slug, 'disabled', true, actor) then
     -- The app can have written rows since an earlier, unfinished deletion.
     update rowhouse.row_jobs set is_emptied = false where app_id = app;
     return;

@@ -52,8 +52,8 @@ begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'app', rowhouse.targets_of(app.id) || jsonb_build_object('slug', app.slug, 'id', app.id,
       'createdAt', app.created_at,
-      'disabledAt', app.disabled_at, 'isLive', (select app.is_live from rowhouse.release
-        where 'live' = any (features)), 'listsPeople', app.lists_people,
+      'disabledAt', app.disabled_at, 'switches', rowhouse.switches_of(app),
+      'previews', (select features from rowhouse.release),
       'perMinute', app.requests_per_minute, 'perMinuteOfKey', app.key_requests_per_minute,
       'tables', (select coalesce(jsonb_agg(table_name order by table_name), '[]')
         from rowhouse.registrations where app_id = app.id),

@@ -176,7 +176,7 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 
--- A disabled app's keys have no proofs: rowhouse.set_app_disabled() removes and restores them. The
+-- A disabled app's keys have no proofs: rowhouse.disable_app() removes and restores them. The
 -- caller has locked the app's row.
 create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -144,40 +144,31 @@ begin
 end
 $$;
 
--- Returns whether this changed anything. The functions that write rows see the state in the proofs
--- of keys.
--- action: admin
-create function rowhouse.set_app_live(app_slug text, live boolean, actor text) returns boolean
-language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  app uuid;
-  was_live boolean;
+-- Raises an error if live updates are impossible.
+create function rowhouse.check_live() returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
 begin
-  select id, is_live into app, was_live from rowhouse.apps where slug = app_slug for update;
-  if app is null then
-    raise exception 'no such app' using errcode = 'RH005';
-  end if;
-  if live and rowhouse.is_distributed() then
+  if rowhouse.is_distributed() then
     raise exception 'a cluster does not support event streams' using errcode = 'RH024';
   end if;
-  if live and not exists (select from rowhouse.release where 'live' = any (features)) then
+  if not exists (select from rowhouse.release where 'live' = any (features)) then
     raise exception 'PREVIEW does not include live' using errcode = 'RH023';
   end if;
-  if was_live = live then
-    return false;
-  end if;
-  perform rowhouse.enter_app(app);
-  update rowhouse.apps set is_live = live where id = app;
+end
+$$;
+
+-- The functions that write rows see the state in the proofs of keys.
+create function rowhouse.start_live(app uuid, is_on boolean) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  update rowhouse.apps set is_live = is_on where id = app;
   update rowhouse.proofs set
-    scopes = case when live then scopes | 64::smallint else scopes & ~64::smallint end
+    scopes = case when is_on then scopes | 64::smallint else scopes & ~64::smallint end
   where app_id = app;
-  if live then
+  if is_on then
     perform rowhouse.reset_changes(app);
   else
     delete from rowhouse.changes where app_id = app;
   end if;
-  perform rowhouse.log(actor, case when live then 'start_live' else 'end_live' end,
-    app => app_slug);
-  return true;
 end
 $$;

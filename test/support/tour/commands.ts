@@ -1,5 +1,6 @@
 /** One run of every command of an operator on one PostgreSQL, as a script runs it. @module */
 import { join } from "node:path";
+import { APP_SWITCH_NAMES, toDashed } from "../../../src/app_switch.ts";
 import { COMMANDS } from "../../../src/bin/commands.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { makeProject, type Outcome, runHere } from "../command.ts";
@@ -65,10 +66,9 @@ function toLines({ owner, user, person, file }: Subjects): string[] {
     "list-apps",
     "set-limit tour --per-minute 60 --per-key 30",
     "set-origins tour --add-origin https://second.example.org",
-    "set-live tour on",
-    "set-people-list tour on",
-    "disable-app tour",
-    "enable-app tour",
+    ...APP_SWITCH_NAMES.flatMap((name) =>
+      ["on", "off"].map((state) => `set-app tour ${toDashed(name)} ${state}`),
+    ),
     "rename-app tour toured-app",
     `list-keys ${owner.slug}`,
     `create-user ${EMAIL}`,

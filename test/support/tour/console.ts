@@ -1,6 +1,7 @@
 /** A visit to every page and form of the Console. @module */
 import { expect } from "bun:test";
-import { setAppLive } from "../../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../../src/accounts/apps/mod.ts";
+import { APP_SWITCH_NAMES, toDashed } from "../../../src/app_switch.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { openEvents } from "../event_stream.ts";
 import { type Jar, makePerson, readHidden, toCookieHeader } from "../people.ts";
@@ -42,9 +43,7 @@ export async function tourConsole(service: TestService, page: ToPage): Promise<v
   await tourPeople(service, page, submit);
   await tourTables(service, page, submit);
   await submit(`${appPage}/limits`, { perMinute: "6000" });
-  await submit(`${appPage}/state`);
-  await submit(`${appPage}/live`);
-  await submit(`${appPage}/people-list`);
+  for (const name of APP_SWITCH_NAMES) await submit(`${appPage}/set-${toDashed(name)}`);
   await submit(`${appPage}/delete`, { typed_name: "toured" });
 }
 
@@ -79,7 +78,7 @@ async function tourRows(page: ToPage, submit: ToPage, table: string): Promise<vo
 
 export async function tourChanges(service: TestService, jar: Jar): Promise<void> {
   const { slug } = await service.makeApp(defineSchema({ followed: { title: t.string() } }));
-  await setAppLive(service.service, slug, true);
+  await setAppSwitch(service.service, slug, ["live", true]);
   const events = await openEvents(`${service.url}/console/apps/${slug}/tables/followed/changes`, {
     headers: { cookie: toCookieHeader(jar) },
   });

@@ -1,5 +1,5 @@
 /** Visits of people: sign-in, account settings and the Console. @module */
-import { setPeopleList } from "../../../src/accounts/apps/mod.ts";
+import { setAppSwitch } from "../../../src/accounts/apps/mod.ts";
 import { createUser } from "../../../src/accounts/people/mod.ts";
 import { makeAuthenticator } from "../authenticator.ts";
 import { testDeps } from "../deps.ts";
@@ -41,7 +41,7 @@ export async function tourPages(toured: Toured, ask: Ask): Promise<void> {
   await page("/forgot", { form_token, email });
   const me = `/v1/auth/me?app=${app.slug}`;
   await ask(() => service.call(undefined, me, { headers: { cookie: toCookieHeader(jar) } }));
-  await setPeopleList(service.service, app.slug, true);
+  await setAppSwitch(service.service, app.slug, ["people_list", true]);
   const people = `/v1/auth/people?app=${app.slug}`;
   await ask(() => service.call(undefined, people, { headers: { cookie: toCookieHeader(jar) } }));
   const consoleSignIn = "/console/sign-in";

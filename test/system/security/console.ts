@@ -130,7 +130,7 @@ const LASTING = [
   "console_create_app(WHO, gen_random_uuid(), 'another-app', '[]')",
   "console_set_targets(WHO, 'APP', '{origin,redirect}', '[]', '[]')",
   "console_set_limit(WHO, 'APP', null, null)",
-  "console_set_app_disabled(WHO, 'APP', true)",
+  "console_set_app_switch(WHO, 'APP', 'disabled', true)",
   "console_find_app_id(WHO, 'APP')",
   "console_find_addresses(WHO, '{someone@example.org}')",
   "console_list_people(WHO, '', '', 9)",
@@ -144,8 +144,6 @@ const LASTING = [
   "console_show_push(WHO, 'APP', 1)",
   "console_find(WHO, 'x', 'x', 9)",
   "console_find_end(WHO, 'APP', 'todos')",
-  "console_set_app_live(WHO, 'APP', false)",
-  "console_set_people_list(WHO, 'APP', true)",
 ] as const;
 /** Calls that require a recent sign-in. */
 const SENSITIVE = [

@@ -168,7 +168,7 @@ export const KEYS: readonly string[] = [
   "select rowhouse.revoke_key('k', 'me')",
   "update rowhouse.api_keys set revoked_at = null",
   "select rowhouse.put_proof(gen_random_uuid(), sha256('x'), 7::smallint, null)",
-  "select rowhouse.set_app_disabled('x', false, 'me')",
+  "select rowhouse.set_app_switch('x', 'disabled', false, 'me')",
 ];
 export const PEOPLE: readonly string[] = [
   "select email from rowhouse.users",

@@ -1,0 +1,69 @@
+/**
+ * The settings of an app that are on or off. The command `set-app`, the Console and the audit log iterate over this table;
+ * `set_app_switch()` in `db/migrations/app_life.sql` changes them.
+ *
+ * @module
+ */
+import type { Preview } from "./preview.ts";
+
+type AppSwitch = {
+  /** A noun. */
+  title: string;
+  /** The effect of each state, for sentences after "On:" and "Off:". */
+  on: string;
+  off: string;
+  /** The buttons; default: Turn on, Turn off. */
+  buttons?: { on: string; off: string };
+  /** The audit log's predicates; default: turned on, turned off. */
+  logged?: { on: string; off: string };
+  /** The setting needs this preview. */
+  preview?: Preview;
+  /** Whether a change can make requests fail that succeeded before. */
+  isChange?: true;
+};
+
+export const APP_SWITCHES = {
+  live: {
+    title: "Live updates",
+    on: "clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes.",
+    off: "event streams of its tables end immediately, and clients poll for changes.",
+    preview: "live",
+  },
+  people_list: {
+    title: "List of people",
+    on: "each person with a role on the app can list the others: id, name, picture and role, never addresses.",
+    off: "the app only learns who is signed in.",
+  },
+  disabled: {
+    title: "Disabled",
+    on: "its keys do not work, and people cannot open it. Its rows, keys and roles are retained.",
+    off: "its keys work, and people with a role can open it. Revoked and expired keys stay revoked and expired.",
+    buttons: { on: "Disable", off: "Enable" },
+    logged: { on: "disabled the app", off: "enabled the app" },
+    isChange: true,
+  },
+} as const satisfies Readonly<Record<string, AppSwitch>>;
+
+export type AppSwitchName = keyof typeof APP_SWITCHES;
+export const APP_SWITCH_NAMES = Object.keys(APP_SWITCHES) as AppSwitchName[];
+
+/** The declaration of a switch, with the defaults of its texts. */
+export function describeSwitch(name: AppSwitchName) {
+  const declared: AppSwitch = APP_SWITCHES[name];
+  const title = declared.title.toLowerCase();
+  return {
+    buttons: { on: "Turn on", off: "Turn off" },
+    logged: { on: `turned on: ${title}`, off: `turned off: ${title}` },
+    ...declared,
+  };
+}
+
+/** The name in commands and addresses: `people-list`. */
+export function toDashed(name: AppSwitchName): string {
+  return name.replaceAll("_", "-");
+}
+
+/** The name in JSON: `peopleList`. */
+export function toCamel(name: AppSwitchName): string {
+  return name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
