@@ -14,6 +14,7 @@ import {
   evaluateProxies,
   evaluateSecrets,
   evaluateSettings,
+  toFailedCheck,
 } from "../service/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from "./cli/command.ts";
@@ -157,15 +158,19 @@ async function checkConsoleOver(config: SoundSettings): Promise<CheckResult[]> {
   if (consoleUrl === undefined || url === undefined) return [];
   const [consoleDb, db] = [open(config, consoleUrl, 1), open(config, url, 1)];
   try {
-    return await checkConsole(consoleDb, db);
+    return await checkConsole(consoleDb, db).catch(
+      toFailedCheck("Console login", "CONSOLE_DATABASE_URL"),
+    );
   } finally {
     await Promise.all([consoleDb.close(), db.close()]);
   }
 }
 
 /** Checks the external servers that sign-in depends on. */
-async function checkOthers({ providers = [], MAIL_URL }: SoundSettings): Promise<CheckResult[]> {
-  const mailServer = MAIL_URL === undefined ? [] : [await checkMailServer(MAIL_URL)];
+async function checkOthers(config: SoundSettings): Promise<CheckResult[]> {
+  const { providers = [], MAIL_URL: url, MAIL_FROM: from = { name: "", address: "" } } = config;
+  const pagesUrl = config.IDENTITY_URL ?? config.PUBLIC_URL ?? "http://localhost";
+  const mailServer = url === undefined ? [] : [await checkMailServer({ url, from, pagesUrl })];
   return [...(await checkProviders(providers)), ...mailServer];
 }
 

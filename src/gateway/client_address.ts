@@ -9,21 +9,54 @@ import { toPlainAddress } from "../std/client_network.ts";
 
 export type ReadAddress = (socketAddress: string, headers: Headers) => string;
 
+/** Called with a sentence when a trusted proxy sends no address that this reader can use. */
+export type WarnOfProxy = (message: string) => void;
+
+const UNREADABLE =
+  "A trusted proxy sends an entry in X-Forwarded-For that is not an IP address: its callers share one address in limits";
+const ONLY_FORWARDED =
+  "A trusted proxy sends Forwarded, which is not read, and no X-Forwarded-For: its callers share one address in limits";
+
 /** A reader that trusts the given proxies: addresses and networks such as `10.0.0.0/8`. */
-export function makeReadAddress(trusted: readonly string[]): ReadAddress {
+export function makeReadAddress(trusted: readonly string[], warn?: WarnOfProxy): ReadAddress {
   if (trusted.length === 0) return toPlainAddress;
   const isTrusted = makeIsTrusted(trusted);
   return (socketAddress, headers) => {
     let address = toPlainAddress(socketAddress);
-    const hops = (headers.get("x-forwarded-for") ?? "").split(",");
+    const hops = splitHops(headers.get("x-forwarded-for") ?? "");
+    if (hops.length === 0 && headers.has("forwarded") && isTrusted(address)) warn?.(ONLY_FORWARDED);
     // Each proxy appends the address it saw: the last hop that is not a trusted proxy is the client.
     while (isTrusted(address) && hops.length > 0) {
-      const hop = toPlainAddress((hops.pop() ?? "").trim());
-      if (isIP(hop) === 0) break;
+      const hop = readHop(hops.pop() ?? "");
+      if (hop === undefined) {
+        warn?.(UNREADABLE);
+        break;
+      }
       address = hop;
     }
     return address;
   };
+}
+
+function splitHops(header: string): string[] {
+  return header
+    .split(",")
+    .map((hop) => hop.trim())
+    .filter((hop) => hop !== "");
+}
+
+/** The forms of load balancers: quoted, with a port, and IPv6 in brackets with or without a port. */
+const BRACKETED = /^\[([^[\]]+)\](?::\d{1,5})?$/;
+const WITH_PORT = /^([\d.]+):\d{1,5}$/;
+
+/** The address of a hop without port, brackets, quotes and zone. */
+function readHop(hop: string): string | undefined {
+  const text = hop.replace(/^"(.*)"$/, "$1").trim();
+  const [, bracketed] = BRACKETED.exec(text) ?? [];
+  const [, plain] = WITH_PORT.exec(text) ?? [];
+  const [address = ""] = (bracketed ?? plain ?? text).split("%");
+  if (bracketed !== undefined && !isIPv6(address)) return undefined;
+  return isIP(address) === 0 ? undefined : toPlainAddress(address);
 }
 
 /**

@@ -23,14 +23,39 @@ export function corsHeaders(
   };
 }
 
-/** Headers of a preflight response: the path's methods and the request headers that endpoints read. */
-export function preflightHeaders(allow: string, allowed: boolean): Record<string, string> {
+/** The request headers that endpoints read. */
+const READ =
+  "Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Prefer, X-Request-Id";
+/**
+ * Headers that tracing tools in a page add to each request: of W3C, Sentry, Zipkin, Jaeger, Datadog, New Relic, Elastic,
+ * OpenTracing, Dynatrace, Instana, Honeycomb, and of the clouds.
+ */
+const TRACING =
+  /^(traceparent|tracestate|baggage|sentry-trace|b3|newrelic|request-id|request-context|correlation-context|uber-trace-id|uberctx-[\w-]+|jaeger-[\w-]+|grpc-trace-bin|(elastic-apm-)?traceparent|(ot|x-ot)-[\w-]+|x-(b3|datadog|instana|honeycomb|dynatrace|newrelic|amzn-trace|cloud-trace)-[\w-]+|x-dynatrace|x-correlation-id|(x-)?trace-?id|(x-)?span-?id|x-transaction-id|(x-)?client-request-id|x-ms-client-request-id)$/;
+const MAX_TRACING = 30;
+
+/** The requested headers that tracing tools add. */
+function listTracing(requested: string | null): string[] {
+  const names = (requested ?? "").toLowerCase().split(",");
+  return [...new Set(names.map((name) => name.trim()).filter((name) => TRACING.test(name)))].slice(
+    0,
+    MAX_TRACING,
+  );
+}
+
+/**
+ * Headers of a preflight response: the path's methods, the request headers that endpoints read, and those of tracing tools
+ * that the browser asks for.
+ */
+export function preflightHeaders(
+  allow: string,
+  { allowed, requested }: { allowed: boolean; requested: string | null },
+): Record<string, string> {
   if (!allowed) return { allow };
   return {
     allow,
     "access-control-allow-methods": allow,
-    "access-control-allow-headers":
-      "Authorization, Content-Type, Accept, Idempotency-Key, If-Match, If-None-Match, X-Request-Id",
+    "access-control-allow-headers": [READ, ...listTracing(requested)].join(", "),
     "access-control-max-age": "600",
   };
 }

@@ -2,4 +2,4 @@
 
 export { type MailResult, makeMailSender } from "./sender.ts";
 export type { MailSettings } from "./settings.ts";
-export { tryServer } from "./transport.ts";
+export { type MailAttempt, tryServer } from "./transport.ts";

@@ -1,5 +1,7 @@
 /** The mail server and the sender of emails. @module */
 
+import { isIP } from "node:net";
+
 export type MailFrom = { name: string; address: string };
 export type MailSettings = {
   /** `smtp://` or `smtps://`, with optional user and password. */
@@ -8,6 +10,22 @@ export type MailSettings = {
   /** The origin of the pages that links point to. */
   pagesUrl: string;
 };
+
+/**
+ * The name in the greeting (EHLO): strict servers reject an address or a name without a dot. The host of the pages, or the
+ * domain of the sender.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc5321#section-4.1.1.1
+ */
+export function toGreeting({ from, pagesUrl }: Pick<MailSettings, "from" | "pagesUrl">): string {
+  const { hostname } = new URL(pagesUrl);
+  const domain = from.address.slice(from.address.lastIndexOf("@") + 1);
+  return [hostname, domain].find(isFullName) ?? (domain || hostname);
+}
+
+function isFullName(name: string): boolean {
+  return name.includes(".") && isIP(name) === 0 && !name.endsWith(".localhost");
+}
 
 const ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i;
 const NAMED = /^([^"<>@,;:\\\p{C}]{1,100}?) ?<([^<>]+)>$/u;

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Transporter } from "nodemailer";
-import type { MailFrom, MailSettings } from "./settings.ts";
+import { type MailFrom, type MailSettings, toGreeting } from "./settings.ts";
 
 export type Letter = {
   to: string;
@@ -23,10 +23,11 @@ export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?:
 const TIMEOUT_MS = 10_000;
 const OWN_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
-export function makeDeliver({ url, from }: MailSettings): Deliver {
+export function makeDeliver(settings: MailSettings): Deliver {
+  const { from } = settings;
   let transport: Promise<Transporter> | undefined;
   return async (letter) => {
-    transport ??= openTransport(url);
+    transport ??= openTransport(settings);
     try {
       await (await transport).sendMail({ ...letter, from: toSender(from), headers: HEADERS });
       return { delivery: "sent" };
@@ -36,20 +37,35 @@ export function makeDeliver({ url, from }: MailSettings): Deliver {
   };
 }
 
-/** Connects and authenticates without sending an email. Returns an error code, never the server's message. */
-export async function tryServer(url: string): Promise<{ reason: string } | undefined> {
-  const transport = await openTransport(url);
+/** An error code, never the server's message, and the step that failed. */
+export type MailAttempt = {
+  greeting: string;
+  rejection?: { reason: string; step: "connection" | "greeting" | "login" };
+};
+
+/** Connects and authenticates without sending an email. */
+export async function tryServer(settings: MailSettings): Promise<MailAttempt> {
+  const transport = await openTransport(settings);
+  const greeting = toGreeting(settings);
   try {
     await transport.verify();
-    return undefined;
+    return { greeting };
   } catch (error) {
-    return { reason: readFailure(error).reason };
+    return { greeting, rejection: { reason: readFailure(error).reason, step: toStep(error) } };
   } finally {
     transport.close();
   }
 }
 
-async function openTransport(url: string): Promise<Transporter> {
+function toStep(error: unknown): "connection" | "greeting" | "login" {
+  const { code, command } = (error ?? {}) as { code?: unknown; command?: unknown };
+  if (command === "EHLO" || command === "HELO" || command === "LHLO") return "greeting";
+  return code === "EAUTH" || (typeof command === "string" && command.startsWith("AUTH"))
+    ? "login"
+    : "connection";
+}
+
+async function openTransport({ url, ...settings }: MailSettings): Promise<Transporter> {
   const { createTransport } = await import("nodemailer");
   const { protocol, hostname, port, username, password } = new URL(url);
   const isTls = protocol === "smtps:";
@@ -58,6 +74,7 @@ async function openTransport(url: string): Promise<Transporter> {
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port) || (isTls ? 465 : 587),
     secure: isTls,
+    name: toGreeting(settings),
     // The password is never sent unencrypted.
     requireTLS: !isTls && username !== "" && !OWN_HOST.test(hostname),
     ...(username === "" ? {} : { auth }),

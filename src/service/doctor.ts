@@ -43,7 +43,7 @@ import {
   evaluateRelease,
 } from "./schema_state.ts";
 import { checkNodeLogs, evaluateSession, evaluateVersion, readSession } from "./session.ts";
-import { type DatabaseVariable, toUnavailable } from "./unavailable.ts";
+import { type DatabaseVariable, toFailedCheck, toUnavailable } from "./unavailable.ts";
 
 export type DoctorDeps = {
   db: Database;
@@ -80,28 +80,40 @@ export async function checkService(deps: DoctorDeps): Promise<CheckResult[]> {
   const session = await readSession(deps.db).catch(toUnavailable("DATABASE_URL"));
   const respondedAt = deps.now();
   if (!("login" in session)) return [...results, session];
-  results.push(pass("database", `accepts the login ${session.login}`));
-  const login = await readLogin(deps.db);
-  results.push(
-    evaluateVersion(session),
-    ...evaluateServingLogin(login),
-    ...evaluateLoginLimits(login),
-  );
-  if (deps.isWhole === true)
-    results.push(
+  results.push(pass("database", `accepts the login ${session.login}`), evaluateVersion(session));
+  const check = makeCheck(results, "DATABASE_URL");
+  await check("login", async () => {
+    const login = await readLogin(deps.db);
+    results.push(...evaluateServingLogin(login), ...evaluateLoginLimits(login));
+    if (deps.isWhole !== true) return [];
+    return [
       evaluateIdentityLogin(login, deps.identityDb && (await readIdentityLogin(deps.identityDb))),
-    );
+    ];
+  });
   // The database read its clock at some moment between the two, even if the response was slow.
   const nowMs = Math.min(Math.max(session.epochMs, askedAt), respondedAt);
-  results.push(...evaluateSession(session, nowMs), ...(await checkNodeLogs(deps.db)));
+  results.push(...evaluateSession(session, nowMs));
+  await check("logs of nodes", () => checkNodeLogs(deps.db));
   const { databaseUrl: url, prepare } = deps;
-  const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
-  results.push(evaluatePooling(pooling, "DATABASE_URL"));
-  if (pooling === "none" && deps.connections !== undefined)
-    results.push(...(await checkConnections(deps.db, deps.connections)));
+  await check("pooler", async () => {
+    const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
+    results.push(evaluatePooling(pooling, "DATABASE_URL"));
+    if (pooling !== "none" || deps.connections === undefined) return [];
+    return await checkConnections(deps.db, deps.connections);
+  });
   const isSound = results.every(({ level }) => level !== "fail");
   const identitySecrets = isSound ? deps.identitySecrets : undefined;
   return [...results, ...(await checkAdmin(deps.admin, { ...deps, identitySecrets }))];
+}
+
+/** Adds the results of a check. A check that cannot run is a failure with a remedy, and the others still run. */
+type Check = (about: string, run: () => Promise<CheckResult | CheckResult[]>) => Promise<void>;
+
+function makeCheck(results: CheckResult[], variable: DatabaseVariable): Check {
+  return async (about, run) => {
+    const toFailed = toFailedCheck(about, variable);
+    results.push(...[await run().catch(toFailed)].flat());
+  };
 }
 
 /** `db` is the serving login's connection, if there is one: the pushing login cannot read accounts. */
@@ -124,37 +136,64 @@ export async function checkAdmin(admin: Database, options: AdminOptions): Promis
   const result = await readRows(admin, "select 1").catch(toUnavailable(variable));
   if ("about" in result) return [{ ...result, about: "admin database" }];
   const results: CheckResult[] = [pass("admin database", "responds")];
-  if (variable === "ADMIN_DATABASE_URL") {
-    const pooler = await checkPooler({ url, prepare, variable });
-    if (pooler.level !== "ok") results.push(pooler);
-  }
+  const check = makeCheck(results, variable);
+  if (variable === "ADMIN_DATABASE_URL")
+    await check("pooler", async () => {
+      const pooler = await checkPooler({ url, prepare, variable });
+      return pooler.level === "ok" ? [] : pooler;
+    });
   if (pushes) {
-    results.push(await checkPushing(admin, { db, variable }));
-    if (db !== admin) results.push(...evaluateLoginLimits(await readLogin(admin)));
+    await check("pushing login", () => checkPushing(admin, { db, variable }));
+    if (db !== admin)
+      await check("limits of the login", async () => evaluateLoginLimits(await readLogin(admin)));
   }
-  const migrations = evaluateMigrations(await compareMigrations(admin));
-  results.push(migrations);
-  if (migrations.level !== "ok") return results;
+  await check("migrations", async () => evaluateMigrations(await compareMigrations(admin)));
+  if (results.at(-1)?.level !== "ok") return results;
   // The logins of the gateway and of identity cannot read the list of tables.
-  if (pushes || variable === "ADMIN_DATABASE_URL")
-    results.push(await checkPreviews(admin, previews), await checkFunctions(admin));
-  const nodes = makeNodeMap();
-  const isolation = await makeIsolationCheck(admin, nodes)();
-  results.push(
-    ...evaluateIsolation(listIssues(isolation)),
-    ...evaluateRelease(isolation),
-    ...checkNodes(isolation),
-    ...(nodesUrl === undefined ? [] : await checkNodeAddresses(nodes.entries(), nodesUrl)),
-  );
-  results.push(...(await checkDevLeftovers([db, admin])));
-  const { identitySecrets, cookieDomain, providers = [], identityDb: people = db } = options;
-  // If DATABASE_URL cannot be used, the only login can be the pushing login.
-  if (identitySecrets !== undefined && (await readsPeople(people))) {
-    results.push(...(await checkIdentitySecrets(people, identitySecrets)));
-    results.push(...(await checkCookieDomain(people, cookieDomain)));
-    results.push(...evaluateMails(await readMailState({ db: people })));
-    results.push(...(await checkClaimedApps(people, providers)));
-    results.push(...(await checkClaimedRoles(people, providers)));
+  if (pushes || variable === "ADMIN_DATABASE_URL") {
+    await check("previews", () => checkPreviews(admin, previews));
+    await check("functions", () => checkFunctions(admin));
   }
+  const nodes = makeNodeMap();
+  await check("isolation", async () => {
+    const isolation = await makeIsolationCheck(admin, nodes)();
+    return [
+      ...evaluateIsolation(listIssues(isolation)),
+      ...evaluateRelease(isolation),
+      ...checkNodes(isolation),
+    ];
+  });
+  if (nodesUrl !== undefined)
+    await check("addresses of nodes", () => checkNodeAddresses(nodes.entries(), nodesUrl));
+  await check("rowhouse dev", () => checkDevLeftovers([db, admin]));
+  await checkPeople(results, { ...options, db });
   return results;
+}
+
+/** The checks of people and their sign-in, with the login that reads people. */
+async function checkPeople(
+  results: CheckResult[],
+  options: AdminOptions & { db: Database },
+): Promise<void> {
+  const {
+    identitySecrets,
+    cookieDomain,
+    providers = [],
+    identityDb: people = options.db,
+  } = options;
+  const variable = options.identityDb === undefined ? "DATABASE_URL" : "IDENTITY_DATABASE_URL";
+  const check = makeCheck(results, variable);
+  if (identitySecrets === undefined) return;
+  let canRead = false;
+  await check("people", async () => {
+    // If DATABASE_URL cannot be used, the only login can be the pushing login.
+    canRead = await readsPeople(people);
+    return [];
+  });
+  if (!canRead) return;
+  await check("identity secret", () => checkIdentitySecrets(people, identitySecrets));
+  await check("cookie domain", () => checkCookieDomain(people, cookieDomain));
+  await check("mail", async () => evaluateMails(await readMailState({ db: people })));
+  await check("apps of providers", () => checkClaimedApps(people, providers));
+  await check("roles of providers", () => checkClaimedRoles(people, providers));
 }

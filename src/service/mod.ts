@@ -9,3 +9,4 @@ export { checkMailServer, checkProviders } from "./outward.ts";
 export { checkPooler } from "./pooler.ts";
 export { checkConsole, checkLogins } from "./pushing.ts";
 export { routes } from "./routes.ts";
+export { toFailedCheck } from "./unavailable.ts";

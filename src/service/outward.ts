@@ -1,6 +1,6 @@
 /** Checks external servers for sign-in and mail, with the same requests as the service. @module */
 import { discover, type ProviderSettings } from "../identity/mod.ts";
-import { tryServer } from "../mail/mod.ts";
+import { type MailAttempt, type MailSettings, tryServer } from "../mail/mod.ts";
 import { toLogFields } from "../observe.ts";
 import { type CheckResult, pass, warn } from "./check_result.ts";
 
@@ -25,12 +25,30 @@ async function checkProvider(settings: ProviderSettings): Promise<CheckResult> {
 }
 
 /** The mail server that `MAIL_URL` names. */
-export async function checkMailServer(url: string): Promise<CheckResult> {
+export async function checkMailServer(settings: MailSettings): Promise<CheckResult> {
   const about = "mail server";
-  const rejection = await tryServer(url);
-  if (rejection === undefined) return pass(about, "accepts the login");
-  return warn(about, {
-    says: `rejects the login: ${rejection.reason}`,
-    remedy: "emails stay in the queue until then: check MAIL_URL",
-  });
+  const { greeting, rejection } = await tryServer(settings);
+  if (rejection === undefined) return pass(about, `accepts the greeting ${greeting} and the login`);
+  return warn(about, REJECTED[rejection.step](rejection.reason, greeting));
 }
+
+const REJECTED: Readonly<
+  Record<
+    NonNullable<MailAttempt["rejection"]>["step"],
+    (reason: string, greeting: string) => { says: string; remedy: string }
+  >
+> = {
+  connection: (reason) => ({
+    says: `does not respond: ${reason}`,
+    remedy: "emails stay in the queue until then: check the host, port and scheme of MAIL_URL",
+  }),
+  greeting: (reason, greeting) => ({
+    says: `rejects the greeting EHLO ${greeting}: ${reason}`,
+    remedy:
+      "emails stay in the queue until then: the greeting is the host of IDENTITY_URL or PUBLIC_URL, or the domain of MAIL_FROM; use a name that the mail server resolves",
+  }),
+  login: (reason) => ({
+    says: `rejects the login: ${reason}`,
+    remedy: "emails stay in the queue until then: check the user and the password in MAIL_URL",
+  }),
+};

@@ -68,7 +68,9 @@ export function handlePreflight(
   const origin = request.headers.get("origin");
   const isPreflight = request.headers.has("access-control-request-method");
   const isAllowed = origin !== null && origins?.isRegistered(origin) === true;
-  return respondEmpty({ headers: preflightHeaders(allow, isPreflight && isAllowed) });
+  const requested = request.headers.get("access-control-request-headers");
+  const allowed = isPreflight && isAllowed;
+  return respondEmpty({ headers: preflightHeaders(allow, { allowed, requested }) });
 }
 
 function addHeaders({ headers }: Response, more: Readonly<Record<string, string>> = {}): void {

@@ -119,7 +119,10 @@ export function makeCallers(
   const limits = makeLimits(db);
   const receive = makeOpenReceive({
     makeRequestId: makeId,
-    readAddress: makeReadAddress(options.trustedProxies ?? []),
+    readAddress: makeReadAddress(
+      options.trustedProxies ?? [],
+      once((message) => shared.log("warn", "proxy", { message })),
+    ),
     readVirtualHost: (host) => toVirtualHost(host, identity),
   });
   const buckets = makeSharedBuckets({
@@ -145,6 +148,16 @@ export function makeCallers(
     refresh: async (version) => {
       await Promise.all([origins.refresh(version), limits.refresh(version)]);
     },
+  };
+}
+
+/** The first message of each text. */
+function once(warn: (message: string) => void): (message: string) => void {
+  const warned = new Set<string>();
+  return (message) => {
+    if (warned.has(message)) return;
+    warned.add(message);
+    warn(message);
   };
 }
 

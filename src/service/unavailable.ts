@@ -16,7 +16,8 @@ type ConnectFailure = { says: string; remedy: (variable: DatabaseVariable) => st
 const REJECTIONS: Readonly<Record<string, ConnectFailure>> = {
   "28P01": {
     says: "rejects the login's password (28P01)",
-    remedy: (variable) => `correct the password in ${variable}`,
+    remedy: (variable) =>
+      `correct the password in ${variable}; a .env file needs \\$ for each $ of it, in every kind of quotes, and a URL %40 for @, %2F for / and %25 for %`,
   },
   "28000": {
     says: "rejects the login (28000)",
@@ -34,11 +35,49 @@ const REJECTIONS: Readonly<Record<string, ConnectFailure>> = {
   },
 };
 
+/** By SQLSTATE: PostgreSQL rejected a statement of a check. */
+const UNCHECKED: Readonly<Record<string, ConnectFailure>> = {
+  "42501": {
+    says: "the login has no right to read what this check needs (42501)",
+    remedy: (variable) =>
+      `run rowhouse migrate with this ${variable} and the administrator's ADMIN_DATABASE_URL: it grants the rights`,
+  },
+  ...Object.fromEntries(
+    ["42P01", "42883", "3F000", "42704", "42703"].map((code) => [
+      code,
+      {
+        says: `the database has no tables of this release (${code})`,
+        remedy: (variable: DatabaseVariable) =>
+          `run rowhouse migrate, and check that ${variable} names the same database as the other connection strings`,
+      },
+    ]),
+  ),
+};
+
+/** The issue and the remedy of a check that ended with an error. Never its message, which can have values. */
+function toAdvice(error: unknown, variable: DatabaseVariable): { says: string; remedy: string } {
+  const code = errorCode(error instanceof Problem ? error.cause : error);
+  const known = UNCHECKED[code ?? ""] ?? REJECTIONS[code ?? ""];
+  if (known !== undefined) return { says: known.says, remedy: known.remedy(variable) };
+  return {
+    says: `this check could not run${code === undefined ? "" : ` (${code})`}`,
+    remedy: `check that the database of ${variable} responds, and run rowhouse doctor again`,
+  };
+}
+
+/** The failed result of a check that ended with an error. */
+export function toFailedCheck(
+  about: string,
+  variable: DatabaseVariable,
+): (error: unknown) => CheckResult[] {
+  return (error) => [fail(about, toAdvice(error, variable))];
+}
+
 /** A failed result for a connection error, with the variable to check. */
 export function toUnavailable(variable: DatabaseVariable): (error: unknown) => CheckResult {
   return (error) => {
     const code = errorCode(error instanceof Problem ? error.cause : error);
-    const { says, remedy } = REJECTIONS[code ?? ""] ?? toSilence(code);
+    const { says, remedy } = REJECTIONS[code ?? ""] ?? UNCHECKED[code ?? ""] ?? toSilence(code);
     return fail("database", { says, remedy: remedy(variable) });
   };
 }

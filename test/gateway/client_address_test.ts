@@ -51,11 +51,31 @@ test.each([
     want: PROXY,
   },
   {
-    name: "returns the proxy for an address with a port",
+    name: "returns the proxy for a name",
     from: PROXY,
-    forwarded: "1.2.3.4:80",
+    forwarded: "9.9.9.9, client.example.org:80",
     want: PROXY,
   },
+  ...[
+    ["1.2.3.4:80", "1.2.3.4"],
+    ["9.9.9.9, 1.2.3.4:50123", "1.2.3.4"],
+    ['"1.2.3.4"', "1.2.3.4"],
+    ['"1.2.3.4:5007"', "1.2.3.4"],
+    ["[2001:db8:2::7]", "2001:db8:2::7"],
+    ["[2001:db8:2::7]:4711", "2001:db8:2::7"],
+    ['"[2001:db8:2::7]:4711"', "2001:db8:2::7"],
+    ["fe80::1%eth0", "fe80::1"],
+    ["[::ffff:1.2.3.4]:80", "1.2.3.4"],
+    ["1.2.3.4:80, 10.9.9.9:443", "1.2.3.4"],
+    ["1.2.3.4,", "1.2.3.4"],
+    ["[1.2.3.4]", PROXY],
+    ["1.2.3.4:http", PROXY],
+    ["1.2.3.4:80:80", PROXY],
+    ["_hidden", PROXY],
+    ["for=1.2.3.4", PROXY],
+  ].map(([forwarded = "", want = ""]) => ({
+    ...{ name: `reads ${forwarded} as ${want}`, from: PROXY, forwarded, want },
+  })),
   {
     name: "returns an empty address for a socket without an address",
     from: "",
@@ -65,6 +85,21 @@ test.each([
 ])("readAddress() $name", ({ from, forwarded, want }) => {
   const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
   expect(makeReadAddress(TRUSTED)(from, headers)).toBe(want);
+});
+
+test.each([
+  { headers: { "x-forwarded-for": "9.9.9.9, unknown" }, warns: "X-Forwarded-For" },
+  { headers: { forwarded: "for=1.2.3.4" }, warns: "Forwarded, which is not read" },
+  { headers: { forwarded: "for=1.2.3.4", "x-forwarded-for": "1.2.3.4" }, warns: undefined },
+  { headers: { "x-forwarded-for": "unknown, 1.2.3.4:80" }, warns: undefined },
+  { headers: {}, warns: undefined },
+])("readAddress() warns of $headers: $warns", ({ headers, warns }) => {
+  const warnings: string[] = [];
+  const read = makeReadAddress(TRUSTED, (message) => warnings.push(message));
+  read("203.0.113.9", new Headers({ "x-forwarded-for": "unknown", forwarded: "for=x" }));
+  expect(warnings).toEqual([]);
+  read(PROXY, new Headers(headers as Record<string, string>));
+  expect(warnings).toEqual(warns === undefined ? [] : [expect.stringContaining(warns)]);
 });
 
 test("readAddress() trusts no proxy if none is listed", () => {

@@ -41,11 +41,34 @@ describe.each(SHAPES)('for a service of the shape "%s",', (shape) => {
       headers.get("access-control-allow-origin"),
       headers.get("access-control-allow-methods"),
     ]).toEqual([204, REGISTERED, "GET, HEAD, POST, OPTIONS"]);
-    for (const name of ["Authorization", "If-Match", "If-None-Match"])
-      expect(headers.get("access-control-allow-headers")).toContain(name);
+    const names = ["Authorization", "If-Match", "If-None-Match", "Prefer", "Last-Event-ID"];
+    for (const name of names) expect(headers.get("access-control-allow-headers")).toContain(name);
     expect(headers.has("access-control-allow-credentials")).toBe(false);
     expect(headers.get("vary")).toBe("Origin");
   });
+
+  test.each([LIST, "/v1/auth/me"])(
+    "a registered origin can send the headers of tracing tools to %s, and no others",
+    async (path) => {
+      const tracing = [
+        ...["traceparent", "tracestate", "baggage", "sentry-trace", "b3", "x-b3-traceid"],
+        ...["x-b3-sampled", "uber-trace-id", "x-datadog-trace-id", "x-datadog-sampling-priority"],
+        ...["x-cloud-trace-context", "x-amzn-trace-id", "newrelic", "request-id", "x-instana-t"],
+        ...["elastic-apm-traceparent", "x-correlation-id", "x-dynatrace", "ot-tracer-traceid"],
+      ];
+      const others = ["x-forwarded-for", "cookie", "x-trace-everything-else", "host"];
+      const ask = (names: string[]) =>
+        send(`OPTIONS ${path}`, [
+          `Origin: ${REGISTERED}`,
+          "Access-Control-Request-Method: GET",
+          `Access-Control-Request-Headers: ${names.join(",")}`,
+        ]);
+      const { headers } = await ask([...others, ...tracing]);
+      const allowed = (headers.get("access-control-allow-headers") ?? "").split(", ");
+      expect(tracing.filter((name) => !allowed.includes(name))).toEqual([]);
+      expect(others.filter((name) => allowed.includes(name))).toEqual([]);
+    },
+  );
 
   test.each([
     { name: "a response", status: 200 },

@@ -30,9 +30,13 @@ import {
 } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runHere, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
-import { openMailServer } from "../support/mail_server.ts";
+import { openGreetedServer, openMailServer } from "../support/mail_server.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";
 import { startProvider } from "../support/provider.ts";
+
+/** The hint of a rejected password. */
+const ESCAPES =
+  "a .env file needs \\$ for each $ of it, in every kind of quotes, and a URL %40 for @, %2F for / and %25 for %";
 
 const WELL: Session = {
   version: 18,
@@ -328,8 +332,7 @@ describe("rowhouse doctor", () => {
     {
       name: "a wrong password",
       to: { password: "secret-word" },
-      expected:
-        "cannot connect: the database rejects the login's password (28P01)\n     correct the password in CONSOLE_DATABASE_URL\n",
+      expected: `cannot connect: the database rejects the login's password (28P01)\n     correct the password in CONSOLE_DATABASE_URL; ${ESCAPES}\n`,
     },
     {
       name: "another database",
@@ -377,8 +380,7 @@ describe("rowhouse doctor", () => {
     {
       name: "a wrong password",
       url: () => withPart({ password: "secret-word" }),
-      expected:
-        "FAIL admin database: rejects the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL\n",
+      expected: `FAIL admin database: rejects the login's password (28P01)\n     correct the password in ADMIN_DATABASE_URL; ${ESCAPES}\n`,
     },
     {
       name: "an unreachable server",
@@ -445,6 +447,45 @@ describe("rowhouse doctor", () => {
     expect(out).not.toContain("secret-word");
   });
 
+  test("reports a login without rights and a database without tables, and the other checks run", async () => {
+    const login = `rowhouse_ungranted_${crypto.randomUUID().slice(0, 8)}`;
+    await withDatabase(database.superuserUrl, (root) =>
+      root.message(`create role ${login} login password 'secret-word'; select 1`),
+    );
+    const ungranted = new URL(database.servingUrl);
+    ungranted.username = login;
+    ungranted.password = "secret-word";
+    const env = {
+      DATABASE_PREPARE: database.prepare ? "on" : "off",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      ADMIN_DATABASE_URL: database.pushUrl,
+    };
+    try {
+      const first = await runHere(["doctor"], {
+        ...project,
+        env: { ...env, DATABASE_URL: ungranted.href },
+      });
+      expect([first.code, first.err]).toEqual([1, ""]);
+      expect(first.out).toContain("has no right to read what this check needs (42501)\n");
+      expect(first.out).toContain("run rowhouse migrate with this DATABASE_URL");
+      expect(first.out).toContain("ok   isolation: ");
+      const empty = await runHere(["doctor"], {
+        ...project,
+        env: { ...env, DATABASE_URL: withPart({ pathname: "/postgres" }) },
+      });
+      expect([empty.code, empty.err]).toEqual([1, ""]);
+      expect(empty.out).toMatch(
+        /FAIL .*\n {5}run rowhouse migrate, and check that DATABASE_URL names/,
+      );
+      expect(empty.out).toContain("ok   isolation: ");
+      expect(first.out + empty.out).not.toContain("secret-word");
+    } finally {
+      await withDatabase(database.superuserUrl, (root) =>
+        root.message(`drop role ${login}; select 1`),
+      );
+    }
+  });
+
   test("warns of a login with too many rights, and never prints a password", async () => {
     const { code, out } = await run(database.superuserUrl);
     expect(code).toBe(0);
@@ -502,16 +543,41 @@ describe("rowhouse doctor", () => {
       expect(out).toContain(
         `ok   sign-in with the Corporation: ${provider.settings.issuer} responds\n`,
       );
-      expect(out).toContain("ok   mail server: accepts the login\n");
+      expect(out).toContain(
+        "ok   mail server: accepts the greeting id.example.org and the login\n",
+      );
       provider.wrong = { metadata: { issuer: "https://elsewhere.example.org" } };
       await mail.close();
       const later = await runHere(["doctor"], { ...project, env: settings });
       expect(later.out).toContain(
         `warn sign-in with the Corporation: ${provider.settings.issuer} does not respond `,
       );
-      expect(later.out).toContain("warn mail server: rejects the login: E");
+      expect(later.out).toContain("warn mail server: does not respond: E");
       expect(out + later.out).not.toContain("not to be shown");
       await provider.stop();
+    });
+
+    test.each([
+      { pages: "https://id.example.org", from: "a@example.net", name: "id.example.org" },
+      { pages: "http://localhost:8080", from: "a@example.net", name: "example.net" },
+      { pages: "http://id.rowhouse.localhost:8080", from: "a@example.net", name: "example.net" },
+      { pages: "http://10.0.0.7", from: "A <a@example.net>", name: "example.net" },
+    ])("names its greeting of the mail server: $name of $pages", async ({ pages, from, name }) => {
+      const mails = { MAIL_FROM: from, IDENTITY_URL: pages, COOKIE_DOMAIN: "example.org" };
+      for (const isAccepted of [true, false]) {
+        const mail = openGreetedServer((greeting) => isAccepted && greeting === name);
+        const { out } = await runHere(["doctor"], {
+          ...project,
+          env: { ...env(), ...mails, MAIL_URL: mail.url },
+        });
+        mail.stop();
+        expect(new Set(mail.greetings)).toEqual(new Set([name]));
+        expect(out).toContain(
+          isAccepted
+            ? `ok   mail server: accepts the greeting ${name} and the login\n`
+            : `warn mail server: rejects the greeting EHLO ${name}: E`,
+        );
+      }
     });
 
     test("fails without COOKIE_DOMAIN, and serve does not start", async () => {

@@ -97,3 +97,24 @@ function decodePart(part: string): string {
     .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, "latin1").toString("utf8");
 }
+
+export type GreetedServer = { url: string; greetings: string[]; stop: () => void };
+
+/** A server that checks only the name in the greeting (EHLO), as strict servers do, and accepts no email. */
+export function openGreetedServer(accepts: (name: string) => boolean): GreetedServer {
+  const greetings: string[] = [];
+  const server = Bun.listen({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      open: (socket) => void socket.write("220 mail.example.org ESMTP\r\n"),
+      data: (socket, data) => {
+        const [verb = "", name = ""] = data.toString().trim().split(" ");
+        if (!/^(EHLO|HELO)$/i.test(verb)) return void socket.end("221 bye\r\n");
+        greetings.push(name);
+        socket.write(accepts(name) ? "250 mail.example.org\r\n" : "504 5.5.2 rejected\r\n");
+      },
+    },
+  });
+  return { url: `smtp://127.0.0.1:${server.port}`, greetings, stop: () => server.stop(true) };
+}
