@@ -1,6 +1,6 @@
 /** One project folder and several services: missing migrations are applied in order, and different histories are rejected. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
@@ -260,11 +260,11 @@ test("the journal of a dev project with a deleted database is created again with
   const urls = { baseUrl: service.url, gatewayUrl: service.url, identityUrl: service.url };
   const secrets = { databaseUrl: service.database.adminUrl, identitySecrets: [] };
   const people = { admin: person, user: person };
-  const asDev = (apiKey: string) =>
-    project.write(
-      ".rowhouse/dev.json",
-      JSON.stringify({ ...urls, ...secrets, ...people, app: app.slug, apiKey }),
-    );
+  const asDev = (apiKey: string) => {
+    const file = { ...urls, ...secrets, ...people, app: app.slug, apiKey };
+    project.write(".rowhouse/dev.json", JSON.stringify(file));
+    chmodSync(join(project.folder, ".rowhouse/dev.json"), 0o600);
+  };
   const push = () => run(["push"], { ROWHOUSE_URL: "", ROWHOUSE_API_KEY: "" });
   const folder = join(project.folder, ".rowhouse/migrations");
   asDev(app.key);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync } from "node:fs";
+import { join } from "node:path";
 import { RELEASE, recordRelease } from "../../src/push/mod.ts";
 import type { CheckResult } from "../../src/service/check_result.ts";
 import { evaluateDriver, evaluateSecrets } from "../../src/service/configuration.ts";
@@ -783,6 +785,7 @@ describe("rowhouse doctor", () => {
       user: { email: "", password: "" },
     };
     const there = makeProject({ ".rowhouse/dev.json": JSON.stringify(dev) });
+    chmodSync(join(there.folder, ".rowhouse/dev.json"), 0o600);
     const bare = await runHere(["doctor", "--json"], there);
     const set = await runHere(["doctor"], {
       ...there,

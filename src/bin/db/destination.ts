@@ -1,9 +1,10 @@
 /** The destination of a `db` command: a named environment, a URL, the running `dev`, or directly a database. @module */
 import { type Config, readEnvironmentKey, toKeyVariable } from "../../config/mod.ts";
 import { isHttpOrigin } from "../../std/is_http_origin.ts";
+import { isLoopback } from "../../std/is_loopback.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
 import { findAdminAddress } from "../cli/settings.ts";
-import { findDevDatabase, readDevFile } from "../dev/file.ts";
+import { findDevDatabase, findDevFile, readDevFile } from "../dev/file.ts";
 import {
   ALL_ENVIRONMENTS,
   findEnvironment,
@@ -78,11 +79,8 @@ export function toDestination(
   return { kind: "service", target: { url, key, keyVariable, isDev }, environment };
 }
 
-const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/;
-
 function warnPlain({ terminal }: Pick<Where, "terminal">, url: string): void {
-  const { protocol, hostname } = new URL(url);
-  if (protocol === "https:" || LOOPBACK.test(hostname)) return;
+  if (new URL(url).protocol === "https:" || isLoopback(url)) return;
   terminal.warn(`Warning: ${url} is not encrypted: the API key can be intercepted`);
 }
 
@@ -90,14 +88,14 @@ function findTarget({ args, folder }: Where, config: Config, scope: string): Tar
   const url = args.text("url");
   const key = config.ROWHOUSE_API_KEY;
   const service = url === undefined ? config.ROWHOUSE_URL : readUrl(url);
-  const dev = readDevFile(folder);
   // The URL of dev can also be in .env, for the app's server: it is still dev, with its own journal.
   if (service !== undefined && key !== undefined)
-    return { url: service, key, isDev: service === dev?.baseUrl };
+    return { url: service, key, isDev: service === readDevFile(folder)?.baseUrl };
   if (service !== undefined)
     throw new UsageError(`ROWHOUSE_API_KEY is not set: set it to a key with the scope ${scope}`);
   if (key !== undefined)
     throw new UsageError("ROWHOUSE_URL is not set: set it to the URL of the service, or add --url");
+  const dev = findDevFile(folder);
   if (dev !== undefined) return { url: dev.baseUrl, key: dev.apiKey, isDev: true };
   throw new UsageError(
     `No service is set: set ROWHOUSE_URL and ROWHOUSE_API_KEY, select an environment of rowhouse.json with --to, or start rowhouse dev in this folder${scope === SCHEMA_SCOPE ? "; or use --app <slug> with ADMIN_DATABASE_URL" : ""}`,

@@ -1,9 +1,11 @@
 /** `.rowhouse/dev.json`: the addresses and keys of a running `rowhouse dev`, for other commands and tests. @module */
-import { readFileSync, rmSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { writeAtomically } from "../../std/files.ts";
-import type { Setting } from "../cli/command.ts";
+import { isLoopback } from "../../std/is_loopback.ts";
+import { quote } from "../../std/quote.ts";
+import { RejectedError, type Setting } from "../cli/command.ts";
 import type { Address } from "../cli/settings.ts";
 
 export const HIDDEN_FOLDER = ".rowhouse";
@@ -35,13 +37,57 @@ function toPath(folder: string): string {
   return join(folder, DEV_FILE);
 }
 
-/** The file in a project's folder; `undefined` if it is missing or invalid. */
+/** The file in a project's folder; `undefined` if it is missing or invalid, or if `dev` cannot have written it. */
 export function readDevFile(folder: string): DevFile | undefined {
+  const read = readFile(folder);
+  return read?.issue === undefined ? read?.file : undefined;
+}
+
+/**
+ * The file, for a command that will use its addresses and keys.
+ *
+ * @throws {RejectedError} `dev` cannot have written it: a cloned repository can contain such a file
+ */
+export function findDevFile(folder: string): DevFile | undefined {
+  const read = readFile(folder);
+  if (read?.issue === undefined) return read?.file;
+  throw new RejectedError(
+    `Cannot use ${DEV_FILE}: ${read.issue}. Delete the file, and start rowhouse dev`,
+  );
+}
+
+function readFile(folder: string): { file: DevFile; issue: string | undefined } | undefined {
   try {
-    return v.parse(DevFile, JSON.parse(readFileSync(toPath(folder), "utf8")));
+    const { text, issue } = readOwn(toPath(folder));
+    const file = v.parse(DevFile, JSON.parse(text));
+    return { file, issue: issue ?? findForeignAddress(file) };
   } catch {
     return undefined; // no dev here: the caller reports which setting is missing
   }
+}
+
+/** The text of a file, and why this account's `dev` cannot have written it. */
+function readOwn(path: string): { text: string; issue: string | undefined } {
+  const file = openSync(path, "r");
+  try {
+    const { uid, mode } = fstatSync(file);
+    const own = process.getuid?.();
+    // Without user ids, as on Windows, modes have no meaning.
+    const isOwn = own === undefined || (uid === own && (mode & OTHERS) === 0);
+    const issue = isOwn ? undefined : "it must belong to you, with the mode 0600";
+    return { text: readFileSync(file, "utf8"), issue };
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The bits of a mode that are rights of other accounts. */
+const OTHERS = 0o077;
+
+/** Git can create a file with the right mode: the addresses decide. */
+function findForeignAddress({ baseUrl, gatewayUrl, identityUrl }: DevFile): string | undefined {
+  const foreign = [baseUrl, gatewayUrl, identityUrl].find((url) => !isLoopback(url));
+  return foreign && `${quote(foreign)} is not an address of this machine`;
 }
 
 /**
@@ -52,8 +98,13 @@ export function findDevDatabase({
   folder,
   terminal,
 }: Pick<Setting, "folder" | "terminal">): (DevFile & { address: Address }) | undefined {
-  const dev = readDevFile(folder);
+  const dev = findDevFile(folder);
   if (dev === undefined) return undefined;
+  // `dev --database` can use a database of another machine.
+  if (!isLoopback(dev.databaseUrl))
+    throw new RejectedError(
+      `Cannot use the database in ${DEV_FILE}: it is not on this machine. Set ADMIN_DATABASE_URL`,
+    );
   terminal.warn(
     `Notice: using the database of rowhouse dev (${DEV_FILE}), because neither ADMIN_DATABASE_URL nor DATABASE_URL is set`,
   );
