@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { listSortedColumns, MAX_VISITS } from "../data/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part, redirect, renderNotice, toScriptPath } from "../pages/mod.ts";
@@ -187,13 +188,15 @@ const UNSEARCHED = ["and", "or", "not"];
 
 /** The search form for the script, with the searchable columns. */
 function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
+  const sorted = new Set(listSortedColumns(definition));
   const columns = definition.columns
     .filter(({ name }) => !UNSEARCHED.includes(name))
     .map(({ name, kind, required, values }) => ({
       ...{ name, kind, required },
       ...(values === undefined ? {} : { values }),
+      ...(sorted.has(name) ? { isSorted: true } : {}),
     }));
-  return html`<form class="row-search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters`} role="search" aria-label="Rows" hidden></form>
+  return html`<form class="row-search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters data-max-sorted="${MAX_VISITS}"`} role="search" aria-label="Rows" hidden></form>
 <noscript><p class="quiet">Search, filters and sorting need JavaScript.</p></noscript>`;
 }
 

@@ -7,5 +7,6 @@ export {
   MAX_BATCH,
   MAX_BODY,
   MAX_ROWS,
+  MAX_VISITS,
   QUERY_TIMEOUT_S,
 } from "./deps.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 import { type Constraint, indexesOf, keysOf, type RecordedTable } from "../catalog/mod.ts";
-import type { Kind } from "../dsl/mod.ts";
+import type { Kind, TableDefinition } from "../dsl/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { ID, type ListQuery } from "./list_query.ts";
 
@@ -58,6 +58,18 @@ type Index = {
 };
 /** An index, and the conditions that give its first columns one value each. */
 type Candidate = { readonly index: Index; readonly fixed: readonly Comparison[] };
+
+/** The columns by which an index sorts a list without conditions. */
+export function listSortedColumns(definition: TableDefinition): string[] {
+  const table = { name: definition.name, definition, whole: definition };
+  const sorted = [ID, ...definition.columns].filter((column) => {
+    const order = [column, ID].map((key) => ({ column: key, isDescending: false }));
+    const query = { where: [], order, select: [], after: undefined, limit: 0, offset: 0 };
+    const path = choosePath({ ...query, isPlain: false }, table, { appId: "", missing: new Set() });
+    return column.name === ID.name || path.isOrdered;
+  });
+  return sorted.map(({ name }) => name);
+}
 
 /** Whether the conditions have a value for each column of a unique constraint. */
 export function isLookup(

@@ -96,6 +96,7 @@ async function search({ form, columns }: Opened, state: SearchState): Promise<Fo
       columns,
       state,
       hasFilters: form.dataset["hasFilters"] !== undefined,
+      isSmall: total !== undefined && total <= Number(form.dataset["maxSorted"]),
     },
     ({ searched, found: count }) => progress.show(searched, count),
   );

@@ -7,7 +7,7 @@
 import { type PagePosition, readPages } from "../../rows/mod.ts";
 import { makeCompare, matches } from "../../sdk/matches.ts";
 import { toConditionParameters } from "../../sdk/where.ts";
-import { readPage, SearchError } from "./search_pages.ts";
+import { type Row, readPage, SearchError } from "./search_pages.ts";
 import { type SearchColumn, type SearchState, toWhere } from "./search_state.ts";
 
 export type Search = {
@@ -17,6 +17,8 @@ export type Search = {
   readonly state: SearchState;
   /** Whether to use the conditions of the list endpoint. */
   readonly hasFilters: boolean;
+  /** Whether the list endpoint can sort all rows. Otherwise it sorts only by an index. */
+  readonly isSmall?: boolean;
   /** A column whose values are returned with the ids. */
   readonly label?: string;
   /** Without an order, the search ends after this number of rows. */
@@ -55,36 +57,56 @@ export async function findRows(search: Search, report: Report): Promise<void> {
   }
 }
 
-/** `undefined` if the endpoint does not support such a query. */
+/** `undefined` if the endpoint does not support such a query. Rows that it would not sort are sorted here. */
 async function findByEndpoint(
-  { url, columns, state, label, max }: Search,
+  { url, columns, state, isSmall = false, label, max }: Search,
   report: Report,
 ): Promise<SearchReport | undefined> {
   const { order } = state;
+  const isSorted =
+    order === undefined ||
+    isSmall ||
+    columns.some(({ name, isSorted }) => name === order.column && isSorted === true);
+  const selected = new Set(["id", label ?? "id", ...(isSorted ? [] : [order.column])]);
   const parameters: [string, string][] = [
     ...toConditionParameters(toWhere(state, columns)),
-    ...(order === undefined
+    ...(order === undefined || !isSorted
       ? []
       : [["order", `${order.column}.${order.isDescending ? "desc" : "asc"}`] as [string, string]]),
-    ["select", label === undefined || label === "id" ? "id" : `id,${label}`],
+    ["select", [...selected].join(",")],
     ["limit", String(max ?? PAGE_ROWS)],
   ];
-  const ids: string[] = [];
-  const labels: string[] = [];
+  const found: Match[] = [];
   let after: string | undefined;
   do {
     const more: [string, string][] = after === undefined ? [] : [["after", after]];
     const query = new URLSearchParams([...parameters, ...more]).toString();
     const page = await readPage(url, { query }).catch(ignoreUnsupported);
     if (page === undefined) return undefined;
-    for (const row of page.rows) {
-      ids.push(row.id);
-      if (label !== undefined) labels.push(toLabel(row[label]));
-    }
+    found.push(...page.rows.map((row) => toMatch(row, { state, label })));
     after = page.next;
-    report({ kind: "progress", searched: ids.length, found: ids.length });
-  } while (after !== undefined && ids.length < (max ?? MAX_SEARCHED));
-  return { kind: "found", ids, labels, searched: ids.length, isCut: after !== undefined };
+    report({ kind: "progress", searched: found.length, found: found.length });
+  } while (after !== undefined && found.length < (max ?? MAX_SEARCHED));
+  const sorted = isSorted ? found : sortMatches(found, state, columns);
+  return { ...toFound(sorted), searched: found.length, isCut: after !== undefined };
+}
+
+type MatchOptions = { readonly state: SearchState; readonly label: string | undefined };
+
+function toMatch(row: Row, { state, label }: MatchOptions): Match {
+  return {
+    id: row.id,
+    value: toSortValue(row[state.order?.column ?? "id"]),
+    label: label === undefined ? "" : toLabel(row[label]),
+  };
+}
+
+function toFound(matches: readonly Match[]) {
+  return {
+    kind: "found",
+    ids: matches.map(({ id }) => id),
+    labels: matches.map(({ label }) => label),
+  } as const;
 }
 
 function ignoreUnsupported(error: unknown): undefined {
@@ -112,21 +134,13 @@ async function findHere(
   };
   for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ id }) => id })) {
     for (const row of rows)
-      if (matches(row, where, kinds))
-        found.push({
-          id: row.id,
-          value: toSortValue(row[state.order?.column ?? "id"]),
-          label: label === undefined ? "" : toLabel(row[label]),
-        });
+      if (matches(row, where, kinds)) found.push(toMatch(row, { state, label }));
     searched += rows.length;
     report({ kind: "progress", searched, found: found.length });
     const isEnough = state.order === undefined && found.length >= max;
     if (searched >= MAX_SEARCHED || isEnough) break;
   }
-  const sorted = sortMatches(found, state, columns);
-  const ids = sorted.map(({ id }) => id);
-  const labels = sorted.map((match) => match.label);
-  return { kind: "found", ids, labels, searched, isCut: hasMore };
+  return { ...toFound(sortMatches(found, state, columns)), searched, isCut: hasMore };
 }
 
 const LABEL_CHARS = 60;

@@ -10,6 +10,8 @@ export type SearchColumn = {
   readonly kind: string;
   readonly required: boolean;
   readonly values?: readonly string[];
+  /** Whether an index sorts the table by this column. */
+  readonly isSorted?: boolean;
 };
 
 export type SearchCondition = {
