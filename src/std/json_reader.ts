@@ -47,7 +47,8 @@ export function makeJsonTextReader(): JsonTextReader {
       if (reader !== undefined) return reader.push(chunk);
       start = (start + chunk).replace(/^\uFEFF/, "");
       const first = /[^ \t\r\n]/.exec(start)?.[0];
-      if (first === undefined) return [];
+      // Only whitespace so far. Searching it again for each chunk would be quadratic.
+      if (first === undefined && start.length <= MAX_VALUE_CHARS) return [];
       reader = first === "[" ? makeArrayReader() : makeLineReader();
       return reader.push(start);
     },

@@ -225,15 +225,27 @@ function broken(path: string): RejectedError {
   );
 }
 
-/** The lines of a file, including their line ends. */
+/** Max length of a line: the first contains all migrations. A missing line end must not fill the memory. */
+const MAX_LINE_CHARS = 268_435_456;
+
+/** The lines of a file, including their line ends. Searches each chunk once. */
 async function* readLines(path: string): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  let rest = "";
+  let parts: string[] = [];
+  let chars = 0;
   for await (const bytes of Bun.file(path).stream()) {
-    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = parts.pop() ?? "";
-    for (const part of parts) yield `${part}\n`;
+    const chunk = decoder.decode(bytes, { stream: true });
+    let start = 0;
+    for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", start)) {
+      yield parts.join("") + chunk.slice(start, end + 1);
+      parts = [];
+      chars = 0;
+      start = end + 1;
+    }
+    parts.push(chunk.slice(start));
+    chars += chunk.length - start;
+    if (chars > MAX_LINE_CHARS) throw broken(path);
   }
-  rest += decoder.decode();
+  const rest = parts.join("") + decoder.decode();
   if (rest !== "") yield rest;
 }

@@ -12,12 +12,12 @@ import {
   setTargets,
   type Target,
 } from "../../accounts/apps/mod.ts";
-import { type Database, readSqlState, ViolationError } from "../../db/mod.ts";
+import { type Database, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
-import { type CommandResult, RejectedError } from "../cli/command.ts";
+import { type CommandResult, RejectedError, UsageError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
@@ -25,6 +25,7 @@ import { type Archive, checkArchive, readBlocks, type TableDigests } from "./arc
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
 import { applySettings, describeSettings } from "./import_settings.ts";
+import { checkValues } from "./import_values.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const importAppTask: AdminTask = async (deps, args) => {
@@ -32,10 +33,20 @@ const importAppTask: AdminTask = async (deps, args) => {
   const path = resolve(deps.folder, name);
   if (!existsSync(path)) throw new RejectedError(`File not found: ${name}`);
   const archive = await checkArchive(path);
-  const slug = args.text("as") ?? archive.header.slug;
+  const into = args.text("into");
+  if (into !== undefined && args.has("as"))
+    throw new UsageError("Use either --as, for a new app, or --into, for an existing app");
+  if (into === undefined && args.has("targets"))
+    throw new UsageError(
+      "Flag --targets requires --into: a new app gets the addresses of the archive",
+    );
+  const slug = into ?? args.text("as") ?? archive.header.slug;
   checkSlug(slug);
   await checkIsolation(deps.admin);
-  const plan = await planImport(deps, archive, { path, slug });
+  await checkValues(path, archive);
+  const plan = await planImport(deps, archive, {
+    ...{ path, slug, isInto: into !== undefined, addsTargets: args.has("targets") },
+  });
   const isDryRun = args.has("dry-run");
   if (!isDryRun) await runImport(deps, { path, archive, plan });
   return toResult(archive, plan, isDryRun);
@@ -138,12 +149,7 @@ async function storeRows(
     });
 }
 
-/** The error of `jsonb_populate_recordset` for a line of JSON that is not an object. */
-const NO_OBJECT = "22023";
-
 function explainViolation(error: unknown, table: string): unknown {
-  if (readSqlState(error) === NO_OBJECT)
-    return new RejectedError(`A row of ${table} is not a JSON object`);
   if (!(error instanceof ViolationError)) return error;
   return new RejectedError(
     `A row of ${table} violates a constraint of the table here (${error.violation.kind})`,
@@ -183,7 +189,8 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
       dryRun: isDryRun,
     },
     lines: [
-      `${verb} app ${app.slug} (${app.id}): ${header.tables.length} tables, ${rows} rows, ${header.migrations.length} migrations`,
+      `${verb} ${plan.isThere ? "into" : "app"} ${app.slug} (${app.id}): ${header.tables.length} tables, ${rows} rows, ${header.migrations.length} migrations`,
+      ...targets.map(({ kind, url }) => `  + ${kind} ${toPrintableLine(url)}`),
     ],
     notes: [
       ...plan.notes.map((notice) => `Notice: ${notice}`),
@@ -201,15 +208,19 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
 export const adminImportAppCommands = makeAdminCommands({
   "import-app": {
     example: `rowhouse admin import-app wiki.archive
-rowhouse admin import-app wiki.archive --as wiki-copy --dry-run`,
-    about: `First checks the digests of the whole archive and plans all migrations. Conflicts with other apps' tables are listed before
-anything is written. Rows keep their ids. The app is disabled until all rows are stored and their digests match. Limits are
+rowhouse admin import-app wiki.archive --as wiki-copy --dry-run
+rowhouse admin import-app wiki.archive --into wiki-next`,
+    about: `First checks the digests and values of the whole archive and plans all migrations. Conflicts with other apps' tables are
+listed before anything is written. Rows keep their ids. The app is disabled until all rows are stored and their digests match. Limits are
 imported, and live updates if this service has them. Origins outside COOKIE_DOMAIN, the list of people and roles are listed,
-but not imported; issue new keys. If an app with that name exists, it must have no tables, and keeps its own limits. Prints
+but not imported; issue new keys. Each imported origin and redirect is listed after a plus sign. An existing app needs --into: it
+must have no tables, and keeps its own limits, origins and redirects. Prints
 { app, id, rows, tables, targets, skipped, settings, roles, dryRun } with --json.`,
     positionals: ["file"],
     flags: {
-      as: { value: "slug", about: "another name for the app" },
+      as: { value: "slug", about: "another name for the new app" },
+      into: { value: "slug", about: "import into this existing app" },
+      targets: { about: "with --into: also add the origins and redirects of the archive" },
       "dry-run": { about: "check the archive and plan; write nothing" },
     },
     task: importAppTask,

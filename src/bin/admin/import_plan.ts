@@ -8,6 +8,7 @@ import {
 } from "../../accounts/apps/mod.ts";
 import { Problem } from "../../problem.ts";
 import { planReplay } from "../../push/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError } from "../cli/command.ts";
 import type { Archive } from "./archive_file.ts";
 import { type ArchivedHistory, readHistory } from "./import_history.ts";
@@ -29,16 +30,31 @@ export type ImportPlan = ArchivedHistory & {
   notes: string[];
 };
 
+type ImportOptions = {
+  path: string;
+  slug: string;
+  /** Whether the operator selected an existing app. */
+  isInto: boolean;
+  /** Whether an existing app gets the addresses of the archive. */
+  addsTargets: boolean;
+};
+
 /** @throws {RejectedError} the import has a blocker; nothing was written */
 export async function planImport(
   deps: AdminDeps,
   { header, tables }: Archive,
-  { path, slug }: { path: string; slug: string },
+  { path, slug, isInto, addsTargets }: ImportOptions,
 ): Promise<ImportPlan> {
   const found = await describeArchive(deps, slug);
+  if (isInto && found === undefined) throw new RejectedError(`App ${slug} does not exist`);
+  // The author of the archive chooses its name: it must not select an app of this service.
+  if (!isInto && found !== undefined)
+    throw new RejectedError(
+      `App ${slug} already exists: choose another name with --as, or import into it with --into ${quoteForShell(slug)}`,
+    );
   if (found !== undefined && found.tables.length + found.migrations.length > 0)
     throw new RejectedError(
-      `App ${slug} has tables or migrations: import into an empty app, or choose another name with --as`,
+      `App ${slug} has tables or migrations: choose an app without tables, or another name with --as`,
     );
   const filled = header.tables.filter(({ name }) => (tables[name]?.rows ?? 0) > 0);
   const { steps, blockers } = planRestore(filled);
@@ -56,6 +72,7 @@ export async function planImport(
           planReplay({ admin }, migrations, { app, definition, options: {} }),
         );
   const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
+  const addresses = found === undefined || addsTargets ? sorted : skipTargets(sorted, slug);
   return {
     app,
     isThere: found !== undefined,
@@ -64,13 +81,22 @@ export async function planImport(
     ...history,
     notes: listNotices(plan),
     settings: await planSettings(deps, header.settings, { slug, found: found?.settings }),
-    ...sorted,
+    ...addresses,
   };
 }
 
 function listNotices(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
   const notes = plan?.replays.flatMap((migration) => migration.notes) ?? [];
   return [...new Set([...notes, ...(plan?.notes ?? [])])];
+}
+
+/** An existing app keeps its own addresses: sign-ins would end at those of the archive. */
+function skipTargets(
+  { targets, skipped }: Pick<ImportPlan, "targets" | "skipped">,
+  slug: string,
+): Pick<ImportPlan, "targets" | "skipped"> {
+  const reason = `${slug} keeps its own addresses; --targets adds those of the archive`;
+  return { targets: [], skipped: [...skipped, ...targets.map(({ url }) => ({ url, reason }))] };
 }
 
 /** Skips origins outside the cookie domain: they would not work. */
