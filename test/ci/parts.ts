@@ -126,7 +126,10 @@ export const PARTS: readonly Part[] = [
       // check the statements of all functions (test/system/plpgsql_slow.ts) there.
       reduced: {
         command: tests(
-          ...["data", "db", "push"].map((module) => `test/${module}/*_test.ts`),
+          ...["data", "push"].map((module) => `test/${module}/*_test.ts`),
+          ...["call", "grants", "login", "migrations", "pool", "push_login", "temporary_login"].map(
+            (file) => `test/db/${file}_test.ts`,
+          ),
           ...["bin/migrate_test", "service/doctor_test", "db/pool_slow", "push/locked_slow"].map(
             (file) => `test/${file}.ts`,
           ),

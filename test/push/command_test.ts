@@ -1,4 +1,4 @@
-/** The command as a real process: journal, types, exit codes, and the state after a kill. */
+/** The command: journal, types, exit codes, and as a process the state after a kill. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import {
   mkdirSync,
@@ -13,10 +13,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { readDrift } from "../../src/push/mod.ts";
 import { byHand } from "../support/citus.ts";
+import { ROOT, runHere } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 let service: TestService;
 const folders: string[] = [];
 beforeAll(async () => {
@@ -56,21 +56,8 @@ function write(folder: string, path: string, text: string): void {
   writeFileSync(join(folder, path), text);
 }
 
-async function run({ folder, env }: Pick<Project, "folder" | "env">, ...args: string[]) {
-  const child = Bun.spawn([process.execPath, join(ROOT, "src/bin/rowhouse.ts"), ...args], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
-}
+const run = ({ folder, env }: Pick<Project, "folder" | "env">, ...args: string[]) =>
+  runHere(args, { folder, env });
 
 /** Returns every file of a project with its text and modification time, to detect changes by a command. */
 function readAll(folder: string): Record<string, string> {
