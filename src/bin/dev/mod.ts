@@ -47,7 +47,11 @@ next start uses the stored data. --reset starts over with an empty database, for
   flags: {
     port: { value: "port", about: "default PORT, else 8787; 0 selects a free port" },
     schema: { value: "path", about: "the schema file, or a folder with mod.ts; default schema/" },
-    app: { value: "slug", about: "the name of the app; default: the name of the folder" },
+    app: {
+      value: "slug",
+      about:
+        "the name of the app that dev creates and serves; default: the name of the folder. For other commands, --app is an app of a database",
+    },
     origin: {
       value: "origin",
       many: true,
