@@ -8,15 +8,17 @@
 import { MAX_BATCH, MAX_BODY } from "../data/pure.ts";
 import { respondWithJson } from "../http/mod.ts";
 import { type Html, html, type Part, redirect, TOKEN_FIELD } from "../pages/mod.ts";
-import type { Detail } from "../problem.ts";
+import { type Detail, Problem } from "../problem.ts";
 import {
   type Batch,
+  findLostColumns,
   type LineIssue,
   makeBatcher,
   makeMapping,
   makeRowsReader,
   makeSource,
 } from "../rows/mod.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
 import { renderError, renderLink, renderTextField } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
@@ -73,14 +75,18 @@ async function sendBatch(
   { appId, table }: RowsTable,
   { body, key }: { body: string; key: string },
 ): Promise<boolean> {
-  const { isReplay } = await callRows(visit, {
+  const { isReplay, text } = await callRows(visit, {
     appId,
     method: "POST",
     path: table,
     headers: { "idempotency-key": key },
     body,
   });
-  return isReplay;
+  const lost = findLostColumns(body, tryParseJson(text));
+  if (lost.length === 0) return isReplay;
+  throw new Problem("incompatible_schema", {
+    message: `The import stopped: the table no longer has ${lost.join(", ")}. The rows of this batch are stored without these values`,
+  });
 }
 
 function readText(

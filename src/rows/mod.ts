@@ -6,6 +6,7 @@
  */
 export { type Batch, makeBatcher } from "./batches.ts";
 export { decodeChunks, ENCODINGS } from "./decode.ts";
+export { findLostColumns } from "./lost_columns.ts";
 export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
 export { type PagePosition, readPages } from "./pages.ts";
 export { readChunks } from "./read_chunks.ts";

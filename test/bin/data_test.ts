@@ -128,8 +128,8 @@ test("an export for spreadsheets has a byte order mark, and is imported to the s
   project.write("saved.csv", saved);
   for (const [file, ...flags] of [["sheet.csv"], ["saved.csv", "--spreadsheet"]]) {
     const copy = await makeTable();
-    const { err } = await data(copy.app, "import", copy.name, file ?? "", ...flags);
-    expect(err).toBe("");
+    const { code } = await data(copy.app, "import", copy.name, file ?? "", ...flags);
+    expect(code).toBe(0);
     const rows = await listRows(copy.app, copy.name);
     expect(rows.map(({ title }) => title)).toEqual(titles);
   }
@@ -196,6 +196,43 @@ test("a column without a name is skipped by its position", async () => {
   expect(err).toContain("index.csv:2: Column #1 has a value but no name");
   expect((await data(app, "import", name, "index.csv", "--skip", "#1")).code).toBe(0);
   expect(await listRows(app, name)).toMatchObject([{ title: "Dig", size: 1 }]);
+});
+
+test("an import stops if a column of the file is renamed during it", async () => {
+  const { app, name } = await makeTable();
+  const titles = Array.from({ length: 3000 }, (_, n) => `${n},${n}`);
+  project.write("renamed.csv", `title,size\n${titles.join("\n")}\n`);
+  const change = { kind: "rename_column", table: name, column: "size", to: "amount" };
+  let isRenamed = false;
+  // Renames the column after the first batch.
+  const proxy = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      const response = await fetch(service.url + new URL(request.url).pathname, {
+        method: request.method,
+        headers: request.headers,
+        ...(request.method === "POST" ? { body: await request.text() } : {}),
+      });
+      if (request.method === "POST" && !isRenamed) {
+        isRenamed = true;
+        const options = { method: "POST", json: { change } };
+        expect((await service.call(app, "/v1/data/schema/changes", options)).status).toBe(200);
+      }
+      return new Response(await response.bytes(), {
+        status: response.status,
+        headers: { "content-type": response.headers.get("content-type") ?? "" },
+      });
+    },
+  });
+  const env = { ROWHOUSE_URL: `http://127.0.0.1:${proxy.port}`, ROWHOUSE_API_KEY: app.key };
+  const stopped = await runHere(["data", "import", name, "renamed.csv"], { ...project, env });
+  await proxy.stop(true);
+  expect(stopped.code).toBe(1);
+  expect(stopped.err).toContain(
+    `${name} no longer has size. 2000 rows are stored; those from line 1002 to line 2001 lack`,
+  );
+  expect(stopped.err).toContain("Continue with --from-line 2002");
 });
 
 test("a file that is not UTF-8 is an error", async () => {

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Detail, Problem } from "../../problem.ts";
-import { type Batch, makeBatcher } from "../../rows/mod.ts";
+import { type Batch, findLostColumns, makeBatcher } from "../../rows/mod.ts";
 import { EXIT, RejectedError } from "../cli/command.ts";
 import { type Checked, type ImportTask, LIMITS, readRowsFile } from "./import_task.ts";
 
@@ -47,16 +47,36 @@ type SentBatch = { batch: Batch; key: string; stored: number };
 
 /** Whether an earlier run had stored the batch. */
 async function sendBatch(task: ImportTask, { batch, key, stored }: SentBatch): Promise<boolean> {
+  const request = {
+    path: task.table,
+    body: batch.body,
+    headers: { "idempotency-key": key },
+  };
   try {
-    const { headers } = await task.app.call({
-      path: task.table,
-      body: batch.body,
-      headers: { "idempotency-key": key },
-    });
+    const { headers, body } = await task.app.call(request);
+    const lost = findLostColumns(batch.body, body);
+    if (lost.length > 0) throw explainLost(lost, task, { batch, stored });
     return headers.get("idempotency-replayed") === "true";
   } catch (error) {
+    if (error instanceof LostColumnsError) throw error;
     throw explainStop(error, task, { batch, stored });
   }
+}
+
+/** A column of the file was renamed or dropped during the import. */
+class LostColumnsError extends RejectedError {}
+
+function explainLost(
+  lost: readonly string[],
+  { table }: ImportTask,
+  { batch: { lines }, stored }: Pick<SentBatch, "batch" | "stored">,
+): LostColumnsError {
+  const [first = 1, last = first] = [lines[0], lines.at(-1)];
+  return new LostColumnsError(
+    `The import stopped: ${table} no longer has ${lost.join(", ")}. ${stored + lines.length} rows are stored; those from line ${first} to line ${last} lack these values, which you can add with an update. Continue with --from-line ${last + 1}, and name the new column with --map`,
+    EXIT.rejected,
+    { code: "unknown_column" },
+  );
 }
 
 /** Adds to the error which rows are stored and how to resume. */
