@@ -5,7 +5,12 @@ import { JSON_NUMBER, toMoment } from "../rows/mod.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { State } from "./rows_state.ts";
 
-export type TypedValue = { column: NamedColumn; state: State };
+export type TypedValue = {
+  column: NamedColumn;
+  state: State;
+  /** The JSON text of the value, if it is copied instead of typed. */
+  json?: string | undefined;
+};
 
 /** No column accepts this value. The endpoint stores nothing, and also reports the issues of the other fields. */
 const NEVER_ACCEPTED = '"\\ud800"';
@@ -14,8 +19,11 @@ const NOT_JSON = 'Must be JSON, such as {"a": 1}, [1, 2] or "text" with quotes';
 /** Leaves out columns with their default. */
 export function toBody(values: readonly TypedValue[]): string {
   const members = values
-    .filter(({ state }) => state !== "default")
-    .map(({ column, state }) => `${JSON.stringify(column.name)}:${toJson(column, state)}`);
+    .filter(({ state, json }) => json !== undefined || state !== "default")
+    .map(
+      ({ column, state, json }) =>
+        `${JSON.stringify(column.name)}:${json ?? toJson(column, state)}`,
+    );
   return `{${members.join(",")}}`;
 }
 
@@ -23,7 +31,8 @@ export function toBody(values: readonly TypedValue[]): string {
 export function findTypingIssues(values: readonly TypedValue[]): Detail[] {
   return values
     .filter(
-      ({ column, state }) => column.kind === "json" && toJson(column, state) === NEVER_ACCEPTED,
+      ({ column, state, json }) =>
+        json === undefined && column.kind === "json" && toJson(column, state) === NEVER_ACCEPTED,
     )
     .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));
 }

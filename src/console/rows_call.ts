@@ -10,6 +10,7 @@ import { parseJson } from "../http/mod.ts";
 import { type Detail, isProblemCode, Problem } from "../problem.ts";
 import { BoundedMap } from "../std/bounded_map.ts";
 import { isObject } from "../std/is_object.ts";
+import { splitObject } from "../std/json_text.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
 
@@ -139,11 +140,18 @@ export function toRejection(error: unknown): Problem {
   return error;
 }
 
-/** A row as the endpoints send it. */
-export type Row = Readonly<Record<string, unknown>> & { readonly id: string };
+/** The values of a row as JSON text. */
+export const TEXTS: unique symbol = Symbol("texts");
+
+/** A row as the endpoints send it. Numbers have all their digits only as text. */
+export type Row = Readonly<Record<string, unknown>> & {
+  readonly id: string;
+  readonly [TEXTS]: ReadonlyMap<string, string>;
+};
 
 export function readRow(text: string): Row {
   const row: unknown = parseJson(text);
-  if (isObject(row) && typeof row["id"] === "string") return { ...row, id: row["id"] };
+  if (isObject(row) && typeof row["id"] === "string")
+    return { ...row, id: row["id"], [TEXTS]: splitObject(text) };
   throw new Error("The data endpoints sent a row without an id");
 }

@@ -1,8 +1,10 @@
 /** Values of rows in a grid: rendered by kind, cut to a line; null and empty are distinguished. @module */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { compactJson } from "../std/json_text.ts";
 import { renderPill } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
+import { type Row, TEXTS } from "./rows_call.ts";
 import { toRowPath } from "./rows_table.ts";
 
 const CELL_CHARS = 80;
@@ -14,8 +16,8 @@ type CellOptions = {
 };
 
 /** A cell; `data-cut` marks a truncated text. */
-export function renderCell(column: NamedColumn, value: unknown, options: CellOptions): Html {
-  const { text, content } = toCell({ column, value, ...options });
+export function renderCell(column: NamedColumn, row: Row, options: CellOptions): Html {
+  const { text, content } = toCell({ column, row, ...options });
   const isCut = text !== undefined && text.length > CELL_CHARS;
   return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${content}</td>`;
 }
@@ -38,18 +40,14 @@ const NUMERIC: Readonly<Record<Kind, boolean>> = {
 };
 
 type Cell = { text?: string; content: Part };
-type CellInput = CellOptions & { column: NamedColumn; value: unknown };
+type CellInput = CellOptions & { column: NamedColumn; row: Row };
 
 function toCell(input: CellInput): Cell {
-  const { column, value } = input;
-  return value === null || value === undefined
-    ? { content: renderNothing("null") }
-    : CELLS[column.kind](toText(value), input);
-}
-
-/** The text of a value in JSON, a string without its quotes. */
-function toText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const { column, row } = input;
+  const value = row[column.name];
+  if (value === null || value === undefined) return { content: renderNothing("null") };
+  const isText = typeof value === "string" && column.kind !== "json";
+  return CELLS[column.kind](isText ? value : (row[TEXTS].get(column.name) ?? ""), input);
 }
 
 const toPlainCell = (text: string): Cell => ({ text, content: text });
@@ -65,10 +63,10 @@ const CELLS = {
   boolean: toPlainCell,
   uuid: toMonoCell,
   timestamp: (text) => ({ content: renderMoment(text) }),
-  json: (_, { value }) => ({
-    text: JSON.stringify(value),
-    content: renderCode(JSON.stringify(value)),
-  }),
+  json: (json) => {
+    const text = compactJson(json);
+    return { text, content: renderCode(text) };
+  },
   enum: (text) => ({ text, content: renderPill(text) }),
   ref: (text, input) => ({ content: renderReference(text, input) }),
 } satisfies Record<Kind, (text: string, input: CellInput) => Cell>;

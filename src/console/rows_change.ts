@@ -8,13 +8,14 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { splitList } from "../std/json_text.ts";
 import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
 import { renderError } from "./parts.ts";
 import { readHeaderValue } from "./read.ts";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
-import { callRows, toRejection } from "./rows_call.ts";
+import { callRows, TEXTS, toRejection } from "./rows_call.ts";
 import {
   type Change,
   type ChangeResult,
@@ -171,6 +172,8 @@ async function respondWithPreview(
 }
 
 function isEqual({ column, state }: TypedValue, { row }: ListedRow): boolean {
+  // Texts that differ only in line ends are different values.
+  if (column.kind === "string" && typeof state !== "string") return row[column.name] === state.text;
   return toMark(toState(column, row)) === toMark(state);
 }
 
@@ -196,8 +199,9 @@ async function respondWithResults(
     const result = await writeRow(visit, table, { id, tag, body: typed && toBody([typed]) });
     const listed = before.get(id);
     // Rows that another user has changed since are not written.
-    const value = typed && listed && tagOf(listed) === tag && listed.row[typed.column.name];
-    return { ...result, before: value };
+    const isSame = listed !== undefined && tagOf(listed) === tag;
+    const text = isSame && typed ? listed.row[TEXTS].get(typed.column.name) : undefined;
+    return { ...result, before: text };
   };
   const [first, ...rest] = marks;
   if (first === undefined) return redirect(table.path);
@@ -222,7 +226,7 @@ async function respondWithResults(
 async function handleUndo(visit: Visit, table: RowsTable, column: NamedColumn): Promise<Response> {
   const values = readUndo(visit.fields.get("undo") ?? "");
   const results = await mapBounded(values, MAX_CALLS, async ([id, tag, value]) => {
-    const body = `{${JSON.stringify(column.name)}:${JSON.stringify(value)}}`;
+    const body = `{${JSON.stringify(column.name)}:${value}}`;
     return await writeRow(visit, table, { id, tag, body });
   });
   const count = results.filter(({ problem }) => problem === undefined).length;
@@ -232,14 +236,16 @@ async function handleUndo(visit: Visit, table: RowsTable, column: NamedColumn): 
   });
 }
 
-/** The part of the form that {@linkcode renderResults} adds. */
-function readUndo(text: string): [id: string, tag: string, value: unknown][] {
+/** The part of the form that {@linkcode renderResults} adds; the value is JSON text. */
+function readUndo(text: string): [id: string, tag: string, value: string][] {
   const list = tryParseJson(text);
   if (!Array.isArray(list) || list.length > MAX_ROWS) return [];
-  return list.flatMap((entry: unknown): [string, string, unknown][] => {
+  const texts = splitList(text);
+  return list.flatMap((entry: unknown, index): [string, string, string][] => {
     const [id, tag, value] = Array.isArray(entry) ? entry : [];
     const isWhole = typeof id === "string" && isUuid(id) && value !== undefined;
-    return isWhole && typeof tag === "string" ? [[id, readHeaderValue(tag), value]] : [];
+    const [, , before = ""] = isWhole ? splitList(texts[index] ?? "[]") : [];
+    return isWhole && typeof tag === "string" ? [[id, readHeaderValue(tag), before]] : [];
   });
 }
 

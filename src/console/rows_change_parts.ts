@@ -6,7 +6,7 @@ import type { Visit } from "./enter.ts";
 import { renderLink, renderSnippet } from "./parts.ts";
 import { toMessages } from "./read.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
-import { toPlainJson } from "./rows_copy.ts";
+import { toRowsJson } from "./rows_copy.ts";
 import { type RowField, renderRowField } from "./rows_fields.ts";
 import type { ListedRow } from "./rows_list.ts";
 import { toLabel } from "./rows_related.ts";
@@ -21,8 +21,8 @@ export type ChangeResult = {
   id: string;
   problem?: Problem;
   tag?: string;
-  /** The previous value, if known. */
-  before?: unknown;
+  /** The previous value as JSON text, if known. */
+  before?: string | undefined;
 };
 
 type FormParts = {
@@ -105,7 +105,7 @@ export function renderPreview(visit: Visit, table: RowsTable, parts: PreviewPart
     if (isDeletion) return html`<tr>${link}${renderSome(table, row)}</tr>`;
     const { column } = change;
     const { slug } = table;
-    return html`<tr>${link}${renderCell(column, row[column.name], { slug })}<td class="now-value">${describeState(state)}</td></tr>`;
+    return html`<tr>${link}${renderCell(column, row, { slug })}<td class="now-value">${describeState(state)}</td></tr>`;
   });
   const sentences = [
     same > 0 && html`<p class="quiet">${countOf(same, "row")} already set to this value.</p>`,
@@ -113,7 +113,7 @@ export function renderPreview(visit: Visit, table: RowsTable, parts: PreviewPart
     isDeletion &&
       html`<p>This cannot be undone. Rows that reference them with “on delete cascade” are deleted too.</p>`,
     isDeletion &&
-      html`<details><summary>Copy the rows as JSON first</summary>${renderSnippet({ id: "rows-json", name: "the rows as JSON", text: toPlainJson(rows.map(({ row }) => row)) })}</details>`,
+      html`<details><summary>Copy the rows as JSON first</summary>${renderSnippet({ id: "rows-json", name: "the rows as JSON", text: toRowsJson(rows.map(({ row }) => row)) })}</details>`,
   ];
   const head = isDeletion
     ? listSome(table).map(({ name }) => name)
@@ -151,7 +151,7 @@ function listSome({ definition }: RowsTable): readonly NamedColumn[] {
 
 function renderSome(table: RowsTable, row: ListedRow["row"]): Html[] {
   const { slug } = table;
-  return listSome(table).map((column) => renderCell(column, row[column.name], { slug }));
+  return listSome(table).map((column) => renderCell(column, row, { slug }));
 }
 
 const VISIBLE_CHARS = 80;
@@ -213,6 +213,6 @@ function explain(problem: Problem): string {
 /** The previous value of each written row, as JSON; `undefined` if the values do not fit into a form. */
 function toUndo(results: readonly ChangeResult[]): string | undefined {
   const written = results.filter(({ tag, before }) => tag !== undefined && before !== undefined);
-  const text = JSON.stringify(written.map(({ id, tag, before }) => [id, tag, before]));
+  const text = `[${written.map(({ id, tag, before }) => `[${JSON.stringify(id)},${JSON.stringify(tag)},${before}]`)}]`;
   return written.length > 0 && text.length <= MAX_UNDO_CHARS ? text : undefined;
 }

@@ -12,10 +12,11 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
+import { splitList, splitObject } from "../std/json_text.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
 import { callRowsEndpoint, readRow } from "./rows_call.ts";
-import { splitRows, tagOf } from "./rows_list.ts";
+import { tagOf } from "./rows_list.ts";
 import { readRowsTable } from "./rows_table.ts";
 
 /** A changed row with its new tag, or the id of a deleted row. */
@@ -79,9 +80,11 @@ function toIdBlock(block: string): string {
 function toRowChanges(events: string): RowChange[] {
   const listed: unknown = tryParseJson(events);
   if (!Array.isArray(listed)) throw new Error("The data endpoints sent changes that are no list");
-  const puts = splitRows(events).map((text) => {
+  const puts = splitList(events).flatMap((event) => {
+    const text = splitObject(event).get("put");
+    if (text === undefined) return [];
     const row = readRow(text);
-    return { put: row.id, etag: tagOf({ row, text }) };
+    return [{ put: row.id, etag: tagOf({ row, text }) }];
   });
   const deletes = listed.flatMap((change: unknown) =>
     isObject(change) && typeof change["delete"] === "string" ? [{ delete: change["delete"] }] : [],

@@ -1,9 +1,10 @@
 /** A row to copy: as JSON, and as a request or SDK call that creates a copy. @module */
 import { escapeTurns, type Html, html } from "../pages/mod.ts";
+import { indentJson } from "../std/json_text.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { Visit } from "./enter.ts";
 import { renderSnippet } from "./parts.ts";
-import type { Row } from "./rows_call.ts";
+import { type Row, TEXTS } from "./rows_call.ts";
 import type { RowsTable } from "./rows_table.ts";
 import { type Snippet, toApiUrl } from "./snippets.ts";
 
@@ -17,8 +18,9 @@ ${snippets.map((snippet, index) => html`<details${index === 0 && html` open`}><s
 }
 
 function toSnippets(url: string, table: string, row: Row): Snippet[] {
-  const { id, app_id, ...values } = row;
-  const json = toPlainJson(row);
+  const { id } = row;
+  const json = toRowJson(row);
+  const values = toJson([...row[TEXTS]].filter(([name]) => name !== "id" && name !== "app_id"));
   const read = {
     name: "curl",
     text: `curl -sS ${quoteForShell(`${url}/${id}`)} \\\n  -H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
@@ -32,15 +34,24 @@ function toSnippets(url: string, table: string, row: Row): Snippet[] {
       text: `curl -sS ${quoteForShell(url)} \\
   -H "Authorization: Bearer $ROWHOUSE_API_KEY" \\
   -H 'Content-Type: application/json' \\
-  --data-binary ${quoteForShell(escapeTurns(JSON.stringify(values)))}`,
+  --data-binary ${quoteForShell(escapeTurns(values))}`,
     },
     {
       name: "SDK, to create a copy",
-      text: `await db.${table}.create(${toPlainJson(values)});`,
+      text: `await db.${table}.create(${escapeTurns(indentJson(values))});`,
     },
   ];
 }
 
-export function toPlainJson(value: object): string {
-  return escapeTurns(JSON.stringify(value, null, 2));
+/** A row as JSON, with the digits and the order of the endpoints. */
+export function toRowJson(row: Row): string {
+  return escapeTurns(indentJson(toJson([...row[TEXTS]])));
+}
+
+export function toRowsJson(rows: readonly Row[]): string {
+  return escapeTurns(indentJson(`[${rows.map((row) => toJson([...row[TEXTS]]))}]`));
+}
+
+function toJson(values: readonly (readonly [name: string, text: string])[]): string {
+  return `{${values.map(([name, text]) => `${JSON.stringify(name)}:${text}`)}}`;
 }

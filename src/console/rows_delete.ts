@@ -6,7 +6,7 @@ import { renderActionForm, renderError, renderSnippet } from "./parts.ts";
 import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
-import { toPlainJson } from "./rows_copy.ts";
+import { toRowJson } from "./rows_copy.ts";
 import { type FoundRow, findRow, respondWithNoRow } from "./rows_edit.ts";
 import { readPosition, withPosition } from "./rows_position.ts";
 import { type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
@@ -44,7 +44,7 @@ export async function handleRowDeletion(
       html`<input type="hidden" name="etag" value="${etag}">`,
       html`<p>This cannot be undone. Rows that reference it with “on delete cascade” are deleted too.</p>`,
       renderValues(table, found),
-      html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toPlainJson(row) })}</details>`,
+      html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toRowJson(row) })}</details>`,
     ],
     button: "Delete the row",
     tone: "danger",
@@ -68,5 +68,5 @@ const VISIBLE_COLUMNS = 6;
 /** Enough values to recognize the row. */
 function renderValues({ definition, slug }: RowsTable, { row }: FoundRow): Part {
   const some = definition.columns.slice(0, VISIBLE_COLUMNS);
-  return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row[column.name], { slug })}</tr>`)}</tbody></table>`;
+  return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row, { slug })}</tr>`)}</tbody></table>`;
 }

@@ -16,7 +16,7 @@ import { renderCopies } from "./rows_copy.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { readPosition, toReferencePath, withPosition } from "./rows_position.ts";
 import { findLabelColumn, listReferrers } from "./rows_related.ts";
-import { readState, type State, toMark, toState } from "./rows_state.ts";
+import { readExact, readState, type State, toMark, toState, withLineEnds } from "./rows_state.ts";
 import { type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
 export type FoundRow = { row: Row; etag: string };
@@ -55,7 +55,7 @@ export async function handleRow(visit: Visit, table: RowsTable): Promise<Respons
 export async function handleRowForm(visit: Visit, table: RowsTable): Promise<Response> {
   const found = await findRow(visit, table);
   if (found === undefined) return respondWithNoRow(table);
-  const typed = readTyped(visit, table);
+  const typed = readTyped(visit, table, found.row);
   const etag = visit.fields.get("etag") ?? "";
   if (etag !== found.etag)
     return await respondWithForm(visit, table, { found, typed, isOutdated: true });
@@ -83,12 +83,14 @@ export async function handleRowForm(visit: Visit, table: RowsTable): Promise<Res
 }
 
 /** The values that the user changed in the form. */
-function readTyped({ fields }: Visit, { definition }: RowsTable): TypedValue[] {
+function readTyped({ fields }: Visit, { definition }: RowsTable, row: Row): TypedValue[] {
   const opened = readOpened(fields);
   return definition.columns.flatMap((column) => {
     const first = opened.get(column.name) ?? "";
     const state = readState(column, fields, { first, isNew: false });
-    return state === undefined || toMark(state) === first ? [] : [{ column, state }];
+    if (state === undefined || toMark(state) === first) return [];
+    const exact = readExact(state, fields.get(`exact.${column.name}`));
+    return [{ column, state: exact === state ? withLineEnds(column, state, row) : exact }];
   });
 }
 
@@ -125,7 +127,7 @@ async function respondWithForm(
   const form = renderRowForm(visit, {
     action: withPosition(path, position),
     hidden: { etag, opened: marks.join(" ") },
-    fields: await makeFields(visit, table, { states, issues, now: toNow(changed) }),
+    fields: await makeFields(visit, table, { states, issues, now: toNow(changed), row }),
     created: html`<div class="field created"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
     button: isOutdated ? "Overwrite" : "Save",
     cancel: withPosition(table.path, position),

@@ -6,7 +6,7 @@
  */
 import { makeRowsWriter, type PagePosition, readPages } from "../rows/mod.ts";
 import type { Visit } from "./enter.ts";
-import { toRejection } from "./rows_call.ts";
+import { TEXTS, toRejection } from "./rows_call.ts";
 import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
 import { readPosition } from "./rows_position.ts";
 import type { RowsTable } from "./rows_table.ts";
@@ -29,7 +29,7 @@ const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
     type: "text/csv; charset=utf-8; header=present",
     open: ({ definition }) => {
       const { start, toText } = makeRowsWriter(definition, "csv", { isInert: true });
-      return { start, toText: ({ row }) => toText(row) };
+      return { start, toText: ({ row }) => toText(row[TEXTS]) };
     },
     end: "",
   },

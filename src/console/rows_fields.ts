@@ -22,6 +22,8 @@ export type RowField = {
   picked?: { path: string; label: string | undefined } | undefined;
   /** The address of the referenced row. */
   target?: string | undefined;
+  /** The value as JSON text, if a browser would change its line ends. */
+  exact?: string | undefined;
   /** Whether the value is too large for a form. */
   isTooLong?: boolean;
   /** Whether the field has the focus. */
@@ -54,7 +56,7 @@ export function renderRowField(field: RowField): Html {
     isInvalid && `issue.${name}`,
   ].filter((id) => id !== false);
   const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isInvalid && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}`;
-  return html`<div class="field row-field" data-field="${name}">
+  return html`<div class="field row-field" data-field="${name}"${field.exact !== undefined && html` data-exact="${field.exact}"`}>
 <label for="value.${name}"><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></label>
 ${field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}
 ${renderBoxes(field)}

@@ -6,7 +6,7 @@ import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { type Choice, renderError, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
-import { toRejection } from "./rows_call.ts";
+import { type Row, TEXTS, toRejection } from "./rows_call.ts";
 import { shortenId } from "./rows_cells.ts";
 import { type RowField, renderRowField } from "./rows_fields.ts";
 import { listRows } from "./rows_list.ts";
@@ -47,6 +47,8 @@ type FieldValues = {
   states: ReadonlyMap<string, State>;
   issues?: Issues | undefined;
   now?: ReadonlyMap<string, string>;
+  /** The displayed row. */
+  row?: Row;
 };
 
 /** Max bytes of a form's values as a browser sends them. */
@@ -56,7 +58,7 @@ const MAX_FORM_BYTES = 80_000;
 export async function makeFields(
   visit: Visit,
   table: RowsTable,
-  { states, issues, now }: FieldValues,
+  { states, issues, now, row }: FieldValues,
 ): Promise<RowField[]> {
   const targets = await readTargets(visit, table);
   let freeBytes = MAX_FORM_BYTES;
@@ -74,9 +76,16 @@ export async function makeFields(
       targets: targets.get(column.table ?? ""),
       target: toTarget(table, column, text),
       picked: toPicked(table, column),
+      exact: toExact(column, row),
       isTooLong,
     };
   });
+}
+
+/** A script sends it if it restores the value. */
+function toExact({ name }: NamedColumn, row: Row | undefined): string | undefined {
+  const value = row?.[name];
+  return typeof value === "string" && value.includes("\r") ? row?.[TEXTS].get(name) : undefined;
 }
 
 function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: string) {

@@ -1,6 +1,7 @@
 /** Rows from the data endpoints, each with its text and tag: pages, rows by id, and the number of rows. @module */
 import { rowTag } from "../catalog/mod.ts";
 import { isObject } from "../std/is_object.ts";
+import { splitList, splitObject } from "../std/json_text.ts";
 import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
@@ -23,7 +24,10 @@ export async function listRows(visit: Visit, options: ListOptions): Promise<Rows
   const path = `${table}?limit=${limit}&offset=${offset}`;
   const { text } = await callRows(visit, { appId, path, isExport });
   const page = tryParseJson(text);
-  const rows = splitRows(text).map((part) => ({ row: readRow(part), text: part }));
+  const rows = splitList(splitObject(text).get("rows") ?? "[]").map((part) => ({
+    row: readRow(part),
+    text: part,
+  }));
   return { rows, hasMore: isObject(page) && page["hasMore"] === true };
 }
 
@@ -100,33 +104,4 @@ export async function countRows(visit: Visit, options: CountOptions): Promise<nu
 /** The `If-Match` value for a row of a list. */
 export function tagOf({ text }: ListedRow): string {
   return `"${rowTag(new TextEncoder().encode(text))}"`;
-}
-
-/**
- * The text of each row of `{"rows":[…]}`, or of each `put` of a list of changes, byte for byte. By hand, because a regular
- * expression does not match a string of several megabytes, and reports no error.
- */
-export function splitRows(list: string): string[] {
-  const rows: string[] = [];
-  let depth = 0;
-  let start = 0;
-  for (let at = 0; at < list.length; at++) {
-    const character = list[at];
-    // A brace in a string is text.
-    if (character === '"') at = findEnd(list, at);
-    else if (character === "{" && depth++ === 1) start = at;
-    else if (character === "}" && --depth === 1) rows.push(list.slice(start, at + 1));
-  }
-  return rows;
-}
-
-/** The end of the string that begins at a quote. */
-function findEnd(list: string, start: number): number {
-  for (let end = start + 1; ; end++) {
-    end = list.indexOf('"', end);
-    if (end === -1) throw new Error("The data endpoints sent a list that ends in a string");
-    let escapes = 0;
-    while (list[end - 1 - escapes] === "\\") escapes++;
-    if (escapes % 2 === 0) return end;
-  }
 }

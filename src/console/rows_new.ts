@@ -6,7 +6,7 @@ import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { readHeaderValue } from "./read.ts";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
-import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
+import { callRows, type Row, readRow, TEXTS, toRejection } from "./rows_call.ts";
 import { findRow } from "./rows_edit.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { readPosition, withPosition } from "./rows_position.ts";
@@ -17,6 +17,7 @@ import {
   toFirstState,
   toMark,
   toState,
+  withLineEnds,
 } from "./rows_state.ts";
 import { type RowsTable, respondWithRowsPage } from "./rows_table.ts";
 
@@ -26,18 +27,24 @@ export async function handleNewRow(visit: Visit, table: RowsTable): Promise<Resp
     (column) =>
       [column.name, like === undefined ? toFirstState(column) : toState(column, like)] as const,
   );
-  return await respondWithForm(visit, table, { states: new Map(states), key: visit.deps.makeId() });
+  return await respondWithForm(visit, table, {
+    states: new Map(states),
+    key: visit.deps.makeId(),
+    like: like?.id,
+  });
 }
 
 /** The row whose values are the initial input, if the address names an existing row. */
 async function findLike(visit: Visit, table: RowsTable): Promise<Row | undefined> {
-  const id = new Map(readParameters(visit.context.query)).get("like") ?? "";
+  const asked = new Map(readParameters(visit.context.query)).get("like");
+  const id = visit.fields.get("like") ?? asked ?? "";
   return isUuid(id) ? (await findRow(visit, table, id))?.row : undefined;
 }
 
 export async function handleNewRowForm(visit: Visit, table: RowsTable): Promise<Response> {
   const { appId, path } = table;
-  const values = readValues(visit, table);
+  const like = await findLike(visit, table);
+  const values = readValues(visit, table, like);
   const key = readHeaderValue(visit.fields.get("create_key"));
   try {
     const { text } = await callRows(visit, {
@@ -56,6 +63,7 @@ export async function handleNewRowForm(visit: Visit, table: RowsTable): Promise<
       key: isOther ? visit.deps.makeId() : key,
       problem: isOther ? SENT_BEFORE : problem,
       values,
+      like: like?.id,
     });
   }
 }
@@ -64,11 +72,20 @@ const SENT_BEFORE = new Problem("idempotency_mismatch", {
   message: "This form already created a row with other values. Send it again to create another row",
 });
 
-function readValues({ fields }: Visit, { definition }: RowsTable): TypedValue[] {
-  return definition.columns.map((column) => {
+/** A value of the copied row that was not changed is copied as it is; the form may not have it, if it is too long. */
+function readValues(
+  { fields }: Visit,
+  { definition }: RowsTable,
+  like: Row | undefined,
+): TypedValue[] {
+  return definition.columns.map((column): TypedValue => {
     const first = toFirstState(column);
-    const state = readState(column, fields, { first: toMark(first), isNew: true }) ?? first;
-    return { column, state };
+    const state = readState(column, fields, { first: toMark(first), isNew: true });
+    if (like === undefined) return { column, state: state ?? first };
+    const copied = toState(column, like);
+    if (state === undefined || toMark(state) === toMark(copied))
+      return { column, state: copied, json: like[TEXTS].get(column.name) };
+    return { column, state: withLineEnds(column, state, like) };
   });
 }
 
@@ -86,12 +103,14 @@ type FormState = {
   key: string;
   problem?: Problem;
   values?: readonly TypedValue[];
+  /** The id of the copied row. */
+  like?: string | undefined;
 };
 
 async function respondWithForm(
   visit: Visit,
   table: RowsTable,
-  { states, key, problem, values = [] }: FormState,
+  { states, key, problem, values = [], like }: FormState,
 ): Promise<Response> {
   const position = readPosition(visit);
   const issues =
@@ -100,7 +119,7 @@ async function respondWithForm(
   const fields = await makeFields(visit, table, { states, issues });
   const form = renderRowForm(visit, {
     action: withPosition(`${table.path}/new`, position),
-    hidden: { create_key: key },
+    hidden: { create_key: key, ...(like === undefined ? {} : { like }) },
     fields: fields.map((field, at) => ({
       ...field,
       isNew: true,

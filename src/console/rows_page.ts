@@ -218,7 +218,7 @@ function renderRow(
   const { slug, path, definition } = table;
   const { id } = listed.row;
   const to = toRowPath(path, id);
-  return html`<tr aria-rowindex="${position.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><input type="checkbox" class="select" form="selection" name="row" value="${id}" aria-label="Select row ${shortenId(id)}"> <a class="mono" data-edit href="${withPosition(to, position)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row[column.name], { slug, labels }))}<td><a class="row-delete" data-delete href="${withPosition(`${to}/delete`, position)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+  return html`<tr aria-rowindex="${position.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><input type="checkbox" class="select" form="selection" name="row" value="${id}" aria-label="Select row ${shortenId(id)}"> <a class="mono" data-edit href="${withPosition(to, position)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row, { slug, labels }))}<td><a class="row-delete" data-delete href="${withPosition(`${to}/delete`, position)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
 }
 
 function renderHead(column: NamedColumn): Html {

@@ -5,7 +5,10 @@
  * @module
  */
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
-import type { Row } from "./rows_call.ts";
+import { indentJson } from "../std/json_text.ts";
+import { restoreLineEnds } from "../std/line_ends.ts";
+import { tryParseJson } from "../std/try_parse_json.ts";
+import { type Row, TEXTS } from "./rows_call.ts";
 import { toMomentText } from "./rows_cells.ts";
 
 export type State = "null" | "default" | { readonly text: string };
@@ -16,21 +19,21 @@ type FormKind = {
   readonly isChosen: boolean;
   /** Whether an empty text is a value, and spaces at its ends are significant. */
   readonly isFreeText: boolean;
-  readonly toText: (value: unknown) => string;
+  readonly toText: (value: unknown, json: string) => string;
 };
 
 /** Browsers send different line ends, so texts that differ only in line ends are equal. */
-const normalizeLines = (text: string) => text.replaceAll("\r\n", "\n");
+const normalizeLines = (text: string) => text.replaceAll(/\r\n?/g, "\n");
 const TYPED: FormKind = { isChosen: false, isFreeText: false, toText: String };
 
 const FORM_KINDS = {
   string: { ...TYPED, isFreeText: true, toText: (value) => normalizeLines(String(value)) },
-  number: TYPED,
+  number: { ...TYPED, toText: (_, json) => json },
   decimal: TYPED,
   boolean: { ...TYPED, isChosen: true },
   uuid: TYPED,
   timestamp: { ...TYPED, toText: (value) => toMomentText(String(value)) },
-  json: { ...TYPED, toText: (value) => JSON.stringify(value, null, 2) },
+  json: { ...TYPED, toText: (_, json) => indentJson(json) },
   enum: { ...TYPED, isChosen: true },
   ref: TYPED,
 } satisfies Record<Kind, FormKind>;
@@ -59,7 +62,22 @@ export function toFirstState(column: NamedColumn): State {
 export function toState({ name, kind }: NamedColumn, row: Row): State {
   const value = row[name];
   if (value === null || value === undefined) return "null";
-  return { text: FORM_KINDS[kind].toText(value) };
+  return { text: FORM_KINDS[kind].toText(value, row[TEXTS].get(name) ?? "") };
+}
+
+/** The exact text of a state: its lines end as in the row, where it has the same lines. */
+export function withLineEnds(column: NamedColumn, state: State, row: Row): State {
+  const original = row[column.name];
+  if (typeof state === "string" || column.kind !== "string" || typeof original !== "string")
+    return state;
+  return { text: restoreLineEnds(state.text, original) };
+}
+
+/** The exact text of a value that a script restores: `json` is the text before the edit, with its line ends. */
+export function readExact(state: State, json: string | undefined): State {
+  const text = tryParseJson(json ?? "");
+  if (typeof state === "string" || typeof text !== "string") return state;
+  return normalizeLines(text) === state.text ? { text } : state;
 }
 
 /** A short text that is equal for equal states; a form has it for each column. */
@@ -79,7 +97,8 @@ export function readState(
   if (sent === undefined) return undefined;
   if (isChosen(column))
     return sent === "null" || sent === "default" ? sent : { text: sent.replace(/^=/, "") };
-  const text = isFreeText(column) ? normalizeLines(sent) : sent.trim();
+  const lines = normalizeLines(sent);
+  const text = isFreeText(column) ? lines : lines.trim();
   const isTicked = (box: string) => fields.get(`${box}.${name}`) === "on";
   if (isTicked("null") && (text === "" || options.first !== toMark("null"))) return "null";
   if (isTicked("default") && text === "") return "default";

@@ -22,4 +22,4 @@ export {
 } from "./source.ts";
 export { JSON_NUMBER, toMoment } from "./text_values.ts";
 export { REQUIRED, type Read, readValue } from "./values.ts";
-export { makeRowsWriter, type RowsWriter } from "./write_rows.ts";
+export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

@@ -1,14 +1,16 @@
 /** Formats rows of a table as CSV or NDJSON that imports to the same values. Pure. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { BYTE_ORDER_MARK, toCsvLine, toExactCsvLine } from "../std/csv.ts";
+import { compactJson } from "../std/json_text.ts";
 import type { FileFormat } from "./source.ts";
 
-type Row = Readonly<Record<string, unknown>>;
+/** The values of a row as the JSON text of the endpoints, so that numbers keep their digits. */
+export type RowTexts = ReadonlyMap<string, string>;
 
 export type RowsWriter = {
   /** The text before the first row. */
   readonly start: string;
-  readonly toText: (row: Row) => string;
+  readonly toText: (row: RowTexts) => string;
 };
 
 /**
@@ -21,8 +23,7 @@ export function makeRowsWriter(
   format: FileFormat,
   { isInert = false }: { isInert?: boolean } = {},
 ): RowsWriter {
-  if (format === "ndjson")
-    return { start: "", toText: ({ app_id: _, ...row }) => `${JSON.stringify(row)}\n` };
+  if (format === "ndjson") return { start: "", toText: (row) => `${toJsonRow(row)}\n` };
   const names = toExactCsvLine(["id", ...table.columns.map(({ name }) => name)]);
   if (!isInert) return { start: names, toText: (row) => toExactCsvLine(toCsvValues(table, row)) };
   let isFirst = true;
@@ -37,12 +38,18 @@ export function makeRowsWriter(
   };
 }
 
-/** The CSV fields of a row: null is an empty field, and a json value is JSON text. */
-function toCsvValues({ columns }: TableDefinition, row: Row): (string | null)[] {
-  return [String(row["id"]), ...columns.map((column) => toField(column, row[column.name]))];
+function toJsonRow(row: RowTexts): string {
+  const values = [...row].filter(([name]) => name !== "app_id");
+  return `{${values.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(",")}}`;
 }
 
-function toField({ kind }: NamedColumn, value: unknown): string | null {
-  if (value === null || value === undefined) return null;
-  return typeof value === "string" && kind !== "json" ? value : JSON.stringify(value);
+/** The CSV fields of a row: null is an empty field, and a json value is JSON text. */
+function toCsvValues({ columns }: TableDefinition, row: RowTexts): (string | null)[] {
+  const toField = ({ name, kind }: Pick<NamedColumn, "name" | "kind">) => {
+    const text = row.get(name) ?? "null";
+    if (text === "null") return null;
+    if (kind === "json") return compactJson(text);
+    return text.startsWith('"') ? String(JSON.parse(text)) : text;
+  };
+  return [toField({ name: "id", kind: "uuid" }), ...columns.map(toField)];
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { splitList, splitObject } from "../../src/std/json_text.ts";
 import { makeProject, type Outcome, runHere, runRedirected } from "../support/command.ts";
 import { freshName } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -414,4 +415,22 @@ test("a key without the scope is rejected, and nothing is stored", async () => {
   expect(code).toBe(1);
   expect(err).toContain("data:write");
   expect(await listRows(reader, name)).toEqual([]);
+});
+
+test("an export has the digits and the order of the endpoints", async () => {
+  const { app, name } = await makeTable();
+  await service.call(app, `/v1/data/db/${name}`, { method: "POST", json: { title: "a\rb" } });
+  await service.service.admin.message(
+    `set session rowhouse.app_id = '${app.id}'; update data.${name} set size = 12345678901234567890, tags = '{"n": 12345678901234567890, "2": 0.10}'; select 1`,
+  );
+  const { text } = await service.call(app, `/v1/data/db/${name}`);
+  const row = splitObject(splitList(splitObject(text).get("rows") ?? "")[0] ?? "{}");
+  const [tags = "", size] = [row.get("tags"), row.get("size")];
+  expect(tags).toContain("12345678901234567890");
+  const csv = await data(app, "export", name);
+  expect(csv.out).toContain(
+    `"a\rb",${size},,"${tags.replaceAll(" ", "").replaceAll('"', '""')}",\r\n`,
+  );
+  const ndjson = await data(app, "export", name, "--format", "ndjson");
+  expect(ndjson.out).toContain(`"title":"a\\rb","size":${size},"price":null,"tags":${tags}`);
 });

@@ -2,9 +2,10 @@
 import { DATA_PATH, MAX_ROWS } from "../../data/pure.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/pure.ts";
-import { readPages } from "../../rows/mod.ts";
+import { type RowTexts, readPages } from "../../rows/mod.ts";
 import { findNearest } from "../../std/find_nearest.ts";
 import { isObject } from "../../std/is_object.ts";
+import { splitList, splitObject } from "../../std/json_text.ts";
 import { quote } from "../../std/quote.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { readSettings } from "../cli/settings.ts";
@@ -70,18 +71,22 @@ function findTable(tables: readonly TableDefinition[], name: string): TableDefin
   });
 }
 
-type Row = Readonly<Record<string, unknown>>;
+type Row = { readonly values: Readonly<Record<string, unknown>>; readonly texts: RowTexts };
 
 /** All rows of a table, page by page. */
 export function listAll(app: App, table: string): AsyncGenerator<readonly Row[], void> {
   return readPages(
     async ({ limit, offset }) => {
-      const { body } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
+      const { body, text } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
       const { rows, hasMore } = body as { rows?: unknown; hasMore?: unknown };
       if (!Array.isArray(rows) || !rows.every(isObject))
         throw new RejectedError(`${app.url} did not return a list of rows: check the URL`);
-      return { rows, hasMore: hasMore === true };
+      const texts = splitList(splitObject(text).get("rows") ?? "[]").map(splitObject);
+      return {
+        rows: rows.map((values, index) => ({ values, texts: texts[index] ?? new Map() })),
+        hasMore: hasMore === true,
+      };
     },
-    { limit: MAX_ROWS, idOf: (row: Row) => String(row["id"]) },
+    { limit: MAX_ROWS, idOf: ({ values }: Row) => String(values["id"]) },
   );
 }

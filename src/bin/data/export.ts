@@ -48,7 +48,7 @@ async function writeRows({ app, table, writer }: ExportTask, write: Write): Prom
   let { start } = writer;
   for await (const rows of listAll(app, table.name)) {
     written += rows.length;
-    if (!(await write(start + rows.map(writer.toText).join("")))) break;
+    if (!(await write(start + rows.map(({ texts }) => writer.toText(texts)).join("")))) break;
     start = "";
   }
   return written;

@@ -43,10 +43,10 @@ function planMatch(app: App, table: TableDefinition, text: string): Plan {
 async function readIds(app: App, table: string, column: NamedColumn): Promise<Map<string, string>> {
   const ids = new Map<string, string>();
   for await (const rows of listAll(app, table))
-    for (const row of rows) {
-      const read = readValue(row[column.name] ?? null, { ...column, required: false });
+    for (const { values } of rows) {
+      const read = readValue(values[column.name] ?? null, { ...column, required: false });
       if ("value" in read && read.value !== null)
-        ids.set(toMatchKey(read.value), String(row["id"]));
+        ids.set(toMatchKey(read.value), String(values["id"]));
     }
   return ids;
 }

@@ -1,6 +1,7 @@
 /** Calls a service over HTTP with an app's key. Error responses become Problems; other servers are detected. @module */
 import * as v from "valibot";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
+import { tryParseJson } from "../../std/try_parse_json.ts";
 import { EXIT, RejectedError } from "../cli/command.ts";
 
 export type Target = {
@@ -45,11 +46,12 @@ export type EndpointCall = {
 export async function callEndpoint(
   target: Target,
   call: EndpointCall,
-): Promise<{ body: object; headers: Headers }> {
+): Promise<{ body: object; text: string; headers: Headers }> {
   const response = await request(target, call);
   const { headers } = response;
-  const body: unknown = await response.json().catch(() => undefined);
-  if (response.ok && typeof body === "object" && body !== null) return { body, headers };
+  const text = await response.text().catch(() => "");
+  const body = tryParseJson(text);
+  if (response.ok && typeof body === "object" && body !== null) return { body, text, headers };
   const rejection = v.safeParse(ProblemBody, body);
   if (!rejection.success)
     throw new RejectedError(

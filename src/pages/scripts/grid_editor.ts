@@ -14,7 +14,7 @@ import {
   findControl,
   findField,
   findOption,
-  readControls,
+  readFieldState,
 } from "./grid_fields.ts";
 import { makeGridInput } from "./grid_input.ts";
 import { findGrid, findRow, onRowsChanged, renewRow } from "./grid_rows.ts";
@@ -218,7 +218,7 @@ type Editor = Pick<Edit, "rowId" | "column" | "url" | "before" | "issues" | "isA
 /** Shows only one field of a form in its cell; the other fields are sent unchanged. Returns how to send it. */
 function showForm(editor: Editor, form: HTMLFormElement): () => void {
   const { rowId, column, issues = [], isAgain = false } = editor;
-  const before = editor.before ?? readControls(form, column);
+  const before = editor.before ?? readFieldState(form, column);
   const cell = findEditCell(editor);
   const field = findField(form, column);
   const store = (step: Step) => {

@@ -1,8 +1,15 @@
 /** The field of a cell's column in the form of its row: its content, and values entered by a script. @module */
+import { element } from "./element.ts";
 import { chooseNull, clearNull } from "./null_choice.ts";
 
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 export type ControlState = { name: string; value: string; isChecked: boolean };
+/** The content of a field. */
+export type FieldState = {
+  controls: readonly ControlState[];
+  /** The value as JSON text, if the controls have other line ends. */
+  exact: string | undefined;
+};
 
 const CONTROL = "input:not([type=hidden], [type=checkbox], .calendar), select, textarea";
 
@@ -26,21 +33,20 @@ function findControls(form: HTMLFormElement, column: string): Control[] {
   return [...(findField(form, column)?.querySelectorAll<Control>("input, select, textarea") ?? [])];
 }
 
-export function readControls(form: HTMLFormElement, column: string): ControlState[] {
-  return findControls(form, column).map((control) => ({
+export function readFieldState(form: HTMLFormElement, column: string): FieldState {
+  const controls = findControls(form, column).map((control) => ({
     name: control.name,
     value: control.value,
     isChecked: control instanceof HTMLInputElement && control.checked,
   }));
+  return { controls, exact: findField(form, column)?.dataset["exact"] };
 }
 
-export function restoreControls(
-  form: HTMLFormElement,
-  column: string,
-  before: readonly ControlState[],
-): void {
+export function restoreField(form: HTMLFormElement, column: string, before: FieldState): void {
+  if (before.exact !== undefined)
+    form.append(element("input", { type: "hidden", name: `exact.${column}`, value: before.exact }));
   for (const control of findControls(form, column)) {
-    const state = before.find(({ name }) => name === control.name);
+    const state = before.controls.find(({ name }) => name === control.name);
     if (state === undefined) continue;
     if (control instanceof HTMLInputElement && control.type === "checkbox")
       control.checked = state.isChecked;

@@ -5,7 +5,7 @@
  * @module
  */
 import { announce } from "./announce.ts";
-import { type ControlState, readControls, restoreControls } from "./grid_fields.ts";
+import { type FieldState, readFieldState, restoreField } from "./grid_fields.ts";
 import { findRow, renewRow } from "./grid_rows.ts";
 import { type ReadForm, readRowForm, renewToken, type SentForm, sendRowForm } from "./row_form.ts";
 import { hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
@@ -29,7 +29,7 @@ export type Edit = CellName & {
   /** Enters the value; unset if the form already has it. */
   enter?: ((form: HTMLFormElement) => Entered) | undefined;
   /** The content of the field before the edit. */
-  before?: readonly ControlState[] | undefined;
+  before?: FieldState | undefined;
   /** Whether the edit was sent before. */
   isAgain?: boolean;
   issues?: readonly string[];
@@ -92,7 +92,7 @@ export function makeSaves({ show, open }: SaveEvents): Saves {
 
   /** `undefined` if there is nothing to save. */
   async function send(edit: Edit, form: HTMLFormElement): Promise<SentForm | undefined> {
-    edit.before ??= readControls(form, edit.column);
+    edit.before ??= readFieldState(form, edit.column);
     const entered = edit.enter?.(form);
     if (entered?.kind === "refused") {
       announce(entered.reason);
@@ -146,7 +146,7 @@ export function makeSaves({ show, open }: SaveEvents): Saves {
 
   /** Restores the value from before a saved edit, if the row has not changed since. */
   async function undo(edit: Edit): Promise<void> {
-    const { rowId, column, url, before = [] } = edit;
+    const { rowId, column, url, before } = edit;
     await settle(rowId);
     const row = findRow(rowId);
     if (row === null) return showNotSaved("the row is not on this page.");
@@ -155,7 +155,7 @@ export function makeSaves({ show, open }: SaveEvents): Saves {
     if (read.kind === "lost") return showNotSaved(read.reason, retry);
     if (readTag(read.form) !== row.dataset["etag"])
       return showNotSaved("the row has changed since.");
-    restoreControls(read.form, column, before);
+    if (before !== undefined) restoreField(read.form, column, before);
     const sent = await sendRowForm(read.form);
     if (sent.kind === "lost") return showNotSaved(sent.reason, retry);
     if (sent.kind === "rejected") return showNotSaved(sent.issues.join(" "));

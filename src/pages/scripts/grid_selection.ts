@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { indentJson, splitList } from "../../std/json_text.ts";
 import { announce } from "./announce.ts";
 import { copyText } from "./copy.ts";
 import { makeButton } from "./element.ts";
@@ -161,11 +162,7 @@ function showNotCopied(reason: string): void {
 }
 
 function joinJson(texts: readonly string[]): string {
-  return `${JSON.stringify(
-    texts.flatMap((text): unknown => JSON.parse(text)),
-    null,
-    2,
-  )}\n`;
+  return `${indentJson(`[${texts.flatMap(splitList).join(",")}]`)}\n`;
 }
 
 /** Removes the line of column names from all texts but the first. */

@@ -1,4 +1,5 @@
 /** Forms that send the documented request with the tab's key, and show the response. @module */
+import { indentJson } from "../../std/json_text.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { announce } from "./announce.ts";
 import { element } from "./element.ts";
@@ -113,6 +114,5 @@ function highlight(json: string): (Node | string)[] {
 
 /** Indented JSON. Escapes the characters that change the direction of text. */
 function printBody(text: string): string {
-  const body = tryParseJson(text);
-  return escapeTurns(body === undefined ? text : JSON.stringify(body, null, 2));
+  return escapeTurns(tryParseJson(text) === undefined ? text : indentJson(text));
 }

@@ -1,0 +1,151 @@
+/**
+ * JSON as text, for values that must stay as they are: a JavaScript number rounds long digits, and an object reorders its
+ * properties. The text must be valid JSON.
+ *
+ * @module
+ */
+
+type Token = { readonly text: string; readonly start: number };
+
+const SPACE = /\s/;
+const MARKS = "{}[],:";
+
+/** By hand, because a regular expression does not match a string of several megabytes, and reports no error. */
+function* readTokens(json: string): Generator<Token, void> {
+  for (let at = 0; at < json.length; ) {
+    const start = at;
+    const character = json.charAt(at);
+    if (SPACE.test(character)) {
+      at += 1;
+      continue;
+    }
+    if (character === '"') at = findEnd(json, at) + 1;
+    else if (MARKS.includes(character)) at += 1;
+    else while (at < json.length && !isEnd(json.charAt(at))) at += 1;
+    yield { text: json.slice(start, at), start };
+  }
+}
+
+function isEnd(character: string): boolean {
+  return character === '"' || MARKS.includes(character) || SPACE.test(character);
+}
+
+/** The end of the string that begins at a quote. */
+function findEnd(json: string, start: number): number {
+  for (let end = start + 1; ; end++) {
+    end = json.indexOf('"', end);
+    if (end === -1) throw new SyntaxError("A string has no end");
+    let escapes = 0;
+    while (json[end - 1 - escapes] === "\\") escapes++;
+    if (escapes % 2 === 0) return end;
+  }
+}
+
+/**
+ * The text of each item of a list.
+ *
+ * @example
+ * ```ts
+ * import { splitList } from "./json_text.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(splitList('[1.0, {"a": [2]}]')).toEqual(["1.0", '{"a": [2]}']);
+ * ```
+ */
+export function splitList(json: string): string[] {
+  const items: string[] = [];
+  let depth = 0;
+  let start: number | undefined;
+  let end = 0;
+  const add = () => {
+    if (start !== undefined) items.push(json.slice(start, end));
+    start = undefined;
+  };
+  for (const token of readTokens(json)) {
+    if (depth === 1 && (token.text === "," || token.text === "]")) add();
+    else if (depth === 1) start ??= token.start;
+    if (token.text === "{" || token.text === "[") depth += 1;
+    if (token.text === "}" || token.text === "]") depth -= 1;
+    end = token.start + token.text.length;
+  }
+  return items;
+}
+
+/**
+ * The text of each property of an object.
+ *
+ * @example
+ * ```ts
+ * import { splitObject } from "./json_text.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect([...splitObject('{"b": 12345678901234567890, "2": null}')]).toEqual([
+ *   ["b", "12345678901234567890"],
+ *   ["2", "null"],
+ * ]);
+ * ```
+ */
+export function splitObject(json: string): Map<string, string> {
+  const properties = new Map<string, string>();
+  let depth = 0;
+  let name: string | undefined;
+  let start: number | undefined;
+  let end = 0;
+  for (const token of readTokens(json)) {
+    if (depth === 1 && (token.text === "," || token.text === "}")) {
+      if (name !== undefined && start !== undefined) properties.set(name, json.slice(start, end));
+      name = undefined;
+      start = undefined;
+    } else if (depth === 1 && name === undefined) name = JSON.parse(token.text);
+    else if (depth === 1 && token.text !== ":") start ??= token.start;
+    if (token.text === "{" || token.text === "[") depth += 1;
+    if (token.text === "}" || token.text === "]") depth -= 1;
+    end = token.start + token.text.length;
+  }
+  return properties;
+}
+
+/**
+ * The text with a line for each property and item, like `JSON.stringify(value, null, 2)`.
+ *
+ * @example
+ * ```ts
+ * import { indentJson } from "./json_text.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(indentJson('{"n":1.0,"list":[1],"none":{}}')).toBe(
+ *   '{\n  "n": 1.0,\n  "list": [\n    1\n  ],\n  "none": {}\n}',
+ * );
+ * ```
+ */
+export function indentJson(json: string): string {
+  let depth = 0;
+  let before = "";
+  const parts: string[] = [];
+  const startLine = () => parts.push(`\n${"  ".repeat(depth)}`);
+  for (const { text } of readTokens(json)) {
+    const isClosing = text === "}" || text === "]";
+    const isEmpty = isClosing && (before === "{" || before === "[");
+    if (isClosing) depth -= 1;
+    if (!isEmpty && (isClosing || before === "{" || before === "[" || before === ",")) startLine();
+    parts.push(text === ":" ? ": " : text);
+    if (text === "{" || text === "[") depth += 1;
+    before = text;
+  }
+  return parts.join("");
+}
+
+/**
+ * The text without spaces between its parts, like `JSON.stringify(value)`.
+ *
+ * @example
+ * ```ts
+ * import { compactJson } from "./json_text.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(compactJson('{"n": 1.0, "text": "a b"}')).toBe('{"n":1.0,"text":"a b"}');
+ * ```
+ */
+export function compactJson(json: string): string {
+  return [...readTokens(json)].map(({ text }) => text).join("");
+}
