@@ -121,7 +121,7 @@ const CASES = [
   { query: `id=in.(${[1, 2, 3, DEEP].map(id).join(",")})&order=title`, maxBuffers: SERVED },
   { query: "status=eq.lost&limit=20", maxBuffers: VISITED },
   { query: "title=ilike.*nothing*&limit=20", maxBuffers: VISITED },
-  { query: "email=eq.nothing", maxBuffers: VISITED },
+  { query: "email=in.(nothing)", maxBuffers: VISITED },
   { query: "status=eq.lost&order=created_at.desc&limit=20", maxBuffers: VISITED },
   {
     query: "done=eq.true&due_at=not.is.null&status=eq.lost&order=due_at.desc&limit=20",
@@ -130,8 +130,9 @@ const CASES = [
   { query: "title=ilike.*nothing*&limit=20", isCounted: true, maxBuffers: 2 * VISITED },
 ];
 
-/** Queries that would sort more than 10,000 rows. */
+/** Queries that would sort more than 10,000 rows, or find one row among them. */
 const UNSERVED = [
+  { query: "email=eq.nothing" },
   { query: "order=position.desc&limit=20" },
   { query: `created_at=gt.${encodeURIComponent(time(10))}&order=title&limit=20` },
 ];
