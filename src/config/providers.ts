@@ -50,6 +50,11 @@ export const PROVIDER_SETTINGS = {
     about:
       "Whether people from trusted domains get an account at their first sign-in without an invitation. The account has no app role unless a claim grants it.",
   },
+  PROMPT: {
+    form: v.optional(v.picklist(["select_account", "login"], "must be select_account or login")),
+    about:
+      "What the provider asks at each sign-in: select_account to choose an account, login to enter the password. Default: the provider decides, and asks to choose after a rejected sign-in.",
+  },
   SCOPES: {
     form: list(
       (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text),
@@ -114,8 +119,17 @@ function readProvider(env: Environment, name: string): ProviderSettings | { issu
     issues.push(`OIDC_${name}_${key} ${parsed.issues[0].message}`);
     return undefined;
   };
-  const { ISSUER, CLIENT_ID, CLIENT_SECRET, LABEL, TRUSTED_DOMAINS, CREATE, SCOPES, ROLES } =
-    PROVIDER_SETTINGS;
+  const {
+    ISSUER,
+    CLIENT_ID,
+    CLIENT_SECRET,
+    LABEL,
+    TRUSTED_DOMAINS,
+    CREATE,
+    PROMPT,
+    SCOPES,
+    ROLES,
+  } = PROVIDER_SETTINGS;
   const settings = {
     name: name.toLowerCase().replaceAll("_", "-"),
     issuer: read("ISSUER", ISSUER) ?? "",
@@ -124,6 +138,7 @@ function readProvider(env: Environment, name: string): ProviderSettings | { issu
     label: read("LABEL", LABEL) ?? name.charAt(0) + name.slice(1).toLowerCase(),
     trustedDomains: read("TRUSTED_DOMAINS", TRUSTED_DOMAINS) ?? [],
     creates: read("CREATE", CREATE) ?? false,
+    prompt: read("PROMPT", PROMPT),
     scopes: read("SCOPES", SCOPES) ?? [],
     roles: read("ROLES", ROLES) ?? [],
   };

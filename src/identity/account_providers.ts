@@ -76,7 +76,7 @@ async function respondWithLastLink(visit: OwnVisit, label: string): Promise<Resp
 
 /** An intermediate page: browsers apply `form-action` to every redirect after a form, and providers can use several hosts. */
 async function respondWithProviderLink(
-  { deps, account }: OwnVisit,
+  { deps, account, context }: OwnVisit,
   provider: Provider,
 ): Promise<Response> {
   const { label } = provider.settings;
@@ -85,7 +85,7 @@ async function respondWithProviderLink(
       returnTo: { kind: "own", path: ACCOUNT_PROVIDERS_PATH },
       linkUserId: account.id,
     } as const;
-    const { href, cookie } = await startAtProvider(deps, provider, purpose);
+    const { href, cookie } = await startAtProvider(deps, context, provider, purpose);
     const body = html`
 <h1>Link your account at <bdi>${label}</bdi></h1>
 <p>You continue to <strong>${new URL(href).host}</strong>. The account that you choose there can then sign in here as <strong>${account.email}</strong>.</p>

@@ -17,7 +17,7 @@ import type { RequestContext } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { isEqualText } from "../std/is_equal_text.ts";
 import { readDeviceCookie } from "./cookies.ts";
-import { makeSignInStart, type PageDeps, toActor } from "./page_deps.ts";
+import { makeSignInStart, type PageDeps, readSessionOfPage, toActor } from "./page_deps.ts";
 import { LOGIN_PATH } from "./paths.ts";
 import { exchange, type Signed } from "./provider_exchange.ts";
 import {
@@ -29,7 +29,15 @@ import {
 import { findPerson } from "./provider_person.ts";
 import { readClaimedRoles } from "./provider_roles.ts";
 import { findProvider, toCallback } from "./provider_start.ts";
-import { clearState, type ProviderState, readState } from "./provider_state.ts";
+import {
+  clearChoice,
+  endState,
+  type ProviderState,
+  readStateReturn,
+  readStates,
+  readStateText,
+  toChoice,
+} from "./provider_state.ts";
 import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 import { checkReturnTo, needsFresh, toReturnQuery } from "./return_to.ts";
 import { type Admitted, toCookies } from "./sign_in.ts";
@@ -42,16 +50,21 @@ export async function handleProviderCallback(
 ): Promise<Response> {
   const provider = findProvider(deps, context);
   const state = readOwnState(deps, context, provider);
-  if (state === undefined) return respondWithStale(LOGIN_PATH);
+  if (state === undefined) {
+    const parameter = new URLSearchParams(context.query).get("state") ?? "";
+    return await respondWithStale(deps, context, readStateReturn(parameter, deps));
+  }
   const { location, back } = await checkReturnTo(deps, context, state.returnTo);
   const { address } = context;
   const attempt = await beginProviderSignIn(deps, { state: state.state, address });
   if (attempt.waitS > 0) return respondWithThrottle(attempt.waitS, back);
-  if (!attempt.isFirst) return respondWithStale(back);
+  if (!attempt.isFirst) return await respondWithStale(deps, context, state.returnTo);
   const callback = toCallback(deps, provider);
   const { query } = context;
   const result = await exchange(provider, { callback, query, state, now: deps.now });
-  const arrival = { provider, state, location, back, address };
+  const { request } = context;
+  const cookies = [endState(request, deps, state), ...clearChoice(request)];
+  const arrival = { provider, state, location, back, address, cookies };
   if (result.kind !== "right")
     return await reject(deps, arrival, { rejection: result.kind, reason: result.reason });
   return await signInAs(deps, context, { ...arrival, signed: result.signed });
@@ -63,14 +76,27 @@ function readOwnState(
   { request, query }: RequestContext,
   { settings: { name, issuer } }: Provider,
 ): ProviderState | undefined {
-  const state = readState(request, deps);
   const [given = "", ...more] = new URLSearchParams(query).getAll("state");
-  if (state === undefined || more.length > 0 || !isEqualText(given, state.state)) return undefined;
-  return state.provider === name && state.issuer === issuer ? state : undefined;
+  if (more.length > 0) return undefined;
+  const text = readStateText(given);
+  const state = readStates(request, deps).find((started) => isEqualText(text, started.state));
+  return state?.provider === name && state.issuer === issuer ? state : undefined;
 }
 
-/** Not audited, and the cookie is not cleared: any other site can send a browser here. */
-function respondWithStale(back: string): Response {
+/**
+ * Signed-in people reach their page, such as after a reload, or if they signed in in another tab. Not audited, and the cookie is
+ * not cleared: any other site can send a browser here.
+ */
+async function respondWithStale(
+  deps: PageDeps,
+  context: RequestContext,
+  returnTo: ProviderState["returnTo"] | undefined,
+): Promise<Response> {
+  if (returnTo === undefined)
+    return respondWithProviderPage({ ...PROVIDER_TEXTS.stale(), back: LOGIN_PATH });
+  const { location, back } = await checkReturnTo(deps, context, returnTo);
+  const { visitor } = await readSessionOfPage(deps, context);
+  if (visitor !== undefined) return redirect(location);
   return respondWithProviderPage({ ...PROVIDER_TEXTS.stale(), back });
 }
 
@@ -80,6 +106,8 @@ type Arrival = {
   location: string;
   back: string;
   address: string;
+  /** Ends the sign-in in the browser. */
+  cookies: readonly string[];
 };
 
 async function signInAs(
@@ -100,7 +128,7 @@ async function signInAs(
     return await reject(deps, arrival, { rejection: "unavailable", reason: "userinfo" });
   const admitted = await admit(deps, context, { ...arrival, linked: found.linked, claimed });
   if (admitted === undefined) return await reject(deps, arrival, { rejection: "unlinked" });
-  const cookies = [...admitted.cookies, clearState()];
+  const cookies = [...admitted.cookies, ...arrival.cookies];
   const action = toReturnQuery(state.returnTo);
   return redirectAdmitted({ ...admitted, cookies }, { location, action });
 }
@@ -117,7 +145,7 @@ async function linkAs(
     { issuer: signed.issuer, subject: signed.subject, userId, provider: provider.settings.name },
   ).catch(toOtherSession);
   if (outcome !== "done") return await reject(deps, arrival, { rejection: outcome, userId });
-  return redirect(`${location}?done=link`, { cookies: [clearState()] });
+  return redirect(`${location}?done=link`, { cookies: arrival.cookies });
 }
 
 function toOtherSession(error: unknown): "other_session" {
@@ -173,18 +201,51 @@ async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed)
   return found.records;
 }
 
+/** After these, another account at the provider can succeed. */
+const CHOICES: readonly ProviderRejection[] = [
+  "unlinked",
+  "disabled",
+  "denied",
+  "in_use",
+  "another",
+];
+
+const CLOCK = () => "synchronize the clocks of this machine and of the provider";
+const CLIENT = (prefix: string) =>
+  `check ${prefix}_CLIENT_ID and ${prefix}_CLIENT_SECRET, which can have expired`;
+const REGISTRATION = (prefix: string) =>
+  `register the redirect URI and the code flow for ${prefix}_CLIENT_ID at the provider`;
+
+/** How operators correct a failure, by its reason; each accepts the prefix of the provider's settings. */
+const REMEDIES: ReadonlyMap<string, (prefix: string) => string> = new Map(
+  Object.entries({
+    invalid_client: CLIENT,
+    unauthorized_client: CLIENT,
+    invalid_request: REGISTRATION,
+    unsupported_response_type: REGISTRATION,
+    unsupported_grant_type: REGISTRATION,
+    invalid_scope: (prefix) => `the provider does not offer a scope of ${prefix}_SCOPES`,
+    OAUTH_JWT_TIMESTAMP_CHECK_FAILED: CLOCK,
+    "issued in the future": CLOCK,
+    "auth_time in the future": CLOCK,
+  }),
+);
+
 type DeniedSignIn = { rejection: ProviderRejection; reason?: string; userId?: string | undefined };
 
 async function reject(
   deps: PageDeps,
-  { provider, back, address }: Arrival,
+  { provider, back, address, cookies }: Arrival,
   { rejection, reason = rejection, userId }: DeniedSignIn,
 ): Promise<Response> {
   const { name, label } = provider.settings;
   await recordRejectedSignIn(deps, { provider: name, reason, userId, from: address });
+  const remedy = REMEDIES.get(reason)?.(`OIDC_${name.toUpperCase().replaceAll("-", "_")}`);
+  if (remedy !== undefined)
+    deps.log("warn", "provider rejected", { message: `${name}: ${reason}: ${remedy}` });
   return respondWithProviderPage({
     ...PROVIDER_TEXTS[rejection](label),
     back,
-    cookies: [clearState()],
+    cookies: CHOICES.includes(rejection) ? [...cookies, toChoice(name)] : cookies,
   });
 }

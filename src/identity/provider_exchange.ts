@@ -14,6 +14,7 @@ import {
   fetchUserInfo,
   type IDToken,
   ResponseBodyError,
+  WWWAuthenticateChallengeError,
 } from "openid-client";
 import * as v from "valibot";
 import type { Subject } from "../accounts/sessions/mod.ts";
@@ -36,9 +37,7 @@ export type Signed = Subject & {
   /** The claims of the user-info endpoint, fetched once; empty without an endpoint. @throws the provider's failure */
   readUserInfo: () => Promise<Claims>;
 };
-export type Exchange =
-  | { kind: "right"; signed: Signed }
-  | { kind: "denied" | "unavailable" | "wrong"; reason: string };
+export type Exchange = { kind: "right"; signed: Signed } | Failure;
 
 type ExchangeOptions = { callback: string; query: string; state: ProviderState; now: () => number };
 
@@ -50,7 +49,8 @@ export async function exchange(
   try {
     const configuration = await provider.configure();
     const tokens = await authorizationCodeGrant(configuration, new URL(`${callback}?${query}`), {
-      expectedState: state.state,
+      // Its random part is the state of this browser's sign-in.
+      expectedState: new URLSearchParams(query).get("state") ?? "",
       expectedNonce: state.nonce,
       pkceCodeVerifier: state.verifier,
       idTokenExpected: true,
@@ -59,7 +59,8 @@ export async function exchange(
     const claims = tokens.claims();
     if (claims === undefined) return { kind: "wrong", reason: "no id_token" };
     const reason = findClaimIssue(claims, { latestS: now() / 1000 + CLOCK_TOLERANCE_S });
-    if (reason !== undefined) return { kind: "wrong", reason };
+    if (reason !== undefined)
+      return { kind: reason.endsWith("in the future") ? "clock" : "wrong", reason };
     return {
       kind: "right",
       signed: {
@@ -111,21 +112,50 @@ export async function readProfile({ claims, readUserInfo }: Signed): Promise<Pro
   }
 }
 
-const UNAVAILABLE = new Set(["OAUTH_TIMEOUT", "OAUTH_ABORT"]);
+/** Failures by who can cure them: the person, the person later, and operators. */
+type Failure = {
+  kind: "denied" | "again" | "unavailable" | "settings" | "clock" | "wrong";
+  reason: string;
+};
 
-/** The kind of failure and its reason, from the library's error code. */
-function toFailure(error: unknown): { kind: "denied" | "unavailable" | "wrong"; reason: string } {
+/** The kinds of error codes of a provider. @see https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1 */
+const KINDS: Readonly<Record<string, Failure["kind"]>> = {
+  access_denied: "denied",
+  login_required: "again",
+  interaction_required: "again",
+  account_selection_required: "again",
+  consent_required: "again",
+  server_error: "unavailable",
+  temporarily_unavailable: "unavailable",
+  invalid_client: "settings",
+  unauthorized_client: "settings",
+  invalid_request: "settings",
+  invalid_scope: "settings",
+  unsupported_response_type: "settings",
+  unsupported_grant_type: "settings",
+  OAUTH_TIMEOUT: "unavailable",
+  OAUTH_ABORT: "unavailable",
+  OAUTH_JWT_TIMESTAMP_CHECK_FAILED: "clock",
+};
+
+/** The kind of failure and its reason, from the provider's or the library's error code. */
+function toFailure(error: unknown): Failure {
   if (error instanceof ProviderUnavailable) return { kind: "unavailable", reason: "unavailable" };
-  if (error instanceof AuthorizationResponseError)
-    return { kind: "denied", reason: /^[a-z_]{1,60}$/.exec(error.error)?.[0] ?? "error" };
+  if (error instanceof AuthorizationResponseError) return toCodeFailure(error.error, "denied");
+  // RFC 6749 defines 401 for a wrong client, also in a response without a code.
+  if (error instanceof WWWAuthenticateChallengeError && error.status === 401)
+    return { kind: "settings", reason: "invalid_client" };
   if (error instanceof ResponseBodyError)
     return error.status >= 500
       ? { kind: "unavailable", reason: "unavailable" }
-      : { kind: "wrong", reason: /^[a-z_]{1,60}$/.exec(error.error)?.[0] ?? "error" };
+      : toCodeFailure(error.error, "wrong");
   if (!(error instanceof ClientError)) return { kind: "unavailable", reason: "unreachable" };
   const { code = "unknown", cause } = error;
   const isFailing = cause instanceof Response && cause.status >= 500;
-  return isFailing || UNAVAILABLE.has(code)
-    ? { kind: "unavailable", reason: code }
-    : { kind: "wrong", reason: code };
+  return { kind: isFailing ? "unavailable" : (KINDS[code] ?? "wrong"), reason: code };
+}
+
+function toCodeFailure(error: string, kind: Failure["kind"]): Failure {
+  const reason = /^[a-z_]{1,60}$/.exec(error)?.[0] ?? "error";
+  return { kind: (Object.hasOwn(KINDS, reason) ? KINDS[reason] : undefined) ?? kind, reason };
 }

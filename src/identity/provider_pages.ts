@@ -27,7 +27,22 @@ export const PROVIDER_TEXTS = {
   denied: (label: string) => ({
     status: 403,
     title: "You have not been signed in",
-    text: `The sign-in was canceled, or ${label} denied it.`,
+    text: `The sign-in was canceled, or ${label} denied it. If you did not cancel it, ask the administrator of ${label} for access.`,
+  }),
+  again: (label: string) => ({
+    status: 403,
+    title: "You have not been signed in",
+    text: `${label} needs you to sign in, to choose an account, or to agree. Please try again.`,
+  }),
+  settings: (label: string) => ({
+    status: 403,
+    title: "You have not been signed in",
+    text: `${label} does not accept the settings of this service. Trying again does not help: contact your administrator.`,
+  }),
+  clock: (label: string) => ({
+    status: 403,
+    title: "You have not been signed in",
+    text: `The response from ${label} could not be verified, because its clock differs from the clock of this service. Contact your administrator.`,
   }),
   wrong: (label: string) => ({
     status: 403,
@@ -43,7 +58,7 @@ export const PROVIDER_TEXTS = {
   unlinked: (label: string) => ({
     status: 403,
     title: "No linked account",
-    text: `Your account at ${label} is not linked to an account here. If you have an account here, sign in to it another way, then link ${label} on your account page. Otherwise ask your administrator for an invitation.`,
+    text: `Your account at ${label} is not linked to an account here. If you were invited by email, open the link in that email and set a password. If you have an account here, sign in to it another way. Then link ${label} on your account page. Otherwise choose another account, or ask your administrator for an invitation.`,
   }),
   in_use: (label: string) => ({
     status: 403,

@@ -18,7 +18,7 @@ import type { ProviderSettings } from "./provider_settings.ts";
 
 export type FoundPerson =
   | { linked: Linked }
-  | { rejection: "unlinked" | "disabled"; userId?: string };
+  | { rejection: "unlinked" | "disabled"; reason?: string; userId?: string };
 
 /** The person. Links an invited person, and creates a new person if the settings allow it. */
 export async function findPerson(
@@ -32,9 +32,14 @@ export async function findPerson(
   if (known.kind === "linked")
     return known.isDisabled ? { rejection: "disabled", userId: known.userId } : { linked: known };
   const profile = await readProfile(signed);
-  const email = readTrustedEmail(profile, settings);
-  if (email === undefined) return { rejection: "unlinked" };
-  const linked = await linkByEmail(deps, { settings, signed, profile, email });
+  if (profile.email === undefined) {
+    const message = `${settings.name} sent no email: let it send the claim of the scope email`;
+    deps.log("warn", "provider rejected", { message });
+    return { rejection: "unlinked" };
+  }
+  const read = readTrustedEmail({ ...profile, email: profile.email }, settings);
+  if ("reason" in read) return { rejection: "unlinked", reason: `unlinked: ${read.reason}` };
+  const linked = await linkByEmail(deps, { settings, signed, profile, email: read.email });
   return linked === undefined ? { rejection: "unlinked" } : { linked };
 }
 
@@ -52,18 +57,28 @@ async function linkByEmail(
   return await createLinked(deps, { ...link, displayName: toDisplayName(profile) });
 }
 
-/** The canonical address, if the provider is trusted for it. */
+/** The canonical address if the provider is trusted for it, or the reason why not, for operators. */
 function readTrustedEmail(
-  { email, email_verified: isVerified }: Profile,
+  { email, email_verified: isVerified }: Profile & { email: string },
   { trustedDomains }: ProviderSettings,
-): string | undefined {
+): { email: string } | { reason: string } {
   // Only the boolean `true`: no specification defines other values.
-  if (email === undefined || isVerified !== true) return undefined;
+  if (isVerified !== true)
+    return { reason: `email_verified is ${describeClaim(isVerified)}, must be true` };
   // An address with other characters can be a different mailbox with the same canonical form.
-  if (!/^[\x21-\x7e]+$/.test(email)) return undefined;
-  const canonical = toEmail(email);
-  const domain = canonical?.slice(canonical.lastIndexOf("@") + 1);
-  return domain !== undefined && trustedDomains.includes(domain) ? canonical : undefined;
+  const canonical = /^[\x21-\x7e]+$/.test(email) ? toEmail(email) : undefined;
+  if (canonical === undefined) return { reason: "the email is not an address of ASCII characters" };
+  const domain = canonical.slice(canonical.lastIndexOf("@") + 1);
+  return trustedDomains.includes(domain)
+    ? { email: canonical }
+    : { reason: "the email's domain is not a trusted domain of the provider" };
+}
+
+/** Never the value of a text or an object, which can be about a person. */
+function describeClaim(value: unknown): string {
+  if (value === undefined) return "absent";
+  if (typeof value === "string" && /^(true|false|[01])$/i.test(value)) return `the text "${value}"`;
+  return ["boolean", "number"].includes(typeof value) ? String(value) : "of another type";
 }
 
 function toEmail(text: string): string | undefined {

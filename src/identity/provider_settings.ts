@@ -22,6 +22,8 @@ export type ProviderSettings = {
   trustedDomains: readonly string[];
   /** Whether people of these domains get an account without an invitation. */
   creates: boolean;
+  /** The provider's question at each sign-in; `undefined` if it decides. */
+  prompt?: "select_account" | "login" | undefined;
   /** Additional scopes. */
   scopes: readonly string[];
   /** The first matching rule of an app grants its role. */

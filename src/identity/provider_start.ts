@@ -18,7 +18,14 @@ import { Problem } from "../problem.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { OIDC_PATH } from "./paths.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.ts";
-import { type ReturnTo, toStateCookie } from "./provider_state.ts";
+import type { ProviderSettings } from "./provider_settings.ts";
+import {
+  type ReturnTo,
+  readChoice,
+  readStates,
+  toStateCookie,
+  toStateParameter,
+} from "./provider_state.ts";
 import { type Provider, ProviderUnavailable } from "./providers.ts";
 import { checkReturnTo, needsFresh, readReturnTo } from "./return_to.ts";
 
@@ -37,7 +44,7 @@ export async function handleProviderStart(
   const returnTo = readReturnTo(context.query);
   const { back } = await checkReturnTo(deps, context, returnTo);
   try {
-    const { href, cookie } = await startAtProvider(deps, provider, { returnTo });
+    const { href, cookie } = await startAtProvider(deps, context, provider, { returnTo });
     return redirect(href, { cookies: [cookie] });
   } catch (error) {
     if (!(error instanceof ProviderUnavailable)) throw error;
@@ -60,9 +67,20 @@ export function toCallback({ identity }: PageDeps, { settings }: Provider): stri
   return `${origin}${OIDC_PATH}/${settings.name}/callback`;
 }
 
+/**
+ * After a rejected sign-in the person can choose another account: otherwise the provider would return the same account without
+ * asking.
+ */
+function toPrompt({ name, prompt }: ProviderSettings, request: Request): { prompt?: string } {
+  const chooses = readChoice(request) === name;
+  const prompts = new Set([...(prompt ? [prompt] : []), ...(chooses ? ["select_account"] : [])]);
+  return prompts.size === 0 ? {} : { prompt: [...prompts].join(" ") };
+}
+
 /** The authorization URL and its state cookie. @throws {ProviderUnavailable} */
 export async function startAtProvider(
   deps: PageDeps,
+  { request }: RequestContext,
   provider: Provider,
   purpose: { returnTo: ReturnTo; linkUserId?: string },
 ): Promise<{ href: string; cookie: string }> {
@@ -73,11 +91,12 @@ export async function startAtProvider(
     scope: ["openid email profile", ...provider.settings.scopes].join(" "),
     code_challenge: await calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
-    state,
+    state: toStateParameter(deps, state, purpose.returnTo),
     nonce,
     ...(needsFresh(purpose.returnTo) ? FRESH : {}),
+    ...toPrompt(provider.settings, request),
   });
-  const cookie = toStateCookie(deps, {
+  const started = {
     provider: provider.settings.name,
     issuer: provider.settings.issuer,
     state,
@@ -85,6 +104,7 @@ export async function startAtProvider(
     verifier,
     startedAtS: Math.floor(deps.now() / 1000),
     ...purpose,
-  });
+  };
+  const cookie = toStateCookie(deps, started, readStates(request, deps));
   return { href: url.href, cookie };
 }
