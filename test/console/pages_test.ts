@@ -158,17 +158,17 @@ test("a key is rolled and revoked in the administrator's name", async () => {
 test("a page of one app cannot change a key of another app", async () => {
   const other = await service.makeApp();
   const path = `${appPath()}/keys/${other.key.slice(3, 19)}/revoke`;
-  const fields = readHidden((await visit(service, jar, `${appPath()}/state`)).text);
+  const fields = readHidden((await visit(service, jar, `${appPath()}/set-disabled`)).text);
   expect((await visit(service, jar, path)).status).toBe(404);
   expect((await visit(service, jar, path, { fields })).status).toBe(404);
   expect((await service.call(other, "/v1/data/schema")).status).toBe(200);
 });
 
 test("an app is disabled, enabled, and deleted after its name is typed", async () => {
-  expect((await submit(`${appPath()}/state`)).status).toBe(303);
+  expect((await submit(`${appPath()}/set-disabled`)).status).toBe(303);
   expect((await service.call(app, "/v1/data/schema")).status).toBe(401);
   expect((await visit(service, jar, appPath())).text).toContain("This app is disabled");
-  expect((await submit(`${appPath()}/state`)).status).toBe(303);
+  expect((await submit(`${appPath()}/set-disabled`)).status).toBe(303);
   expect((await service.call(app, "/v1/data/schema")).status).toBe(200);
   expect((await submit(`${appPath()}/delete`, { typed_name: "other" })).status).toBe(422);
   expect(await appsOf(app.slug)).toHaveLength(1);
@@ -312,7 +312,7 @@ describe("the Console denies access", () => {
   });
 
   test("to a form of another site, or without its token", async () => {
-    const path = `${appPath()}/state`;
+    const path = `${appPath()}/set-disabled`;
     const fields = readHidden((await visit(service, jar, path)).text);
     for (const form of [
       { fields, origin: "https://evil.example.org" },
