@@ -24,6 +24,10 @@ export type Catalog = {
   readonly version: () => number;
   /** Whether the tables are distributed over the nodes of a Citus cluster. */
   readonly isDistributed: () => boolean;
+  /** When this process learned of a definition, in milliseconds of `performance.now()`. */
+  readonly learnedAt: (definition: TableDefinition) => number;
+  /** Milliseconds since the start of the last successful check for pushes. */
+  readonly age: () => number;
   /** Makes the catalog at least as new as this call. Concurrent callers share one lookup. */
   readonly refresh: () => Promise<void>;
 };
@@ -42,11 +46,22 @@ type News = {
   ended: { appId: string; table: string }[];
 };
 
+/**
+ * Max age of the catalog where a push must be known. More than the interval of checks, so that requests do not check
+ * themselves unless their process is slow.
+ */
+export const MAX_CATALOG_AGE_MS = 1500;
+
 /** A recorded table, and the columns served to each app. */
 type Entry = { whole: TableDefinition; uses: Map<string, TableDefinition> };
 
 /** An empty catalog; `refresh` is the shared lookup of versions, which calls `follow` before it resolves. */
-export function makeCatalog(deps: { db: Database; refresh: () => Promise<unknown> }): CatalogStore {
+export function makeCatalog(deps: {
+  db: Database;
+  refresh: () => Promise<unknown>;
+  age: () => number;
+}): CatalogStore {
+  const learned = new WeakMap<TableDefinition, number>();
   const tables = new Map<string, Entry>();
   let seen = 0;
   let isDistributed = false;
@@ -63,6 +78,8 @@ export function makeCatalog(deps: { db: Database; refresh: () => Promise<unknown
         .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     version: () => seen,
     isDistributed: () => isDistributed,
+    learnedAt: (definition) => learned.get(definition) ?? Number.NEGATIVE_INFINITY,
+    age: deps.age,
     refresh: async () => {
       await deps.refresh();
     },
@@ -74,6 +91,7 @@ export function makeCatalog(deps: { db: Database; refresh: () => Promise<unknown
       if (version < seen) tables.clear();
       for (const { name, definition } of news.tables)
         tables.set(name, { whole: definition, uses: tables.get(name)?.uses ?? new Map() });
+      for (const { definition } of news.registrations) learned.set(definition, performance.now());
       for (const { appIds, definition } of news.registrations)
         for (const appId of appIds) tables.get(definition.name)?.uses.set(appId, definition);
       for (const { appId, table } of news.ended) tables.get(table)?.uses.delete(appId);

@@ -1,5 +1,5 @@
 /** The recorded tables: keeps them current, calls their functions, and checks their isolation. @module */
-export { type Catalog, makeCatalog, type RecordedTable } from "./catalog.ts";
+export { type Catalog, MAX_CATALOG_AGE_MS, makeCatalog, type RecordedTable } from "./catalog.ts";
 export { type ColumnSet, hashColumnSet, queryColumns, toColumnSet } from "./column_set.ts";
 export {
   ALL_ENDPOINTS,

@@ -1,5 +1,6 @@
 /** The table of a rows page: visitor, declared columns and paths. @module */
 import { readConsole } from "../accounts/console/mod.ts";
+import { sealCursor } from "../data/mod.ts";
 import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type ConsolePage, respondWithConsolePage } from "./frame.ts";
@@ -11,8 +12,15 @@ export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;
 /** @throws {Problem} unknown_app; unknown_table */
 export async function readRowsTable({ deps, context }: Visit) {
   const { app: slug = "", table = "" } = context.params;
-  const page = await readConsole(deps, "show_rows", { app_slug: slug, wanted_table: table });
-  return { ...page, slug, table, path: toRowsPath(slug, table) };
+  const { position, cursorKey, ...page } = await readConsole(deps, "show_rows", {
+    app_slug: slug,
+    wanted_table: table,
+  });
+  const cursor =
+    position === null || cursorKey === null
+      ? null
+      : sealCursor(Buffer.from(cursorKey, "hex"), table, position);
+  return { ...page, cursor, slug, table, path: toRowsPath(slug, table) };
 }
 
 type Handle = (visit: Visit, table: RowsTable) => Response | Promise<Response>;

@@ -29,8 +29,11 @@ import {
   joinHub,
   type ReadNews,
   type Subscriber,
+  sendLater,
+  settle,
 } from "./change_hub.ts";
 import { encodeNews } from "./change_stream.ts";
+import { makeCursors } from "./cursors.ts";
 
 export type ChangeFeed = {
   /**
@@ -48,7 +51,7 @@ export type ChangeFeed = {
 
 export type ChangeFeedDeps = {
   db: Database;
-  catalog: Pick<Catalog, "find">;
+  catalog: Pick<Catalog, "find" | "learnedAt">;
   log: Log;
   /** Milliseconds of a monotonic clock. */
   now: () => number;
@@ -58,6 +61,8 @@ export type ChangeFeedDeps = {
   streamMemory: StreamMemory;
 };
 
+/** A position that PostgreSQL cannot read: leads to a reset. */
+const UNKNOWN = "";
 const CHECK_INTERVAL_MS = 250;
 /** `Bun.serve` in an app, and some platforms, close a connection that is silent for 10 seconds. */
 const HEARTBEAT_MS = 5_000;
@@ -67,7 +72,7 @@ const MAX_AGE_MS = 900_000;
 type State = {
   readonly deps: ChangeFeedDeps;
   readonly hubs: Hubs;
-  /** The cursor of the last check. */
+  /** The position of the last check. */
   seen: string | undefined;
   beatAt: number;
   isLooking: boolean;
@@ -77,10 +82,11 @@ type State = {
 };
 
 export function makeChangeFeed(deps: ChangeFeedDeps): ChangeFeed {
-  const { catalog, log } = deps;
+  const { db, catalog, log } = deps;
+  const cursors = makeCursors({ db });
   const state: State = {
     deps,
-    hubs: { catalog, log, byTable: new Map() },
+    hubs: { catalog, cursors, log, byTable: new Map() },
     seen: undefined,
     beatAt: 0,
     isLooking: false,
@@ -111,6 +117,7 @@ async function open(
     hub: undefined,
     stream: undefined,
     waiting: [],
+    first: undefined,
     isEnded: false,
   };
   const end = () => endSubscriber(hubs, subscriber);
@@ -123,18 +130,24 @@ async function open(
   try {
     const hub = await joinHub(hubs, subscriber, { table, read: readServed });
     void keepLooking(state);
-    const news = hub && (await readServed(context, since));
+    const owner = { app, table };
+    if (hub !== undefined) await settle(hubs, owner);
+    const known = since === null ? undefined : await hubs.cursors.open(owner, since);
+    const news = hub && (await readServed(context, since === null ? null : (known ?? UNKNOWN)));
     if (news === undefined) {
       end();
       return undefined;
     }
+    const cursor = await hubs.cursors.seal(owner, news.position);
     if (subscriber.isEnded || state.isEnded) throw new Problem("unavailable", { retryAfterS: 1 });
     const stream = openEventStream(deps.streamMemory, {
       signal: context.request.signal,
       onEnd: end,
     });
     subscriber.stream = stream;
-    for (const chunk of [encodeNews(news), ...subscriber.waiting.splice(0)]) stream.send(chunk);
+    subscriber.first = news.position;
+    stream.send(encodeNews(news, cursor));
+    for (const sent of subscriber.waiting.splice(0)) sendLater(subscriber, sent);
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   } catch (error) {
     end();

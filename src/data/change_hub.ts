@@ -1,9 +1,10 @@
 /** The subscribers of one table of one app. Reads the table's changes once for all of them. @module */
-import type { Catalog } from "../catalog/mod.ts";
+import { type Catalog, MAX_CATALOG_AGE_MS } from "../catalog/mod.ts";
 import type { EventStream, KeyRequestContext } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import { encodeNews, type News } from "./change_stream.ts";
+import { type CursorOwner, type Cursors, isIncluded } from "./cursors.ts";
 
 /** Reads the changes of a table since a cursor; `undefined` if the app is not live. */
 export type ReadNews = (
@@ -19,9 +20,14 @@ export type Subscriber = {
   hub: Hub | undefined;
   /** `undefined` until the first read; changes wait until then. */
   stream: EventStream | undefined;
-  readonly waiting: Uint8Array[];
+  readonly waiting: Sent[];
+  /** The position of the first read; `undefined` once a later event was sent. */
+  first: string | undefined;
   isEnded: boolean;
 };
+
+/** An event with its position. */
+export type Sent = { position: string; chunk: Uint8Array };
 
 export type Hub = {
   readonly app: string;
@@ -29,9 +35,9 @@ export type Hub = {
   readonly read: ReadNews;
   readonly subscribers: Set<Subscriber>;
   definition: unknown;
-  cursor: string | null;
+  position: string | null;
   isReading: boolean;
-  /** Whether there may be changes after the cursor. */
+  /** Whether there may be changes after the position. */
   isBehind: boolean;
   /** Whether the last read failed for a reason other than an outage. */
   isFailing: boolean;
@@ -39,7 +45,8 @@ export type Hub = {
 
 /** The hubs of a process, by app and table. */
 export type Hubs = {
-  readonly catalog: Pick<Catalog, "find">;
+  readonly catalog: Pick<Catalog, "find" | "learnedAt">;
+  readonly cursors: Cursors;
   readonly log: Log;
   readonly byTable: Map<string, Hub>;
 };
@@ -57,7 +64,7 @@ export async function joinHub(
     const news = await read(subscriber.context, null);
     if (news === undefined) return undefined;
     // Another subscriber may have created it since then.
-    hub = hubs.byTable.get(key) ?? makeHub(hubs, { app, table, read, cursor: news.cursor });
+    hub = hubs.byTable.get(key) ?? makeHub(hubs, { app, table, read, position: news.position });
   }
   subscriber.hub = hub;
   hub.subscribers.add(subscriber);
@@ -67,10 +74,10 @@ export async function joinHub(
 
 function makeHub(
   { catalog }: Hubs,
-  { app, table, read, cursor }: Pick<Hub, "app" | "table" | "read" | "cursor">,
+  { app, table, read, position }: Pick<Hub, "app" | "table" | "read" | "position">,
 ): Hub {
   return {
-    ...{ app, table, read, cursor },
+    ...{ app, table, read, position },
     subscribers: new Set(),
     definition: catalog.find(app, table)?.definition,
     isReading: false,
@@ -120,7 +127,25 @@ function hasOtherColumns({ catalog }: Hubs, { app, table, definition }: Hub): bo
   return catalog.find(app, table)?.definition !== definition;
 }
 
+/** Longer than any process serves rows without having checked for pushes. */
+const SETTLED_MS = MAX_CATALOG_AGE_MS + 100;
+
+/**
+ * Waits until every process serves the columns that this process has learned of. The reader of a `ready` or `reset` lists the
+ * table at any process.
+ */
+export async function settle({ catalog }: Hubs, { app, table }: CursorOwner): Promise<void> {
+  for (;;) {
+    const definition = catalog.find(app, table)?.definition;
+    if (definition === undefined) return;
+    const ms = catalog.learnedAt(definition) + SETTLED_MS - performance.now();
+    if (ms <= 0) return;
+    await Bun.sleep(ms);
+  }
+}
+
 async function readOn(hubs: Hubs, hub: Hub): Promise<void> {
+  if (hasOtherColumns(hubs, hub)) await settle(hubs, hub);
   const [reader] = hub.subscribers;
   const definition = hubs.catalog.find(hub.app, hub.table)?.definition;
   if (definition === undefined) endAll(hubs, hub);
@@ -132,21 +157,27 @@ async function readOn(hubs: Hubs, hub: Hub): Promise<void> {
   hub.isBehind = false;
   const news = await readAs(hubs, hub, reader);
   if (news === undefined) return;
-  hub.cursor = news.cursor;
-  const isSame = definition === hub.definition;
+  const { position } = news;
+  hub.position = position;
   hub.definition = definition;
-  if (isSame && news.kind !== "reset" && news.events === "[]") return;
-  const sent: News = isSame ? news : { ...news, kind: "reset", events: "[]" };
-  const chunk = encodeNews(sent);
-  for (const subscriber of hub.subscribers)
-    if (subscriber.stream === undefined) subscriber.waiting.push(chunk);
-    else subscriber.stream.send(chunk);
+  if (news.kind !== "reset" && news.events === "[]") return;
+  const chunk = encodeNews(news, await hubs.cursors.seal(hub, position));
+  for (const subscriber of hub.subscribers) sendLater(subscriber, { position, chunk });
+}
+
+/** Sends an event, unless the first read was later: a lower state must not follow a higher one. */
+export function sendLater(subscriber: Subscriber, sent: Sent): void {
+  const { stream, first, waiting } = subscriber;
+  if (stream === undefined) return void waiting.push(sent);
+  if (first !== undefined && isIncluded(sent.position, first)) return;
+  subscriber.first = undefined;
+  stream.send(sent.chunk);
 }
 
 /** Uses the key of one subscriber. If its key is rejected, its stream ends, and the next subscriber's key is used. */
 async function readAs(hubs: Hubs, hub: Hub, reader: Subscriber): Promise<News | undefined> {
   try {
-    const news = await hub.read(reader.context, hub.cursor);
+    const news = await hub.read(reader.context, hub.position);
     if (news === undefined) endAll(hubs, hub);
     return news;
   } catch (error) {

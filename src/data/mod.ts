@@ -1,5 +1,6 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
 export { makeChangeFeed } from "./change_feed.ts";
+export { sealCursor } from "./cursors.ts";
 export type { DataDeps } from "./deps.ts";
 export { type IdempotencyCapacity, makeIdempotencyCapacity } from "./idempotency.ts";
 export { type IdempotencySweepDeps, sweepIdempotency } from "./idempotency_sweep.ts";

@@ -10,16 +10,12 @@ import { callFunction } from "./call.ts";
 import type { ReadNews } from "./change_hub.ts";
 import type { News } from "./change_stream.ts";
 import type { DataDeps } from "./deps.ts";
-import { findNewTable } from "./read_request.ts";
+import { checkAge, findNewTable } from "./read_request.ts";
 
 /** The path segment instead of a row's id. */
 export const CHANGES = "changes";
 /** A reader that is more changes behind must read the table again. */
 const MAX_CHANGES = 1000;
-/** The max length of our cursors. A cursor that PostgreSQL cannot read is unknown, and causes a reset. */
-const MAX_CURSOR_CHARACTERS = 16_384;
-const UNKNOWN_CURSOR = "";
-
 /**
  * `undefined` unless the request is for a stream of changes of a live app's table. Requests of other apps are
  * handled as requests for a row.
@@ -36,6 +32,7 @@ export async function openChanges(
     return undefined;
   if (!acceptsEventStream(request.headers.get("accept"))) return undefined;
   const name = params["table"] ?? "";
+  await checkAge(deps);
   if (catalog.find(principal.appId, name) === undefined) await findNewTable(deps, context);
   if (catalog.isDistributed())
     throw new Problem("not_implemented", {
@@ -45,12 +42,7 @@ export async function openChanges(
   if (query !== "" && (await read(context, null)) !== undefined)
     rejectQuery(query, "an event stream has all changes of its table");
   const since = request.headers.get("last-event-id");
-  const isKnown = since === null || /^[\w.:,-]+$/.test(since.slice(0, MAX_CURSOR_CHARACTERS));
-  return await changeFeed.open(context, {
-    table: name,
-    since: isKnown ? since : UNKNOWN_CURSOR,
-    read,
-  });
+  return await changeFeed.open(context, { table: name, since, read });
 }
 
 async function readNews(
@@ -65,9 +57,9 @@ async function readNews(
   const found = await callFunction(deps, context, { table, endpoint: "changes", values });
   if (found === null) return undefined;
   const text = new TextDecoder().decode(found);
-  const [cursor = "", kind = ""] = text.split("\n", 2);
-  const events = text.slice(cursor.length + kind.length + 2);
+  const [position = "", kind = ""] = text.split("\n", 2);
+  const events = text.slice(position.length + kind.length + 2);
   // The database measures compressed values, and the text is escaped.
-  if (found.byteLength > MAX_EVENT_BYTES) return { cursor, kind: "reset", events: "[]" };
-  return { cursor, kind: kind as News["kind"], events };
+  if (found.byteLength > MAX_EVENT_BYTES) return { position, kind: "reset", events: "[]" };
+  return { position, kind: kind as News["kind"], events };
 }

@@ -1,5 +1,5 @@
 /** Reads the path, headers and body of a request, and checks them in the order of the contract. @module */
-import type { RecordedTable } from "../catalog/mod.ts";
+import { MAX_CATALOG_AGE_MS, type RecordedTable } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
   acceptsEventStream,
@@ -23,7 +23,13 @@ export async function requireTable(
   deps: DataDeps,
   context: KeyRequestContext,
 ): Promise<RecordedTable> {
+  await checkAge(deps);
   return findTable(deps, context) ?? (await findNewTable(deps, context));
+}
+
+/** Where there are event streams: a reader of a `reset` lists at any process, which must serve the new columns. */
+export async function checkAge({ catalog, changeFeed }: DataDeps): Promise<void> {
+  if (changeFeed !== undefined && catalog.age() > MAX_CATALOG_AGE_MS) await catalog.refresh();
 }
 
 /** The table in the path, if this app has pushed it and this process has read the push. */

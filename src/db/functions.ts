@@ -79,6 +79,7 @@ export const FUNCTIONS = {
   create_app: { parameters: { new_id: "uuid", app_slug: "text", added: "jsonb", actor: "text" }, returns: "void" },
   create_linked_person: { parameters: { new_id: "uuid", mail: "text", mail_digest: "bytea", new_name: "text", link_issuer: "text", link_subject: "text", new_digest: "bytea", new_secret_id: "text", provider: "text" }, returns: "bool" },
   create_user: { parameters: { new_id: "uuid", mail: "text", mail_digest: "bytea", new_name: "text", new_role: "text", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz", actor: "text" }, returns: "bool" },
+  cursor_secret: { retry: "safe", parameters: {}, returns: "jsonb" },
   delete_app_step: { parameters: { app_slug: "text", actor: "text" }, returns: { is_done: "bool", job: "uuid?", deleted: "int8" } },
   delete_proof: { parameters: { app: "uuid", proof_digest: "bytea" }, returns: "void" },
   delete_stored: { parameters: { app: "uuid" }, returns: "void" },

@@ -6,7 +6,12 @@
  * @see function_terms.ts for the parts of the body
  * @module
  */
-import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  hashColumnSet,
+  placeholdersOf,
+} from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
@@ -21,19 +26,20 @@ import {
 } from "./function_terms.ts";
 
 /**
- * Three lines: the cursor, the kind and the events as a JSON list. `ready`: the call had no cursor. `reset`: the changes since
- * the cursor are unknown or exceed the limit of rows or bytes; the caller reads the table again. An empty result:
+ * Three lines: the cursor, which names the set of columns, the kind and the events as a JSON list. `ready`: the call had no cursor. `reset`: the changes since
+ * the cursor are unknown, of other columns, or exceed the limit of rows or bytes; the caller reads the table again. An empty result:
  * the app is not live.
  */
 export function changesBody(table: ColumnSet, site: FunctionSite): string {
   const { app, since, limit, bytes } = placeholdersOf("changes");
   const row = `data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$id"')}`;
   const ids = 'pg_catalog.unnest("$ids") as "$i" ("$id")';
+  const set = quoteLiteral(hashColumnSet(table));
   const toResult = (kind: string, events: string) =>
     `pg_catalog.concat("$cursor", E'\\n${kind}\\n', ${events})`;
   return `declare
-  "$cursor" constant ${TEXT} := rowhouse.feed_name()${CONCAT}'.'${CONCAT}pg_catalog.pg_current_snapshot()::${TEXT};
-  "$since" constant pg_catalog.pg_snapshot := rowhouse.read_cursor(${since});
+  "$cursor" constant ${TEXT} := rowhouse.feed_name()${CONCAT}'.'${CONCAT}pg_catalog.pg_current_snapshot()::${TEXT}${CONCAT}'.'${CONCAT}${set};
+  "$since" constant pg_catalog.pg_snapshot := rowhouse.read_cursor(${since}, ${set});
   "$ids" pg_catalog.uuid[];
   "$text" ${TEXT};
 ${declareLive("changes", site)}begin

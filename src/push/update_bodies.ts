@@ -88,12 +88,13 @@ end`;
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const { isDistributed } = site;
   const { app, id, match } = placeholdersOf("delete");
-  const variables = `${declareLive("delete", site)}${isDistributed ? `  "$row" record;\n` : ""}`;
+  const counted = declareLive("delete", site) === "" ? "" : `  "$deleted" pg_catalog.jsonb;\n`;
+  const variables = `${declareLive("delete", site)}${counted}${isDistributed ? `  "$row" record;\n` : ""}`;
   const declared = variables === "" ? "" : `declare\n${variables}`;
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
   return `${declared}begin
 ${beginAs("delete", site)}
-${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
+${countDeleted(table, site)}${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
   if found then
 ${recordDelete(table, site)}    return '';
   end if;
@@ -101,10 +102,8 @@ ${recordDelete(table, site)}    return '';
 end`;
 }
 
-/** Records a deleted row, and each table with rows deleted by cascading references. */
-function recordDelete(table: ColumnSet, site: FunctionSite): string {
-  const { app, id } = placeholdersOf("delete");
-  const name = quoteLiteral(table.name);
+/** The tables with cascading references to the table, and to those tables, as `"$t" ("$oid")`. */
+function withReferring(table: ColumnSet): string {
   const source = quoteLiteral(`data.${quoteName(table.name)}`);
   // Searches pg_depend: constraints have no index by the referenced table.
   const referring = (oid: string) => `select "$k"."conrelid"
@@ -114,16 +113,40 @@ function recordDelete(table: ColumnSet, site: FunctionSite): string {
           and "$d"."refclassid" ${EQUALS} 'pg_catalog.pg_class'::pg_catalog.regclass
           and "$d"."refobjid" ${EQUALS} ${oid} and "$k"."confrelid" ${EQUALS} "$d"."refobjid"
           and "$k"."confdeltype" ${EQUALS} 'c'::pg_catalog."char"`;
-  return recordChanges(
-    site,
-    `with recursive "$t" ("$oid") as (
+  return `with recursive "$t" ("$oid") as (
         ${referring(`${source}::pg_catalog.regclass::pg_catalog.oid`)}
         union
-        select "$n"."$oid" from "$t" cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid"))
+        select "$n"."$oid" from "$t" cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid"))`;
+}
+
+const DELETED = 'pg_catalog.pg_stat_get_xact_tuples_deleted("$t"."$oid")';
+
+/** Before a delete: the rows that this session has deleted from each table that the delete can cascade to. */
+function countDeleted(table: ColumnSet, site: FunctionSite): string {
+  if (declareLive("delete", site) === "") return "";
+  return `  if "$live" then
+    "$deleted" := (${withReferring(table)}
+      select pg_catalog.jsonb_object_agg("$t"."$oid", ${DELETED}) from "$t");
+  end if;
+`;
+}
+
+/** Records a deleted row, and each table from which the delete cascaded to rows. Without counts, each that it could. */
+function recordDelete(table: ColumnSet, site: FunctionSite): string {
+  const { app, id } = placeholdersOf("delete");
+  const name = quoteLiteral(table.name);
+  const own = `case when "$c"."relname" ${EQUALS} ${name} then 1 else 0 end`;
+  return recordChanges(
+    site,
+    `
       select ${app}, ${name}, ${id}
       union all
-      select ${app}, "$c"."relname", null from "$t"
-      join pg_catalog.pg_class as "$c" on "$c"."oid" ${EQUALS} "$t"."$oid"`,
+      select ${app}, "$c"."relname", null
+      from pg_catalog.jsonb_each_text("$deleted") as "$t" ("$key", "$before")
+      join pg_catalog.pg_class as "$c" on "$c"."oid" ${EQUALS} "$t"."$key"::pg_catalog.oid
+      where pg_catalog.current_setting('track_counts') ${EQUALS} 'off'
+        or pg_catalog.pg_stat_get_xact_tuples_deleted("$c"."oid") operator(pg_catalog.>)
+          ("$t"."$before"::pg_catalog.int8 operator(pg_catalog.+) ${own})`,
   );
 }
 

@@ -48,7 +48,11 @@ function buildAll(parts: Parts): BuiltRole {
     await Promise.all([catalog.follow(versions.catalog), callers.refresh(versions.apps)]);
     executeJobs(versions.catalog);
   });
-  const catalog = makeCatalog({ db: parts.db, refresh: watch.read });
+  const catalog = makeCatalog({
+    db: parts.db,
+    refresh: watch.read,
+    age: () => parts.shared.now() - watch.confirmedAt(),
+  });
   const callers = makeCallers(parts, watch);
   const callApi = (request: Request) => fetch(request, { requestIP: () => null });
   const identityDeps = { ...makeIdentityDeps(parts, callers.origins), callApi };
@@ -76,7 +80,11 @@ function buildData(parts: Parts): BuiltRole {
     await catalog.follow(versions.catalog);
     executeJobs(versions.catalog);
   });
-  const catalog = makeCatalog({ db: parts.db, refresh: watch.read });
+  const catalog = makeCatalog({
+    db: parts.db,
+    refresh: watch.read,
+    age: () => parts.shared.now() - watch.confirmedAt(),
+  });
   const deps = { ...makeSignedDeps(parts, "data"), ...makeDataDeps(parts, catalog) };
   const fetch = makeFetch(deps, DATA_TABLES);
   return { fetch, watch, checkReady: parts.checkReady, findTable: catalog.find };

@@ -81,13 +81,19 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
   return sweeps;
 }
 
-/** Starts the sweep; the returned function stops it. */
-function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => void {
+/** Starts the sweep, which runs once at a time; the returned function stops it. */
+export function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => void {
   let isStopped = false;
   const sweep = async (): Promise<void> => {
     while (!isStopped && (await step())) await Bun.sleep(PAUSE_MS);
   };
-  const run = (): void => void sweep().catch(logError(log, `the sweep of ${what}`));
+  let isRunning = false;
+  const run = async (): Promise<void> => {
+    if (isRunning) return;
+    isRunning = true;
+    await sweep().catch(logError(log, `the sweep of ${what}`));
+    isRunning = false;
+  };
   const first = setTimeout(run, FIRST_MS);
   const timer = setInterval(run, intervalMs);
   for (const timeout of [first, timer]) timeout.unref();

@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
+import { call } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openAdmin } from "../support/admin.ts";
 import { testDeps } from "../support/deps.ts";
@@ -17,7 +18,7 @@ import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { codeOf } from "../support/problem.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";
-import { SHAPES } from "../support/shape.ts";
+import { SHAPES, serveAnother } from "../support/shape.ts";
 
 const schema = defineSchema({
   projects: { name: t.string().required() },
@@ -71,7 +72,7 @@ test("a stream begins with ready and sends rows in the format of a read", async 
   const path = `${TODOS}/${row.id}`;
   const changed = await service.call(app, path, { method: "PATCH", json: { title: "second" } });
   expect(await until(events, names("second"))).toMatchObject({ data: [{ put: changed.json }] });
-  await service.call(app, path, { method: "DELETE" });
+  expect(await service.call(app, path, { method: "DELETE" })).toMatchObject({ status: 204 });
   expect(await until(events, names("delete"))).toMatchObject({ data: [{ delete: row.id }] });
 });
 
@@ -121,6 +122,58 @@ test("a delete with cascading deletes resets the affected tables", async () => {
   await events.next();
   await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
   expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
+});
+
+test("a delete of a row that no row references resets no other table", async () => {
+  const project = await create(app, { name: "Empty" }, "/v1/data/db/projects");
+  const events = await listen(app);
+  await events.next();
+  await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
+  const row = await create(app, { title: "after the delete" });
+  // Every change before this one would be in the same event or in an earlier one.
+  expect(await events.next()).toMatchObject({ kind: "changes", data: [{ put: row }] });
+  await events.close();
+});
+
+test("a cursor shows nothing of the database, and is valid only for its app and table", async () => {
+  const events = await listen(app);
+  const { id = "" } = (await events.next()) ?? {};
+  const { json } = await service.call(app, TODOS, { method: "POST", json: { title: "one" } });
+  const next = await until(events, names((json as { id: string }).id));
+  await events.close();
+  const text = Buffer.from(id, "base64url").toString("latin1");
+  const [feed] = await service.service.admin.message<{ name: string }>(
+    "select rowhouse.feed_name() as name",
+  );
+  const [name = "-", system = "-"] = feed?.name.split("-") ?? [];
+  for (const shown of [id, text, next.id])
+    expect([shown.includes(name), shown.includes(system)]).toEqual([false, false]);
+  expect(id).toMatch(/^[\w-]+$/);
+  // The length does not count transactions.
+  expect(next.id.length).toBe(id.length);
+  const opened = [
+    await listen(app, next.id, "/v1/data/db/projects/changes"),
+    await listen(other, next.id),
+    await listen(app, `${next.id.slice(0, -1)}${next.id.endsWith("A") ? "B" : "A"}`),
+  ];
+  for (const stream of opened) {
+    expect(await stream.next()).toMatchObject({ kind: "reset", data: [] });
+    await stream.close();
+  }
+});
+
+test("the check for changes reads nothing of an app without a valid proof", async () => {
+  const { db, admin } = service.service;
+  const since = await admin.message<{ state: string }>(
+    "select rowhouse.feed_name() || '.' || pg_current_snapshot() as state",
+  );
+  await create(app, { title: "unseen" });
+  const [found] = await call(db, "poll_changes", {
+    since: since[0]?.state ?? null,
+    apps: [app.id, other.id],
+    presented_proofs: ["00".repeat(32), "11".repeat(32)],
+  });
+  expect(found).toMatchObject({ changed: [], ended: [0, 1] });
 });
 
 test("no event of an app reaches another app", async () => {
@@ -290,22 +343,41 @@ test("an operator and an administrator turn live updates on and off", async () =
   }
 });
 
-test("a push of other columns resets the stream", async () => {
-  const owned = defineSchema({ notes: { title: t.string().required() } });
-  const pushing = await service.makeApp(owned);
+test("a push of other columns resets streams, also resumed ones, when every process serves them", async () => {
+  const notes = "/v1/data/db/notes";
+  const pushing = await service.makeApp(defineSchema({ notes: { title: t.string().required() } }));
   await setAppSwitch(service.service, pushing.slug, ["live", true]);
-  const events = await listen(pushing, undefined, "/v1/data/db/notes/changes");
-  await events.next();
-  const row = await create(pushing, { title: "before" }, "/v1/data/db/notes");
-  await until(events, names(row.id));
-  await service.pushSchema(
-    pushing,
-    defineSchema({ notes: { title: t.string().required(), text: t.string() } }),
-  );
-  expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
-  const json = { text: "after" };
-  await service.call(pushing, `/v1/data/db/notes/${row.id}`, { method: "PATCH", json });
-  expect(await until(events, names("after"))).toBeDefined();
+  const another = await serveAnother(service.database, { previews: ["live"] });
+  try {
+    const events = await listen(pushing, undefined, `${notes}/changes`);
+    const row = await create(pushing, { title: "before" }, notes);
+    const last = await until(events, names(row.id));
+    await service.pushSchema(
+      pushing,
+      defineSchema({ notes: { title: t.string().required(), text: t.string() } }),
+    );
+    const resumed = [
+      await openEvents(`${another.url}${notes}/changes`, { key: pushing.key, since: last.id }),
+      await listen(pushing, last.id, `${notes}/changes`),
+    ];
+    open.push(...resumed);
+    for (const stream of [events, ...resumed]) {
+      await until(stream, ({ kind }) => kind === "reset");
+      for (const url of [service.url, another.url]) {
+        const list = await fetch(url + notes, {
+          headers: { authorization: `Bearer ${pushing.key}` },
+        });
+        expect(await list.json()).toMatchObject({ rows: [{ id: row.id, text: null }] });
+      }
+    }
+    const json = { text: "after" };
+    await service.call(pushing, `${notes}/${row.id}`, { method: "PATCH", json });
+    for (const stream of [events, ...resumed])
+      expect(await until(stream, names("after"))).toBeDefined();
+    for (const stream of [events, ...resumed]) await stream.close();
+  } finally {
+    await another.close();
+  }
 });
 
 test("a key has a limited number of streams, even if they are opened in parallel", async () => {

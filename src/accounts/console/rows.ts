@@ -14,8 +14,9 @@ import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
 export type RowsContent = {
   appId: string;
   isDisabled: boolean;
-  /** The current cursor of the app's changes; `null` if live updates are off. */
-  cursor: string | null;
+  /** The current position of the app's changes, and the key for its cursors; `null` if live updates are off. */
+  position: string | null;
+  cursorKey: string | null;
   /** The app's current declaration of the table, or the last one. */
   definition: TableDefinition;
   /** The tables that this table references, and the tables that reference it. */
