@@ -9,6 +9,8 @@ import {
   type InvitedPerson,
   invite,
   inviteSeveral,
+  splitEmails,
+  toCanonicalEmail,
 } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part, renderCopyButton } from "../pages/mod.ts";
@@ -21,7 +23,7 @@ import { renderPasswordLink, toPasswordLink } from "./password_link.ts";
 import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
 import { readConsoleRole } from "./person_actions.ts";
 import { MAX_CHOICES } from "./person_roles.ts";
-import { readLines, readPersonId } from "./read.ts";
+import { readPersonId } from "./read.ts";
 
 /** Max people per form: one statement invites all. */
 const MAX_PEOPLE = 50;
@@ -52,7 +54,7 @@ export const newPersonPage = makeFormPage({
   run: async (visit, { me }) => {
     const { app, role, name, ...typed } = readTyped(visit);
     const id = readPersonId(visit.fields.get("person_id"));
-    const emails = [...new Set(readLines(typed.email).map((email) => email.toLowerCase()))];
+    const emails = [...new Set(splitEmails(typed.email).map(toCanonicalEmail))];
     if (emails.length > 1) {
       const body = await inviteAll(visit, { id, emails, typed: { ...typed, name, app, role } });
       return respondWithConsolePage({ me, crumbs: CRUMBS, title: "Invitations", body });
@@ -156,7 +158,7 @@ function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
   const { email, name, consoleRole } = typed;
   return [
     renderInput("email", EMAIL, email, {
-      label: "Addresses, one per line",
+      label: "Addresses",
       hint: deps.hasMail
         ? `Max ${MAX_PEOPLE}. People sign in with these addresses. Each gets an email with a link to set a password.`
         : `Max ${MAX_PEOPLE}. People sign in with these addresses. You get a link for each person to set a password.`,

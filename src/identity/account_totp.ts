@@ -13,6 +13,7 @@ import {
   makeTotpRecord,
   type NewTotp,
   openNewTotp,
+  readTotpCode,
   sealNewTotp,
   toTotpUri,
 } from "../accounts/sessions/mod.ts";
@@ -31,7 +32,7 @@ import { findDestination } from "./return_to.ts";
 const SEALED_FIELD = "sealed";
 /** Time limit for adding the secret to an app: about as long as a sign-in counts as recent. */
 const LIFE_MS = 600_000;
-const CODE_CHARS = 16;
+const CODE_CHARS = 40;
 
 /** @throws {SignInTooOld} */
 export async function handleTotp(visit: OwnVisit): Promise<Response> {
@@ -47,7 +48,7 @@ export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
   const totp = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
   if (totp === undefined)
     return respondWithForm(visit, { totp: makeNew(visit), replaced, notice: EXPIRED });
-  const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
+  const code = readTotpCode(fields.get("code"));
   const step = findStep(totp.key, code, deps.now());
   if (step === undefined) return respondWithForm(visit, { totp, replaced, issue: WRONG });
   const next = (await findDestination(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;

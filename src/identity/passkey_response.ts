@@ -21,7 +21,17 @@ const Assertion = v.object({
     clientDataJSON: Text,
     authenticatorData: Text,
     signature: Text,
-    userHandle: v.optional(v.nullable(Text)),
+    // Some browsers send an empty text for a key that is not discoverable.
+    userHandle: v.optional(
+      v.union([
+        Text,
+        v.pipe(
+          v.literal(""),
+          v.transform(() => null),
+        ),
+        v.null_(),
+      ]),
+    ),
   }),
 });
 const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;

@@ -67,7 +67,8 @@ function readTrustedEmail(
     return { reason: `email_verified is ${describeClaim(isVerified)}, must be true` };
   // An address with other characters can be a different mailbox with the same canonical form.
   const canonical = /^[\x21-\x7e]+$/.test(email) ? toEmail(email) : undefined;
-  if (canonical === undefined) return { reason: "the email is not an address of ASCII characters" };
+  if (canonical === undefined || canonical !== email.toLowerCase())
+    return { reason: "the email is not an address of ASCII characters" };
   const domain = canonical.slice(canonical.lastIndexOf("@") + 1);
   return trustedDomains.includes(domain)
     ? { email: canonical }

@@ -17,6 +17,7 @@ import {
   proveRecoveryCode,
   type RightFactor,
   readRecoveryCode,
+  readTotpCode,
   recordWrongFactor,
   TOTP_CODE,
 } from "../accounts/sessions/mod.ts";
@@ -79,7 +80,7 @@ function readTyped(
       ? { kind: "recovery", issue: "Enter a recovery code of 12 letters and digits." }
       : { kind: "recovery", code };
   }
-  const code = (fields.get("code") ?? "").replaceAll(/\s/g, "");
+  const code = readTotpCode(fields.get("code"));
   return TOTP_CODE.test(code)
     ? { kind: "totp", code }
     : { kind: "totp", issue: "Enter the 6 digits from the app." };

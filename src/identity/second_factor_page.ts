@@ -20,7 +20,7 @@ export type FactorFailure = FormFailure<string[]> & {
   kind?: FactorKind;
 };
 
-const CODE_CHARS = 16;
+const CODE_CHARS = 40;
 const RESET = "An administrator can reset your second factor.";
 
 export function respondWithFactorForm(

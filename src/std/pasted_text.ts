@@ -33,11 +33,25 @@ const AROUND: readonly (readonly [open: string, close: string])[] = [
  *
  * expect(cleanPasted("\u200b１２３\u00a0４５６ ")).toBe("123 456");
  * expect(cleanPasted("<“a–b”>")).toBe("a-b");
+ * expect(cleanPasted("٤٧١١")).toBe("4711");
  * ```
  */
 export function cleanPasted(text: string): string {
-  const plain = text.normalize("NFKC").replace(INVISIBLE, "").replace(DASHES, "-");
+  const plain = text
+    .normalize("NFKC")
+    .replace(INVISIBLE, "")
+    .replace(DASHES, "-")
+    .replace(/\p{Nd}/gu, toPlainDigit);
   return unwrap(plain.replace(/\s+/g, " ").trim());
+}
+
+/** The digits of each script follow each other from 0 to 9. */
+function toPlainDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  if (code < 128) return digit;
+  let zero = code;
+  while (zero > code - 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;
+  return String(code - zero);
 }
 
 function unwrap(text: string): string {

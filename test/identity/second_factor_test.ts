@@ -160,6 +160,25 @@ describe("a person with a second factor", () => {
     await forget();
   });
 
+  test.each<[name: string, paste: (code: string) => string]>([
+    [
+      "full width",
+      (code) => code.replace(/[!-~]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0)),
+    ],
+    ["spaces and a line end", (code) => `\u00a0${code.slice(0, 3)}\u2009${code.slice(3)}\r\n`],
+    ["dashes", (code) => `${code.slice(0, 3)}–${code.slice(3)}`],
+    ["invisible characters", (code) => `\u200e${code.slice(0, 3)}\u200b${code.slice(3)}\ufeff`],
+    ["quotes", (code) => `“${code}”`],
+  ])("can paste a code with %s", async (_name, paste) => {
+    const { person, app, codes } = await enrolPerson(service, await makePerson(service));
+    const first = await passPassword(service, person);
+    const used = await enterFactor(service, first.jar, { code: paste(app.code()) });
+    expect([used.status, isSignedIn(first.jar)]).toEqual([303, true]);
+    const second = await passPassword(service, person);
+    const recovered = await enterFactor(service, second.jar, { recovery: paste(codes[0] ?? "") });
+    expect([recovered.status, isSignedIn(second.jar)]).toEqual([303, true]);
+  });
+
   test("can use a recovery code once, and sees the number of remaining codes", async () => {
     const { person, codes } = await enrolPerson(service, await makePerson(service));
     expect(new Set(codes).size).toBe(10);

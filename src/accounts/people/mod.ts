@@ -8,7 +8,7 @@ export {
   makeClaimedRecords,
 } from "./claimed_roles.ts";
 export { isDisplayName, NAME_MAX_CHARS } from "./display_name.ts";
-export { readEmail, toCanonicalEmail } from "./email.ts";
+export { readEmail, splitEmails, toCanonicalEmail } from "./email.ts";
 export { exportUser } from "./export_user.ts";
 export {
   type ClaimedGrant,

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { cleanPasted } from "../../std/pasted_text.ts";
 import { type RandomBytes, randomText } from "../../std/random_text.ts";
 import {
   type IdentitySecret,
@@ -43,7 +44,9 @@ export function makeRecoveryCodes(
 
 /** The code in a person's input, with or without groups; `undefined` if it is malformed. */
 export function readRecoveryCode(typed: string): string | undefined {
-  const code = typed.toLowerCase().replaceAll(/[\s-]/g, "");
+  const code = cleanPasted(typed)
+    .toLowerCase()
+    .replaceAll(/[\s.,;-]/g, "");
   return CODE.test(code) ? code : undefined;
 }
 

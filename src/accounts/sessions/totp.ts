@@ -5,6 +5,7 @@
  * @module
  */
 import { Secret, TOTP } from "otpauth";
+import { cleanPasted } from "../../std/pasted_text.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import {
   findIdentitySecret,
@@ -20,6 +21,11 @@ const SECRET_BYTES = 20;
 /** Max clock difference of a phone, in steps. */
 const WINDOW = 1;
 export const TOTP_CODE = /^\d{6}$/;
+
+/** The digits in a person's input, without the spaces and dashes that apps and mails show between them. */
+export function readTotpCode(typed = ""): string {
+  return cleanPasted(typed).replaceAll(/[\s.-]/g, "");
+}
 
 type TotpDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };
 
