@@ -29,6 +29,7 @@ export {
   pumpEvents,
   type StreamMemory,
 } from "./event_stream.ts";
+export { KEEP_ALIVE_S, MAX_KEEP_ALIVE_S, MIN_KEEP_ALIVE_S } from "./keep_alive.ts";
 export { keyRejected, scopeMissing } from "./key_rejected.ts";
 export {
   type Deprecation,

@@ -15,8 +15,8 @@ export type NamedTags = "*" | readonly Named[];
 type Tag = Named & { readonly isWeak: boolean };
 
 const TAG = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
-/** The suffix of a compressed response's tag. All variants of a tag identify the same state. */
-const ENCODING_SUFFIX = new RegExp(`-(?:${ENCODINGS.join("|")})$`);
+/** The suffix of a compressed response's tag, also of proxies that compress. All variants of a tag identify the same state. */
+const ENCODING_SUFFIX = new RegExp(`(?:--?|;)(?:${[...ENCODINGS, "br", "deflate"].join("|")})$`);
 
 /**
  * The tags in `If-Match`; `undefined` without the header. Weak tags never match, because they do not distinguish states.

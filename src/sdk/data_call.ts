@@ -1,7 +1,9 @@
 /** One call of the data client: sends it, retries it if that is safe, and reads the response. Independent of tables. @module */
+
 import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
 import { RETRY_WAIT_MAX_MS, readRetryAfter, toRetryWait } from "./retry_wait.ts";
+import { toStrongTag } from "./row_state.ts";
 
 /** The connection of a client to its service. */
 export type Connection = {
@@ -158,7 +160,7 @@ async function sendOnce(
 }
 
 function readResponse(call: Call, response: Response, text: string): DataResponse | DataError {
-  const tag = response.headers.get("etag") ?? undefined;
+  const tag = toStrongTag(response.headers.get("etag") ?? undefined);
   const isSame = response.status === 304 && call.ifNoneMatch !== undefined;
   const isShort = response.headers.get("preference-applied") === "return=minimal";
   if (isSame) return { body: {}, text, tag, isSame, isShort };

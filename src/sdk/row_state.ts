@@ -40,9 +40,14 @@ export function etagOf(row: object): string | undefined {
   return tags.get(row);
 }
 
+/** The service's tags are strong: a proxy that compresses a response adds the mark of a weak tag. */
+export function toStrongTag(tag: string | undefined): string | undefined {
+  return tag?.replace(/^W\/(?=")/, "");
+}
+
 /** @throws {TypeError} for a row without a stored tag */
 export function toIfMatch(state: RowState | undefined): string | undefined {
-  const tag = typeof state === "object" ? tags.get(state) : state;
+  const tag = typeof state === "object" ? tags.get(state) : toStrongTag(state);
   if (state === undefined || (tag !== undefined && /^[\x20-\x7e]+$/.test(tag))) return tag;
   throw new TypeError(
     "Cannot use this ifMatch: must be a row that get, create or update returned, or the text of an ETag",

@@ -52,10 +52,9 @@ export type FetchDeps = {
   onResponse: (response: ResponseRecord, rejected: RejectedRequest | undefined) => void;
   makeSpanId: () => string;
   now: () => number;
+  /** How long a connection without data stays open during a request and after it, in seconds. */
+  keepAliveS: number;
 };
-
-/** Socket timeout in seconds while a request is handled: longer than all other deadlines of the service. */
-const WORK_TIMEOUT_S = 45;
 
 /** The handler for `Bun.serve`: always returns a response, and never throws. */
 export function makeFetch<Deps extends FetchDeps>(
@@ -71,7 +70,7 @@ export function makeFetch<Deps extends FetchDeps>(
     const startedAt = deps.now();
     deps.traffic.inFlight++;
     try {
-      peer.timeout?.(incoming, WORK_TIMEOUT_S);
+      peer.timeout?.(incoming, deps.keepAliveS);
       const received = await deps.receive(incoming, peer);
       if (received instanceof Response) return received;
       const routed = toRouted(deps, received, routers[received.virtualHost]);

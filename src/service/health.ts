@@ -76,7 +76,8 @@ type Verdict = { foundAt: number; error: unknown };
 
 /**
  * A check that is safe to expose: it returns the last verdict, so that the database is checked at most once in ten
- * seconds. It waits for a new check only if there is no verdict, or the verdict is older than {@linkcode MAX_AGE_MS}.
+ * seconds. It waits for a new check only if there is no verdict, the verdict is older than {@linkcode MAX_AGE_MS}, or the
+ * last check failed and the database is available.
  */
 export function makeCheckReady(deps: ReadyDeps): CheckReady {
   const { now, checkIntervalMs = CHECK_INTERVAL_MS } = deps;
@@ -100,9 +101,12 @@ export function makeCheckReady(deps: ReadyDeps): CheckReady {
     if (verdict === undefined) return check();
     const age = now() - verdict.foundAt;
     if (age > MAX_AGE_MS) return check();
-    const freshMs = verdict.error === undefined ? checkIntervalMs : RETRY_INTERVAL_MS;
-    if (age > Math.min(freshMs, checkIntervalMs)) void check();
-    return verdict;
+    const hasFailed = verdict.error !== undefined;
+    const freshMs = hasFailed ? RETRY_INTERVAL_MS : checkIntervalMs;
+    if (age <= Math.min(freshMs, checkIntervalMs)) return verdict;
+    const next = check();
+    // The database responds again: the next request would come after a whole interval of the load balancer.
+    return hasFailed && !deps.isUnavailable() ? next : verdict;
   };
   return async () => {
     if (deps.isDraining()) throw unready("The process is stopping");

@@ -36,7 +36,8 @@ const STRICT_TRANSPORT = "max-age=31536000";
 
 /** Callers of the API can store a response, and must revalidate it before reuse. */
 const KEEPING = {
-  "cache-control": "private, no-cache",
+  // A proxy that compresses a response would make its tag weak.
+  "cache-control": "private, no-cache, no-transform",
   vary: "Authorization, Accept-Encoding, Origin",
 };
 

@@ -100,7 +100,10 @@ export type Parts = {
   /** Aborted at shutdown, to end event streams. */
   draining: AbortSignal;
   checkReady: CheckReady;
-  shared: Pick<FetchDeps, "guard" | "traffic" | "log" | "onResponse" | "makeSpanId" | "now">;
+  shared: Pick<
+    FetchDeps,
+    "guard" | "traffic" | "log" | "onResponse" | "makeSpanId" | "now" | "keepAliveS"
+  >;
 };
 
 export type CallerParts = {

@@ -72,7 +72,7 @@ describe("a row's tag", () => {
   test("allows storing a response and revalidating it", async () => {
     const { path, tag } = await makeNote();
     for (const response of [await read(path), await read(path, { "if-none-match": tag })]) {
-      expect(response.headers.get("cache-control")).toBe("private, no-cache");
+      expect(response.headers.get("cache-control")).toBe("private, no-cache, no-transform");
       expect(response.headers.get("vary")).toBe("Authorization, Accept-Encoding, Origin");
     }
   });
@@ -88,6 +88,10 @@ describe("If-None-Match", () => {
       [`"x", ${tag}`, tag],
       [compressed, compressed],
       [tag.replace(/"$/, '-zstd"'), tag.replace(/"$/, '-zstd"')],
+      ...["-br", "-deflate", "--gzip", ";gzip"].map((suffix): [string, string] => {
+        const sent = tag.replace(/"$/, `${suffix}"`);
+        return [sent, sent];
+      }),
       ["*", tag],
       [`"a,b",${tag},`, tag],
     ];

@@ -30,7 +30,7 @@ test("a row is created, read, listed, updated and deleted", async () => {
   expect(changed.json).toEqual({ ...(got.json as object), title: "Oat milk" });
   const deleted = await service.call(app, location, { method: "DELETE" });
   expect([deleted.status, deleted.text]).toEqual([204, ""]);
-  expect(deleted.headers.get("cache-control")).toBe("private, no-cache");
+  expect(deleted.headers.get("cache-control")).toBe("private, no-cache, no-transform");
   const missing = await service.call(app, location);
   expect(missing.status).toBe(404);
 });

@@ -51,6 +51,25 @@ test("/ready reports a change and its end within the check interval", async () =
   await eventually(async () => (await ask()) === 200);
 });
 
+test("a request to /ready after a failed check waits for the next check", async () => {
+  await open(100);
+  const rename = (from: string, to: string) =>
+    service.service.admin.message(
+      `update rowhouse.service_migrations set name = '${to}', number = -number where name = '${from}'; select 1`,
+    );
+  await rename("baseline", "gone");
+  await eventually(async () => (await ask()) === 503);
+  await rename("gone", "baseline");
+  const count = () => proxy.count("service_migrations");
+  const before = count();
+  await eventually(async () => {
+    const status = await ask();
+    // A response of 503 can only repeat the last result: the first check succeeds.
+    if (count() > before) expect(status).toBe(200);
+    return status === 200;
+  });
+});
+
 test("/ready soon reports a silent database, regardless of the last result", async () => {
   await open();
   expect(await ask()).toBe(200);

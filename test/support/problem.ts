@@ -40,7 +40,7 @@ export function expectRejection(response: Rejected, wanted: Rejection): void {
   const headers = {
     "content-type": "application/json",
     "x-content-type-options": "nosniff",
-    "cache-control": "private, no-cache",
+    "cache-control": "private, no-cache, no-transform",
     vary: "Authorization, Accept-Encoding, Origin",
     ...wanted.headers,
   };

@@ -20,6 +20,7 @@ export function openFrom(config: Config, options: OpenOptions): Service {
     idempotencyBytes: config.IDEMPOTENCY_BYTES,
     groupsCreates: config.GROUP_CREATES,
     listCacheBytes: config.LIST_CACHE_BYTES,
+    keepAliveS: config.KEEP_ALIVE,
     queryTimeoutS: config.QUERY_TIMEOUT,
     previews: config.PREVIEW,
     pushLimits: { pushesPerHour: config.PUSHES_PER_HOUR, journalBytes: config.JOURNAL_BYTES },
