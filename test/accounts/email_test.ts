@@ -1,4 +1,4 @@
-/** Addresses as people type and paste them, alone and in lists. */
+/** Addresses as people type and paste them, one at a time and in lists. */
 import { describe, expect, test } from "bun:test";
 import { readEmail, splitEmails, toCanonicalEmail } from "../../src/accounts/people/mod.ts";
 

@@ -49,9 +49,9 @@ function splitNamed(part: string): string[] {
 }
 
 function splitSpaced(part: string): string[] {
-  const words = part.split(/\s+/);
-  return words.length > 1 && words.every((word) => word === "" || /.@./.test(word))
-    ? words
+  const parts = part.split(/\s+/);
+  return parts.length > 1 && parts.every((item) => item === "" || /.@./.test(item))
+    ? parts
     : [part];
 }
 
