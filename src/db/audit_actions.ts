@@ -17,6 +17,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, AuditAction>> = {
   change_email: { label: "changed the address" },
   change_password: { label: "changed the password" },
   change_profile: { label: "changed the profile" },
+  claims_withheld: { label: "signed in without all claims of the provider" },
   confirm_address: { label: "confirmed the address" },
   convert_to_citus: { label: "distributed the database over several nodes" },
   create_app: { label: "created the app" },

@@ -6,7 +6,7 @@
  */
 import { linkOwnProvider } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
-import { type ClaimedRole, makeClaimedRecords } from "../accounts/people/mod.ts";
+import { makeClaimedRecords } from "../accounts/people/mod.ts";
 import {
   beginProviderSignIn,
   finishProviderSignIn,
@@ -27,7 +27,7 @@ import {
   respondWithThrottle,
 } from "./provider_pages.ts";
 import { findPerson } from "./provider_person.ts";
-import { readClaimedRoles } from "./provider_roles.ts";
+import { type ReadRoles, readClaimedRoles } from "./provider_roles.ts";
 import { findProvider, toCallback } from "./provider_start.ts";
 import {
   clearChoice,
@@ -158,7 +158,7 @@ function isFresh({ authTimeS }: Signed, { startedAtS }: ProviderState): boolean 
   return authTimeS !== undefined && authTimeS >= startedAtS - CLOCK_TOLERANCE_S;
 }
 
-type SessionOf = { signed: Signed; linked: Linked; claimed: readonly ClaimedRole[] };
+type SessionOf = { signed: Signed; linked: Linked; claimed: ReadRoles };
 
 async function admit(
   deps: PageDeps,
@@ -185,11 +185,20 @@ async function admit(
   return { kind: outcome, cookies: toCookies(deps, outcome, { userId, ...start, device }) };
 }
 
-type Claimed = { provider: string; userId: string; claimed: readonly ClaimedRole[] };
+type Claimed = { provider: string; userId: string; claimed: ReadRoles };
 
-/** The stored records of the roles. Roles on unknown and disabled apps are logged for operators. */
-async function toRecords(deps: PageDeps, { provider, userId, claimed }: Claimed) {
-  const found = await makeClaimedRecords(deps, { userId, provider, claimed });
+/** The stored records of the roles. Roles on unknown and disabled apps, and withheld claims, are logged for operators. */
+async function toRecords(deps: PageDeps, { provider, userId, claimed: read }: Claimed) {
+  const { roles: claimed, preserved, withheld, absent } = read;
+  const found = await makeClaimedRecords(deps, { userId, provider, claimed, preserved, withheld });
+  if (withheld.length > 0)
+    deps.log("warn", "claims withheld", {
+      message: `${provider} did not send ${withheld.join(", ")}: earlier roles stay. Let it send fewer groups, such as the groups of this application`,
+    });
+  if (absent.length > 0)
+    deps.log("info", "claims absent", {
+      message: `${provider} did not send ${absent.join(", ")}: roles by it are revoked`,
+    });
   const issues = [
     ...found.unknown.map((slug) => `${slug} does not exist`),
     ...found.disabled.map((slug) => `${slug} is disabled`),

@@ -18,7 +18,7 @@ import type { ProviderSettings } from "../identity/mod.ts";
 import type { Preview } from "../preview.ts";
 import { checkCookieDomain, readsPeople } from "./callers.ts";
 import { type CheckResult, pass } from "./check_result.ts";
-import { checkClaimedApps, checkClaimedRoles } from "./claimed_apps.ts";
+import { checkClaimedApps, checkClaimedRoles, checkWithheldClaims } from "./claimed_apps.ts";
 import { evaluateDriver } from "./configuration.ts";
 import { type Connections, checkConnections } from "./connections.ts";
 import { checkDevLeftovers } from "./dev_leftovers.ts";
@@ -167,6 +167,8 @@ export async function checkAdmin(admin: Database, options: AdminOptions): Promis
     await check("addresses of nodes", () => checkNodeAddresses(nodes.entries(), nodesUrl));
   await check("rowhouse dev", () => checkDevLeftovers([db, admin]));
   await checkPeople(results, { ...options, db });
+  if (variable === "ADMIN_DATABASE_URL")
+    await check("claims of providers", () => checkWithheldClaims(admin));
   return results;
 }
 

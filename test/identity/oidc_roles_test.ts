@@ -18,7 +18,11 @@ import {
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { RoleRule } from "../../src/identity/mod.ts";
 import { setPasswordByLink } from "../../src/identity/password_record.ts";
-import { checkClaimedApps, checkClaimedRoles } from "../../src/service/claimed_apps.ts";
+import {
+  checkClaimedApps,
+  checkClaimedRoles,
+  checkWithheldClaims,
+} from "../../src/service/claimed_apps.ts";
 import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { testDeps } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
@@ -147,6 +151,98 @@ describe("no role is granted", () => {
     expect(await listRoles(email)).toEqual([]);
   });
 });
+
+describe("a role stays, and is reported, if the provider withholds its claim", () => {
+  test.each<Held & { name: string; reason: string }>([
+    {
+      name: "by a reference, as Entra does for more than 200 groups",
+      claims: {
+        _claim_names: { groups: "src1" },
+        _claim_sources: { src1: { endpoint: "https://x" } },
+      },
+      reason: "groups (in _claim_names)",
+    },
+    {
+      name: "by hasgroups, as Entra does in short tokens",
+      claims: { hasgroups: true },
+      reason: "groups (hasgroups is true)",
+    },
+    { name: "as null", claims: { groups: null }, reason: "groups (null)" },
+    {
+      name: "as objects",
+      claims: { groups: [{ name: "staff" }] },
+      reason: "groups (a list without texts)",
+    },
+    { name: "as a number", claims: { groups: 7 }, reason: "groups (neither a text nor a list)" },
+  ])("$name", async ({ claims = {}, reason }) => {
+    const { email, id } = await invite(service);
+    await signIn(email, { groups: "staff" });
+    const { response, jar } = await signIn(email, { claims });
+    expect(response.status).toBe(303);
+    expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
+    expect(await roleOn(jar, "wiki")).toBe("viewer");
+    expect(await readWithheld(id)).toEqual([reason]);
+    expect(service.log.some((line) => line.includes(`did not send ${reason}`))).toBe(true);
+    // Complete claims apply again.
+    await signIn(email, { groups: ["wiki editors"] });
+    expect(await listRoles(email)).toEqual(["wiki editor ours"]);
+    await signIn(email, { groups: [] });
+    expect(await listRoles(email)).toEqual([]);
+    const results = await checkWithheldClaims(service.service.admin);
+    expect(results.map(({ level, about }) => [level, about])).toContainEqual([
+      "warn",
+      "claims of ours",
+    ]);
+  });
+
+  test("but a person without a role gets none by it, and roles by other claims apply", async () => {
+    const { email } = await invite(service);
+    const roles = ["CN=Staff,OU:All%"];
+    const claims = { hasgroups: true, realm_access: { roles } };
+    await signIn(email, { claims });
+    expect(await listRoles(email)).toEqual(["todo member ours"]);
+    await signIn(email, { claims: { hasgroups: true } });
+    expect(await listRoles(email)).toEqual([]);
+  });
+
+  test("and another claim of the app does not lower it", async () => {
+    ours.settings.roles = [
+      rule("groups", "wiki editors", "wiki", "editor"),
+      rule("realm_access.roles", "reader", "wiki", "viewer"),
+    ];
+    const { email } = await invite(service);
+    await signIn(email, { groups: "wiki editors" });
+    const claims = { hasgroups: true, realm_access: { roles: ["reader"] } };
+    await signIn(email, { claims });
+    expect(await listRoles(email)).toEqual(["wiki editor ours"]);
+    const other = await invite(service);
+    await signIn(other.email, { claims });
+    expect(await listRoles(other.email)).toEqual(["wiki viewer ours"]);
+  });
+
+  test.each<Held & { name: string }>([
+    {
+      name: "with more than 200 entries",
+      groups: [...Array(300).keys()].map(String).concat("staff"),
+    },
+    { name: "that is a text", groups: "staff" },
+  ])("and a claim $name is read", async ({ groups }) => {
+    const { email, id } = await invite(service);
+    await signIn(email, { groups });
+    expect(await listRoles(email)).toEqual(["wiki viewer ours"]);
+    expect(await readWithheld(id)).toEqual([]);
+  });
+});
+
+async function readWithheld(id: string): Promise<string[]> {
+  const events = await service.service.admin.query<{ reason: string }>(
+    `select details ->> 'reason' as reason from rowhouse.audit
+    where user_id = $1 and action = 'claims_withheld' order by id`,
+    [id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return events.map(({ reason }) => reason);
+}
 
 test("a claim does not change or revoke a granted role, and a granted role replaces a claimed role", async () => {
   const { email } = await invite(service);

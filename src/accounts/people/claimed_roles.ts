@@ -16,8 +16,13 @@ import {
 
 export type ClaimedRole = { slug: string; role: string };
 
-/** As `finish_provider_sign_in` expects them. */
-export type ClaimedRecord = readonly [appId: string, role: string, digest: string];
+/**
+ * As `finish_provider_sign_in` expects them. With a fourth element, an earlier role on the app stays, for this reason; without a
+ * role, none is granted.
+ */
+export type ClaimedRecord =
+  | readonly [appId: string, role: string, digest: string]
+  | readonly [appId: string, role: string | null, digest: string | null, preservedBecause: string];
 
 export type ClaimedRecords = {
   records: ClaimedRecord[];
@@ -27,24 +32,36 @@ export type ClaimedRecords = {
 };
 
 type ClaimDeps = { db: Database; identitySecrets: IdentitySecrets };
-type ClaimOptions = { userId: string; provider: string; claimed: readonly ClaimedRole[] };
+type ClaimOptions = {
+  userId: string;
+  provider: string;
+  claimed: readonly ClaimedRole[];
+  /** Apps with an earlier role that stays, and the reason. */
+  preserved?: readonly string[];
+  withheld?: readonly string[];
+};
 
 /** The records of a person's claimed roles. A role on a disabled app is stored, too. */
 export async function makeClaimedRecords(
   deps: ClaimDeps,
-  { userId, provider, claimed }: ClaimOptions,
+  { userId, provider, claimed, preserved = [], withheld = [] }: ClaimOptions,
 ): Promise<ClaimedRecords> {
-  const apps = await findClaimedApps(
-    deps,
-    claimed.map(({ slug }) => slug),
-  );
+  const apps = await findClaimedApps(deps, [...claimed.map(({ slug }) => slug), ...preserved]);
+  const why = withheld.join(", ");
   const records = claimed.flatMap(({ slug, role }): ClaimedRecord[] => {
     const app = apps.found.get(slug);
     if (app === undefined) return [];
     const proof = proveRole(deps.identitySecrets.current, { userId, appId: app, role, provider });
-    return [[app, role, toStoredDigest(proof, userId)]];
+    const digest = toStoredDigest(proof, userId);
+    return [preserved.includes(slug) ? [app, role, digest, why] : [app, role, digest]];
   });
-  return { records, unknown: apps.unknown, disabled: apps.disabled };
+  const only = preserved.filter((slug) => claimed.every((granted) => granted.slug !== slug));
+  const left = only.flatMap((slug) => apps.found.get(slug) ?? []);
+  return {
+    records: [...records, ...left.map((app) => [app, null, null, why] as const)],
+    unknown: apps.unknown,
+    disabled: apps.disabled,
+  };
 }
 
 export type ClaimedApps = {

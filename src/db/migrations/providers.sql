@@ -48,8 +48,9 @@ $$;
 grant execute on function rowhouse.begin_provider_sign_in to rowhouse_service, rowhouse_identity;
 
 -- Replaces the roles that a provider's claims granted to a person. Never changes or revokes roles
--- from a person or another provider. Each is [app, role, digest in hexadecimal]; called only by
--- the functions here.
+-- from a person or another provider. Each is [app, role, digest in hexadecimal], and a reason if an
+-- earlier role on the app stays because the provider withheld a claim: then a role is granted only
+-- to a person without one, and can be null. Called only by the functions here.
 create function rowhouse.apply_claimed_roles(who uuid, by_provider text, claimed jsonb,
   claimed_secret_id text) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -57,6 +58,13 @@ declare
   changed record;
   old_role text;
 begin
+  for changed in
+    select distinct item ->> 3 as reason from jsonb_array_elements(claimed) as item
+    where item ->> 3 is not null
+  loop
+    perform rowhouse.log('sign-in', 'claims_withheld', person => who,
+      details => jsonb_build_object('reason', left(changed.reason, 200), 'provider', by_provider));
+  end loop;
   for changed in
     delete from rowhouse.grants using rowhouse.apps
     where user_id = who and provider = by_provider and apps.id = app_id
@@ -68,8 +76,10 @@ begin
       details => jsonb_build_object('role', changed.role, 'provider', by_provider));
   end loop;
   for changed in
-    select apps.id, slug, item ->> 1 as role, decode(item ->> 2, 'hex') as digest
+    select apps.id, slug, item ->> 1 as role, decode(item ->> 2, 'hex') as digest,
+      item ->> 3 is not null as is_preserved
     from jsonb_array_elements(claimed) as item join rowhouse.apps on apps.id = (item ->> 0)::uuid
+    where item ->> 1 is not null
     order by apps.id for key share of apps
   loop
     select role into old_role from rowhouse.grants where user_id = who and app_id = changed.id;
@@ -78,7 +88,7 @@ begin
     on conflict (user_id, app_id) do update set role = excluded.role, digest = excluded.digest,
       secret_id = excluded.secret_id,
       granted_at = case when grants.role = excluded.role then grants.granted_at else now() end
-    where grants.provider = by_provider;
+    where grants.provider = by_provider and not changed.is_preserved;
     if found and old_role is distinct from changed.role then
       perform rowhouse.log('sign-in', 'grant', person => who, app => changed.slug,
         details => jsonb_strip_nulls(jsonb_build_object('role', changed.role,
