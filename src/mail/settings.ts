@@ -24,7 +24,9 @@ export function toGreeting({ from, pagesUrl }: Pick<MailSettings, "from" | "page
 }
 
 function isFullName(name: string): boolean {
-  return name.includes(".") && isIP(name) === 0 && !name.endsWith(".localhost");
+  // Names of containers can have underscores, which strict servers reject.
+  const isName = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/i.test(name);
+  return isName && isIP(name) === 0 && !name.endsWith(".localhost");
 }
 
 const ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i;

@@ -563,6 +563,7 @@ describe("rowhouse doctor", () => {
       { pages: "https://id.example.org", from: "a@example.net", name: "id.example.org" },
       { pages: "http://localhost:8080", from: "a@example.net", name: "example.net" },
       { pages: "http://id.rowhouse.localhost:8080", from: "a@example.net", name: "example.net" },
+      { pages: "http://app_identity_1.internal", from: "a@example.net", name: "example.net" },
       { pages: "http://10.0.0.7", from: "A <a@example.net>", name: "example.net" },
     ])("names its greeting of the mail server: $name of $pages", async ({ pages, from, name }) => {
       const mails = { MAIL_FROM: from, IDENTITY_URL: pages, COOKIE_DOMAIN: "example.org" };
