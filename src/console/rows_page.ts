@@ -11,6 +11,7 @@ import { type Html, html, type Part, redirect, renderNotice, toScriptPath } from
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
+import { toRowsPath } from "./paths.ts";
 import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
 import {
   countRows,
@@ -31,7 +32,7 @@ import {
   SHOW,
   withPosition,
 } from "./rows_position.ts";
-import { type Labels, readLabels } from "./rows_related.ts";
+import { findLabelColumn, findTable, type Labels, readLabels } from "./rows_related.ts";
 import { describeColumn, type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
 export async function handleRows(visit: Visit, table: RowsTable): Promise<Response> {
@@ -187,17 +188,28 @@ function renderColumns({ path, definition }: RowsTable, position: Position): Htm
 const UNSEARCHED = ["and", "or", "not"];
 
 /** The search form for the script, with the searchable columns. */
-function renderSearch({ deps }: Visit, { path, definition }: RowsTable): Html {
+function renderSearch({ deps }: Visit, table: RowsTable): Html {
+  const { path, definition } = table;
   const sorted = new Set(listSortedColumns(definition));
   const columns = definition.columns
     .filter(({ name }) => !UNSEARCHED.includes(name))
-    .map(({ name, kind, required, values }) => ({
-      ...{ name, kind, required },
-      ...(values === undefined ? {} : { values }),
-      ...(sorted.has(name) ? { isSorted: true } : {}),
+    .map((column) => ({
+      ...{ name: column.name, kind: column.kind, required: column.required },
+      ...(column.values === undefined ? {} : { values: column.values }),
+      ...(sorted.has(column.name) ? { isSorted: true } : {}),
+      ...toSearchTarget(table, column),
     }));
   return html`<form class="row-search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters data-max-sorted="${MAX_VISITS}"`} role="search" aria-label="Rows" hidden></form>
 <noscript><p class="quiet">Search, filters and sorting need JavaScript.</p></noscript>`;
+}
+
+/** The referenced rows, whose labels are searched. */
+function toSearchTarget(of: RowsTable, { kind, table = "" }: NamedColumn) {
+  const target = kind === "ref" ? findTable(of, table) : undefined;
+  const label = target && findLabelColumn(target)?.name;
+  return label === undefined
+    ? {}
+    : { target: { url: `${toRowsPath(of.slug, table)}/list`, label } };
 }
 
 /** The actions on the checked rows. */

@@ -231,3 +231,115 @@ describe.each([
     );
   });
 });
+
+describe("what a page displays is found", () => {
+  const FOUND = defineSchema({
+    people: { name: t.string().required().unique() },
+    visits: {
+      title: t.string().required(),
+      at: t.timestamp(),
+      is_paid: t.boolean(),
+      size: t.number(),
+      meta: t.json(),
+      host: t.ref("people"),
+    },
+  });
+  describe.each([[[]], [["filters"]]] as const)("with the previews %j:", (previews) => {
+    let site: TestSite;
+    let browser: Browser;
+    let person: Person;
+    let app: TestApp;
+    let ids: string[];
+    beforeAll(async () => {
+      [site, browser] = await Promise.all([openSite({}, { service: { previews } }), openBrowser()]);
+      person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
+      app = await site.service.makeApp(FOUND);
+      const add = async (table: string, json: object): Promise<string[]> => {
+        const path = `/v1/data/db/${table}`;
+        const response = await site.service.call(app, path, { method: "POST", json });
+        return (response.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
+      };
+      const [host] = await add("people", [{ name: "ÉLODIE Straße" }, { name: "Bob" }]);
+      ids = await add("visits", [
+        {
+          ...{ title: "first", at: "2026-11-22T02:30:05.123456Z", is_paid: true, size: 4711 },
+          ...{ meta: { place: "Кафе" }, host },
+        },
+        { title: "second", at: "2025-07-01T12:00:00Z", is_paid: false, size: 12 },
+      ]);
+    }, 60_000);
+    afterAll(async () => {
+      await browser.close();
+      await site.close();
+    });
+
+    const open = (hash: string, run: (page: Page) => Promise<void>) =>
+      withConsole(
+        browser,
+        {
+          url: `${site.identityUrl}/console/apps/${app.slug}/tables/visits${hash}`,
+          email: person.email,
+        },
+        run,
+        { timezoneId: "America/New_York", locale: "en-US" },
+      );
+    const found = async (page: Page, count: number) =>
+      await page
+        .locator("[data-range]", { hasText: count === 0 ? "No rows" : `of ${count} found` })
+        .waitFor();
+
+    test("a text is searched in all columns as they are displayed", async () => {
+      await open("", async (page) => {
+        const search = page.getByRole("searchbox", { name: "Search all columns" });
+        const texts = [
+          ...["élodie", "E\u0301lodie", "STRASSE", "true", "9:30:05 PM", "Nov 21, 2026", "2026"],
+          ...["кафе", "471", "place", `${ids[0]?.slice(0, 4)}…${ids[0]?.slice(-4)}`],
+        ];
+        for (const text of texts) {
+          await search.fill(text);
+          await page.keyboard.press("Enter");
+          await page.waitForFunction(
+            (wanted) => new URLSearchParams(location.hash.slice(1)).get("search") === wanted,
+            text,
+          );
+          await found(page, 1);
+          expect([text, await page.locator("tbody td:nth-child(2)").textContent()]).toEqual([
+            text,
+            "first",
+          ]);
+          await page.getByRole("button", { name: "Clear" }).click();
+          await page.locator("[data-range]", { hasText: "Rows 1 to 2 of 2" }).waitFor();
+        }
+        await search.fill(ids[0]?.slice(0, 8) ?? "");
+        await page.keyboard.press("Enter");
+        // Ids of the same time begin with the same digits.
+        await found(page, 2);
+      });
+    });
+
+    test("a time is filtered as it is displayed, in the time zone of the reader", async () => {
+      await open("", async (page) => {
+        await page.getByRole("button", { name: "Add a filter" }).click();
+        const filter = page.getByRole("group", { name: "Filter" });
+        await filter.getByLabel("Column").selectOption("at");
+        await filter.getByLabel("Comparison").selectOption({ label: "is" });
+        await filter
+          .getByLabel("Value in the time zone America/New_York")
+          .fill("2026-11-21T21:30:05");
+        await page.getByRole("button", { name: "Search" }).click();
+        await found(page, 1);
+        expect(await page.locator("tbody td:nth-child(2)").textContent()).toBe("first");
+        await filter.getByLabel("Comparison").selectOption({ label: "is after" });
+        await page.getByRole("button", { name: "Search" }).click();
+        await found(page, 0);
+      });
+    });
+
+    test("an address with a search opens its rows after the sign-in", async () => {
+      await open("#search=first", async (page) => {
+        await found(page, 1);
+        expect(new URL(page.url()).hash).toBe("#search=first");
+      });
+    });
+  });
+});

@@ -6,6 +6,7 @@
  */
 import { announce } from "./announce.ts";
 import { element, makeButton, SMALL_BUTTON } from "./element.ts";
+import { restoreFragment } from "./fragment.ts";
 import { focusCell, type Position } from "./grid_cells.ts";
 import { findGrid, findRow, openRows, showRows, toRowsUrl } from "./grid_rows.ts";
 import { makeSelectAll } from "./grid_selection.ts";
@@ -16,6 +17,7 @@ import {
   NO_SEARCH,
   readPageNumber,
   readState,
+  SEARCHED_BY_ENDPOINT,
   type SearchColumn,
   type SearchState,
   toFragment,
@@ -26,7 +28,13 @@ const MAX_PAGE_ROWS = 100;
 const DEFAULT_PAGE_ROWS = 50;
 const ID: SearchColumn = { name: "id", kind: "uuid", required: true };
 
-type Opened = { form: HTMLFormElement; parts: SearchForm; columns: readonly SearchColumn[] };
+type Opened = {
+  form: HTMLFormElement;
+  parts: SearchForm;
+  columns: readonly SearchColumn[];
+  /** Whether only the list endpoint can search all rows. */
+  isLarge: boolean;
+};
 type Found = { fragment: string; ids: readonly string[]; searched: number; isCut: boolean };
 type OpenOptions = { focus?: Position; isBack?: boolean };
 
@@ -39,11 +47,14 @@ let total: number | undefined;
 /** Shows the form and, if the address contains a search, its results. */
 export function startSearch(): void {
   const form = document.querySelector<HTMLFormElement>("form[data-search]");
+  restoreFragment();
   if (form === null) return;
   const described: readonly SearchColumn[] = JSON.parse(form.dataset["columns"] ?? "[]");
   const columns = [...described, ID];
-  const parts = makeSearchForm(form, { columns, onClear: () => void openState(NO_SEARCH) });
-  opened = { form, parts, columns };
+  const isLarge = form.dataset["hasFilters"] !== undefined && isMoreThanRead();
+  const label = isLarge ? SEARCHED_BY_ENDPOINT : "Search all columns";
+  const parts = makeSearchForm(form, { columns, label, onClear: () => void openState(NO_SEARCH) });
+  opened = { form, parts, columns, isLarge };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     void openState({ ...parts.read(), order: currentState().order });
@@ -86,7 +97,10 @@ export async function renewFound(focus?: Position): Promise<void> {
   if (found !== undefined) await showFound(found, focus);
 }
 
-async function search({ form, columns }: Opened, state: SearchState): Promise<Found | undefined> {
+async function search(
+  { form, columns, isLarge }: Opened,
+  state: SearchState,
+): Promise<Found | undefined> {
   total = readTotal() ?? total;
   const progress = showProgress();
   const report = await searcher.run(
@@ -97,6 +111,7 @@ async function search({ form, columns }: Opened, state: SearchState): Promise<Fo
       state,
       hasFilters: form.dataset["hasFilters"] !== undefined,
       isSmall: total !== undefined && total <= Number(form.dataset["maxSorted"]),
+      isLarge,
     },
     ({ searched, found: count }) => progress.show(searched, count),
   );
@@ -104,6 +119,11 @@ async function search({ form, columns }: Opened, state: SearchState): Promise<Fo
   if (report?.kind !== "found") return undefined;
   const { ids, searched, isCut } = report;
   return { fragment: toFragment(state), ids, searched, isCut };
+}
+
+/** The server counts as many rows as the script reads. */
+function isMoreThanRead(): boolean {
+  return document.querySelector("[data-range]") !== null && readTotal() === undefined;
 }
 
 function readTotal(): number | undefined {

@@ -121,6 +121,7 @@ function toSearch(field: HTMLInputElement, form: HTMLFormElement, text: string):
     columns,
     state: { text: ID.test(text) ? "" : text, conditions: [], order: undefined },
     hasFilters: form.dataset["hasFilters"] !== undefined,
+    isLarge: true,
     label,
     max: MAX_OPTIONS,
   };

@@ -1,5 +1,6 @@
 /** The search form above a table's rows: a text to find in all columns, and conditions on columns. @module */
 import { element, makeButton, SMALL_BUTTON } from "./element.ts";
+import { nameZone, toInstant, toLocalText } from "./local_time.ts";
 import {
   OPERATORS,
   type OperatorName,
@@ -19,12 +20,16 @@ type Control = HTMLInputElement | HTMLSelectElement;
 
 export function makeSearchForm(
   form: HTMLFormElement,
-  { columns, onClear }: { columns: readonly SearchColumn[]; onClear: () => void },
+  {
+    columns,
+    label,
+    onClear,
+  }: { columns: readonly SearchColumn[]; label: string; onClear: () => void },
 ): SearchForm {
   const text = element("input", {
     type: "search",
-    "aria-label": "Search all columns",
-    placeholder: "Search all columns",
+    "aria-label": label,
+    placeholder: label,
     "data-keys": "f",
     autocomplete: "off",
     spellcheck: "false",
@@ -58,9 +63,7 @@ function readCondition(part: Element): SearchCondition[] {
   const [column, operator, value] = part.querySelectorAll<Control>("select, input");
   if (column === undefined || operator === undefined) return [];
   const typed = value?.value ?? "";
-  // Browsers omit zero seconds.
-  const moment = typed.length === "2026-01-01T12:00".length ? `${typed}:00Z` : `${typed}Z`;
-  const text = value?.type === "datetime-local" ? moment : typed;
+  const text = value?.type === "datetime-local" ? toInstant(typed) : typed;
   // The options of the field are names of `OPERATORS`.
   return [{ column: column.value, operator: operator.value as OperatorName, value: text }];
 }
@@ -144,14 +147,14 @@ function makeValue(column: SearchColumn, operator: OperatorName, text: string): 
   const isTime = kind === "timestamp";
   const input = element("input", {
     type: isTime ? "datetime-local" : "text",
-    "aria-label": isTime ? "Value in UTC" : "Value",
+    "aria-label": isTime ? `Value in the time zone ${nameZone()}` : "Value",
     autocomplete: "off",
     spellcheck: "false",
     maxlength: "180",
-    ...(isTime ? { step: "1", title: "In UTC" } : {}),
+    ...(isTime ? { step: "1", title: `In your time zone, ${nameZone()}` } : {}),
     ...PATTERNS[kind === "ref" ? "uuid" : kind],
   });
   input.required = kind !== "string" || (operator !== "eq" && operator !== "neq");
-  input.value = isTime ? text.replace(/Z$/, "") : text;
+  input.value = isTime ? toLocalText(text) : text;
   return input;
 }

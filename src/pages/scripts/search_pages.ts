@@ -1,5 +1,6 @@
 /** Requests pages of a table's rows as JSON for a search. Waits at a rate limit; explains every other failure. @module */
 import { isObject } from "../../std/is_object.ts";
+import { splitList, splitObject } from "../../std/json_text.ts";
 
 export type Row = { readonly id: string; readonly [column: string]: unknown };
 
@@ -7,6 +8,8 @@ export type RowsPage = {
   readonly rows: readonly Row[];
   readonly hasMore: boolean;
   readonly next: string | undefined;
+  /** The JSON text of each row, in which numbers have all their digits. */
+  readonly texts: () => readonly string[];
 };
 
 export class SearchError extends Error {
@@ -43,9 +46,10 @@ export async function readPage(url: string, options: { query?: string } = {}): P
           ? "Your session has ended. Sign in again in another tab, then search again."
           : `The server responded with ${response.status}.`,
       );
-    const body: unknown = await response.json();
+    const text = await response.text();
+    const body: unknown = JSON.parse(text);
     if (!response.ok) throw toError(body, response.status);
-    return toPage(body);
+    return toPage(body, text);
   }
 }
 
@@ -61,13 +65,14 @@ function toError(body: unknown, status: number): SearchError {
   );
 }
 
-function toPage(body: unknown): RowsPage {
+function toPage(body: unknown, text: string): RowsPage {
   const { rows, hasMore, next } = isObject(body) ? body : {};
   if (!Array.isArray(rows)) throw new SearchError("The server sent no rows.");
   return {
     rows: rows.filter(isRow),
     hasMore: hasMore === true,
     next: typeof next === "string" ? next : undefined,
+    texts: () => splitList(splitObject(text).get("rows") ?? "[]"),
   };
 }
 

@@ -9,6 +9,7 @@ import { makeCompare, matches } from "../../sdk/matches.ts";
 import { toConditionParameters } from "../../sdk/where.ts";
 import { type Row, readPage, SearchError } from "./search_pages.ts";
 import { type SearchColumn, type SearchState, toWhere } from "./search_state.ts";
+import { type FoundTargets, makeTextTest } from "./search_text.ts";
 
 export type Search = {
   /** The address of pages of rows as JSON. */
@@ -19,6 +20,8 @@ export type Search = {
   readonly hasFilters: boolean;
   /** Whether the list endpoint can sort all rows. Otherwise it sorts only by an index. */
   readonly isSmall?: boolean;
+  /** Whether the endpoint also searches the text, because the table has too many rows to read. */
+  readonly isLarge?: boolean;
   /** A column whose values are returned with the ids. */
   readonly label?: string;
   /** Without an order, the search ends after this number of rows. */
@@ -50,7 +53,8 @@ type Report = (report: SearchReport) => void;
 /** Reports progress, and the result at the end. */
 export async function findRows(search: Search, report: Report): Promise<void> {
   try {
-    const found = search.hasFilters ? await findByEndpoint(search, report) : undefined;
+    const isText = search.state.text !== "" && search.isLarge !== true;
+    const found = search.hasFilters && !isText ? await findByEndpoint(search, report) : undefined;
     report(found ?? (await findHere(search, report)));
   } catch (error) {
     report({ kind: "failed", reason: error instanceof SearchError ? error.message : `${error}` });
@@ -122,7 +126,11 @@ async function findHere(
   { url, columns, state, label, max = MAX_SEARCHED }: Search,
   report: Report,
 ): Promise<SearchReport> {
-  const where = toWhere(state, columns);
+  const where = toWhere({ ...state, text: "" }, columns);
+  const hasText =
+    state.text === ""
+      ? undefined
+      : makeTextTest(state.text, columns, await findTargets(state.text, columns));
   const kinds = Object.fromEntries(columns.map((column) => [column.name, { column }]));
   const found: Match[] = [];
   let searched = 0;
@@ -130,17 +138,52 @@ async function findHere(
   const list = async ({ limit, offset }: PagePosition) => {
     const page = await readPage(`${url}?limit=${limit}&offset=${offset}`);
     hasMore = page.hasMore;
-    return page;
+    const texts = hasText === undefined ? [] : page.texts();
+    return {
+      rows: page.rows.map((row, index) => ({ row, json: texts[index] ?? "{}" })),
+      hasMore,
+    };
   };
-  for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ id }) => id })) {
-    for (const row of rows)
-      if (matches(row, where, kinds)) found.push(toMatch(row, { state, label }));
+  for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id })) {
+    for (const { row, json } of rows)
+      if (matches(row, where, kinds) && hasText?.(row, json) !== false)
+        found.push(toMatch(row, { state, label }));
     searched += rows.length;
     report({ kind: "progress", searched, found: found.length });
     const isEnough = state.order === undefined && found.length >= max;
     if (searched >= MAX_SEARCHED || isEnough) break;
   }
   return { ...toFound(sortMatches(found, state, columns)), searched, isCut: hasMore };
+}
+
+/** The ids of referenced rows whose label has the text. */
+async function findTargets(text: string, columns: readonly SearchColumn[]): Promise<FoundTargets> {
+  const found = new Map<string, ReadonlySet<string>>();
+  const ofTable = new Map<string, ReadonlySet<string>>();
+  for (const { name, target } of columns) {
+    if (target === undefined) continue;
+    const ids = ofTable.get(target.url) ?? (await findLabeled(text, target));
+    ofTable.set(target.url, ids);
+    found.set(name, ids);
+  }
+  return found;
+}
+
+async function findLabeled(
+  text: string,
+  { url, label }: NonNullable<SearchColumn["target"]>,
+): Promise<ReadonlySet<string>> {
+  const hasText = makeTextTest(text, [{ name: label, kind: "string", required: false }], new Map());
+  const ids = new Set<string>();
+  let searched = 0;
+  const list = ({ limit, offset }: PagePosition) =>
+    readPage(`${url}?limit=${limit}&offset=${offset}`);
+  for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ id }) => id })) {
+    for (const row of rows) if (hasText(row, "{}")) ids.add(row.id);
+    searched += rows.length;
+    if (searched >= MAX_SEARCHED) break;
+  }
+  return ids;
 }
 
 const LABEL_CHARS = 60;

@@ -4,6 +4,9 @@
  * @module
  */
 
+import { listSpellings } from "../../std/letter_case.ts";
+import { listSameTimes, toNextSecond } from "./local_time.ts";
+
 /** A column of the table, or its id, as the page describes it. */
 export type SearchColumn = {
   readonly name: string;
@@ -12,6 +15,8 @@ export type SearchColumn = {
   readonly values?: readonly string[];
   /** Whether an index sorts the table by this column. */
   readonly isSorted?: boolean;
+  /** The rows of a reference: the address of their JSON, and the column with their labels. */
+  readonly target?: { readonly url: string; readonly label: string };
 };
 
 export type SearchCondition = {
@@ -113,31 +118,63 @@ export function toFragment({ text, conditions, order }: SearchState, page = 1): 
 }
 
 const NUMBER = /^-?\d+(\.\d+)?$/;
+const ID_START = /^[\da-f-]{4,}$/i;
+const ANY_ID = "00000000-0000-0000-0000-000000000000";
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-/** Max conditions in a query of the list endpoint. */
-const MAX_CONDITIONS = 25;
-
 /** The conditions in the format of the client's `matches()` and the list endpoint. */
 export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
   const and = state.conditions.map(({ column, operator, value }) => {
     const kind = columns.find(({ name }) => name === column)?.kind;
+    if (kind === "timestamp" && OPERATORS[operator].hasValue)
+      return toTimeTest(column, operator, value);
     return { [column]: OPERATORS[operator].toTests(readValue(kind, value)) };
   });
   const anywhere = state.text === "" ? [] : [{ or: toAnywhere(state.text, columns) }];
   return and.length + anywhere.length === 0 ? {} : { and: [...anywhere, ...and] };
 }
 
-/** Finds the text in columns of text; a number or an id also in columns of that kind. */
+/** A time is displayed to the second: the conditions treat all of its second as equal. */
+function toTimeTest(column: string, operator: OperatorName, value: string): object {
+  const isTime = !Number.isNaN(Date.parse(value));
+  if (!isTime) return { [column]: OPERATORS[operator].toTests(value) };
+  const next = toNextSecond(value);
+  if (operator === "eq")
+    return {
+      or: listSameTimes(value).map((same) => ({ [column]: { gte: same, lt: toNextSecond(same) } })),
+    };
+  if (operator === "gt") return { [column]: { gte: next } };
+  if (operator === "lte") return { [column]: { lt: next } };
+  return { [column]: OPERATORS[operator].toTests(value) };
+}
+
+/** The list endpoint finds a text in texts and choices, a whole number, and the start of an id. */
+export const SEARCHED_BY_ENDPOINT = "Search texts, choices, numbers and ids";
+
 function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
-  const found = columns.flatMap(({ name, kind }): object[] => {
-    if (kind === "string") return [{ [name]: toContained(text) }];
+  const folded = text.toLowerCase();
+  const found = columns.flatMap(({ name, kind, values = ["true", "false"] }): object[] => {
+    if (kind === "string")
+      return listSpellings(text).map((spelling) => ({ [name]: toContained(spelling) }));
     if (kind === "number" && NUMBER.test(text)) return [{ [name]: { eq: Number(text) } }];
     if (kind === "decimal" && NUMBER.test(text)) return [{ [name]: { eq: text } }];
-    if ((kind === "uuid" || kind === "ref") && UUID.test(text)) return [{ [name]: { eq: text } }];
-    return [];
+    if (kind === "uuid" || kind === "ref") return toIdTests(name, text);
+    if (kind !== "enum" && kind !== "boolean") return [];
+    return values
+      .filter((value) => value.toLowerCase().includes(folded))
+      .map((value) => ({ [name]: { eq: kind === "boolean" ? value === "true" : value } }));
   });
   // No column can contain the text, so no row matches.
-  return found.length === 0 ? [{ id: { is: null } }] : found.slice(0, MAX_CONDITIONS);
+  return found.length === 0 ? [{ id: { is: null } }] : found;
+}
+
+/** Ids that begin with a text. */
+function toIdTests(name: string, text: string): object[] {
+  if (UUID.test(text)) return [{ [name]: { eq: text } }];
+  if (!ID_START.test(text) || !UUID.test(text + ANY_ID.slice(text.length))) return [];
+  const last = ANY_ID.replaceAll("0", "f");
+  return [
+    { [name]: { gte: text + ANY_ID.slice(text.length), lte: text + last.slice(text.length) } },
+  ];
 }
 
 function readValue(kind: string | undefined, text: string): string | number | boolean {

@@ -1,9 +1,8 @@
 /** Shows times in the reader's time zone and language, with UTC on hover, and updates relative times. @module */
 import { toDistance } from "./distance.ts";
+import { formatMinute, formatTime } from "./time_text.ts";
 
 const REFRESH_MS = 30_000;
-const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const SECOND = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 
 export function startTimes(): void {
@@ -21,21 +20,21 @@ function showTime(time: HTMLTimeElement): void {
   const at = new Date(time.dateTime);
   if (Number.isNaN(at.getTime())) return;
   if (time.dataset["exact"] !== undefined) {
-    showExact(time, at);
+    showExact(time);
     return;
   }
   const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
   const isRelative = time.dataset["relative"] !== undefined;
   const text = isRelative
     ? (toDistance(at.getTime() - Date.now()) ?? DATE.format(at))
-    : MOMENT.format(at);
+    : formatMinute(at);
   if (time.textContent !== text) time.textContent = text;
-  time.title = isRelative ? `${MOMENT.format(at)}\n${utc}` : utc;
+  time.title = isRelative ? `${formatMinute(at)}\n${utc}` : utc;
 }
 
 /** A value of a row. On hover it shows all digits from the server. */
-function showExact(time: HTMLTimeElement, at: Date): void {
+function showExact(time: HTMLTimeElement): void {
   if (time.title !== "") return;
   time.title = time.textContent;
-  time.textContent = (at.getUTCSeconds() === 0 ? MOMENT : SECOND).format(at);
+  time.textContent = formatTime(time.dateTime);
 }

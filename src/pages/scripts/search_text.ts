@@ -1,0 +1,47 @@
+/** Whether a row contains a text as the page displays its values: in every column, in any case and spelling. @module */
+import { splitObject } from "../../std/json_text.ts";
+import { foldSpelling } from "../../std/letter_case.ts";
+import type { SearchColumn } from "./search_state.ts";
+import { formatTime } from "./time_text.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+/** The ids of the referenced rows whose label has the text, by column. */
+export type FoundTargets = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Spaces of every kind are equal: times contain narrow ones. */
+function fold(text: string): string {
+  return foldSpelling(text).replaceAll(/\s+/g, " ");
+}
+
+/** The test of a row; `json` is its text, in which numbers have all their digits. */
+export function makeTextTest(
+  text: string,
+  columns: readonly SearchColumn[],
+  targets: FoundTargets,
+): (row: Row, json: string) => boolean {
+  const wanted = fold(text.trim());
+  const has = (visible: string) => fold(visible).includes(wanted);
+  return (row, json) => {
+    const texts = splitObject(json);
+    return columns.some(({ name, kind }) => {
+      const value = row[name];
+      if (value === null || value === undefined) return false;
+      const exact = texts.get(name) ?? "";
+      if (kind === "json") return has(exact) || has(JSON.stringify(value));
+      if (typeof value !== "string") return has(exact);
+      if (kind === "timestamp") return [value, toUtcText(value), formatTime(value)].some(has);
+      if (kind === "uuid" || kind === "ref")
+        return has(value) || has(shortenId(value)) || targets.get(name)?.has(value) === true;
+      return has(value);
+    });
+  };
+}
+
+function toUtcText(value: string): string {
+  return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
+}
+
+/** An id as the grid displays it. */
+function shortenId(id: string): string {
+  return `${id.slice(0, 4)}…${id.slice(-4)}`;
+}
