@@ -34,7 +34,8 @@ const MAX_VISIBLE = 200;
 export async function handleImportForm(visit: Visit, table: RowsTable): Promise<Response> {
   const batch = visit.fields.get("batch");
   if (batch !== undefined) return await handleBatch(visit, table, batch);
-  const text = visit.fields.get("rows") ?? "";
+  // Browsers send the lines of a text with \r\n, also inside a value.
+  const text = (visit.fields.get("rows") ?? "").replaceAll("\r\n", "\n");
   const { batches, issues } = readText(table, text, visit.fields);
   if (issues.length > 0) return handleImport(visit, table, { text, issues });
   const formKey = readHeaderValue(visit.fields.get("form_key"));

@@ -335,6 +335,22 @@ describe("what a page displays is found", () => {
       });
     });
 
+    test("a filter finds a text in any spelling", async () => {
+      await open(`#${new URLSearchParams({ where: "title.contains.FIRST" })}`, async (page) => {
+        await found(page, 1);
+      });
+      const path = `${site.identityUrl}/console/apps/${app.slug}/tables/people`;
+      await open("", async (page) => {
+        for (const text of ["strasse", "e\u0301lo"]) {
+          await page.goto(
+            `${path}?limit=25#${new URLSearchParams({ where: `name.contains.${text}` })}`,
+          );
+          await page.reload();
+          await found(page, 1);
+        }
+      });
+    });
+
     test("an address with a search opens its rows after the sign-in", async () => {
       await open("#search=first", async (page) => {
         await found(page, 1);

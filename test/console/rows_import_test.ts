@@ -139,3 +139,8 @@ test("a form of another site, or for a disabled app, stores nothing", async () =
   );
   expect((await send({ rows: "title\na" })).text).toContain("This app is disabled");
 });
+
+test("a line break inside a pasted value is stored as a file would store it", async () => {
+  expect((await send({ rows: 'title\r\n"a\r\nb"\r\n' })).status).toBe(303);
+  expect(await listTitles()).toEqual(["a\nb"]);
+});

@@ -61,6 +61,9 @@ export const OPERATORS = {
 } as const satisfies Readonly<Record<string, Operator>>;
 export type OperatorName = keyof typeof OPERATORS;
 
+/** Operators that ignore case and spelling. */
+const SPELLED: readonly OperatorName[] = ["contains", "starts"];
+
 const RANGES = ["lt", "lte", "gt", "gte"] as const;
 const OPERATORS_OF: Readonly<Record<string, readonly OperatorName[]>> = {
   string: ["contains", "starts", "eq", "neq"],
@@ -127,7 +130,12 @@ export function toWhere(state: SearchState, columns: readonly SearchColumn[]): o
     const kind = columns.find(({ name }) => name === column)?.kind;
     if (kind === "timestamp" && OPERATORS[operator].hasValue)
       return toTimeTest(column, operator, value);
-    return { [column]: OPERATORS[operator].toTests(readValue(kind, value)) };
+    const { toTests } = OPERATORS[operator];
+    const spellings = SPELLED.includes(operator) ? listSpellings(value) : [value];
+    const [only, ...others] = spellings.map((text) => ({
+      [column]: toTests(readValue(kind, text)),
+    }));
+    return others.length === 0 ? { ...only } : { or: [only, ...others] };
   });
   const anywhere = state.text === "" ? [] : [{ or: toAnywhere(state.text, columns) }];
   return and.length + anywhere.length === 0 ? {} : { and: [...anywhere, ...and] };
