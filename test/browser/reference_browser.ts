@@ -1,5 +1,5 @@
 /**
- * The API reference and the guides in a browser: a key that stays in its tab, trying requests, themes, keyboard, hostile
+ * The API reference and the guides in a browser: a key that is only in memory, trying requests, themes, keyboard, hostile
  * values.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
@@ -241,28 +241,52 @@ test("every control can be reached by keyboard", async () => {
   });
 });
 
-test("the key stays in its tab, outside the address and cookies, and can be forgotten", async () => {
+/** The names in the storage of the tab and of the origin. */
+function readStored(page: Page): Promise<string[]> {
+  return page.evaluate(() => [...Object.keys(sessionStorage), ...Object.keys(localStorage)]);
+}
+
+test("the key is only in memory while the reference's pages are opened, and can be forgotten", async () => {
   await open("/docs", async (page, context) => {
     await enterKey(page);
     await openTable(page, "todos");
-    await page.reload();
-    await page.getByRole("heading", { name: "todos", level: 1 }).waitFor();
     expect(page.url()).toBe(`${site.apiUrl}/docs/tables/todos`);
+    expect(await readStored(page)).toEqual([]);
+    await page.goBack();
+    await page.locator("#tables").waitFor();
+    await openTable(page, "projects");
+    expect(await readStored(page)).toEqual([]);
     expect(await context.cookies()).toEqual([]);
-    expect(await page.evaluate(() => localStorage.length)).toBe(0);
     expect(await page.evaluate(() => document.documentElement.outerHTML)).not.toContain(
       app.key.split(".")[1],
     );
     const second = await context.newPage();
     await second.goto(page.url());
     await second.getByRole("heading", { name: "A table of your app" }).waitFor();
-    expect(await second.evaluate(() => sessionStorage.length)).toBe(0);
     await page.getByRole("button", { name: "Forget the key" }).click();
     await page.getByRole("heading", { name: "A table of your app" }).waitFor();
-    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
     await page.goBack();
     await page.getByRole("heading", { name: "API reference" }).waitFor();
     expect(await page.locator("#tables").count()).toBe(0);
+  });
+});
+
+test("a reload and a guide forget the key and say so before, and a stored key is deleted", async () => {
+  await open("/docs", async (page) => {
+    await enterKey(page);
+    await page.getByText("Reloading this page or leaving the reference forgets the key").waitFor();
+    await page.reload();
+    await page.getByLabel("API key", { exact: true }).waitFor();
+    expect(await page.locator("#tables").count()).toBe(0);
+    await enterKey(page);
+    await page.locator("#tables").waitFor();
+    await page.getByRole("link", { name: "Versions" }).first().click();
+    await page.getByRole("heading", { name: "Versions", level: 1 }).waitFor();
+    await page.evaluate((key) => sessionStorage.setItem("rowhouse.apiKey", key), app.key);
+    await page.goto(`${site.apiUrl}/docs`);
+    await page.getByLabel("API key", { exact: true }).waitFor();
+    expect(await page.locator("#tables").count()).toBe(0);
+    expect(await readStored(page)).toEqual([]);
   });
 });
 
@@ -273,7 +297,7 @@ test.each([
   await open("/docs", async (page) => {
     await enterKey(page, key);
     await page.getByRole("alert").filter({ hasText: "not accepted" }).waitFor();
-    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    expect(await readStored(page)).toEqual([]);
     const status = page.locator("#get_schema");
     await status.locator("summary", { hasText: "Try it" }).click();
     await status.getByRole("button", { name: "Send" }).click();

@@ -94,16 +94,16 @@ const MENU_NAMES: Readonly<Record<string, string>> = {
   get_ready: "Readiness",
 };
 
-/** Without a name, so that no form submits the key. The script stores it, and sends it only to this service. */
+/** Without a name, so that no form submits the key. The script holds it in memory, and sends it only to this service. */
 function renderKeyField(): Html {
   return html`<section class="key" aria-label="Your key" data-key hidden>
 <form method="post" data-key-form>
 <label for="api-key">API key</label>
 <div class="key-row"><input id="api-key" type="password" maxlength="200" placeholder="rh_…" autocomplete="off" spellcheck="false" autocapitalize="none" aria-describedby="api-key-hint" required>
 <button class="button button-primary" type="submit">Use this key</button></div>
-<p class="hint" id="api-key-hint">Shows your app's own tables, and lets you try requests. It stays in this tab and goes only to this service.</p>
+<p class="hint" id="api-key-hint">Shows your app's own tables, and lets you try requests. It is not stored, and goes only to this service.</p>
 </form>
-<div class="key-used" data-key-used hidden><p>Requests are sent with the key <code data-key-name></code>. They are real: what you create, change and delete is stored.</p>
+<div class="key-used" data-key-used hidden><p>Requests are sent with the key <code data-key-name></code>. They are real: what you create, change and delete is stored. Reloading this page or leaving the reference forgets the key.</p>
 <button class="button button-quiet" type="button" data-key-forget>Forget the key</button></div>
 <p class="key-issue" data-key-issue role="alert"></p>
 </section>

@@ -1,17 +1,18 @@
 /**
- * The API key of this tab, stored only in the tab's session storage: never in an address, a cookie or another tab. It is deleted
- * with the tab.
+ * The API key of this page, held only in memory: never in the browser's storage, an address, a cookie or another tab. Opening
+ * another page of the reference keeps it (reference_pages.ts); reloading the page or leaving the reference deletes it.
  *
  * @module
  */
 import { announce } from "./announce.ts";
 
-const STORED = "rowhouse.apiKey";
 /** The characters that a header can contain. */
 const KEY = /^[\x21-\x7e]+$/;
 
+let used: string | undefined;
+
 export function readKey(): string | undefined {
-  return sessionStorage.getItem(STORED) ?? undefined;
+  return used;
 }
 
 /** The header with the key; empty without a key. */
@@ -35,25 +36,26 @@ export function startKeyField(open: () => Promise<Opened>): void {
     input.value = "";
   });
   find("[data-key-forget]").addEventListener("click", () => {
-    sessionStorage.removeItem(STORED);
+    used = undefined;
     showState();
     announce("Key removed");
     input.focus();
     void open();
   });
-  if (readKey() === undefined) showState();
-  else void useKey(readKey() ?? "", open);
+  // A tab that was open during an update can have a key that an earlier version stored.
+  sessionStorage.removeItem("rowhouse.apiKey");
+  showState();
 }
 
-/** Stores a valid key even if the page does not exist for its app. */
+/** Keeps a valid key even if the page does not exist for its app. */
 async function useKey(key: string, open: () => Promise<Opened>): Promise<void> {
   if (!KEY.test(key)) {
     showState(toIssue(401));
     return;
   }
-  sessionStorage.setItem(STORED, key);
+  used = key;
   const { isOpen, status } = await open();
-  if (status === 401) sessionStorage.removeItem(STORED);
+  if (status === 401) used = undefined;
   showState(isOpen ? "" : toIssue(status));
 }
 
