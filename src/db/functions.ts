@@ -72,7 +72,7 @@ export const FUNCTIONS = {
   console_visitor: { retry: "safe", parameters: { who: "uuid", visitor: "visitor" }, returns: "jsonb" },
   console_withdraw_invitation: { parameters: { visitor: "visitor", person: "uuid" }, returns: "bool", needs: "recent sign-in" },
   count_changed_rows: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", wanted_table: "text", condition: "text" }, returns: { total: "int8", affected: "int8" }, isSet: true },
-  count_claimed_roles: { retry: "safe", parameters: {}, returns: { provider: "text", roles: "int8" }, isSet: true },
+  count_claimed_roles: { retry: "safe", parameters: {}, returns: { provider: "text", roles: "int8", withheld: "int8", reason: "text?" }, isSet: true },
   count_identity_values: { retry: "safe", parameters: {}, returns: "jsonb" },
   count_rows: { retry: "safe", parameters: { wanted_table: "text", app: "uuid" }, returns: "int8" },
   count_users: { retry: "safe", parameters: {}, returns: "int8" },

@@ -167,8 +167,6 @@ export async function checkAdmin(admin: Database, options: AdminOptions): Promis
     await check("addresses of nodes", () => checkNodeAddresses(nodes.entries(), nodesUrl));
   await check("rowhouse dev", () => checkDevLeftovers([db, admin]));
   await checkPeople(results, { ...options, db });
-  if (variable === "ADMIN_DATABASE_URL")
-    await check("claims of providers", () => checkWithheldClaims(admin));
   return results;
 }
 
@@ -198,4 +196,5 @@ async function checkPeople(
   await check("mail", async () => evaluateMails(await readMailState({ db: people })));
   await check("apps of providers", () => checkClaimedApps(people, providers));
   await check("roles of providers", () => checkClaimedRoles(people, providers));
+  await check("claims of providers", () => checkWithheldClaims(people));
 }

@@ -92,12 +92,21 @@ set search_path = pg_catalog, pg_temp as $$
   where provider = by_provider order by slug, users.email
 $$;
 
--- The number of current roles from each provider's claims.
-create function rowhouse.count_claimed_roles() returns table (provider text, roles bigint)
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select provider, count(*) from rowhouse.grants where provider is not null
-  group by provider order by provider
+-- The number of current roles from each provider's claims, and of people from whom the provider
+-- withheld claims in the last seven days, with a reason. The callers cannot read the audit log.
+create function rowhouse.count_claimed_roles()
+returns table (provider text, roles bigint, withheld bigint, reason text)
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select provider, coalesce(granted.roles, 0), coalesce(lacking.people, 0), lacking.reason
+  from (select grants.provider, count(*) as roles from rowhouse.grants
+    where grants.provider is not null group by grants.provider) as granted
+  full join (select details ->> 'provider' as provider, count(distinct user_id) as people,
+      min(details ->> 'reason') as reason
+    from rowhouse.audit where action = 'claims_withheld' and at > now() - interval '7 days'
+    group by details ->> 'provider') as lacking using (provider)
+  order by provider
 $$;
+comment on function rowhouse.count_claimed_roles is 'null reason';
 
 -- The apps with these slugs.
 create function rowhouse.find_apps(slugs text[])
