@@ -4,7 +4,8 @@
  * nothing.
  *
  * No change is missed. A subscriber joins its table before its first read, so every later read of the table
- * reaches the subscriber. An event is the state of a row, not a step, so duplicates are harmless.
+ * reaches the subscriber. What is read before its stream is open is a reset. An event is the state of a row, not a step, so
+ * duplicates are harmless.
  *
  * @see ../db/migrations/live.sql
  * @module
@@ -29,8 +30,8 @@ import {
   joinHub,
   type ReadNews,
   type Subscriber,
-  sendLater,
   settle,
+  toFirst,
 } from "./change_hub.ts";
 import { encodeNews } from "./change_stream.ts";
 import { makeCursors } from "./cursors.ts";
@@ -116,7 +117,7 @@ async function open(
     release: deps.countStream({ app, key }),
     hub: undefined,
     stream: undefined,
-    waiting: [],
+    missed: undefined,
     first: undefined,
     isEnded: false,
   };
@@ -146,8 +147,7 @@ async function open(
     });
     subscriber.stream = stream;
     subscriber.first = news.position;
-    stream.send(encodeNews(news, cursor));
-    for (const sent of subscriber.waiting.splice(0)) sendLater(subscriber, sent);
+    stream.send(encodeNews(toFirst(news, subscriber.missed), cursor));
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   } catch (error) {
     end();

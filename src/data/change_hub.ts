@@ -18,16 +18,14 @@ export type Subscriber = {
   /** Releases its slot among the app's streams. */
   readonly release: () => void;
   hub: Hub | undefined;
-  /** `undefined` until the first read; changes wait until then. */
+  /** `undefined` until the first read. */
   stream: EventStream | undefined;
-  readonly waiting: Sent[];
+  /** The position of the last event before there was a stream. */
+  missed: string | undefined;
   /** The position of the first read; `undefined` once a later event was sent. */
   first: string | undefined;
   isEnded: boolean;
 };
-
-/** An event with its position. */
-export type Sent = { position: string; chunk: Uint8Array };
 
 export type Hub = {
   readonly app: string;
@@ -166,12 +164,27 @@ async function readOn(hubs: Hubs, hub: Hub): Promise<void> {
 }
 
 /** Sends an event, unless the first read was later: a lower state must not follow a higher one. */
-export function sendLater(subscriber: Subscriber, sent: Sent): void {
-  const { stream, first, waiting } = subscriber;
-  if (stream === undefined) return void waiting.push(sent);
-  if (first !== undefined && isIncluded(sent.position, first)) return;
+function sendLater(
+  subscriber: Subscriber,
+  { position, chunk }: { position: string; chunk: Uint8Array },
+): void {
+  const { stream, first } = subscriber;
+  if (stream === undefined) {
+    subscriber.missed = position;
+    return;
+  }
+  if (first !== undefined && isIncluded(position, first)) return;
   subscriber.first = undefined;
-  stream.send(sent.chunk);
+  stream.send(chunk);
+}
+
+/**
+ * The first event of a stream. No event is held until then, so changes without a missed event are a reset. The reader of
+ * `ready` lists the table, so it misses nothing.
+ */
+export function toFirst(news: News, missed: string | undefined): News {
+  const isComplete = missed === undefined || isIncluded(missed, news.position);
+  return news.kind !== "changes" || isComplete ? news : { ...news, kind: "reset", events: "[]" };
 }
 
 /** Uses the key of one subscriber. If its key is rejected, its stream ends, and the next subscriber's key is used. */

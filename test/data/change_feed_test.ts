@@ -1,0 +1,102 @@
+/** The first event of a stream, while other events of its table pass by. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { toProof } from "../../src/accounts/apps/key_text.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
+import { makeCatalog } from "../../src/catalog/catalog.ts";
+import { makeChangeFeed } from "../../src/data/change_feed.ts";
+import type { News } from "../../src/data/change_stream.ts";
+import { makeCursors } from "../../src/data/cursors.ts";
+import { call } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { makeStreamMemory } from "../../src/http/mod.ts";
+import { makePrincipal } from "../../src/principal.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const KB = 1024;
+const table = "todos";
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["live"] } });
+  app = await service.makeApp(defineSchema({ todos: { title: t.string() } }));
+  await setAppSwitch(service.service, app.slug, ["live", true]);
+});
+afterAll(() => service.close());
+
+function toContext({ id, key }: TestApp) {
+  const proof = toProof(key.slice(key.indexOf(".") + 1));
+  const principal = makePrincipal({
+    ...{ appId: id, keyId: crypto.randomUUID(), scopes: ["data:read"], proof },
+  });
+  const request = new Request(service.url);
+  return {
+    principal,
+    request,
+    requestId: "",
+    params: {},
+    query: "",
+    address: "",
+    meter: { dbMs: 0 },
+  };
+}
+
+/**
+ * Opens a stream whose first read ends only after the table's subscribers were sent an event of 900 KB. Returns the stream's
+ * first bytes, and the bytes held before the stream was open.
+ */
+async function openLate(first: News["kind"], { isOld = false } = {}) {
+  const { db } = service.service;
+  const [found] = await call(db, "poll_changes", { since: null, apps: [], presented_proofs: [] });
+  const [feedName = "", snapshot = ""] = (found?.state ?? "").split(".");
+  const next = Number(snapshot.split(":")[1]);
+  const at = (past: number) => `${feedName}.${next}:${next + past}:.set`;
+  const catalog = makeCatalog({ db, refresh: async () => undefined, age: () => 0 });
+  await catalog.follow(1);
+  const streamMemory = makeStreamMemory();
+  const feed = makeChangeFeed({
+    ...{ db, streamMemory, log: () => undefined, now: () => performance.now() },
+    catalog: { find: catalog.find, learnedAt: () => Number.NEGATIVE_INFINITY },
+    checkServing: async () => undefined,
+    countStream: () => () => undefined,
+  });
+  const passed = Promise.withResolvers<void>();
+  let held = Number.NaN;
+  const events = JSON.stringify([{ put: { title: "x".repeat(900 * KB) } }]);
+  const read = async (_: unknown, since: string | null): Promise<News> => {
+    if (since === at(0)) {
+      passed.resolve();
+      return { position: at(2), kind: "changes", events };
+    }
+    if (since === at(2)) return { position: at(2), kind: "changes", events: "[]" };
+    // The table's own first read; then the stream's.
+    if (since === null && !isJoined) {
+      isJoined = true;
+      return { position: at(0), kind: "ready", events: "[]" };
+    }
+    await passed.promise;
+    await Bun.sleep(50); // the event passes by
+    held = streamMemory.bytes();
+    return { position: at(isOld ? 1 : 3), kind: first, events: "[]" };
+  };
+  let isJoined = false;
+  const since =
+    first === "ready" ? null : await makeCursors({ db }).seal({ app: app.id, table }, at(-1));
+  const response = await feed.open(toContext(app), { table, since, read });
+  const reader = response?.body?.getReader();
+  const text = new TextDecoder().decode((await reader?.read())?.value);
+  await reader?.cancel();
+  feed.end();
+  return { kind: /event: (\w+)/.exec(text)?.[1], held };
+}
+
+test.each([
+  { first: "changes", isOld: true, sent: "reset" },
+  { first: "changes", isOld: false, sent: "changes" },
+  { first: "ready", isOld: true, sent: "ready" },
+] as const)(
+  "of kind $first, older than a missed event: $isOld, is sent as $sent, and no event is held until then",
+  async ({ first, isOld, sent }) => {
+    expect(await openLate(first, { isOld })).toEqual({ kind: sent, held: 0 });
+  },
+);
