@@ -1,5 +1,5 @@
 /** `rowhouse doctor`: checks an installation and prints a remedy for each error. @module */
-import { type Environment, readConfig } from "../config/mod.ts";
+import { type Environment, isGiven, readConfig } from "../config/mod.ts";
 import { type Database, isDriverPatched, openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {
@@ -79,7 +79,7 @@ type Sound = {
 async function readSound(setting: Setting): Promise<Sound> {
   const { env } = setting;
   const read = readConfig(env);
-  const isUnset = !env["DATABASE_URL"] && !env["ADMIN_DATABASE_URL"];
+  const isUnset = !isGiven(env, "DATABASE_URL") && !isGiven(env, "ADMIN_DATABASE_URL");
   const dev = isUnset ? findDevDatabase(setting) : undefined;
   if (dev !== undefined)
     return {

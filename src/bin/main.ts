@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Environment } from "../config/mod.ts";
 import { findNearest } from "../std/find_nearest.ts";
 import { quote } from "../std/quote.ts";
 import { readArguments } from "./cli/arguments.ts";
@@ -51,7 +52,7 @@ async function runCommand(argv: readonly string[], base: BaseSetting): Promise<E
   if (row === undefined) throw unknownCommand(argv);
   const command = await row.load();
   const args = readArguments(command, argv.slice(command.name.split(" ").length));
-  const result = await command.run({ args, ...base });
+  const result = await command.run({ args, ...base, env: await withSecrets(base.env) });
   if (typeof result === "number") return result;
   const { document, lines, notes = [], exitCode = EXIT.done } = result;
   if (args.has("json")) terminal.print(toDocument(document));
@@ -60,6 +61,17 @@ async function runCommand(argv: readonly string[], base: BaseSetting): Promise<E
     for (const notice of notes) terminal.warn(notice);
   }
   return exitCode;
+}
+
+/**
+ * The environment with the secrets that files contain. A variable whose file cannot be used stays, and the command reports it
+ * where it reads its settings.
+ */
+async function withSecrets(env: Environment): Promise<Environment> {
+  if (!Object.keys(env).some((name) => name.endsWith("_FILE"))) return env;
+  const { readSecretFiles } = await import("../config/mod.ts");
+  const read = readSecretFiles(env);
+  return { ...read.env, ...read.rejected };
 }
 
 /** Whether the arguments are empty, or only the first word of a two-word command. */

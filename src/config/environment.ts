@@ -15,6 +15,16 @@ export function readEnvironmentKey(env: Environment, environment: string): strin
   return readVariable(env, toKeyVariable(environment));
 }
 
+/** The variable with the path of the file that contains a secret. */
+export function toFileVariable(name: string): string {
+  return `${name}_FILE`;
+}
+
+/** Whether a secret is set, directly or by a file, even by one that cannot be used. */
+export function isGiven(env: Environment, name: string): boolean {
+  return [name, toFileVariable(name)].some((given) => readVariable(env, given) !== undefined);
+}
+
 /** The variable's value; an empty variable counts as unset. */
 export function readVariable(env: Environment, name: string): string | undefined {
   return env[name] === "" ? undefined : env[name];

@@ -14,6 +14,8 @@ export type Setting = {
   form: v.GenericSchema<string | undefined, unknown>;
   initial?: string;
   about: string;
+  /** Whether `<NAME>_FILE` can name a file with the value. */
+  isSecret?: true;
 };
 
 /** A text that the function accepts. */

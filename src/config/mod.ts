@@ -5,8 +5,15 @@
  * @module
  */
 
-export { type Environment, readEnvironmentKey, toKeyVariable } from "./environment.ts";
+export {
+  type Environment,
+  isGiven,
+  readEnvironmentKey,
+  toFileVariable,
+  toKeyVariable,
+} from "./environment.ts";
 export { PROVIDER_SETTINGS } from "./providers.ts";
 export { type Config, readConfig } from "./read_config.ts";
 export { forwards } from "./role_needs.ts";
+export { dropConsequences, readSecretFiles } from "./secret_files.ts";
 export { SETTINGS, type SettingName } from "./settings.ts";

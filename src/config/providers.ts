@@ -27,6 +27,7 @@ export const PROVIDER_SETTINGS = {
   },
   CLIENT_SECRET: {
     form: v.string("must also be set"),
+    isSecret: true,
     about: "Client secret from the provider. Required for each provider.",
   },
   LABEL: {
@@ -84,6 +85,13 @@ function isIssuer(text: string): boolean {
 const PROVIDER_VARIABLE = new RegExp(
   `^OIDC_([A-Z][A-Z0-9_]{0,31}?)_(${Object.keys(PROVIDER_SETTINGS).join("|")})$`,
 );
+
+export function isProviderSecret(name: string): boolean {
+  const key = PROVIDER_VARIABLE.exec(name)?.[2];
+  return Object.entries<Setting>(PROVIDER_SETTINGS).some(
+    ([name, { isSecret }]) => name === key && isSecret,
+  );
+}
 
 /** All providers with settings, sorted by name, and all errors. */
 export function readProviders(env: Environment): {

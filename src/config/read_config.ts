@@ -5,6 +5,7 @@ import { ENVIRONMENT_KEY, type Environment, readVariable } from "./environment.t
 import type { Setting } from "./forms.ts";
 import { readProviders } from "./providers.ts";
 import { findRoleIssues } from "./role_needs.ts";
+import { dropConsequences, readSecretFiles } from "./secret_files.ts";
 import { SETTINGS, type SettingName } from "./settings.ts";
 
 export type Config = {
@@ -22,9 +23,10 @@ type Broken = { issues: string[]; sound: Partial<Config> };
 
 /** The configuration, or all errors: the variable and the expected value, never the actual value. */
 export function readConfig(
-  env: Environment,
+  given: Environment,
   { checksRole = true }: ReadOptions = {},
 ): { config: Config } | Broken {
+  const { env, issues: ofFiles } = readSecretFiles(given);
   const issues: string[] = [];
   const config: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
@@ -40,5 +42,6 @@ export function readConfig(
   config["providers"] = providers.settings;
   issues.push(...providers.issues);
   if (checksRole) issues.push(...findRoleIssues(env));
-  return issues.length > 0 ? { issues, sound: config } : { config: config as Config };
+  const all = dropConsequences([...ofFiles, ...issues]);
+  return all.length > 0 ? { issues: all, sound: config } : { config: config as Config };
 }

@@ -34,21 +34,25 @@ const HmacSecrets = secrets(MIN_SECRET_BYTES);
 export const SETTINGS = {
   DATABASE_URL: {
     form: v.optional(PostgresUrl),
+    isSecret: true,
     about:
       "The serving login's connection string; can go through a transaction pooler. Required by serve.",
   },
   ADMIN_DATABASE_URL: {
     form: v.optional(PostgresUrl),
+    isSecret: true,
     about:
       "For serve: the connection string of the pushing login, a member of rowhouse_tables and no other role. For migrate and admin: the connection string of an administrator, a member of rowhouse_owner. Must connect directly to PostgreSQL, not through a pooler. Default: DATABASE_URL.",
   },
   CONSOLE_DATABASE_URL: {
     form: v.optional(PostgresUrl),
+    isSecret: true,
     about:
       "The connection string of the Console's login. Use a separate login: rowhouse migrate grants it only the rights of the Console. Unset: no Console. In a split service, set it only for the identity service.",
   },
   IDENTITY_DATABASE_URL: {
     form: v.optional(PostgresUrl),
+    isSecret: true,
     about:
       "Only where ROLE is all: the connection string of a separate login for identity, so that code injected into apps' tables never runs in a session that can read accounts. Run rowhouse migrate with it. Unset: identity shares DATABASE_URL, and a stolen pushing login can do everything that the serving login can.",
   },
@@ -60,6 +64,7 @@ export const SETTINGS = {
   },
   ROWS_DATABASE_URL: {
     form: v.optional(PostgresUrl),
+    isSecret: true,
     about:
       "For admin: the connection string of the login that counts and deletes apps' rows. Use a separate login that connects directly to PostgreSQL: rowhouse migrate grants it only these rights. serve does not start if it is set. Unset: each command creates a temporary login and drops it.",
   },
@@ -161,26 +166,31 @@ export const SETTINGS = {
   },
   INTERNAL_HMAC_SECRET: {
     form: HmacSecrets,
+    isSecret: true,
     about:
       "The secret that the gateway shares with this service, or with both services. Can be a comma-separated list: the first secret signs, all verify. Required by every ROLE except all.",
   },
   INTERNAL_HMAC_SECRET_DATA: {
     form: HmacSecrets,
+    isSecret: true,
     about:
       "On the gateway: the data service's INTERNAL_HMAC_SECRET. Default: INTERNAL_HMAC_SECRET.",
   },
   INTERNAL_HMAC_SECRET_IDENTITY: {
     form: HmacSecrets,
+    isSecret: true,
     about:
       "On the gateway: the identity service's INTERNAL_HMAC_SECRET. Default: INTERNAL_HMAC_SECRET.",
   },
   IDENTITY_SECRET: {
     form: secrets(MIN_IDENTITY_SECRET_BYTES),
+    isSecret: true,
     about:
       "The secret that protects sessions, links and passwords; it is never stored in the database. Can be a comma-separated list: the first secret creates new values, all verify. If it is lost, every password is lost. Required by serve where ROLE is all or identity, and by admin create-user, password-link and set-role.",
   },
   MAIL_URL: {
     form: v.optional(MailUrl),
+    isSecret: true,
     about:
       "The mail server, such as smtps://user:password@mail.example.org or smtp://mail.example.org:587. With it, the service emails password links and account notices. Unset: only administrators see the links. For processes where ROLE is all or identity.",
   },
@@ -290,6 +300,7 @@ export const SETTINGS = {
   ROWHOUSE_URL: { form: v.optional(HttpUrl), about: "The service's origin, for `rowhouse db`." },
   ROWHOUSE_API_KEY: {
     form: v.optional(v.string()),
+    isSecret: true,
     about:
       "The API key that `rowhouse db` uses. It needs the scope schema:push; schema:read suffices for read-only commands. Each environment in rowhouse.json has its own variable, such as ROWHOUSE_API_KEY_STAGING for staging.",
   },

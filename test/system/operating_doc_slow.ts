@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_PER_MINUTE, findAppId, GRACES } from "../../src/accounts/apps/mod.ts";
-import { SETTINGS } from "../../src/config/mod.ts";
+import { SETTINGS, toFileVariable } from "../../src/config/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
 import { push } from "../../src/push/mod.ts";
@@ -140,6 +140,7 @@ test("every term in capitals is a setting or a variable in compose.yaml", () => 
   );
   const known = [
     ...Object.keys(SETTINGS),
+    ...Object.keys(SETTINGS).map(toFileVariable),
     ...[...COMPOSE.text.matchAll(/[A-Z][A-Z_]{3,}/g)].flat(),
   ];
   const otherTerms = [
@@ -155,6 +156,8 @@ test("every term in capitals is a setting or a variable in compose.yaml", () => 
     "BACKUP_URL",
     "RESTORE_URL",
     "NEXT_SUPERUSER_URL",
+    "NEXT_RESTORE_URL",
+    "BUN_CONFIG_MAX_HTTP_REQUESTS",
     "PGPASSWORD",
     "POSTGRES_BIN",
   ];

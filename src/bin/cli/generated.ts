@@ -1,9 +1,9 @@
 /** Texts generated from tables in the code. A test compares them with the files. Pure. @module */
-import { PROVIDER_SETTINGS, SETTINGS } from "../../config/mod.ts";
+import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../../config/mod.ts";
 import { PROBLEMS } from "../../problem.ts";
 
 type Meaning = { readonly status: number; readonly when: string; readonly ofWrite?: string };
-type Setting = { readonly about: string; readonly initial?: string };
+type Setting = { readonly about: string; readonly initial?: string; readonly isSecret?: true };
 
 /** All settings; those of providers with a placeholder for the name. */
 const ALL_SETTINGS: readonly (readonly [string, Setting])[] = [
@@ -11,7 +11,12 @@ const ALL_SETTINGS: readonly (readonly [string, Setting])[] = [
   ...Object.entries<Setting>(PROVIDER_SETTINGS).map(
     ([name, setting]) => [`OIDC_<NAME>_${name}`, setting] as const,
   ),
-];
+].map(([name, setting]) => {
+  const file = setting.isSecret
+    ? ` Or set ${toFileVariable(name)} to the path of a file with it.`
+    : "";
+  return [name, { ...setting, about: `${setting.about}${file}` }];
+});
 
 /** `.env.example`: every setting, commented out, with its default. */
 export function renderEnvExample(): string {

@@ -1,6 +1,7 @@
 /** The configuration for commands. Reports all errors together, and never a value. @module */
 import {
   type Config,
+  dropConsequences,
   type Environment,
   forwards,
   readConfig,
@@ -59,11 +60,11 @@ export type ServeConfig = ReturnType<typeof readSettings<"DATABASE_URL">>;
 export async function findServeIssues(env: Environment): Promise<string[]> {
   const read = readConfig(env);
   const needed = hasPeople(env) ? ["DATABASE_URL", "IDENTITY_SECRET"] : ["DATABASE_URL"];
-  return [
+  return dropConsequences([
     ...("issues" in read ? read.issues : []),
     ...needed.filter((name) => !env[name]).map(toMissing),
     ...(await findConflicts("issues" in read ? read.sound : read.config)),
-  ];
+  ]);
 }
 
 /**
@@ -82,7 +83,8 @@ function toMissing(name: string): string {
   return `${name} is not set: see .env.example`;
 }
 
-function reject(issues: readonly string[]): RejectedError {
+function reject(found: readonly string[]): RejectedError {
+  const issues = dropConsequences(found);
   const lines = issues.map((issue) => `  ${issue}`);
   return new RejectedError(
     `Cannot start: invalid configuration\n${lines.join("\n")}`,

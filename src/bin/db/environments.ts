@@ -28,6 +28,8 @@ export type ProjectEnvironment = {
 };
 
 const NAME = /^[a-z][a-z0-9-]{0,31}$/;
+/** The variable with the key of an environment `x-file` would be that of the file with the key of `x`. */
+const RESERVED = new RegExp(`^${ALL_ENVIRONMENTS}$|(^|-)file$`);
 const EXAMPLE = '{ "places": { "staging": "https://api.staging.example.org" } }';
 /** Likely names of a property that contains a key. */
 const SECRET = /key|token|secret|password|credential/i;
@@ -118,10 +120,10 @@ function checkEnvironment(name: string, value: unknown): Checked {
     known: ["url", "confirm"],
     variable: NAME.test(name) ? toKeyVariable(name) : "ROWHOUSE_API_KEY",
   });
-  if (!NAME.test(name) || name === ALL_ENVIRONMENTS)
+  if (!NAME.test(name) || RESERVED.test(name))
     issues.push({
       path,
-      message: `the name must be 1 to 32 lowercase letters, digits or hyphens, starting with a letter, and not ${ALL_ENVIRONMENTS}`,
+      message: `the name must be 1 to 32 lowercase letters, digits or hyphens, starting with a letter, not ${ALL_ENVIRONMENTS}, and not ending with file`,
     });
   const isUrl = typeof url === "string" && isHttpOrigin(url);
   if (!isUrl)

@@ -1,6 +1,6 @@
 /** The environment of `dev`: settings of one process, without those of a service, such as its database. @module */
 import * as v from "valibot";
-import { type Environment, SETTINGS, type SettingName } from "../../config/mod.ts";
+import { type Environment, SETTINGS, type SettingName, toFileVariable } from "../../config/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { type Arguments, UsageError } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
@@ -66,7 +66,10 @@ export function describeIgnored(env: Environment): string | undefined {
 }
 
 function isOfService(name: string): boolean {
-  return (Object.hasOwn(SETTINGS, name) && !READ.has(name)) || name.startsWith("OIDC_");
+  if (name.startsWith("OIDC_")) return true;
+  return Object.keys(SETTINGS).some(
+    (setting) => !READ.has(setting) && [setting, toFileVariable(setting)].includes(name),
+  );
 }
 
 /** Unlike a command line, other users of the machine cannot read it. */
