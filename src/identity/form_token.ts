@@ -40,18 +40,20 @@ export function checkForm(
   settings: IdentitySettings,
   form: { fields: ReadonlyMap<string, string>; binding: FormBinding },
 ): void {
-  const bound = readBound(request, form.binding);
   const given = form.fields.get(TOKEN_FIELD);
-  if (
-    isOwnOrigin(request, settings) &&
-    bound !== undefined &&
-    given !== undefined &&
-    isEqualText(given, toToken(form.binding, bound))
-  )
-    return;
+  if (isOwnOrigin(request, settings) && hasToken(request, { given, binding: form.binding })) return;
   throw new Problem("forbidden", {
     message: "The form came from another page, or its page expired",
   });
+}
+
+/** Whether a token belongs to the browser's cookie. A form also needs its origin: see {@linkcode checkForm}. */
+export function hasToken(
+  request: Request,
+  { given, binding }: { given: string | undefined; binding: FormBinding },
+): boolean {
+  const bound = readBound(request, binding);
+  return bound !== undefined && given !== undefined && isEqualText(given, toToken(binding, bound));
 }
 
 function readBound(request: Request, binding: FormBinding): string | undefined {

@@ -102,6 +102,27 @@ export function respondWithThrottle(waitS: number, back: string): Response {
   });
 }
 
+/** Asks before a sign-in that another site can have started. */
+export function respondWithQuestion({
+  label,
+  go,
+  back,
+  cookies,
+}: {
+  label: string;
+  go: string;
+  back: string;
+  cookies: readonly string[];
+}): Response {
+  const title = `Sign in with ${label}?`;
+  const body = html`
+<h1>Sign in with <bdi>${label}</bdi>?</h1>
+<p>This sign-in did not start on a page of this service. Continue only if you want to sign in here.</p>
+<p><a class="button button-primary" href="${go}">Continue with <bdi>${label}</bdi></a></p>
+<p class="more"><a href="${back}">Sign in another way</a></p>`;
+  return respondWithPage({ title, body }, { cookies });
+}
+
 export function respondWithProviderPage(page: ProviderPage): Response {
   const body = html`
 <h1>${page.title}</h1>

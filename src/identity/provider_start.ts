@@ -1,7 +1,7 @@
 /**
  * Starts a sign-in with a provider: sets the state cookie and redirects to the provider. The entry is a link, not a form:
- * browsers apply `form-action` to every redirect after a form, and a provider can use several hosts. Other sites can link here
- * without harm, because people sign in only as themselves.
+ * browsers apply `form-action` to every redirect after a form, and a provider can use several hosts. A link on another site
+ * shows a page that asks first: a person with a session at the provider would otherwise be signed in without an action.
  *
  * @module
  */
@@ -12,12 +12,13 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from "openid-client";
-import type { RequestContext } from "../http/mod.ts";
+import { type RequestContext, readParameters } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { hasToken, makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { OIDC_PATH } from "./paths.ts";
-import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.ts";
+import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./provider_pages.ts";
 import type { ProviderSettings } from "./provider_settings.ts";
 import {
   type ReturnTo,
@@ -27,7 +28,11 @@ import {
   toStateParameter,
 } from "./provider_state.ts";
 import { type Provider, ProviderUnavailable } from "./providers.ts";
-import { checkReturnTo, needsFresh, readReturnTo } from "./return_to.ts";
+import { checkReturnTo, needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
+import { isFromOwnPage } from "./settings.ts";
+
+/** The parameter of the link that a person follows after another site started the sign-in: the token of a form. */
+const CHOSEN = "chosen";
 
 /** Requests `auth_time`, which some providers send only on request. */
 const FRESH = {
@@ -35,7 +40,7 @@ const FRESH = {
   claims: JSON.stringify({ id_token: { auth_time: { essential: true } } }),
 };
 
-/** Redirects to the provider. @throws {Problem} unknown_route; unknown_app; invalid_request — the destination is invalid */
+/** Redirects to the provider, or asks first. @throws {Problem} unknown_route; unknown_app; invalid_request — the destination is invalid */
 export async function handleProviderStart(
   deps: PageDeps,
   context: RequestContext,
@@ -43,6 +48,13 @@ export async function handleProviderStart(
   const provider = findProvider(deps, context);
   const returnTo = readReturnTo(context.query);
   const { back } = await checkReturnTo(deps, context, returnTo);
+  if (!isChosen(deps, context)) {
+    const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
+    const { name, label } = provider.settings;
+    const query = new URLSearchParams(toReturnQuery(returnTo));
+    query.set(CHOSEN, token);
+    return respondWithQuestion({ label, go: `${OIDC_PATH}/${name}?${query}`, back, cookies });
+  }
   try {
     const { href, cookie } = await startAtProvider(deps, context, provider, { returnTo });
     return redirect(href, { cookies: [cookie] });
@@ -51,6 +63,13 @@ export async function handleProviderStart(
     const text = PROVIDER_TEXTS.unavailable(provider.settings.label);
     return respondWithProviderPage({ ...text, back });
   }
+}
+
+/** Whether the person chose this sign-in here: on a page of this service, or by its address. */
+function isChosen({ identity }: PageDeps, { request, query }: RequestContext): boolean {
+  if (isFromOwnPage(request, identity)) return true;
+  const [, given] = [...readParameters(query)].find(([name]) => name === CHOSEN) ?? [];
+  return hasToken(request, { given, binding: "form" });
 }
 
 /** The provider in the path. @throws {Problem} unknown_route */

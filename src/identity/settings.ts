@@ -53,11 +53,27 @@ export function isHttps(
 }
 
 /** Whether an `Origin` header is the origin of the pages. */
-export function isOwnOrigin(
+export function isOwnOrigin(request: Request, settings: IdentitySettings): boolean {
+  return isOrigin(request.headers.get("origin"), request, settings);
+}
+
+/**
+ * Whether a link of these pages led here, or the person typed the address or opened a bookmark. Browsers send `Sec-Fetch-Site`
+ * only to https and to loopback addresses; the pages' `Referrer-Policy` sends `Referer` to themselves.
+ */
+export function isFromOwnPage(request: Request, settings: IdentitySettings): boolean {
+  const site = request.headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin" || site === "none";
+  const page = request.headers.get("referer");
+  const origin = page !== null && URL.canParse(page) ? new URL(page).origin : null;
+  return isOrigin(origin, request, settings);
+}
+
+function isOrigin(
+  origin: string | null,
   request: Request,
   { identityUrl, publicUrl }: IdentitySettings,
 ): boolean {
-  const origin = request.headers.get("origin");
   const own = identityUrl ?? publicUrl;
   if (origin === null || !URL.canParse(origin)) return false;
   if (own !== undefined) return origin === own;

@@ -76,6 +76,25 @@ test("an invited person comes from an app, signs in with the provider, and retur
   });
 });
 
+test("a link on another site asks before it starts a sign-in, without JavaScript", async () => {
+  await inBrowser({ javaScriptEnabled: false }, async (page) => {
+    const start = `${site.identityUrl}/oidc/ours?${new URL(authorize()).searchParams}`;
+    await page.route("https://evil.example.com/", (route) =>
+      route.fulfill({ contentType: "text/html", body: `<a href="${start}">A prize</a>` }),
+    );
+    await page.goto("https://evil.example.com/");
+    await page.getByRole("link", { name: "A prize" }).click();
+    await page.getByRole("heading", { name: "Sign in with Example Corp?" }).waitFor();
+    expect(new URL(page.url()).origin).toBe(site.identityUrl);
+    await page.getByRole("link", { name: "Continue with Example Corp" }).click();
+    expect(new URL(page.url()).origin).toBe(ours.settings.issuer);
+  });
+  await inBrowser({}, async (page) => {
+    await page.goto(`${site.identityUrl}/oidc/ours`);
+    expect(new URL(page.url()).origin).toBe(ours.settings.issuer);
+  });
+});
+
 test("a person with a password links an account, and every page of the flow is accessible", async () => {
   const person = await makePerson(site.service, { name: "Grace" });
   for (const { colorScheme, width } of displays("dark", 360))

@@ -216,6 +216,7 @@ test.each(order)("%s returns the expected response to each visitor", async (endp
       method,
       headers: {
         ...(jar === undefined ? {} : { cookie: toCookieHeader(jar) }),
+        "sec-fetch-site": "same-origin",
         ...(pages.some((page) => page.path === template) && method === "POST"
           ? { origin: service.url, "content-type": "application/x-www-form-urlencoded" }
           : {}),

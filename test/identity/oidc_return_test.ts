@@ -107,7 +107,7 @@ describe("redirect_uri", () => {
     const [origin = ""] = REDIRECT_TARGETS.origins;
     const text = `${origin}/${"%26".repeat(670)}`;
     expect(text.length).toBeGreaterThan(2030);
-    const start = await service.call(undefined, toStart(text));
+    const start = await visit(service, new Map(), toStart(text));
     expect(start.status).toBe(303);
     expect((start.headers.getSetCookie()[0] ?? "").length).toBeLessThan(4096);
   });

@@ -4,7 +4,7 @@ import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { listEvents } from "../support/audit_events.ts";
-import { type Jar, makePerson, sharedCookie, visit } from "../support/people.ts";
+import { type Jar, keepCookies, makePerson, sharedCookie, visit } from "../support/people.ts";
 import { startProvider, type TestProvider } from "../support/provider.ts";
 import { invite, signInWith } from "../support/provider_people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
@@ -264,13 +264,69 @@ test("a new session replaces the browser's session", async () => {
   expect([(await me(before)).status, (await me(sharedCookie(jar))).status]).toEqual([401, 200]);
 });
 
+describe("a sign-in starts only by an action of the person", () => {
+  const TO_WIKI = `/oidc/ours?app=wiki&redirect_uri=${encodeURIComponent(BACK)}`;
+  const start = (headers: Record<string, string>, path = TO_WIKI) =>
+    service.call(undefined, path, { headers });
+
+  test.each<[what: string, headers: () => Record<string, string>]>([
+    ["a link on a page of the service", () => ({ "sec-fetch-site": "same-origin" })],
+    ["a bookmark", () => ({ "sec-fetch-site": "none" })],
+    ["a link, in a browser without Sec-Fetch-Site", () => ({ referer: `${service.url}/login` })],
+  ])("%s starts", async (_, headers) => {
+    const { status, headers: answer } = await start(headers());
+    expect([status, answer.get("location")?.startsWith(ours.settings.issuer)]).toEqual([303, true]);
+  });
+
+  test.each<[what: string, headers: () => Record<string, string>]>([
+    ["another site", () => ({ "sec-fetch-site": "cross-site" })],
+    ["another host of the domain", () => ({ "sec-fetch-site": "same-site" })],
+    [
+      "another site that claims its page",
+      () => ({ "sec-fetch-site": "cross-site", referer: `${service.url}/login` }),
+    ],
+    ["another site's page", () => ({ referer: "https://evil.example.org/login" })],
+    ["a page with a similar address", () => ({ referer: `${service.url}.evil.example.org/` })],
+    ["a request that does not say", () => ({})],
+  ])("%s gets a page whose link continues", async (_, headers) => {
+    const page = await start(headers());
+    expect([page.status, page.headers.get("location")]).toEqual([200, null]);
+    expect(page.headers.getSetCookie().join()).not.toContain("rowhouse_oidc");
+    expect(page.text).toContain("Continue with <bdi>&lt;Ours&gt;</bdi>");
+    const link =
+      /href="(\/oidc\/ours\?[^"]+)"/.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const cookie = page.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    // The token works only in the browser that got the page.
+    expect((await start({}, link)).status).toBe(200);
+    expect((await start({ cookie }, `${TO_WIKI}&chosen=x`)).status).toBe(200);
+    expect((await start({ cookie }, link)).status).toBe(303);
+  });
+
+  test("the page keeps the return address, and an unknown one gets no page", async () => {
+    ours.accounts.set("sub-asked", await invited());
+    const jar: Jar = new Map();
+    const page = await start({ "sec-fetch-site": "cross-site" });
+    keepCookies(jar, page);
+    const link =
+      /href="(\/oidc\/ours\?[^"]+)"/.exec(page.text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+    const end = await signInWith(service, jar, { login: "sub-asked", path: link });
+    expect([end.status, end.headers.get("location")]).toEqual([303, BACK]);
+    const wrong = await start({}, "/oidc/ours?app=wiki&redirect_uri=https://evil.example.org/");
+    expect(wrong.status).toBe(400);
+  });
+
+  async function invited() {
+    return { email: (await invite(service, "wiki")).email, email_verified: true };
+  }
+});
+
 test("an unknown provider returns 404", async () => {
   for (const path of ["/oidc/none", "/oidc/none/callback", "/oidc"])
     expect((await service.call(undefined, path)).status).toBe(404);
 });
 
 test("the start keeps its values secret, and uses PKCE, state and nonce", async () => {
-  const response = await service.call(undefined, "/oidc/ours");
+  const response = await visit(service, new Map(), "/oidc/ours");
   const { searchParams } = new URL(response.headers.get("location") ?? "");
   expect(searchParams.get("code_challenge_method")).toBe("S256");
   for (const name of ["state", "nonce", "code_challenge"])

@@ -323,10 +323,10 @@ describe("an unavailable provider", () => {
 
   test.each(Object.keys(NEVER_THERE))("blocks no other sign-in while it is %s", async (name) => {
     const asked = () => away.get(name)?.asked.get("openid-configuration") ?? 0;
-    const starts = [1, 2, 3].map(() => service.call(undefined, `/oidc/${name}`));
+    const starts = [1, 2, 3].map(() => visit(service, new Map(), `/oidc/${name}`));
     expect((await service.call(undefined, "/login")).status).toBe(200);
     for (const response of await Promise.all(starts)) expectAway(response, name);
-    expectAway(await service.call(undefined, `/oidc/${name}`), name);
+    expectAway(await visit(service, new Map(), `/oidc/${name}`), name);
     expect(asked()).toBe(1);
     expect(service.log.some((line) => line.includes(`discovery of ${name}`))).toBe(true);
   });

@@ -69,6 +69,7 @@ export async function visit(
     headers: {
       ...(jar.size === 0 ? {} : { cookie: toCookieHeader(jar) }),
       ...(form === undefined || origin === null ? {} : { origin }),
+      ...(form === undefined ? { "sec-fetch-site": "same-origin" } : {}),
     },
     ...(form === undefined ? {} : { body: new URLSearchParams(form.fields) }),
   });
@@ -141,7 +142,7 @@ export function toCookieHeader(jar: Jar): string {
   return [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
 }
 
-function keepCookies(jar: Jar, { headers }: TestResponse): void {
+export function keepCookies(jar: Jar, { headers }: TestResponse): void {
   for (const line of headers.getSetCookie()) {
     const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
     if (!/; Path=\/(;|$)/.test(line)) continue;
