@@ -10,6 +10,7 @@ import { type Jar, PASSWORD, sharedCookie, signInAs, visit } from "../../support
 import { freshName } from "../../support/push.ts";
 import { keepsCodes } from "./factors.ts";
 import { dumpsNoPasskey } from "./passkeys.ts";
+import { hidesValues, keepsValues } from "./schema_keys.ts";
 import { digestOf, guesses, LIST, makeKey, me, type Page, type World } from "./world.ts";
 
 export const CREDENTIALS: Page = {
@@ -47,13 +48,10 @@ export const CREDENTIALS: Page = {
         ).toBe(1);
         expect((await world.service.call(world.mine, LIST)).text).not.toContain("theirs");
       },
-      "push, without the scope to do so.": async (world) => {
-        const app = await world.service.makeApp(undefined, { scopes: ["data:read", "data:write"] });
-        const json = { definition: { version: 1, tables: [] } };
-        expect(
-          (await world.service.call(app, "/v1/data/schema", { method: "POST", json })).status,
-        ).toBe(403);
-      },
+      "push, without the scope `schema:push`, or delete values by a push, without `schema:drop`. The database checks both.":
+        keepsValues,
+      "learn how many rows or which values exist from a plan, without `data:read`. A key that can push learns whether values fit a change that it applies.":
+        hidesValues,
       "run the SQL in a migration: a service reads only the definition from its text.": async (
         world,
       ) => {

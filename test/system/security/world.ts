@@ -8,6 +8,7 @@ import postgres from "postgres";
 import { issueKey } from "../../../src/accounts/apps/mod.ts";
 import { toKeyedPassword } from "../../../src/accounts/secrets/passwords.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
+import { APP_SCOPES, type Scope } from "../../../src/principal.ts";
 import { openService } from "../../../src/service/open.ts";
 import {
   IDENTITY_SECRETS,
@@ -200,12 +201,17 @@ export const digestOf = (text: string | Uint8Array): string =>
 export const me = ({ service }: World, cookie: string): Promise<TestResponse> =>
   service.call(undefined, "/v1/auth/me", { headers: { cookie } });
 
-/** Creates a key with every scope, and returns the key. */
-export async function makeKey({ service }: World, app: TestApp, expiresAt?: Date): Promise<string> {
+/** Creates a key, by default with every scope that develops an app, and returns the key. */
+export async function makeKey(
+  { service }: World,
+  app: TestApp,
+  expiresAt?: Date,
+  scopes: readonly Scope[] = APP_SCOPES,
+): Promise<string> {
   const { text } = await issueKey(testDeps(service.service), {
     slug: app.slug,
     name: "test",
-    scopes: ["data:read", "data:write", "schema:push"],
+    scopes: [...scopes],
     expiresAt,
   });
   service.secrets.add(text);
