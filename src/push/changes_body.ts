@@ -43,7 +43,7 @@ export function changesBody(table: ColumnSet, site: FunctionSite): string {
   "$ids" pg_catalog.uuid[];
   "$text" ${TEXT};
 ${declareLive("changes", site)}begin
-${beginAs("changes", site)}
+${beginAs(table, "changes", site)}
   if not "$live" then
     return null;
   end if;

@@ -29,7 +29,7 @@ export function createBody(table: ColumnSet, site: FunctionSite): string {
 ${declared.map((line) => `${line}\n`).join("")}${declareLive("create", site)}  "$row" record;
   "$text" ${TEXT};
 begin
-${beginAs("create", site)}
+${beginAs(table, "create", site)}
 ${claimKey({ app, proof, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
   insert into ${target(table)}
   values (${values.join(", ")})
@@ -70,7 +70,7 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   "$text" ${TEXT};
   "$state" ${TEXT};
 ${declareLive("create_many", site)}${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
-${beginAs("create_many", site)}
+${beginAs(table, "create_many", site)}
 ${claimKey({ app, proof, claim, response: "null", short })}
   begin
     ${insert};
@@ -145,7 +145,7 @@ ${declared.join("")}  "$row" record;
   "$state" ${TEXT};
   "$message" ${TEXT};
 begin
-${beginAs("create_many", site)}
+${beginAs(table, "create_many", site)}
 ${claimKey({ app, proof, claim, response: "null", short })}
   begin
     while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop

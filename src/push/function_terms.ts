@@ -71,19 +71,26 @@ const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string,
 export const EQUALS = "operator(pg_catalog.=)";
 
 /**
- * Whether a live key of the calling app has a proof with the endpoint's scope. The lookup follows the
- * settings, so it uses its index even if the session first planned it with few keys.
+ * Whether a live key of the calling app has a proof with the endpoint's scope, and the app still uses the table. The lookup
+ * follows the settings, so it uses its index even if the session first planned it with few keys.
  */
-export function isProved(endpoint: Endpoint): string {
-  return `exists (select ${fromProof(endpoint)})`;
+export function isProved(table: ColumnSet, endpoint: Endpoint): string {
+  return `exists (select ${fromProof(table, endpoint)})`;
 }
 
-function fromProof(endpoint: Endpoint): string {
+/** The call that raises why {@linkcode isProved} is false. */
+export function rejectCall({ name }: ColumnSet, endpoint: Endpoint): string {
+  const { app, proof } = placeholdersOf(endpoint);
+  return `rowhouse.reject_call(${app}, ${proof}, ${quoteLiteral(name)})`;
+}
+
+function fromProof({ name }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
   return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
       and ${hasBit('"$p"."scopes"', SCOPE_BITS[SCOPE_OF[endpoint]])}
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()`;
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or ${quoteLiteral(name)} operator(pg_catalog.<>) all ("$p"."ended"))`;
 }
 
 function hasBit(bits: string, bit: number): string {
@@ -91,18 +98,18 @@ function hasBit(bits: string, bit: number): string {
 }
 
 /** The start of a body: sets the tenant, and rejects calls without a proof. */
-export function beginAs(endpoint: Endpoint, site: FunctionSite): string {
+export function beginAs(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
   const settings = SETTINGS_OF[endpoint] ?? [];
   const isRejected =
-    declareLive(endpoint, site) === "" ? `not ${isProved(endpoint)}` : `"$live" is null`;
+    declareLive(endpoint, site) === "" ? `not ${isProved(table, endpoint)}` : `"$live" is null`;
   const checkSql =
     declareLive(endpoint, site) === ""
       ? ""
       : `
-  "$live" := (select ${hasBit('"$p"."scopes"', LIVE_BIT)} ${fromProof(endpoint)});`;
+  "$live" := (select ${hasBit('"$p"."scopes"', LIVE_BIT)} ${fromProof(table, endpoint)});`;
   return `${setTenant(placeholdersOf(endpoint).app, site, settings)}${checkSql}
   if ${isRejected} then
-    return rowhouse.reject_key();
+    return ${rejectCall(table, endpoint)};
   end if;`;
 }
 

@@ -19,7 +19,15 @@ import {
 import { quoteBody, quoteName } from "../db/mod.ts";
 import { changesBody } from "./changes_body.ts";
 import { createBody, createManyBody } from "./create_bodies.ts";
-import { isProved, isRow, outputs, returnText, setTenant, TEXT } from "./function_terms.ts";
+import {
+  isProved,
+  isRow,
+  outputs,
+  rejectCall,
+  returnText,
+  setTenant,
+  TEXT,
+} from "./function_terms.ts";
 import { createGroupBody } from "./group_body.ts";
 import { listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
@@ -96,10 +104,10 @@ function getBody(table: ColumnSet, site: FunctionSite): string {
   "$text" ${TEXT};
 begin
 ${setTenant(app, site)}
-  "$text" := case when ${isProved("get")} then (
+  "$text" := case when ${isProved(table, "get")} then (
     select pg_catalog.row_to_json("$row")::${TEXT}
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
-  ) else rowhouse.reject_key() end;
+  ) else ${rejectCall(table, "get")} end;
 ${returnText(id, bytes)}
 end`;
 }

@@ -44,7 +44,7 @@ ${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" 
   "$text" ${TEXT};
   "$state" ${TEXT};
 ${declareLive("create_group", site)}${FIELDS.map((name) => `  "$${name}" ${TEXT};\n`).join("")}begin
-${beginAs("create_group", site)}
+${beginAs(table, "create_group", site)}
   begin
     ${insert}    if ${claims} is not null and exists (
       select from rows from (pg_catalog.unnest(${claims}), pg_catalog.unnest(${ids}), pg_catalog.unnest("$rows"))

@@ -49,7 +49,7 @@ export function listBody(table: ColumnSet, site: FunctionSite): string {
   "$count" pg_catalog.int8 := 0;
   "$bytes" pg_catalog.int8 := 0;
 begin
-${beginAs("list", site)}
+${beginAs(table, "list", site)}
   ${renderPageTag(table, rows)};
   "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, ${ID_BYTES}), 'hex')::pg_catalog.uuid;
   "$tag" := ${tagOfPage(table, site)};

@@ -74,7 +74,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   "$bytes" pg_catalog.int8 := 0;
   "$next" ${TEXT} := 'null';
 begin
-${beginAs("query", site)}
+${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
     ${texts(of(({ kind }) => TARGETS[kind]))},
     ${texts(of(({ kind }) => KEYS[kind]))},

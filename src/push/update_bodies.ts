@@ -70,7 +70,7 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
 ${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "$row" record;
   "$text" ${TEXT};
 begin
-${beginAs("update", site)}
+${beginAs(table, "update", site)}
 ${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
 ${isDistributed ? rejectUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
   if not found then
@@ -93,7 +93,7 @@ export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const declared = variables === "" ? "" : `declare\n${variables}`;
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
   return `${declared}begin
-${beginAs("delete", site)}
+${beginAs(table, "delete", site)}
 ${countDeleted(table, site)}${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
   if found then
 ${recordDelete(table, site)}    return '';

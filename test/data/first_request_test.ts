@@ -84,6 +84,7 @@ const ENDS: Readonly<Record<string, Act>> = {
 };
 /** Actions after which the app no longer has the table. */
 const REMOVALS: Readonly<Record<string, Act>> = {
+  "ending the table's use": end,
   "dropping the table": async (world) => {
     await end(world);
     await dropTable(deps(), { table: world.table, expected: [world.table] });

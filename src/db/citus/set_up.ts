@@ -28,6 +28,7 @@ export const EVERYWHERE = "rowhouse.tag_seed";
 /** The functions that apps' functions call. */
 export const CALLED = [
   "rowhouse.reject_key()",
+  "rowhouse.reject_call(uuid, bytea, text)",
   "rowhouse.reject_row(uuid)",
   "rowhouse.only_ids(text)",
   "rowhouse.claim_key(uuid, bytea, bytea, text, text)",

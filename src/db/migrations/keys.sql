@@ -45,6 +45,8 @@ create table rowhouse.proofs (
   digest bytea not null check (length(digest) = 32),
   scopes smallint not null,
   expires_at timestamptz not null default 'infinity',
+  -- The tables that the app no longer uses, for processes that do not know it yet; usually null.
+  ended text[],
   primary key (app_id, digest)
 );
 alter table rowhouse.proofs enable row level security;
@@ -96,6 +98,20 @@ begin
 end
 $$;
 grant execute on function rowhouse.reject_key to rowhouse_tenant;
+
+-- Rejects a call of a generated function without a live proof of the app with the scope, or for a
+-- table whose use has ended: a process then reads the catalog.
+create function rowhouse.reject_call(app uuid, presented_proof bytea, wanted_table text)
+returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if exists (select from rowhouse.proofs where app_id = app and digest = sha256(presented_proof)
+    and expires_at > clock_timestamp() and wanted_table = any (ended)) then
+    raise undefined_table using message = 'the app does not use the table';
+  end if;
+  return rowhouse.reject_key();
+end
+$$;
+grant execute on function rowhouse.reject_call to rowhouse_tenant;
 
 -- Raised by a generated function for a row larger than the maximum response.
 create function rowhouse.reject_row(row_id uuid) returns text language plpgsql
@@ -186,9 +202,9 @@ begin
   select is_live into app_live from rowhouse.apps where id = app and disabled_at is null;
   -- Not "insert … select": Citus copies its rows, which row security forbids.
   if found then
-    insert into rowhouse.proofs (app_id, digest, scopes, expires_at)
+    insert into rowhouse.proofs (app_id, digest, scopes, expires_at, ended)
     values (app, new_digest, case when app_live then bits | 64::smallint else bits end,
-      coalesce(until, 'infinity'));
+      coalesce(until, 'infinity'), rowhouse.ended_tables(app));
   end if;
 end
 $$;

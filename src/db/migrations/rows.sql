@@ -14,12 +14,14 @@ create table rowhouse.row_jobs (
   -- The deleted rows so far, in the order of the tables.
   counts bigint[] not null,
   is_emptied boolean not null default false,
+  -- The transactions of serving processes when the job was first run: they can still store rows.
+  earlier text[],
   created_at timestamptz not null default now(),
   -- When the registrations ended.
   ended_at timestamptz,
   unique (app_id, tables, kind)
 );
-grant select, update (counts, is_emptied) on rowhouse.row_jobs to rowhouse_rows;
+grant select, update (counts, is_emptied, earlier) on rowhouse.row_jobs to rowhouse_rows;
 grant select (id, created_at, ended_at) on rowhouse.row_jobs to rowhouse_service, rowhouse_data;
 
 -- The number of an app's rows in a table.
@@ -124,12 +126,25 @@ begin
 end
 $$;
 
--- One step of a job; returns whether it is complete, or null if another session works on it.
+-- The current transactions of other serving sessions.
+create function rowhouse.list_transactions() returns text[] language sql volatile
+set search_path = pg_catalog, pg_temp as $$
+  select array(select virtualtransaction from pg_locks join pg_stat_activity using (pid)
+    where locktype = 'virtualxid' and pid <> pg_backend_pid() and datname = current_database()
+      and exists (select from pg_auth_members where member = usesysid
+        and roleid in ('rowhouse_service'::regrole, 'rowhouse_data'::regrole)))
+$$;
+grant execute on function rowhouse.list_transactions to rowhouse_rows;
+
+-- One step of a job; returns whether it is complete, or null if another session works on it, or
+-- a transaction that began before the job can still store a row.
 create function rowhouse.run_rows_job(job uuid, max_rows integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   work rowhouse.row_jobs;
   step record;
+  running text[];
+  may_end boolean;
 begin
   select * into work from rowhouse.row_jobs where id = job for update skip locked;
   if work.id is null and not exists (select from rowhouse.row_jobs where id = job) then
@@ -138,12 +153,16 @@ begin
   if work.id is null or work.is_emptied then
     return work.is_emptied;
   end if;
+  -- Before the rows are read: a transaction that ends now can have stored one.
+  running := rowhouse.list_transactions();
+  work.earlier := coalesce(work.earlier, running);
+  may_end := not work.earlier && running;
   select * into step from rowhouse.delete_some_rows(work.tables, work.app_id, max_rows);
-  update rowhouse.row_jobs set is_emptied = step.changed = 0, counts = array(
-    select before + now_removed
+  update rowhouse.row_jobs set is_emptied = step.changed = 0 and may_end, earlier = work.earlier,
+    counts = array(select before + now_removed
       from unnest(work.counts, step.counts) as summed (before, now_removed))
   where id = job;
-  return step.changed = 0;
+  return case when step.changed > 0 then false when may_end then true end;
 end
 $$;
 

@@ -26,6 +26,37 @@ $$;
 create trigger forget_end after insert on rowhouse.registrations
   for each row execute function rowhouse.forget_end();
 
+-- The tables that an app no longer uses; null if there are none.
+create function rowhouse.ended_tables(app uuid) returns text[] language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select array_agg(table_name order by table_name) from (
+    select table_name from rowhouse.registrations where app_id = app and is_ending
+    union select table_name from rowhouse.ended_registrations where app_id = app) as ended
+$$;
+
+-- The functions of tables see ended uses in the proofs of keys, in the row that they read anyway:
+-- a process that has not read the catalog stores no row that the app cannot see.
+create function rowhouse.record_ends() returns trigger language plpgsql security definer
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app constant uuid := coalesce(new.app_id, old.app_id);
+begin
+  -- Creating a key locks the app's row.
+  perform from rowhouse.apps where id = app for no key update;
+  if found then
+    perform rowhouse.enter_app(app);
+    update rowhouse.proofs set ended = rowhouse.ended_tables(app) where app_id = app;
+  end if;
+  return null;
+end
+$$;
+
+create trigger record_ends after update of is_ending on rowhouse.registrations
+  for each row when (old.is_ending is distinct from new.is_ending)
+  execute function rowhouse.record_ends();
+create trigger record_ends after insert or delete on rowhouse.ended_registrations
+  for each row execute function rowhouse.record_ends();
+
 -- Acquires the locks of a push of these names without waiting.
 create function rowhouse.lock_names(names text[]) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
@@ -152,6 +183,7 @@ begin
       set actor = case when under_way.ended_at is null then under_way.actor else excluded.actor end,
         counts = case when under_way.ended_at is null then under_way.counts
           else excluded.counts end,
+        earlier = case when under_way.ended_at is null then under_way.earlier end,
         is_emptied = under_way.is_emptied and under_way.ended_at is null, ended_at = null
     returning id into job_id;
   end if;
