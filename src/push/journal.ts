@@ -108,6 +108,11 @@ function sortFiles(files: readonly JournalFile[]) {
   return { found, issues };
 }
 
+/** Files with the same number, such as after a merge of two branches: no comparison can count them. */
+export function findDuplicateFiles(files: readonly JournalFile[]): JournalIssue[] {
+  return sortFiles(files).issues.filter(({ code }) => code === "twice");
+}
+
 /** Whether a file equals its recorded migration. */
 export function isSame(
   parts: MigrationParts | undefined,

@@ -4,6 +4,7 @@ export { type Change, changeDefinition, showChange, showDropped, toColumnType } 
 export { compareHistory, type HistoryDifference } from "./history.ts";
 export {
   compareJournal,
+  findDuplicateFiles,
   type JournalComparison,
   type JournalEntry,
   type JournalFile,

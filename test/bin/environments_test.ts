@@ -221,6 +221,24 @@ describe("db status --to all", () => {
     expect(rejected.err).toContain("run rowhouse db pull --to one");
   });
 
+  test("names two files of one number, which no comparison can count", async () => {
+    const name = makeName();
+    writeSchema(name);
+    writePlaces({ one: service.url });
+    const env = { ROWHOUSE_API_KEY_ONE: app.key };
+    expect(await run(["db", "push", "--to", "one"], env)).toMatchObject({ code: 0 });
+    const folder = join(project.folder, "schema/migrations");
+    const file = `0001_create_table_${name}.sql`;
+    await Bun.write(join(folder, "0001_theirs.sql"), Bun.file(join(folder, file)));
+    const compared = await run(["db", "status", "--to", "all"], env);
+    expect(compared.code).toBe(1);
+    expect(compared.out).toMatch(
+      new RegExp(`^one +- +- +Cannot use 0001_theirs\\.sql: ${file} has the same number`, "m"),
+    );
+    const pushed = await run(["db", "push", "--to", "one"], env);
+    expect(pushed.err).toContain("0001_theirs.sql");
+  });
+
   test("names rowhouse.json if no environment exists", async () => {
     const { code, err } = await run(["db", "status", "--to", "all"]);
     expect([code, err.includes("rowhouse.json")]).toEqual([2, true]);

@@ -3,6 +3,7 @@ import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
 import {
   compareHistory,
+  findDuplicateFiles,
   type HistoryDifference,
   readJournal,
   showMigration,
@@ -13,6 +14,7 @@ import {
   type CommandResult,
   EXIT,
   type ExitCode,
+  RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
@@ -78,7 +80,14 @@ async function compare(
   return await withService(destination, { config, terminal: setting.terminal }, async (service) => {
     const { migrations } = await service.status();
     const history = toProjectHistory(migrations);
-    const difference = compareHistory(await readJournal(folder), history);
+    const files = await readJournal(folder);
+    const duplicates = findDuplicateFiles(files);
+    if (duplicates.length > 0)
+      throw new RejectedError(duplicates.map(({ message }) => message).join("\n"), EXIT.rejected, {
+        code: "edited_migration",
+        details: duplicates.map(({ file, message }) => ({ path: `/${file}`, message })),
+      });
+    const difference = compareHistory(files, history);
     const head = history.at(-1);
     const last = head === undefined ? null : showMigration(head);
     const isPlannable = schema !== undefined && difference.behind === 0;
