@@ -11,12 +11,14 @@ import { type Html, html, type Part, redirect, TOKEN_FIELD } from "../pages/mod.
 import { type Detail, Problem } from "../problem.ts";
 import {
   type Batch,
+  describeStored,
   findLostColumns,
   type LineIssue,
   makeBatcher,
   makeMapping,
   makeRowsReader,
   makeSource,
+  type RowsFate,
 } from "../rows/mod.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
@@ -66,9 +68,22 @@ async function handleBatch(visit: Visit, table: RowsTable, body: string): Promis
   } catch (error) {
     const { code, message, status, details = [], headers } = toRejection(error);
     const retryAfterS = Number(headers["retry-after"] ?? 0);
-    return respondWithJson({ isStored: false, code, message, details, retryAfterS }, { status });
+    const rows = findFate(error);
+    return respondWithJson(
+      { isStored: false, rows, code, message, details, retryAfterS },
+      { status },
+    );
   }
 }
+
+/** Whether the rows of a failed batch are stored: an error of the service, such as a timeout, leaves this open. */
+function findFate(error: unknown): RowsFate {
+  if (error instanceof LostColumns) return "stored";
+  return toRejection(error).status >= 500 ? "unknown" : "not stored";
+}
+
+/** A column of the file was renamed or dropped during the import. */
+class LostColumns extends Problem {}
 
 /** Whether an earlier request had stored the batch. */
 async function sendBatch(
@@ -85,8 +100,8 @@ async function sendBatch(
   });
   const lost = findLostColumns(body, tryParseJson(text));
   if (lost.length === 0) return isReplay;
-  throw new Problem("incompatible_schema", {
-    message: `The import stopped: the table no longer has ${lost.join(", ")}. The rows of this batch are stored without these values`,
+  throw new LostColumns("incompatible_schema", {
+    message: `The import stopped: the table no longer has ${lost.join(", ")}`,
   });
 }
 
@@ -122,7 +137,7 @@ function explainStop(
   const { message, details = [] } = toRejection(error);
   const [line = 1] = lines;
   return {
-    message: `${message}. ${stored} rows before line ${line} are stored. Send the text again, with any correction from line ${line} on: the rows before it are not stored twice.`,
+    message: `${message}. ${describeStored({ stored, lines, rows: findFate(error) })} Send the text again, with any correction from line ${line} on: the rows before it are not stored twice.`,
     issues: details.map((detail) => toLineIssue(detail, lines)),
   };
 }

@@ -23,6 +23,11 @@ export function makeDuplicateFinder(table: TableDefinition): (row: FileRow) => L
     });
 }
 
+/** Whether rows of the table must differ in some columns. A check of a file does not see the stored rows. */
+export function hasUniques(table: TableDefinition): boolean {
+  return listUniques(table).length > 0;
+}
+
 function listUniques({ columns, uniques }: TableDefinition): NamedColumn[][] {
   const byName = new Map(columns.map((column) => [column.name, column]));
   return [

@@ -6,6 +6,7 @@
  */
 export { type Batch, makeBatcher } from "./batches.ts";
 export { decodeChunks, ENCODINGS } from "./decode.ts";
+export { hasUniques } from "./duplicates.ts";
 export { findLostColumns } from "./lost_columns.ts";
 export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
 export { type PagePosition, readPages } from "./pages.ts";
@@ -20,6 +21,7 @@ export {
   type Source,
   type SourceOptions,
 } from "./source.ts";
+export { describeStored, type RowsFate } from "./stored_rows.ts";
 export { JSON_NUMBER, toMoment } from "./text_values.ts";
 export { REQUIRED, type Read, readValue } from "./values.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

@@ -60,7 +60,7 @@ test("a CSV is checked, imported, and exported unchanged", async () => {
   project.write("todos.csv", csv);
   expect(await data(app, "import", name, "todos.csv", "--dry-run")).toEqual({
     code: 0,
-    out: `Checked 2 rows for ${name}: no errors. Nothing was sent\n`,
+    out: `Checked 2 rows for ${name}: no errors in the file; duplicates of stored rows are found while storing. Nothing was sent\n`,
     err: `Importing into ${service.url}\n`,
   });
   expect(await listRows(app, name)).toEqual([]);

@@ -5,6 +5,7 @@ import type { Detail } from "../../problem.ts";
 import {
   ENCODINGS,
   findFormat,
+  hasUniques,
   type LineIssue,
   type Mapping,
   makeBatcher,
@@ -67,7 +68,7 @@ export async function runImport(setting: Setting): Promise<CommandResult> {
   const { rows, batches } = checked;
   return {
     document: { table: table.name, rows, batches, replayed, dryRun },
-    lines: [describe(table.name, { rows, replayed, dryRun })],
+    lines: [describe(table, { rows, replayed, dryRun })],
   };
 }
 
@@ -84,14 +85,16 @@ function readEncoding(args: Arguments): string | undefined {
 
 type Imported = { rows: number; replayed: number; dryRun: boolean };
 
-function describe(table: string, { rows, replayed, dryRun }: Imported): string {
+function describe(table: TableDefinition, { rows, replayed, dryRun }: Imported): string {
   const count = showCount(rows, "row");
-  if (dryRun) return `Checked ${count} for ${table}: no errors. Nothing was sent`;
+  const later = hasUniques(table) ? "; duplicates of stored rows are found while storing" : "";
+  if (dryRun)
+    return `Checked ${count} for ${table.name}: no errors in the file${later}. Nothing was sent`;
   const before =
     replayed === 0
       ? ""
       : `, ${replayed} of them in an earlier run; to store those again, add --again`;
-  return `Stored ${count} in ${table}${before}`;
+  return `Stored ${count} in ${table.name}${before}`;
 }
 
 function readMapping(table: TableDefinition, args: Arguments): Mapping {

@@ -5,7 +5,7 @@
  * @module
  */
 import { type Detail, Problem } from "../../problem.ts";
-import { type Batch, findLostColumns, makeBatcher } from "../../rows/mod.ts";
+import { type Batch, describeStored, findLostColumns, makeBatcher } from "../../rows/mod.ts";
 import { EXIT, RejectedError } from "../cli/command.ts";
 import { type Checked, type ImportTask, LIMITS, readRowsFile } from "./import_task.ts";
 
@@ -86,15 +86,17 @@ function explainStop(
   { batch, stored }: Pick<SentBatch, "batch" | "stored">,
 ): unknown {
   const [line = 1] = batch.lines;
-  const state = `${stored} rows are stored; rows from line ${line} on are not`;
-  if (error instanceof RejectedError)
-    return Object.assign(error, {
-      message: `${error.message}\n${state}. Repeat the command to continue`,
-    });
-  if (!(error instanceof Problem)) return error;
+  if (!(error instanceof RejectedError || error instanceof Problem)) return error;
+  const isUnknown =
+    error instanceof Problem ? error.status >= 500 : error.exitCode === EXIT.unreachable;
+  const rows = isUnknown ? "unknown" : "not stored";
+  const state = describeStored({ stored, lines: batch.lines, rows });
+  const again = `${error.message}\n${state} Repeat the command to continue: no row is stored twice`;
+  if (error instanceof RejectedError) return Object.assign(error, { message: again });
+  if (isUnknown) return new RejectedError(again, EXIT.rejected, { code: error.code });
   if (error.code === "idempotency_mismatch")
     return new RejectedError(
-      `An earlier import of this file sent other values: its mapping or the referenced rows have changed. ${state}. To send them with the current values, add --from-line ${line}`,
+      `An earlier import of this file sent other values: its mapping or the referenced rows have changed. ${state} To send them with the current values, add --from-line ${line}`,
       EXIT.rejected,
       { code: error.code },
     );
@@ -106,7 +108,7 @@ function explainStop(
     [
       error.message,
       ...lines,
-      `${state}. Correct the file and continue with --from-line ${line}`,
+      `${state} Correct the file and continue with --from-line ${line}`,
     ].join("\n"),
     EXIT.rejected,
     { code: error.code, details },

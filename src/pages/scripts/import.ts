@@ -5,7 +5,7 @@
  * @module
  */
 import type { TableDefinition } from "../../dsl/mod.ts";
-import { ENCODINGS, findFormat } from "../../rows/mod.ts";
+import { ENCODINGS, findFormat, hasUniques } from "../../rows/mod.ts";
 import { announce, openAnnouncements } from "./announce.ts";
 import { element } from "./element.ts";
 import {
@@ -140,7 +140,7 @@ async function check(page: Page, file: ImportFile): Promise<void> {
   const isPart = issueCount > 0;
   const text = isPart
     ? `${count(badLines, "line")} with errors`
-    : `${count(rows, "row")} checked, no errors.`;
+    : `${count(rows, "row")} checked, no errors in the file${hasUniques(page.table) ? ". Duplicates of stored rows are found while storing" : ""}.`;
   if (!isPart) steps.append(toNotice("info", text));
   announce(text);
   const name = isPart

@@ -1,5 +1,5 @@
 /** Sends the rows of a checked file in batches. Each batch has a key, so that a batch sent twice is stored once. @module */
-import { type Batch, makeBatcher } from "../../rows/mod.ts";
+import { type Batch, describeStored, makeBatcher, type RowsFate } from "../../rows/mod.ts";
 import { type ImportFile, LIMITS, readFile, sizeOfField } from "./import_file.ts";
 import { requestPage } from "./request_page.ts";
 
@@ -8,6 +8,8 @@ type BatchResponse = {
   readonly isStored: boolean;
   /** Whether an earlier import of the file had stored the batch. */
   readonly isReplay?: boolean;
+  /** Whether the rows of a failed batch are stored. */
+  readonly rows: RowsFate;
   readonly code: string;
   readonly message: string;
   readonly details: readonly Detail[];
@@ -17,6 +19,7 @@ export type BatchSender = (batch: Batch, key: string) => Promise<BatchResponse>;
 
 const SIGNED_OUT = {
   isStored: false,
+  rows: "not stored",
   code: "signed_out",
   message: "Your session has ended: sign in again in another tab, then press Resume",
   details: [],
@@ -91,21 +94,31 @@ async function sendBatch(
 
 const LOST: BatchResponse = {
   ...SIGNED_OUT,
+  rows: "unknown",
   code: "network_error",
   message: "The service did not respond",
 };
 
-function toStop({ message, details }: BatchResponse, { lines }: Batch, stored: number): Stop {
+export function toStop(
+  { message, details, rows }: Pick<BatchResponse, "message" | "details" | "rows">,
+  { lines }: Pick<Batch, "lines">,
+  stored: number,
+): Stop {
   const toLine = ({ path, message: text }: Detail) => {
     const [, index = "", column = ""] = path.split("/");
     return `Line ${lines[Number(index)] ?? "?"}${column === "" ? "" : `, ${column}`}: ${text}`;
   };
-  const state = `${stored} rows are stored; rows from line ${lines[0]} on are not.`;
-  const advice = `If you correct the file, remove the rows before line ${lines[0]} first: a changed file is imported from its start.`;
+  const advice = `To continue with a corrected file, delete its lines of stored rows first: those before line ${rows === "stored" ? (lines.at(-1) ?? 1) + 1 : lines[0]}, except the line with the column names. A changed file is imported from its start.`;
+  const isChanged = rows === "stored" || (stored > 0 && details.length > 0);
   return {
-    message: [`${message}.`, state, stored > 0 && details.length > 0 ? advice : ""]
-      .join(" ")
-      .trim(),
+    message: [
+      `${message}.`,
+      describeStored({ stored, lines, rows }),
+      isChanged ? advice : "",
+      rows === "unknown" ? "Resume stores no row twice." : "",
+    ]
+      .filter((part) => part !== "")
+      .join(" "),
     lines: details.map(toLine),
   };
 }
