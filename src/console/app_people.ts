@@ -6,6 +6,7 @@ import { quoteForShell } from "../std/quote_for_shell.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
+import { checkNewRole, renderNewRole } from "./new_role.ts";
 import { ACTIONS_COLUMN, renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import {
@@ -81,7 +82,7 @@ export const endAppSessionsPage = makeAppAction({
 export const addPersonPage = makeAppAction({
   action: "grant_role",
   title: () => "Add a person",
-  form: ({ slug }, visit) => {
+  form: async ({ slug }, visit) => {
     const { email, role } = readTyped(visit);
     const typed = email === "" ? {} : { email, role };
     const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...typed })}`;
@@ -93,11 +94,16 @@ export const addPersonPage = makeAppAction({
           isPerson: true,
         }),
         renderInput("role", APP_ROLE, role, { isRequired: true }),
+        await renderNewRole(visit, { slug, role }),
       ],
       button: "Grant role",
     };
   },
-  run: (visit, { slug }) => grantRole(visit.deps, { ...readTyped(visit), slug }),
+  run: async (visit, { slug }) => {
+    const typed = { ...readTyped(visit), slug };
+    await checkNewRole(visit, typed);
+    await grantRole(visit.deps, typed);
+  },
   done: "role",
   back: ({ slug }) => `${toAppPath(slug)}/people`,
   failed: "The person was not added.",

@@ -18,6 +18,7 @@ import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readText, renderInput } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
+import { checkNewRole, renderNewRole } from "./new_role.ts";
 import { renderLink, renderTable, renderText, renderTextField } from "./parts.ts";
 import { renderPasswordLink, toPasswordLink } from "./password_link.ts";
 import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
@@ -37,7 +38,7 @@ export const newPersonPage = makeFormPage({
   read: ({ deps }) =>
     readConsole(deps, "list_apps", { search: "", after_slug: "", max_rows: MAX_CHOICES }),
   title: () => "Invite people",
-  form: ({ me, apps }, visit) => {
+  form: async ({ me, apps }, visit) => {
     const typed = visit.fields.size === 0 ? toSuggested(visit) : readTyped(visit);
     return {
       fields: [
@@ -47,6 +48,7 @@ export const newPersonPage = makeFormPage({
           typed,
           apps.map(({ slug }) => slug),
         ),
+        await renderNewRole(visit, { slug: typed.app, role: typed.role }),
       ],
       button: visit.deps.hasMail ? "Invite" : "Invite and show link",
     };
@@ -54,6 +56,7 @@ export const newPersonPage = makeFormPage({
   run: async (visit, { me }) => {
     const { app, role, name, ...typed } = readTyped(visit);
     const id = readPersonId(visit.fields.get("person_id"));
+    await checkNewRole(visit, { slug: app, role });
     const emails = [...new Set(splitEmails(typed.email).map(toCanonicalEmail))];
     if (emails.length > 1) {
       const body = await inviteAll(visit, { id, emails, typed: { ...typed, name, app, role } });

@@ -6,6 +6,7 @@ import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
+import { checkNewRole, renderNewRole } from "./new_role.ts";
 import { renderText, renderTextField } from "./parts.ts";
 import { toAppPath, toPersonPath } from "./paths.ts";
 import { toLabel } from "./person.ts";
@@ -18,7 +19,8 @@ export const newRoleAction = makePersonAction({
   action: "grant_role",
   title: () => "Grant a role",
   blocker: () => undefined,
-  form: async (_page, { deps, fields }) => {
+  form: async (_page, visit) => {
+    const { deps, fields } = visit;
     const { apps } = await readConsole(deps, "list_apps", {
       search: "",
       after_slug: "",
@@ -36,6 +38,10 @@ export const newRoleAction = makePersonAction({
           isFirst: true,
         }),
         renderInput("role", APP_ROLE, fields.get("role") ?? "member", { isRequired: true }),
+        await renderNewRole(visit, {
+          slug: readText(fields, "app"),
+          role: readText(fields, "role"),
+        }),
       ],
       button: "Grant role",
     };
@@ -53,16 +59,20 @@ export const changeRoleAction = makePersonAction({
   action: "grant_role",
   title: ({ person }) => `Role of ${toPersonName(person)}`,
   blocker: findMissingRole,
-  form: ({ grants }, { deps, context, fields }) => ({
+  form: async ({ grants }, visit) => ({
     fields: [
-      html`<p>On <b>${renderText(context.params["app"] ?? "")}</b>. Takes effect on the next request.</p>`,
+      html`<p>On <b>${renderText(visit.context.params["app"] ?? "")}</b>. Takes effect on the next request.</p>`,
       renderClaim(
         grants,
-        deps,
+        visit.deps,
         "granted the current role. The role that you save here overrides later claims.",
       ),
-      renderInput("role", APP_ROLE, fields.get("role") ?? grants[0]?.role ?? "member", {
+      renderInput("role", APP_ROLE, visit.fields.get("role") ?? grants[0]?.role ?? "member", {
         isRequired: true,
+      }),
+      await renderNewRole(visit, {
+        slug: visit.context.params["app"] ?? "",
+        role: readText(visit.fields, "role"),
       }),
     ],
     button: "Save",
@@ -110,8 +120,10 @@ function renderClaim(
   return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${message}${isRemoved && " This provider is not configured here, so the role has no effect."}</p>`;
 }
 
-async function grant({ deps, fields }: Visit, { person }: PersonView, slug: string) {
-  await grantRole(deps, { email: person.email, slug, role: readText(fields, "role") });
+async function grant(visit: Visit, { person }: PersonView, slug: string) {
+  const role = readText(visit.fields, "role");
+  await checkNewRole(visit, { slug, role });
+  await grantRole(visit.deps, { email: person.email, slug, role });
 }
 
 /** The referring page: the person's or the app's. */

@@ -313,3 +313,26 @@ test("confirm-addresses lists addresses that this service did not set, and confi
   const { entries } = await json("audit", "--limit", "2");
   expect(entries).toMatchObject([{ action: "confirm_address" }, { action: "confirm_address" }]);
 });
+
+test("a role that no one has on the app is granted only on request, which names the nearest role", async () => {
+  const { slug } = await admin.service.makeApp();
+  const [ada, bo] = [`ada-${slug}@example.org`, `bo-${slug}@example.org`];
+  await json("create-user", ada);
+  await json("create-user", bo);
+  expect(await admin.run("grant", ada, slug, "editor")).toMatchObject({ code: 0, err: "" });
+  for (const words of [
+    ["grant", bo, slug, "editr"],
+    ["invite", `cy-${slug}@example.org`, slug, "editr"],
+  ]) {
+    const rejected = await admin.run(...words);
+    expect(rejected).toMatchObject({
+      code: 1,
+      err: `No one has the role "editr" on ${slug}: its roles are editor; did you mean editor? Cannot ask for confirmation without a terminal: add --new-role\n`,
+    });
+  }
+  expect((await json("list-grants", slug))["grants"]).toMatchObject([{ email: ada }]);
+  expect(await json("grant", bo, slug, "viewer", "--new-role")).toMatchObject({ role: "viewer" });
+  expect(await json("grant", ada, slug, "viewer")).toMatchObject({ role: "viewer" });
+  // Console administrators have it on every app.
+  expect(await json("grant", bo, slug, "admin")).toMatchObject({ role: "admin" });
+});

@@ -98,7 +98,15 @@ test("an invited person gets a role, sets the password by the link, and loses th
   await submitSignIn(service, jar, { email, password: "seven green bottles on a wall" });
   expect((await me(jar)).json).toMatchObject({ email, displayName: "Tim", role: "editor" });
   const role = `/console/apps/${app.slug}/people/${id}`;
-  expect((await submit(adminJar, role, { role: "reader" })).status).toBe(303);
+  const asked = await submit(adminJar, role, { role: "editr" });
+  expect(asked.status).toBe(422);
+  expect(asked.text).toContain("its roles are editor; did you mean editor?");
+  expect(asked.text).toContain('name="new_role" value="editr"');
+  expect((await me(jar)).json).toMatchObject({ role: "editor" });
+  // The confirmation of another role does not count.
+  const other = await submit(adminJar, role, { role: "reader", new_role: "editr" });
+  expect(other.status).toBe(422);
+  expect((await submit(adminJar, role, { role: "reader", new_role: "reader" })).status).toBe(303);
   expect((await me(jar)).json).toMatchObject({ role: "reader" });
   expect((await submit(adminJar, `${role}/revoke`)).status).toBe(303);
   expect((await me(jar)).status).toBe(403);

@@ -26,6 +26,7 @@ export type ConsoleReads = {
   find: ConsoleMatches;
   home: ConsoleHome;
   list_app_people: { isDisabled: boolean; administrators: number; people: AppPerson[] };
+  list_app_roles: { roles: string[] };
   list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
   list_apps: { apps: ConsoleApp[] };
   list_audit: AuditContent;

@@ -20,6 +20,7 @@ export {
 } from "./grants.ts";
 export { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, NEW_EMAIL } from "./inputs.ts";
 export * from "./invitations.ts";
+export { describeNewRole } from "./new_role.ts";
 export {
   deriveLinkText,
   findPasswordLink,

@@ -101,6 +101,11 @@ export async function listGrants(deps: { admin: Database }, slug: string): Promi
   return (await callAsOperator(deps, "list_grants", { app_slug: slug })) as AppPeople;
 }
 
+/** The roles of people on an app. @throws {Problem} unknown_app */
+export async function listAppRoles(deps: { admin: Database }, slug: string): Promise<string[]> {
+  return await callAsOperator(deps, "list_app_roles", { app_slug: slug });
+}
+
 export type DevLeftovers = {
   /** Enabled people with an address under `localhost`; at most 10. */
   people: { id: string; email: string }[];

@@ -5,7 +5,13 @@ import type { AdminDeps } from "./task.ts";
 export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
 
 /** The effect, the question, and whether a reply confirms it. Defaults to a question with yes or no. */
-type Confirmation = { message: string; question?: string; isYes?: (reply: string) => boolean };
+type Confirmation = {
+  message: string;
+  question?: string;
+  isYes?: (reply: string) => boolean;
+  /** The flag that confirms it; default: `yes`. */
+  flag?: string;
+};
 
 /** @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
@@ -15,11 +21,14 @@ export async function confirm(
     message,
     question = "Continue? [y/N]",
     isYes = (reply) => /^y(es)?$/i.test(reply),
+    flag = "yes",
   }: Confirmation,
 ): Promise<void> {
-  if (args.has("yes")) return;
+  if (args.has(flag)) return;
   const reply = await ask(`${message} ${question}`);
   if (reply === undefined)
-    throw new RejectedError(`${message} Cannot ask for confirmation without a terminal: add --yes`);
+    throw new RejectedError(
+      `${message} Cannot ask for confirmation without a terminal: add --${flag}`,
+    );
   if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
 }

@@ -14,6 +14,7 @@ import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
 import { describeLink, makeLinkTask, toLink } from "./links.ts";
+import { confirmNewRole, NEW_ROLE } from "./new_role.ts";
 import { type AdminTask, makeAdminCommands, readIdentitySecrets, toFlag } from "./task.ts";
 
 const DEFAULT_LIMIT = "100";
@@ -22,6 +23,7 @@ const MAX_LIMIT = 10_000;
 const inviteTask: AdminTask = async (deps, args) => {
   const [text = "", slug = "", role = ""] = args.positionals;
   const identitySecrets = readIdentitySecrets(deps.config);
+  await confirmNewRole(deps, args, { slug, role });
   const options = { email: text, slug, role, displayName: args.text("name") };
   const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
   const link = linkText === undefined ? null : toLink(deps.config, linkText);
@@ -112,10 +114,10 @@ export const adminInvitationCommands = makeAdminCommands({
     example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
     about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
 With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
-already sign in, only the role is granted.
+already sign in, only the role is granted. A role that no one has on the app needs a confirmation, as with admin grant.
 Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
     positionals: ["email", "app", "role"],
-    flags: { name: toFlag(DISPLAY_NAME) },
+    flags: { name: toFlag(DISPLAY_NAME), ...NEW_ROLE },
     task: inviteTask,
   },
   "list-invitations": {

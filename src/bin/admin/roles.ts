@@ -16,6 +16,7 @@ import { quote } from "../../std/quote.ts";
 import { type Arguments, type CommandResult, RejectedError, UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
+import { confirmNewRole, NEW_ROLE } from "./new_role.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
@@ -38,7 +39,9 @@ function readRoleSecrets({ config }: AdminDeps): IdentitySecrets {
   );
 }
 
-const grantTask: AdminTask = async (deps, { positionals: [text = "", slug = "", role = ""] }) => {
+const grantTask: AdminTask = async (deps, args) => {
+  const [text = "", slug = "", role = ""] = args.positionals;
+  await confirmNewRole(deps, args, { slug, role });
   await grantRole(deps, { email: text, slug, role });
   const email = readEmail(text);
   return { document: { email, app: slug, role }, lines: [`${email} is now ${role} on ${slug}`] };
@@ -103,8 +106,10 @@ Prints { email, consoleRole } with --json.`,
   },
   grant: {
     example: "rowhouse admin grant ada@example.org wiki editor",
-    about: `A person has one role per app: a new role replaces the previous role. Prints { email, app, role } with --json.`,
+    about: `A person has one role per app: a new role replaces the previous role. A role that no one has on the app, and no claim of
+a provider gives, needs a confirmation; the first role of an app does not. Prints { email, app, role } with --json.`,
     positionals: ["email", "app", "role"],
+    flags: NEW_ROLE,
     task: grantTask,
   },
   revoke: {

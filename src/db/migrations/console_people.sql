@@ -126,6 +126,15 @@ begin
 end
 $$;
 
+-- The roles of people on an app.
+-- proves: admin; idempotent
+create function rowhouse.console_list_app_roles(app_slug text) returns jsonb as $$
+begin
+  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
+    'roles', rowhouse.list_app_roles(app_slug));
+end
+$$;
+
 -- People with a role on an app, by address, and how many people have a role on every app.
 -- proves: admin; idempotent
 create function rowhouse.console_list_app_people(app_slug text, search text, after_email text,

@@ -46,6 +46,16 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.users where id = rowhouse.find_user(mail)
 $$;
 
+-- The roles of people on an app.
+create function rowhouse.list_app_roles(app_slug text) returns text[] language plpgsql stable
+set search_path = pg_catalog, pg_temp as $$
+declare
+  app uuid := rowhouse.find_app(app_slug);
+begin
+  return array(select distinct role from rowhouse.grants where app_id = app order by role);
+end
+$$;
+
 -- The people with access to an app, by address.
 create function rowhouse.list_grants(app_slug text) returns json language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$

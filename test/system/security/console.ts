@@ -137,6 +137,7 @@ const LASTING = [
   "console_list_invitations(WHO, '', '', 9)",
   "console_show_person(WHO, 'PERSON', null, '', 9)",
   "console_list_app_people(WHO, 'APP', '', '', 9)",
+  "console_list_app_roles(WHO, 'APP')",
   "console_list_tables(WHO, '', '', 9)",
   "console_show_table(WHO, 'todos')",
   "console_list_app_tables(WHO, 'APP', '', 9)",
