@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText, startOnTerminal } from "../support/command.ts";
+import { makeHistory } from "../support/history.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -229,11 +231,15 @@ describe("db status --to all", () => {
     expect(await run(["db", "push", "--to", "one"], env)).toMatchObject({ code: 0 });
     const folder = join(project.folder, "schema/migrations");
     const file = `0001_create_table_${name}.sql`;
-    await Bun.write(join(folder, "0001_theirs.sql"), Bun.file(join(folder, file)));
+    const [theirs = ""] = makeHistory([defineSchema({ [makeName()]: { title: t.string() } })]);
+    await Bun.write(join(folder, "0001_theirs.sql"), theirs);
     const compared = await run(["db", "status", "--to", "all"], env);
     expect(compared.code).toBe(1);
     expect(compared.out).toMatch(
-      new RegExp(`^one +- +- +Cannot use 0001_theirs\\.sql: ${file} has the same number`, "m"),
+      new RegExp(
+        `^one +- +- +Cannot use 0001_theirs\\.sql: ${file} has the same number\\. If two branches`,
+        "m",
+      ),
     );
     const pushed = await run(["db", "push", "--to", "one"], env);
     expect(pushed.err).toContain("0001_theirs.sql");
