@@ -12,7 +12,7 @@ type AppSwitch = {
   /** The effect of each state, for sentences after "On:" and "Off:". */
   on: string;
   off: string;
-  /** The buttons; default: Turn on, Turn off. */
+  /** The buttons, verbs whose object is the app; default: Turn on, Turn off. */
   buttons?: { on: string; off: string };
   /** The audit log's predicates; default: turned on, turned off. */
   logged?: { on: string; off: string };
@@ -56,6 +56,13 @@ export function describeSwitch(name: AppSwitchName) {
     logged: { on: `turned on: ${title}`, off: `turned off: ${title}` },
     ...declared,
   };
+}
+
+/** The heading of the page that changes a switch. */
+export function toSwitchHeading(name: AppSwitchName, slug: string, state: "on" | "off"): string {
+  const { title, buttons }: AppSwitch = APP_SWITCHES[name];
+  if (buttons !== undefined) return `${buttons[state]} ${slug}`;
+  return `Turn ${state} for ${slug}: ${title.toLowerCase()}`;
 }
 
 /** The name in commands and addresses: `people-list`. */

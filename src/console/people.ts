@@ -132,7 +132,7 @@ function renderTabs(current: string, invited: number): Html {
     { path: PEOPLE, name: "All people" },
     { path: INVITATIONS, name: html`Invitations <span class="tab-count">${invited}</span>` },
   ];
-  return html`<nav class="tabs tabs-few" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+  return html`<nav class="tabs" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
 }
 
 /** The name with the address below it; without a name only the address. */

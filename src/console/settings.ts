@@ -9,7 +9,13 @@ import {
   type TypedTargets,
 } from "../accounts/apps/mod.ts";
 import type { AppView } from "../accounts/console/mod.ts";
-import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch, toDashed } from "../app_switch.ts";
+import {
+  APP_SWITCH_NAMES,
+  type AppSwitchName,
+  describeSwitch,
+  toDashed,
+  toSwitchHeading,
+} from "../app_switch.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
@@ -187,15 +193,15 @@ export const SWITCH_PAGES = APP_SWITCH_NAMES.map((name) => ({
 }));
 
 function makeSwitchPage(name: AppSwitchName) {
-  const { title, on, off, buttons, isChange } = describeSwitch(name);
+  const { on, off, buttons, isChange } = describeSwitch(name);
   const isOnIn = ({ app }: { app: AppView }) => app.switches[name];
   const toButton = (found: { app: AppView }) => (isOnIn(found) ? buttons.off : buttons.on);
   return makeAppAction({
     action: "set_app_switch",
-    title: (found) => `${toButton(found)} ${found.slug}: ${title}`,
+    title: (found) => toSwitchHeading(name, found.slug, isOnIn(found) ? "off" : "on"),
     form: (found) => ({
       fields: html`<input type="hidden" name="wanted" value="${isOnIn(found) ? "off" : "on"}">
-<p>${isOnIn(found) ? `Off: ${off}` : `On: ${on}`}</p>`,
+<p>Then ${isOnIn(found) ? off : on}</p>`,
       button: toButton(found),
       tone: isChange === true && !isOnIn(found) ? "danger" : "primary",
     }),

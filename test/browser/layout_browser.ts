@@ -51,8 +51,10 @@ async function openConsole(
   run: (page: Page, go: (path: string) => Promise<void>) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
-  const go = (page: Page) => async (path: string) =>
-    void (await page.goto(site.identityUrl + path));
+  const go = (page: Page) => async (path: string) => {
+    const response = await page.goto(site.identityUrl + path);
+    expect([path, response?.status()]).toEqual([path, 200]);
+  };
   const visitor = { url: `${site.identityUrl}/console`, email: person.email };
   await withConsole(browser, visitor, (page) => run(page, go(page)), { viewport, ...options });
 }
@@ -92,7 +94,10 @@ test.each(isFull() ? [360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280] : [360])
   },
 );
 
-const FORMS = ["settings", "new-key", "limits", "state", "delete", "add-person", "keys"];
+const FORMS = [
+  ...["settings", "new-key", "limits", "set-disabled", "set-people-list"],
+  ...["delete", "add-person", "keys"],
+];
 
 // At 200% zoom a window of 1280 × 800 has half as many CSS pixels, each of two device pixels.
 test("no page scrolls sideways at 200% zoom, and every control is visible", async () => {
@@ -158,9 +163,9 @@ test("every page has a distinct title", async () => {
 });
 
 test("a missing page keeps the navigation", async () => {
-  await openConsole({ width: 1280, height: 900 }, async (page, go) => {
+  await openConsole({ width: 1280, height: 900 }, async (page) => {
     for (const path of ["/console/apps/nope", "/console/nowhere", "/console/tables/nope"]) {
-      await go(path);
+      await page.goto(site.identityUrl + path);
       await page.getByRole("navigation", { name: "Console" }).getByText("People").waitFor();
       expect(await page.locator("#reference").count()).toBe(1);
     }
@@ -181,6 +186,18 @@ test("the first key of an app can push, and an app with shared tables links to t
     expect(await page.locator("main").textContent()).not.toContain("rowhouse admin");
     await page.getByRole("link", { name: "Transfer ownership of notes" }).click();
     await page.waitForURL("**/tables/notes/transfer");
+  });
+});
+
+test("all tabs of an app are visible on a phone", async () => {
+  await openConsole({ width: 360, height: 800 }, async (page, go) => {
+    await go(`/console/apps/${SLUG}/settings`);
+    const tabs = page.getByRole("navigation", { name: "App" }).getByRole("link");
+    const rights = await tabs.evaluateAll((all) =>
+      all.map((tab) => tab.getBoundingClientRect().right),
+    );
+    expect(rights.length).toBe(7);
+    expect(Math.max(...rights)).toBeLessThanOrEqual(360);
   });
 });
 
@@ -206,7 +223,7 @@ const lines = (page: Page, text: string) =>
       return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size;
     });
 
-test.each(isFull() ? [390, 1280] : [390])(
+test.each(isFull() ? [360, 390, 1280] : [360])(
   "each label of a time axis is one line and not covered at %d px",
   async (width) => {
     await openConsole({ width, height: 900 }, async (page, go) => {
@@ -224,6 +241,17 @@ test.each(isFull() ? [390, 1280] : [390])(
         );
         const names = ["Requests", "Errors", "Rejections", "p99"];
         expect([path, labels]).toEqual([path, names.map((name) => [name, true, true])]);
+        const times = await page.evaluate(() =>
+          [...document.querySelectorAll(".axis-times span")]
+            .filter((time) => time.checkVisibility())
+            .map((time) => time.getBoundingClientRect())
+            .map((time, index, all) => {
+              const isApart = time.left > (all[index - 1]?.right ?? 0);
+              return [time.height < 24, isApart];
+            }),
+        );
+        expect(times.length).toBeGreaterThan(2);
+        expect([path, times]).toEqual([path, times.map(() => [true, true])]);
       }
     });
   },
