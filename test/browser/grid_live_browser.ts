@@ -173,6 +173,8 @@ test("a change on this page marks no row", async () => {
       await page.keyboard.press("Enter");
       await titleOf(page, milk).getByText(text).waitFor();
     }
+    // A cell displays its text before it is saved, and only a saved change can be undone.
+    await page.locator("#save-state").getByRole("button", { name: "Undo" }).waitFor();
     await page.keyboard.press("Control+z");
     await titleOf(page, milk).getByText("Wine").waitFor();
     await titleOf(page, milk).focus();
