@@ -17,6 +17,7 @@ describe("an address is understood", () => {
     ["Ada L. <ada@example.org>", "ada@example.org"],
     ['"Lovelace, Ada" <ada@example.org>;', "ada@example.org"],
     ["“ada@example.org”", "ada@example.org"],
+    ['"ada@example.org" <mailto:Ada@example.org>', "ada@example.org"],
     ["ada@example.org,", "ada@example.org"],
     ["ada @ example.org", "ada@example.org"],
     ["bo@müller.example", "bo@xn--mller-kva.example"],
@@ -40,6 +41,8 @@ test.each([
   ["adä@example.org", "the part before the @"],
   ["ada@example.org bo@example.org", "must be one address"],
   ["ada@<x>.org", "must look like"],
+  ["ada@ехample.org", "must look like"],
+  ["bo@evil.example <ada@example.org>", "must be one address"],
 ])("%p is not an address, with the reason", (text, why) => {
   expect(() => readEmail(text)).toThrow(why);
 });

@@ -92,10 +92,15 @@ describe.each([
     expect(found).toHaveProperty("ids", read?.kind === "found" ? read.ids : undefined);
   });
 
-  test("reads only the sorted column of a large table", async () => {
+  test("reads only the sorted column of a large table, and whole rows for a text", async () => {
     await find({ state });
+    expect(sent.length).toBeGreaterThan(0);
     const isSorted = order.column === "made_at";
     for (const { query } of sent) {
+      if (text !== "") {
+        expect(query).toMatch(/^limit=1000&offset=\d+$/);
+        continue;
+      }
       expect(query.includes("order=")).toBe(isSorted);
       expect(query).toContain(isSorted ? "select=id&" : `select=id%2C${order.column}&`);
     }

@@ -73,7 +73,8 @@ describe("a text", () => {
     { text: "3", found: true },
     { text: id.toUpperCase(), found: true },
     { text: "w*r", found: true },
-    { text: "true", found: false },
+    { text: "true", found: true },
+    { text: "false", found: false },
     { text: "%", found: false },
   ])("$text is found: $found", ({ text, found }) => {
     const where = toWhere({ ...NO_SEARCH, text }, COLUMNS);

@@ -14,8 +14,15 @@ const EMAIL =
  */
 export function toCanonicalEmail(text: string): string {
   const plain = cleanPasted(text);
-  const [, inner = plain] = /<([^<>]*)>[,;.]*$/.exec(plain) ?? [];
-  const address = inner
+  const [, name = "", named] = /^([^<]*)<([^<>]*)>[,;.]*$/.exec(plain) ?? [];
+  if (named === undefined) return toAddress(plain);
+  // A name that is another address would be mistaken for the address.
+  const isOther = name.includes("@") && toAddress(cleanPasted(name)) !== toAddress(named);
+  return toAddress(isOther ? plain : named);
+}
+
+function toAddress(text: string): string {
+  const address = text
     .replace(/^mailto:([^?]*).*$/i, "$1")
     .replace(/[,;.]+$/, "")
     .replace(/ *@ */g, "@")
@@ -23,8 +30,13 @@ export function toCanonicalEmail(text: string): string {
     .toLowerCase();
   const at = address.lastIndexOf("@");
   const domain = address.slice(at + 1);
-  if (at < 1 || !/[^\x21-\x7e]/.test(domain)) return address;
+  if (at < 1 || !/[^\x21-\x7e]/.test(domain) || domain.split(".").some(isMixed)) return address;
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`;
+}
+
+/** Whether a label mixes letters that look alike, such as the Latin and the Cyrillic "e". */
+function isMixed(label: string): boolean {
+  return /\p{Script=Latin}/u.test(label) && /\p{Script=Cyrillic}|\p{Script=Greek}/u.test(label);
 }
 
 /** An address within a list can have a name with a comma before it. */
