@@ -1,5 +1,7 @@
 /** Reads variables of a given environment by name. @module */
 
+import { cleanPasted, trimPasted } from "../std/pasted_text.ts";
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables with the API keys of the environments that a project's rowhouse.json lists. */
@@ -25,7 +27,22 @@ export function isGiven(env: Environment, name: string): boolean {
   return [name, toFileVariable(name)].some((given) => readVariable(env, given) !== undefined);
 }
 
-/** The variable's value; an empty variable counts as unset. */
+/**
+ * The variable's value without what a paste, a file with Windows line ends, systemd, Compose or `docker --env-file` leaves around
+ * it: spaces, line ends, invisible characters, quotes, its own name. An empty variable counts as unset.
+ */
 export function readVariable(env: Environment, name: string): string | undefined {
-  return env[name] === "" ? undefined : env[name];
+  const text = trimPasted(env[name] ?? "").replace(/^export\s+/, "");
+  const value = text.startsWith(`${name}=`) ? trimPasted(text.slice(name.length + 1)) : text;
+  return value === "" ? undefined : value;
+}
+
+/** The role that the environment sets; not necessarily a role that exists. */
+export function readRole(env: Environment): string {
+  return toWord(readVariable(env, "ROLE") ?? "all");
+}
+
+/** A word of a setting in the form that is compared. */
+export function toWord(text: string): string {
+  return cleanPasted(text).toLowerCase();
 }

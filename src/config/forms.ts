@@ -1,10 +1,14 @@
 /** Schemas of settings: each parses a variable's text, or reports the expected value. Never quotes the text. @module */
 import { readFileSync, statSync } from "node:fs";
+import { isIP } from "node:net";
+import { domainToASCII } from "node:url";
 import * as v from "valibot";
 import { MIN_AUDIT_RETENTION_S } from "../accounts/pure.ts";
 import { readMailFrom } from "../mail/pure.ts";
 import { DAY_S, readDuration } from "../std/duration.ts";
 import { isHttpOrigin } from "../std/is_http_origin.ts";
+import { cleanPasted, trimPasted } from "../std/pasted_text.ts";
+import { toWord } from "./environment.ts";
 
 /**
  * A variable's schema and meaning. `initial` is the value if the variable is absent or empty; without `initial`, the setting
@@ -23,19 +27,70 @@ function text(isValid: (text: string) => boolean, message: string) {
   return v.pipe(v.string(), v.check(isValid, message));
 }
 
+/** What a URL needs for characters that end its parts. */
+const ESCAPES =
+  "in the user and the password, write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %";
+
 function url(isValid: (url: URL) => boolean, message: string) {
-  return text((typed) => URL.canParse(typed) && isValid(new URL(typed)), message);
+  return v.pipe(
+    v.string(),
+    v.transform(toAsciiHost),
+    v.check(
+      (typed) => URL.canParse(typed) && isDecodable(new URL(typed)) && isValid(new URL(typed)),
+      message,
+    ),
+  );
 }
 
-export const PostgresUrl = url(
-  ({ protocol, username, pathname }) =>
-    /^postgres(ql)?:$/.test(protocol) && username !== "" && pathname.length > 1,
-  "must be postgres://user:password@host:port/database",
+/** The URL with the host in ASCII letters (`xn--`); URLs of other protocols than HTTP do not convert it themselves. */
+export function toAsciiHost(text: string): string {
+  return text.replace(
+    /^([a-z+]+:\/\/(?:[^/?#]*@)?)([^@/?#:[\]]*[^\x20-\x7e][^@/?#:[\]]*)/i,
+    (_, start: string, host: string) => start + domainToASCII(host),
+  );
+}
+
+function isDecodable({ username, password, pathname }: URL): boolean {
+  try {
+    decodeURIComponent([username, password, pathname].join("/"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Hosting providers show a connection string as an argument of psql. */
+export const PostgresUrl = v.pipe(
+  v.string(),
+  v.transform((text) => trimPasted(text.replace(/^psql\s+/, "")).replace(/^([^?#]*[^/])\/$/, "$1")),
+  url(
+    // An unescaped @ and / in a password make another host, and a path with the rest.
+    ({ protocol, username, pathname, hash }) =>
+      /^postgres(ql)?:$/.test(protocol) &&
+      username !== "" &&
+      /^\/[^/@]+$/.test(pathname) &&
+      hash === "",
+    `must be postgres://user:password@host:port/database; ${ESCAPES}`,
+  ),
 );
-export const HttpUrl = text(
-  isHttpOrigin,
-  "must be an origin such as https://api.example.org, without a path or a trailing slash",
+
+export const HttpUrl = v.pipe(
+  v.string(),
+  v.transform(toOrigin),
+  v.check(isHttpOrigin, ({ input }) =>
+    /^https?:\/\//i.test(input)
+      ? "must be an origin such as https://api.example.org, without a user, a path or a query"
+      : "must start with https:// or http://, such as https://api.example.org",
+  ),
 );
+
+/** The origin of a URL that has only an origin, as browsers write it. */
+function toOrigin(text: string): string {
+  if (!URL.canParse(text)) return text;
+  const { origin, username, password, pathname, search, hash } = new URL(text);
+  const hasMore = username + password + search + hash !== "" || !/^\/+$/.test(pathname);
+  return hasMore || origin === "null" ? text : origin;
+}
 
 /** Server and account only: nodemailer would read options from the URL's query. */
 export const MailUrl = url(
@@ -45,7 +100,7 @@ export const MailUrl = url(
     (username === "") === (password === "") &&
     /^\/?$/.test(pathname) &&
     search + hash === "",
-  "must be smtp://host:port or smtps://user:password@host",
+  `must be smtp://host:port or smtps://user:password@host; ${ESCAPES}`,
 );
 export const MailSender = v.pipe(
   v.string(),
@@ -93,17 +148,65 @@ function readPng(path: string): Uint8Array<ArrayBuffer> | undefined {
 
 /** A whole number in decimal digits; the bounds are inclusive. */
 export function whole(min: number, max: number) {
-  const isWhole = (typed: string) =>
-    /^\d+$/.test(typed) && Number(typed) >= min && Number(typed) <= max;
-  return v.pipe(text(isWhole, `must be a whole number from ${min} to ${max}`), v.transform(Number));
+  return count(cleanPasted, [min, max], `must be a whole number from ${min} to ${max}`);
 }
 
-/** A comma-separated list; `isItem` must accept every item. */
-export function list(isItem: (text: string) => boolean, message: string) {
-  const toItems = (text: string) => text.split(",").map((item) => item.trim());
+const BINARY_UNITS = { kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4 } as const;
+
+/** A number of bytes, or of KiB, MiB, GiB or TiB. MB is rejected: it has two meanings. */
+export function bytes(min: number, max: number) {
+  const toBytes = (text: string) => {
+    const [, digits = text, unit = ""] =
+      /^(\d{1,9}) ?([kmgt]ib)$/.exec(toWord(text)) ??
+      /^(\d+) ?(?:b|bytes)?$/.exec(toWord(text)) ??
+      [];
+    return unit === ""
+      ? digits
+      : String(Number(digits) * BINARY_UNITS[unit as keyof typeof BINARY_UNITS]);
+  };
+  return count(
+    toBytes,
+    [min, max],
+    `must be a number of bytes from ${min} to ${max}, such as ${Math.max(min, 1_048_576)} or 1MiB`,
+  );
+}
+
+function count(toDigits: (text: string) => string, [min, max]: [number, number], message: string) {
   return v.pipe(
-    text((typed) => typed === "" || toItems(typed).every(isItem), message),
-    v.transform((text) => (text === "" ? [] : toItems(text))),
+    v.string(),
+    v.transform(toDigits),
+    v.check(
+      (digits) => /^\d+$/.test(digits) && Number(digits) >= min && Number(digits) <= max,
+      message,
+    ),
+    v.transform(Number),
+  );
+}
+
+type ListOptions = {
+  /** The form of an item that is compared and stored. */
+  toItem?: (text: string) => string;
+  /** What separates items; spaces and semicolons too, unless items can have them. */
+  separator?: RegExp;
+};
+
+/** A comma-separated list; `isItem` must accept every item. */
+export function list(
+  isItem: (text: string) => boolean,
+  message: string,
+  { toItem = trimPasted, separator = /[\s,;，；、]+/ }: ListOptions = {},
+) {
+  return v.pipe(
+    v.string(),
+    v.transform((text) =>
+      text === ""
+        ? []
+        : text
+            .replace(/[,;]\s*$/, "")
+            .split(separator)
+            .map(toItem),
+    ),
+    v.check((items) => items.every(isItem), message),
   );
 }
 
@@ -112,9 +215,46 @@ export function secrets(leastBytes: number) {
   return v.optional(
     list(
       (text) => Buffer.byteLength(text) >= leastBytes,
-      `must be one secret, or several, comma-separated, each at least ${leastBytes} bytes long`,
+      `must be one secret, or several, comma-separated, each at least ${leastBytes} bytes long: create one with openssl rand -base64 48`,
+      { separator: /,/ },
     ),
   );
+}
+
+/** The address of a proxy or a network, without the brackets or quotes of a URL or of JSON. */
+export function toProxy(text: string): string {
+  return cleanPasted(text.replaceAll(/[[\]"']/g, ""));
+}
+
+/** A domain in lowercase ASCII letters (`xn--`), without the marks of addresses and cookies around it. */
+export function toDomain(text: string): string {
+  const domain = toWord(text).replace(/^[@.]/, "").replace(/\.$/, "");
+  return domainToASCII(domain) || domain;
+}
+
+/** A domain as it is copied from an address bar: without the scheme, the port and a final slash. */
+export function toCookieDomain(text: string): string {
+  return toDomain(
+    toWord(text)
+      .replace(/^https?:\/\//, "")
+      .replace(/(:\d+)?\/*$/, ""),
+  );
+}
+
+/** The name or address of a host to listen on, without brackets. */
+export const Host = v.pipe(
+  v.string(),
+  v.transform((text) => toWord(text).replace(/^\[(.*)\]$/, "$1")),
+  v.check(
+    (host) => isIP(host) !== 0 || /^[\w.-]+$/.test(host),
+    "must be a host name or address, without a port",
+  ),
+);
+
+/** One of several words, in any case. */
+export function choice<const Word extends string>(words: readonly Word[]) {
+  const listed = words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
+  return v.pipe(v.string(), v.transform(toWord), v.picklist(words, `must be ${listed}`));
 }
 
 const YEAR_S = 365 * DAY_S;
@@ -132,14 +272,24 @@ export const Duration = v.pipe(
 /** A duration of at least thirty days, or 0, in seconds. */
 export const Retention = v.pipe(
   v.string(),
-  v.transform((text) => (text === "0" ? 0 : (readDuration(text) ?? -1))),
+  v.transform((text) => (/^0[a-z]?$/.test(toWord(text)) ? 0 : (readDuration(text) ?? -1))),
   v.check(
     (seconds) => seconds === 0 || (seconds >= MIN_AUDIT_RETENTION_S && seconds <= 10 * YEAR_S),
     "must be 0, or a duration such as 400d, from 30d to 3650d",
   ),
 );
 
-export const OnOrOff = v.pipe(
-  v.picklist(["on", "off"], "must be on or off"),
-  v.transform((text) => text === "on"),
-);
+const YES = ["on", "true", "yes", "1", "enabled"];
+const NO = ["off", "false", "no", "0", "disabled"];
+
+function yesOrNo(message: string) {
+  return v.pipe(
+    v.string(),
+    v.transform(toWord),
+    v.picklist([...YES, ...NO], message),
+    v.transform((word) => YES.includes(word)),
+  );
+}
+
+export const OnOrOff = yesOrNo("must be on or off");
+export const TrueOrFalse = yesOrNo("must be true or false");

@@ -9,6 +9,8 @@ export {
   type Environment,
   isGiven,
   readEnvironmentKey,
+  readRole,
+  readVariable,
   toFileVariable,
   toKeyVariable,
 } from "./environment.ts";

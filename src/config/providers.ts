@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import type { ProviderSettings } from "../identity/mod.ts";
 import { type Environment, readVariable } from "./environment.ts";
-import { list, type Setting } from "./forms.ts";
+import { choice, list, type Setting, TrueOrFalse, toAsciiHost, toDomain } from "./forms.ts";
 import { RoleRules } from "./role_rules.ts";
 
 const DOMAIN =
@@ -13,6 +13,7 @@ export const PROVIDER_SETTINGS = {
   ISSUER: {
     form: v.pipe(
       v.string("must also be set"),
+      v.transform(toAsciiHost),
       v.check(
         isIssuer,
         "must be the issuer exactly as the provider writes it, such as https://accounts.example.com; http is allowed only on localhost",
@@ -37,22 +38,21 @@ export const PROVIDER_SETTINGS = {
     about: "The text after “Sign in with” on the button. Default: the name.",
   },
   TRUSTED_DOMAINS: {
-    form: list((text) => DOMAIN.test(text), "must be comma-separated domains such as example.org"),
+    form: list((text) => DOMAIN.test(text), "must be comma-separated domains such as example.org", {
+      toItem: toDomain,
+    }),
     initial: "",
     about:
       "Domains for which the service trusts the provider's email addresses. An invited person with such an address is linked at the first sign-in.",
   },
   CREATE: {
-    form: v.pipe(
-      v.picklist(["true", "false"], "must be true or false"),
-      v.transform((text) => text === "true"),
-    ),
+    form: TrueOrFalse,
     initial: "false",
     about:
       "Whether people from trusted domains get an account at their first sign-in without an invitation. The account has no app role unless a claim grants it.",
   },
   PROMPT: {
-    form: v.optional(v.picklist(["select_account", "login"], "must be select_account or login")),
+    form: v.optional(choice(["select_account", "login"])),
     about:
       "What the provider asks at each sign-in: select_account to choose an account, login to enter the password. Default: the provider decides, and asks to choose after a rejected sign-in.",
   },
@@ -76,7 +76,8 @@ export const PROVIDER_SETTINGS = {
 /** http is allowed only for a provider on this machine. */
 function isIssuer(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || /[?#]/.test(text) || url.username !== "") return false;
+  if (url === undefined || /[?#\s]|\/\.well-known\//.test(text) || url.username !== "")
+    return false;
   const isLocal = /(^|\.)localhost$/.test(url.hostname);
   return url.protocol === "https:" || (url.protocol === "http:" && isLocal);
 }

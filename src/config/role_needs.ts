@@ -1,6 +1,6 @@
 /** The settings that a role requires, and the settings that it must not have. @module */
 import { FETCH_LIMIT, isFetchLimit } from "../std/fetch_limit.ts";
-import { type Environment, readVariable } from "./environment.ts";
+import { type Environment, readRole, readVariable } from "./environment.ts";
 import { findProviderVariables } from "./providers.ts";
 import type { SettingName } from "./settings.ts";
 
@@ -35,7 +35,7 @@ const ROLE_NEEDS: Readonly<Record<string, RoleNeeds>> = {
 
 /** Errors for settings that the environment's ROLE lacks, or must not have. */
 export function findRoleIssues(env: Environment): string[] {
-  const role = readVariable(env, "ROLE") ?? "all";
+  const role = readRole(env);
   const isUnset = (name: string) => readVariable(env, name) === undefined;
   const { needed, foreign } = ROLE_NEEDS[role] ?? { needed: [], foreign: {} };
   // A gateway needs a secret for each service: separate secrets or one for both.

@@ -8,6 +8,7 @@
 import * as v from "valibot";
 import { isAppRole } from "../accounts/pure.ts";
 import type { RoleRule } from "../identity/mod.ts";
+import { trimPasted } from "../std/pasted_text.ts";
 import { quote } from "../std/quote.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 
@@ -16,7 +17,14 @@ const SLUG = new RegExp(SLUG_PATTERN);
 
 export const RoleRules = v.pipe(
   v.string(),
-  v.transform((text) => (text === "" ? [] : text.split(",").map((rule) => rule.trim()))),
+  v.transform((text) =>
+    text === ""
+      ? []
+      : text
+          .replace(/,\s*$/, "")
+          .split(/,?\s*[\r\n]+|,/)
+          .map(trimPasted),
+  ),
   v.check(
     (rules) => findInvalid(rules).length === 0,
     ({ input }) =>

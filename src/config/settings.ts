@@ -10,8 +10,13 @@ import { isPreview, PREVIEWS } from "../preview.ts";
 import { PUSH_LIMITS } from "../push/pure.ts";
 import { ROLES } from "../role.ts";
 import { DAY_S, HOUR_S } from "../std/duration.ts";
+import { cleanPasted } from "../std/pasted_text.ts";
+import { toWord } from "./environment.ts";
 import {
+  bytes,
+  choice,
   Duration,
+  Host,
   HttpUrl,
   list,
   MailSender,
@@ -23,6 +28,8 @@ import {
   Retention,
   type Setting,
   secrets,
+  toCookieDomain,
+  toProxy,
   whole,
 } from "./forms.ts";
 
@@ -80,7 +87,7 @@ export const SETTINGS = {
       "On a Citus cluster: max connections per worker to each node. Calls of apps' tables then go straight to the node with the app's rows, as the login of DATABASE_URL, at the address in pg_dist_node. 0: all calls go through the coordinator.",
   },
   MAX_RESPONSE_BYTES: {
-    form: whole(65_536, 268_435_456),
+    form: bytes(65_536, 268_435_456),
     initial: String(LIST_BYTES),
     about:
       "Max size in bytes of a row as JSON, and of a page of a list, which can exceed it by one row. A write that would create a larger row is rejected.",
@@ -92,13 +99,13 @@ export const SETTINGS = {
       "Max execution time of a list with conditions or an order (PREVIEW=filters), at most 30s. Then the service cancels the statement, and the response is 504.",
   },
   LIST_CACHE_BYTES: {
-    form: whole(0, 17_179_869_184),
+    form: bytes(0, 17_179_869_184),
     initial: String(LIST_CACHE_BYTES),
     about:
       "Memory in bytes that each process can use to cache pages of lists. The database confirms each cached page before it is sent. 0 disables the cache.",
   },
   IDEMPOTENCY_BYTES: {
-    form: whole(0, 1_099_511_627_776),
+    form: bytes(0, 1_099_511_627_776),
     initial: String(IDEMPOTENCY_BYTES),
     about:
       "Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. The database counts the usage every 10 minutes; in between, each process adds only its own writes.",
@@ -116,7 +123,7 @@ export const SETTINGS = {
       "Max pushes and dry runs per app and hour. Each counts once, even if it fails; the allowance refills evenly.",
   },
   JOURNAL_BYTES: {
-    form: whole(65_536, Number.MAX_SAFE_INTEGER),
+    form: bytes(65_536, Number.MAX_SAFE_INTEGER),
     initial: String(PUSH_LIMITS.journalBytes),
     about:
       "Max total size in bytes of an app's migrations. PUSHES_PER_HOUR and JOURNAL_BYTES do not apply to operators' pushes (--app).",
@@ -129,7 +136,9 @@ export const SETTINGS = {
   },
   PREVIEW: {
     form: v.pipe(
-      list(isPreview, `must be one of ${PREVIEWS.join(", ")}, or several, comma-separated`),
+      list(isPreview, `must be one of ${PREVIEWS.join(", ")}, or several, comma-separated`, {
+        toItem: toWord,
+      }),
       v.transform((names) => names.filter(isPreview)),
     ),
     initial: "",
@@ -137,7 +146,7 @@ export const SETTINGS = {
       "Comma-separated preview features to enable: filters (conditions, order and selection on lists), live (event streams of changes for apps with live updates turned on). After a change, run rowhouse migrate with the new value, then restart. Empty: none.",
   },
   HOST: {
-    form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),
+    form: Host,
     initial: "0.0.0.0",
     about: "The address to listen on.",
   },
@@ -147,7 +156,7 @@ export const SETTINGS = {
     about: "The port to listen on; 0 selects a free port.",
   },
   ROLE: {
-    form: v.picklist([...ROLES], `must be one of ${ROLES.join(", ")}`),
+    form: choice(ROLES),
     initial: "all",
     about: "What this process runs: everything, or one part of a split service.",
   },
@@ -210,12 +219,14 @@ export const SETTINGS = {
       'Sender of emails. A shell needs quotes: "Rowhouse <no-reply@example.org>". Required with MAIL_URL.',
   },
   TRUSTED_PROXIES: {
-    form: list(isProxy, "must be comma-separated addresses or networks such as 10.0.0.0/8"),
+    form: list(isProxy, "must be comma-separated addresses or networks such as 10.0.0.0/8", {
+      toItem: toProxy,
+    }),
     initial: "",
     about: "Proxies whose X-Forwarded-For is trusted; none by default.",
   },
   ADMIN_HOST: {
-    form: v.pipe(v.string(), v.regex(/^[\w.:-]+$/, "must be a host name or address")),
+    form: Host,
     initial: "127.0.0.1",
     about: "The address that ADMIN_PORT listens on; by default only this machine reaches it.",
   },
@@ -262,7 +273,7 @@ export const SETTINGS = {
     about: "Max duration of a session.",
   },
   REQUIRE_SECOND_FACTOR: {
-    form: v.optional(v.picklist(["console", "all", "none"], "must be console, all or none")),
+    form: v.optional(choice(["console", "all", "none"])),
     about:
       "Who must set up a second factor: console requires it of users with a Console role; all requires it of every user. Users can postpone the setup for 7 days. After that, users without a second factor cannot use the Console; with all, they cannot use any page or app. Default: console if a provider is configured or any user has a second factor, otherwise none.",
   },
@@ -276,6 +287,7 @@ export const SETTINGS = {
     form: v.optional(
       v.pipe(
         v.string(),
+        v.transform(toCookieDomain),
         v.regex(
           /^(?!\.)[a-z0-9-]+(\.[a-z0-9-]+)+$/,
           "must be a parent domain such as example.org or, on one machine, rowhouse.localhost, without a leading dot",
@@ -287,13 +299,14 @@ export const SETTINGS = {
   API_KEY_PREFIX: {
     form: v.pipe(
       v.string(),
+      v.transform(cleanPasted),
       v.regex(KEY_PREFIX, "must be 1 to 16 letters, digits or -, without _"),
     ),
     initial: "rh",
     about: "API key prefix.",
   },
   LOG_LEVEL: {
-    form: v.picklist([...LOG_LEVELS], `must be one of ${LOG_LEVELS.join(", ")}`),
+    form: choice(LOG_LEVELS),
     initial: "info",
     about: "The minimum level that is logged.",
   },

@@ -1,6 +1,8 @@
 /** The mail server and the sender of emails. @module */
 
 import { isIP } from "node:net";
+import { domainToASCII } from "node:url";
+import { cleanPasted } from "../std/pasted_text.ts";
 
 export type MailFrom = { name: string; address: string };
 export type MailSettings = {
@@ -31,10 +33,18 @@ function isFullName(name: string): boolean {
 
 const ADDRESS = /^[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/i;
 const NAMED = /^([^"<>@,;:\\\p{C}]{1,100}?) ?<([^<>]+)>$/u;
+const QUOTED_NAME = /^"([^"]*)"(?= ?<)/;
+
+function toAsciiDomain(address: string): string {
+  const start = address.lastIndexOf("@") + 1;
+  return address.slice(0, start) + domainToASCII(address.slice(start));
+}
 
 /** Parses `no-reply@example.org` or `Name <no-reply@example.org>`; `undefined` for any other text. */
 export function readMailFrom(text: string): MailFrom | undefined {
-  const [, name = "", address = text] = NAMED.exec(text) ?? [];
+  const plain = text.trim().replace(QUOTED_NAME, "$1");
+  const [, name = "", typed = plain] = NAMED.exec(plain) ?? [];
+  const address = toAsciiDomain(cleanPasted(typed).replace(/^mailto:/i, ""));
   return ADDRESS.test(address) && address.length <= 254
     ? { name: name.trim(), address }
     : undefined;

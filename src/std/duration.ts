@@ -1,5 +1,7 @@
 /** Durations as short text, such as 30m. @module */
 
+import { cleanPasted } from "./pasted_text.ts";
+
 const UNIT_S = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
 
 export const HOUR_S = UNIT_S.h;
@@ -32,7 +34,7 @@ export function toDurationText(seconds: number): string {
 }
 
 /**
- * The seconds of a duration such as `90s`, `30m`, `24h`, `7d` or `4w`; `undefined` for any other text.
+ * The seconds of a duration such as `90s`, `30m`, `24h`, `7d`, `4w` or `5 min`; `undefined` for any other text.
  *
  * @example
  * ```ts
@@ -40,10 +42,21 @@ export function toDurationText(seconds: number): string {
  * import { expect } from "bun:test";
  *
  * expect(readDuration("30m")).toBe(1800);
+ * expect(readDuration("5 min")).toBe(300);
  * expect(readDuration("1.5h")).toBeUndefined();
  * ```
  */
 export function readDuration(text: string): number | undefined {
-  const [, count, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
-  return count === undefined ? undefined : Number(count) * UNIT_S[unit as keyof typeof UNIT_S];
+  const [, count, unit = ""] = /^(\d{1,9}) ?(\p{L}+)$/u.exec(cleanPasted(text)) ?? [];
+  const [, unitS] = UNITS.find(([words]) => words.test(unit)) ?? [];
+  return count === undefined || unitS === undefined ? undefined : Number(count) * unitS;
 }
+
+const UNITS: readonly (readonly [words: RegExp, seconds: number])[] = [
+  [/^s(ec(ond)?s?)?$/i, UNIT_S.s],
+  // M alone can mean months.
+  [/^(m|[Mm]in(ute)?s?)$/, UNIT_S.m],
+  [/^h(r|our)?s?$/i, UNIT_S.h],
+  [/^d(ays?)?$/i, UNIT_S.d],
+  [/^w(eeks?)?$/i, UNIT_S.w],
+];

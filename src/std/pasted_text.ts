@@ -45,6 +45,29 @@ export function cleanPasted(text: string): string {
   return unwrap(plain.replace(/\s+/g, " ").trim());
 }
 
+/**
+ * The text without spaces, line ends, invisible characters and one pair of quotes around it. Unlike {@linkcode cleanPasted},
+ * keeps everything within, so it can be used for secrets.
+ *
+ * @example
+ * ```ts
+ * import { trimPasted } from "./pasted_text.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(trimPasted("\ufeff'se–cret' \r\n")).toBe("se–cret");
+ * expect(trimPasted('"a", "b"')).toBe('"a", "b"');
+ * ```
+ */
+export function trimPasted(text: string): string {
+  const plain = trimInvisible(text);
+  const [, quote = "", inner = ""] = /^(["'])(.*)\1$/s.exec(plain) ?? [];
+  return quote === "" || inner.includes(quote) ? plain : trimInvisible(inner);
+}
+
+function trimInvisible(text: string): string {
+  return text.replace(/^[\s\p{Cf}]+/u, "").replace(/[\s\p{Cf}]+$/u, "");
+}
+
 /** The digits of each script follow each other from 0 to 9. */
 function toPlainDigit(digit: string): string {
   const code = digit.codePointAt(0) ?? 0;

@@ -94,11 +94,11 @@ describe("readConfig() rejects a provider", () => {
       ],
     },
     {
-      name: "with an IP address as domain, an invalid switch and an invisible label",
+      name: "with an address as domain, an invalid switch and an invisible label",
       env: {
         ...GOOGLE,
-        OIDC_GOOGLE_TRUSTED_DOMAINS: "example.org,@example.com",
-        OIDC_GOOGLE_CREATE: "yes",
+        OIDC_GOOGLE_TRUSTED_DOMAINS: "example.org,ada@example.com",
+        OIDC_GOOGLE_CREATE: "perhaps",
         OIDC_GOOGLE_LABEL: "a\u202eb",
       },
       issues: [
@@ -112,8 +112,8 @@ describe("readConfig() rejects a provider", () => {
       ...["groups:a=Wiki:editor", "groups:a=wiki:Editor", "groups:%=wiki:editor"],
       ...["a..b:a=wiki:editor", "groups:CN=x=wiki:editor", "groups:b=wiki:editor, groups:a=wiki"],
     ].map((rules) => ({
-      name: `with the rules ${rules}, and a scope with a space`,
-      env: { ...GOOGLE, OIDC_GOOGLE_ROLES: rules, OIDC_GOOGLE_SCOPES: "groups roles" },
+      name: `with the rules ${rules}, and a scope with another letter`,
+      env: { ...GOOGLE, OIDC_GOOGLE_ROLES: rules, OIDC_GOOGLE_SCOPES: "groups,rôles" },
       issues: [
         "OIDC_GOOGLE_SCOPES must be comma-separated scopes such as groups",
         `OIDC_GOOGLE_ROLES must be comma-separated rules such as groups:wiki-editors=wiki:editor (claim:value=app:role): "${rules.split(", ").at(-1)}" is invalid; in a claim or a value write , : = % as %2C %3A %3D %25; claims cannot grant super_admin`,

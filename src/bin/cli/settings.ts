@@ -5,6 +5,8 @@ import {
   type Environment,
   forwards,
   readConfig,
+  readRole,
+  readVariable,
   type SettingName,
 } from "../../config/mod.ts";
 import { ROLES, servesPeople } from "../../role.ts";
@@ -18,7 +20,7 @@ export function readSettings<Wanted extends SettingName = never>(
   ...wanted: Wanted[]
 ): Config & { [Name in Wanted]: NonNullable<Config[Name]> } {
   const read = readConfig(env);
-  const missing = wanted.filter((name) => !env[name]).map(toMissing);
+  const missing = wanted.filter((name) => readVariable(env, name) === undefined).map(toMissing);
   if ("config" in read && missing.length === 0)
     return read.config as ReturnType<typeof readSettings<Wanted>>;
   throw reject([...("issues" in read ? read.issues : []), ...missing]);
@@ -42,13 +44,13 @@ export async function readServeSettings(env: Environment): Promise<ServeConfig> 
 /** The command sets it before Bun starts (`rowhouse.ts`); only where it cannot, the operator must. */
 function findMissingLimit(env: Environment): string[] {
   const { variable, max } = FETCH_LIMIT;
-  if (!forwards(env["ROLE"]) || env[variable]) return [];
+  if (!forwards(readRole(env)) || env[variable]) return [];
   return [`${variable} is not set: set it to ${max} before Bun starts`];
 }
 
 /** Only the operator's environment may set the login that reaches the rows of every app; doctor accepts it there. */
 function findCommandLogins(env: Environment): string[] {
-  if (!env["ROWS_DATABASE_URL"]) return [];
+  if (readVariable(env, "ROWS_DATABASE_URL") === undefined) return [];
   return [
     "ROWS_DATABASE_URL must not be set for a serving process, because its login reaches the rows of every app: remove it here, and set it only for rowhouse migrate and rowhouse admin",
   ];
@@ -62,7 +64,7 @@ export async function findServeIssues(env: Environment): Promise<string[]> {
   const needed = hasPeople(env) ? ["DATABASE_URL", "IDENTITY_SECRET"] : ["DATABASE_URL"];
   return dropConsequences([
     ...("issues" in read ? read.issues : []),
-    ...needed.filter((name) => !env[name]).map(toMissing),
+    ...needed.filter((name) => readVariable(env, name) === undefined).map(toMissing),
     ...(await findConflicts("issues" in read ? read.sound : read.config)),
   ]);
 }
@@ -98,7 +100,7 @@ function reject(found: readonly string[]): RejectedError {
 
 /** Whether a process with this environment serves identity and requires IDENTITY_SECRET. */
 export function hasPeople(env: Environment): boolean {
-  return ROLES.some((role) => role === (env["ROLE"] || "all") && servesPeople(role));
+  return ROLES.some((role) => role === readRole(env) && servesPeople(role));
 }
 
 /** A connection string and the variable that it came from. */
