@@ -118,6 +118,18 @@ describe("usage errors exit with 2 and state what is expected", () => {
     { words: ["migrate", "--json=1"], says: "Flag --json does not accept a value" },
     { words: ["migrate", "now"], says: 'Unexpected argument "now" after rowhouse migrate' },
     { words: ["admin", "create-app"], says: "Missing <slug>" },
+    {
+      words: ["admin", "grant", "wiki", "editor", "ada@example.org"],
+      says: "Wrong order of arguments: expected rowhouse admin grant <email> <app> <role>",
+    },
+    {
+      words: ["admin", "invite", "wiki", "ada@example.org", "editor"],
+      says: "Wrong order of arguments: expected rowhouse admin invite <email> <app> <role>",
+    },
+    {
+      words: ["admin", "set-role", "admin", "ada＠example.org"],
+      says: "Wrong order of arguments: expected rowhouse admin set-role <email> <role>",
+    },
     { words: ["dev", "--port", "1", "--port", "2"], says: "--port is given 2 times" },
     { words: ["migrate"], says: "needs ADMIN_DATABASE_URL or DATABASE_URL" },
     { words: ["admin", "list-apps"], says: "set ADMIN_DATABASE_URL" },

@@ -23,6 +23,7 @@ export function readArguments(command: Command, argv: readonly string[]): Argume
     values.set(token.name, [...(values.get(token.name) ?? []), value]);
   }
   checkCounts(command, values, positionals);
+  checkOrder(command, positionals);
   const texts = (flag: string) => values.get(flag) ?? [];
   return {
     positionals,
@@ -81,4 +82,14 @@ function checkCounts(
   const extra = positionals[wanted.length];
   if (extra !== undefined)
     throw new UsageError(`Unexpected argument ${quote(extra)} after rowhouse ${command.name}`);
+}
+
+/** Only an address contains an @, so its place shows whether the order is wrong. */
+function checkOrder(command: Command, positionals: readonly string[]): void {
+  const place = command.positionals.indexOf("email");
+  const typed = positionals[place];
+  if (typed === undefined || /[@＠]/.test(typed)) return;
+  if (!positionals.some((text) => /[@＠]/.test(text))) return;
+  const order = command.positionals.map((name) => `<${name}>`).join(" ");
+  throw new UsageError(`Wrong order of arguments: expected rowhouse ${command.name} ${order}`);
 }
