@@ -14,7 +14,13 @@ export function toKeyVariable(environment: string): string {
 
 /** The API key of a named environment. */
 export function readEnvironmentKey(env: Environment, environment: string): string | undefined {
-  return readVariable(env, toKeyVariable(environment));
+  const text = readVariable(env, toKeyVariable(environment));
+  return text === undefined ? undefined : toApiKey(text);
+}
+
+/** The API key in a pasted header or in wrapped lines; a key has no spaces. */
+export function toApiKey(text: string): string {
+  return text.replace(/^(authorization:\s*)?bearer\s+/i, "").replace(/[\s\p{Cf}]/gu, "");
 }
 
 /** The variable with the path of the file that contains a secret. */

@@ -11,7 +11,7 @@ import { PUSH_LIMITS } from "../push/pure.ts";
 import { ROLES } from "../role.ts";
 import { DAY_S, HOUR_S } from "../std/duration.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
-import { toWord } from "./environment.ts";
+import { toApiKey, toWord } from "./environment.ts";
 import {
   bytes,
   choice,
@@ -312,7 +312,7 @@ export const SETTINGS = {
   },
   ROWHOUSE_URL: { form: v.optional(HttpUrl), about: "The service's origin, for `rowhouse db`." },
   ROWHOUSE_API_KEY: {
-    form: v.optional(v.string()),
+    form: v.optional(v.pipe(v.string(), v.transform(toApiKey))),
     isSecret: true,
     about:
       "The API key that `rowhouse db` uses. It needs the scope schema:push; schema:read suffices for read-only commands. Each environment in rowhouse.json has its own variable, such as ROWHOUSE_API_KEY_STAGING for staging.",

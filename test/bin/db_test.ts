@@ -256,7 +256,7 @@ describe("a rejected push reports the reason", () => {
   test("a key that cannot be sent is named as malformed", async () => {
     const { code, err } = await push({
       ROWHOUSE_URL: service.url,
-      ROWHOUSE_API_KEY: `${app.key}\n`,
+      ROWHOUSE_API_KEY: `${app.key}é`,
     });
     expect(code).toBe(4);
     expect(err).toStartWith("ROWHOUSE_API_KEY is malformed: ");

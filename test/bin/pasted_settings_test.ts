@@ -176,6 +176,11 @@ describe("a setting is understood:", () => {
     ...each(namesOf(/_BYTES$/), ["1048576", "1 MiB", "1024KiB", "1048576 bytes"], 1_048_576),
     ...each(["PORT", "ADMIN_PORT"], ["８７８７"], 8787),
     ...each(["PREVIEW"], ["filters live", "Filters; live"], ["filters", "live"]),
+    ...each(
+      ["ROWHOUSE_API_KEY"],
+      ["Bearer rh_0.a\r\n  b", "Authorization: bearer rh_0.a\u200bb"],
+      "rh_0.ab",
+    ),
     ...each(["LOG_LEVEL"], ["WARN"], "warn"),
     ...each(["REQUIRE_SECOND_FACTOR"], ["All"], "all"),
     ...each(["ROLE"], ["Identity"], "identity"),
