@@ -14,7 +14,10 @@ import type { Database } from "./pool/mod.ts";
  */
 const LIFETIME_HOURS = 13;
 
-/** Skips logins that this command cannot drop: of another administrator, or with objects in another database. */
+/**
+ * Disables logins that this command cannot drop, because they own objects or have a session: planted code can create objects and
+ * set a password. Skips those of another administrator.
+ */
 const DROP_EXPIRED = `do $$
 declare
   expired pg_catalog.name;
@@ -22,12 +25,18 @@ begin
   for expired in
     select rolname from pg_catalog.pg_roles
     where rolname ~ '^rowhouse_(rows|tables)_[0-9a-f]{16}$' and rolvaliduntil < pg_catalog.now()
-      and not exists (select from pg_catalog.pg_stat_activity where usesysid = pg_roles.oid)
   loop
     begin
-      execute pg_catalog.format('drop role %I', expired);
+      execute pg_catalog.format('alter role %I nologin password null', expired);
+      begin
+        if not exists (select from pg_catalog.pg_stat_activity where usename = expired) then
+          execute pg_catalog.format('drop role %I', expired);
+        end if;
+      exception
+        when dependent_objects_still_exist then null;
+      end;
     exception
-      when insufficient_privilege or dependent_objects_still_exist then null;
+      when insufficient_privilege then null;
       when undefined_object or internal_error then null; -- another command has just dropped it
     end;
   end loop;
@@ -54,7 +63,11 @@ export async function withTemporaryLogin<Result>(
   const own = new URL(url);
   own.username = name;
   own.password = password;
-  const drop = () => admin.message(`drop role ${quoteName(name)}`);
+  const drop = async () => {
+    // The login owns objects if planted code ran in its session: then it cannot be dropped, and could have another password.
+    await admin.message(`alter role ${quoteName(name)} nologin password null`);
+    await admin.message(`drop role ${quoteName(name)}`);
+  };
   let result: Result;
   try {
     result = await use(own.href);

@@ -48,6 +48,51 @@ test("the next command drops the expired login of a killed command", async () =>
   });
 });
 
+test("a login that planted code gave a password and an object is disabled at once", async () => {
+  await withDatabase(database.adminUrl, async (admin) => {
+    let name = "";
+    const task = withTemporaryLogin(
+      admin,
+      { url: database.adminUrl, group: "rowhouse_tables" },
+      async (url) => {
+        name = new URL(url).username;
+        await withDatabase(url, (own) =>
+          own.message(
+            `create table data.planted (); alter role ${name} password 'known'; select 1`,
+          ),
+        );
+      },
+    );
+    await expect(task).rejects.toThrow("cannot be dropped");
+    expect(await findUsable([name])).toEqual([]);
+    await admin.message(`drop table data.planted; drop role ${name}; select 1`);
+  });
+});
+
+test("the next command disables an expired login that it cannot drop", async () => {
+  const expired = toName();
+  await withDatabase(database.adminUrl, async (admin) => {
+    await admin.message(`
+      create role ${expired} login password 'known' valid until '2020-01-01' in role ${group};
+      create table data.planted (); alter table data.planted owner to ${expired}; select 1`);
+    await withTemporaryLogin(admin, { url: database.adminUrl, group }, async () => undefined);
+    const usable = await findUsable([expired]);
+    await admin.message(`drop table data.planted; drop role ${expired}; select 1`);
+    expect(usable).toEqual([]);
+  });
+});
+
+/** The logins that can sign in or have a password. */
+async function findUsable(names: readonly string[]): Promise<string[]> {
+  const rows = await withDatabase(database.adminUrl, (admin) =>
+    admin.message<{ name: string }>(
+      `select rolname as name from pg_catalog.pg_authid
+      where rolname in (${names.map((name) => `'${name}'`).join()}) and (rolcanlogin or rolpassword is not null)`,
+    ),
+  );
+  return rows.map(({ name }) => name);
+}
+
 function toName(): string {
   return `${group}_${crypto.randomUUID().replaceAll("-", "").slice(0, 16)}`;
 }
