@@ -22,6 +22,7 @@ export type Metrics = {
 export type MetricsSources = {
   pools: Readonly<Record<string, () => PoolStats>>;
   inFlight: () => number;
+  streamBytes: () => number;
 };
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -54,6 +55,14 @@ export function makeMetrics(sources: MetricsSources): Metrics {
     registers,
     collect() {
       this.set(sources.inFlight());
+    },
+  });
+  new Gauge({
+    name: "rowhouse_stream_bytes",
+    help: "Bytes that event streams hold for slow readers",
+    registers,
+    collect() {
+      this.set(sources.streamBytes());
     },
   });
   const mails = new Counter({

@@ -88,7 +88,12 @@ export function openService(options: ServiceOptions): Service {
   const guard = makeGuard({ db, nodes, checkBodies, log, ...timing });
   const draining = new AbortController();
   const traffic = { inFlight: 0 };
-  const metrics = makeMetrics({ pools: toPoolStats(databases), inFlight: () => traffic.inFlight });
+  const streamMemory = makeStreamMemory();
+  const metrics = makeMetrics({
+    pools: toPoolStats(databases),
+    inFlight: () => traffic.inFlight,
+    streamBytes: streamMemory.bytes,
+  });
   const statistics = startStatistics({
     ...{ db, log, role, evaluate: guard.evaluate, now },
     findTable: (appId, name) => findTable?.(appId, name),
@@ -102,7 +107,7 @@ export function openService(options: ServiceOptions): Service {
     ...{ options, idempotencyCapacity, draining: draining.signal },
     streams: {
       countStream: makeCountStream({ ...MAX_STREAMS, ...options.maxStreams }),
-      streamMemory: makeStreamMemory(),
+      streamMemory,
     },
     identity: { ...DEFAULT_SETTINGS, ...options.identity },
     checkReady: makeCheckReady({

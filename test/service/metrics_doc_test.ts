@@ -61,7 +61,11 @@ beforeAll(async () => {
   served = readFamilies(await response.text());
   const shed = { queue_full: 0, full: 0, waited: 0, unavailable: 0 };
   const stats = () => ({ open: 0, busy: 0, connecting: 0, waiting: 0, shed });
-  const metrics = makeMetrics({ pools: { serving: stats }, inFlight: () => 0 });
+  const metrics = makeMetrics({
+    pools: { serving: stats },
+    streamBytes: () => 0,
+    inFlight: () => 0,
+  });
   for (const code of Object.keys(PROBLEMS))
     for (const status of [200, 304, 400, 500])
       metrics.record({ route: "none", method: "GET", status, code, ms: 1 } as Parameters<

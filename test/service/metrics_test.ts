@@ -50,6 +50,7 @@ test("requests, errors and the pool are counted, under a fixed set of labels", a
   expect(text).toContain('rowhouse_errors_total{code="unknown_table"} 20');
   expect(text).toMatch(/rowhouse_pool_connections\{pool="serving",state="open"\} [1-9]/);
   expect(text).toContain('rowhouse_shed_total{pool="serving",reason="full"} 0');
+  expect(text).toContain("rowhouse_stream_bytes 0");
   expect(text).toContain("process_resident_memory_bytes");
   expect(text).not.toContain("process_heap_bytes");
 });

@@ -1,5 +1,6 @@
 /** Attempts for the logins of serving processes. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
+import { createHash } from "node:crypto";
 import postgres from "postgres";
 import { revokeKey } from "../../../src/accounts/apps/mod.ts";
 import { type StoredGrant, toGrantedRole } from "../../../src/accounts/people/claimed_roles.ts";
@@ -15,8 +16,10 @@ import {
 } from "../../../src/accounts/people/mod.ts";
 import { proveSignIn, toPresented } from "../../../src/accounts/secrets/mod.ts";
 import { findProviderPerson } from "../../../src/accounts/sessions/mod.ts";
+import { makeCursors } from "../../../src/data/cursors.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { unsealText } from "../../../src/std/sealed_text.ts";
 import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
@@ -171,6 +174,8 @@ export const SERVING_LOGINS: Page = {
         const { rows } = await world.tryAs("all", `select * from ${beginPasskey(id)}`);
         expect(rows).toEqual([expect.objectContaining({ user_id: person.id })]);
       },
+      "read the secret of the cursors of live updates, and so decrypt a cursor that it has: its transaction ids, which count the writes of all apps, and no row.":
+        (world) => decryptsCursors(world, "all"),
       "count invented sign-in attempts, so that people have to wait, for max 30 days.": async (
         world,
       ) => {
@@ -340,6 +345,8 @@ export const SERVING_LOGINS: Page = {
         ).toContain("theirs"),
       "continue to read with a revoked proof, in a transaction with an older snapshot.":
         readsOnInSnapshot,
+      "read the secret of the cursors of live updates, and so decrypt a cursor that it has: its transaction ids, which count the writes of all apps, and no row.":
+        (world) => decryptsCursors(world, "data"),
       "mark a nonce that it has seen as used, so that the signed write is rejected. It cannot list nonces.":
         (world) => usesNonces(world, "data"),
       "continue or cancel a deletion of rows that an administrator has begun, but not begin one.":
@@ -793,4 +800,30 @@ async function readsOnInSnapshot(world: World): Promise<void> {
   await login.unsafe("rollback");
   await login.end();
   expect(row?.["body"]).toContain("theirs");
+}
+
+/** Expects that the secret of cursors decrypts one, and that its owner reads no change and no row. */
+async function decryptsCursors(world: World, login: Login): Promise<void> {
+  const { rows } = await world.tryAs(
+    login,
+    "select rowhouse.cursor_secret() ->> 'secret' as secret",
+  );
+  const secret = Buffer.from(String(rows[0]?.["secret"]), "hex");
+  const { id: app } = world.other;
+  const cursor = await makeCursors(world.service.service).seal({ app, table: "todos" }, "f.9:9:.");
+  const key = createHash("sha256")
+    .update(secret)
+    .update(Buffer.from(app.replaceAll("-", ""), "hex"));
+  const decrypted = unsealText(
+    { key: key.digest(), owner: "todos" },
+    Buffer.from(cursor, "base64url"),
+  );
+  expect(decrypted?.trimEnd()).toBe("f.9:9:.");
+  await world.rejects(login, [
+    "select * from rowhouse.changes",
+    "select secret from rowhouse.change_feed",
+    `select rowhouse.read_cursor('${decrypted}')`,
+  ]);
+  const poll = `select changed, ended from rowhouse.poll_changes('${decrypted}', array['${app}'::uuid], array[${UNKNOWN_PROOF}])`;
+  expect((await world.tryAs(login, poll)).rows).toEqual([{ changed: [], ended: [0] }]);
 }
