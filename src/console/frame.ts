@@ -5,10 +5,16 @@ import {
   ACCOUNT_SECURITY_PATH,
   CONSOLE_PATH,
   describeProblem,
-  LOGIN_PATH,
   type RejectedRequest,
 } from "../identity/mod.ts";
-import { type Html, html, type Part, renderBrand, respondWithPage } from "../pages/mod.ts";
+import {
+  type Html,
+  html,
+  type Part,
+  renderBrand,
+  respondWithPage,
+  SIGN_OUT_PATH,
+} from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import { DOCS, FIND } from "./paths.ts";
 
@@ -83,7 +89,7 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Fra
 <ul class="side-list">${ENTRIES.map(({ name, path, key }) => html`<li><a href="${path}" data-keys="g ${key}" data-keys-for="${name}"${name === current && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
 <section class="recent" aria-labelledby="recent" hidden><h2 class="recent-name" id="recent">Recent apps</h2><ul class="side-list"></ul></section>
 <div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span><span class="quiet me-role">${me.role === "super_admin" ? "super admin" : "admin"}</span>`}
-<span class="me-links"><a href="${ACCOUNT_PATH}">Account</a> <a href="${DOCS}">Docs</a> <a href="${LOGIN_PATH}" data-sign-out>Sign out</a></span>
+<span class="me-links"><a href="${ACCOUNT_PATH}">Account</a> <a href="${DOCS}">Docs</a> <a href="${SIGN_OUT_PATH}" data-sign-out>Sign out</a></span>
 <label class="theme" hidden>Theme <select data-theme-choice><option value="system">system</option><option value="light">light</option><option value="dark">dark</option></select></label>
 <button class="keys-button" type="button" data-keys="?" hidden>Keyboard shortcuts</button></div>
 </nav>

@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import { type IdentitySecrets, type NewSession, toPresented } from "../accounts/secrets/mod.ts";
 import {
   type Device,
@@ -14,6 +15,7 @@ import {
   toPendingCookieText,
 } from "../accounts/sessions/mod.ts";
 import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
+import { SIGN_OUT_PATH } from "../pages/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import {
@@ -33,7 +35,6 @@ import {
   PEOPLE_PATH,
   SECOND_FACTOR_PATH,
   SET_PASSWORD_PATH,
-  SIGN_OUT_PATH,
   withParents,
 } from "./paths.ts";
 import type { IdentitySettings } from "./settings.ts";

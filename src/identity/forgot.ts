@@ -70,7 +70,10 @@ ${renderForm({
   button: "Send link",
 })}
 <p class="aside"><a href="${back}">Back to sign-in</a></p>`;
-  return respondWithPage({ title: TITLE, body, scripts: ["page"] }, { status, cookies, headers });
+  return respondWithPage(
+    { title: TITLE, body, scripts: ["page"], hasSignOut: false },
+    { status, cookies, headers },
+  );
 }
 
 function respondWithSent(back: string): Response {
@@ -79,7 +82,7 @@ function respondWithSent(back: string): Response {
 <p>If this address has an account with a password, we sent an email with a link. The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
 <p>If no email arrives within a few minutes, check your spam folder or contact your administrator.</p>
 <p><a class="button button-primary" href="${back}">Back to sign-in</a></p>`;
-  return respondWithPage({ title: "Check your email", body });
+  return respondWithPage({ title: "Check your email", body, hasSignOut: false });
 }
 
 function respondWithoutMail(): Response {
@@ -87,5 +90,5 @@ function respondWithoutMail(): Response {
 <h1>${TITLE}</h1>
 <p>Ask your administrator for a link to set a new password.</p>
 <p><a class="button button-primary" href="${LOGIN_PATH}">Back to sign-in</a></p>`;
-  return respondWithPage({ title: TITLE, body });
+  return respondWithPage({ title: TITLE, body, hasSignOut: false });
 }

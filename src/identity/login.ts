@@ -15,12 +15,13 @@ import {
   renderForm,
   renderNotice,
   respondWithPage,
+  SIGN_OUT_PATH,
 } from "../pages/mod.ts";
 import { renderTabs } from "./account_page.ts";
 import { clearPages, clearPending, IDENTITY_COOKIE } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage, toActor } from "./page_deps.ts";
-import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET, SIGN_OUT_PATH } from "./paths.ts";
+import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET } from "./paths.ts";
 import type { ReturnTo } from "./provider_state.ts";
 import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";
@@ -87,6 +88,21 @@ function toTarget(returnTo: ReturnTo): SignInTarget {
   return { action: `${LOGIN_PATH}${toReturnQuery(returnTo)}`, location: returnTo.path };
 }
 
+/** Asks which sessions to end: links of the frames lead here. */
+export async function handleSignOutPage(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const { visitor } = await readSessionOfPage(deps, context);
+  if (visitor === undefined) return redirect(LOGIN_PATH);
+  const body = html`
+<h1>Sign out</h1>
+<p class="lead">Signed in as <strong>${visitor.email}</strong></p>
+${renderSignOuts(toSessionToken(context.request))}
+<p class="more"><a href="${LOGIN_PATH}">Your account</a></p>`;
+  return respondWithPage({ title: "Sign out", body, hasSignOut: false });
+}
+
 /** Ends this session, or all of this person's. @throws {Problem} forbidden */
 export async function handleSignOut(deps: PageDeps, context: RequestContext): Promise<Response> {
   const { request } = context;
@@ -124,11 +140,14 @@ ${notice !== undefined && renderNotice("info", notice)}
 <h2>Your apps</h2>
 ${renderApps(list)}
 ${hasConsole && html`<p class="more"><a href="${CONSOLE_PATH}">Open the Console</a> to administer apps and keys.</p>`}
-<div class="actions">
-${renderSignOut(token, { isEverywhere: false })}
-${renderSignOut(token, { isEverywhere: true })}
-</div>`;
-  return respondWithPage({ title: "Your apps", body, width: "wide", scripts: ["page"] });
+${renderSignOuts(token)}`;
+  return respondWithPage({
+    title: "Your apps",
+    body,
+    width: "wide",
+    scripts: ["page"],
+    hasSignOut: false,
+  });
 }
 
 function renderApps({ apps, hasMoreApps, search }: Omit<SignedIn, "visitor">): Part {
@@ -153,6 +172,13 @@ function renderApp({ slug, role, url }: VisitorApp): Html {
   return url === null
     ? html`<li><div class="app">${inside}</div></li>`
     : html`<li><a class="app" href="${url}/">${inside}</a></li>`;
+}
+
+function renderSignOuts(token: string): Html {
+  return html`<div class="actions">
+${renderSignOut(token, { isEverywhere: false })}
+${renderSignOut(token, { isEverywhere: true })}
+</div>`;
 }
 
 function renderSignOut(token: string, { isEverywhere }: { isEverywhere: boolean }): Html {

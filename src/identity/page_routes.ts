@@ -1,6 +1,6 @@
 /** The routes of the identity pages. @module */
 import type { Route } from "../http/mod.ts";
-import { assetRoutes, brandRoute, redirect } from "../pages/mod.ts";
+import { assetRoutes, brandRoute, redirect, SIGN_OUT_PATH } from "../pages/mod.ts";
 import { enterAccount } from "./account_page.ts";
 import { handlePasskeys, handlePasskeysForm } from "./account_passkeys.ts";
 import { handlePassword, handlePasswordForm } from "./account_password.ts";
@@ -12,7 +12,7 @@ import { handleTotp, handleTotpForm } from "./account_totp.ts";
 import { handleAddFactor } from "./add_factor.ts";
 import { handleAuthorize, handleAuthorizeForm } from "./authorize.ts";
 import { handleForgot, handleForgotForm } from "./forgot.ts";
-import { handleLogin, handleLoginForm, handleSignOut } from "./login.ts";
+import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.ts";
 import type { PageDeps } from "./page_deps.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
@@ -29,7 +29,6 @@ import {
   OIDC_PATH,
   SECOND_FACTOR_PATH,
   SET_PASSWORD_PATH,
-  SIGN_OUT_PATH,
 } from "./paths.ts";
 import { handleProviderCallback } from "./provider_callback.ts";
 import { handleProviderStart } from "./provider_start.ts";
@@ -52,6 +51,7 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   ...own(ACCOUNT_SECURITY_PATH, { show: handleSecurity, submit: handleSecurityForm }),
   ...own(ACCOUNT_TOTP_PATH, { show: handleTotp, submit: handleTotpForm }),
   ...own(ACCOUNT_SESSIONS_PATH, { show: handleSessions, submit: handleSessionsForm }),
+  { method: "GET", path: SIGN_OUT_PATH, access: "open", handle: handleSignOutPage },
   { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: handleSignOut },
   { method: "GET", path: FORGOT_PATH, access: "open", handle: handleForgot },
   { method: "POST", path: FORGOT_PATH, access: "open", handle: handleForgotForm },

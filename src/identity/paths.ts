@@ -22,7 +22,6 @@ export const ACCOUNT_PASSKEYS_PATH = `${ACCOUNT_SECURITY_PATH}/passkeys`;
 export const SECOND_FACTOR_PATH = "/second-factor";
 /** Asks people to add a second factor. */
 export const ADD_FACTOR_PATH = "/add-second-factor";
-export const SIGN_OUT_PATH = "/sign-out";
 export const FORGOT_PATH = "/forgot";
 export const SET_PASSWORD_PATH = "/set-password";
 /** The account page after a password was set. */

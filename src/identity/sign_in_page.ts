@@ -1,5 +1,5 @@
 /** The sign-in form, for the account page or for an app, and the response to it. @module */
-import type { RequestContext } from "../http/mod.ts";
+import { type RequestContext, readCookies } from "../http/mod.ts";
 import {
   type Html,
   html,
@@ -10,7 +10,7 @@ import {
   respondWithPage,
 } from "../pages/mod.ts";
 import { renderEmailField, renderPasswordField } from "./account_fields.ts";
-import { clearPages } from "./cookies.ts";
+import { clearPages, IDENTITY_COOKIE } from "./cookies.ts";
 import { checkForm, makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { PASSKEY_FIELD } from "./passkey_form.ts";
@@ -157,7 +157,13 @@ ${renderForm({
 ${passkey.part}
 <p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}${toQuery(action)}">Forgot your password?</a>` : "Forgot your password? Ask your administrator for a link to set a new password."}</p>`;
   return respondWithPage(
-    { title: "Sign in", body, scripts: hasPasskeys ? ["page", "passkey"] : ["page"] },
+    {
+      title: "Sign in",
+      body,
+      scripts: hasPasskeys ? ["page", "passkey"] : ["page"],
+      // Some pages ask a signed-in person to sign in again.
+      hasSignOut: readCookies(request.headers.get("cookie"), IDENTITY_COOKIE).length > 0,
+    },
     {
       status: state.status,
       cookies: [...ofToken, ...passkey.cookies, ...cookies],

@@ -5,7 +5,7 @@ export * from "./form.ts";
 export { highlight } from "./highlight.ts";
 export { type Html, html, type Part } from "./html.ts";
 export { type Heading, renderMarkdown, type Target } from "./markdown.ts";
-export { type Page, type PageOptions, redirect, respondWithPage } from "./page.ts";
+export { type Page, type PageOptions, redirect, respondWithPage, SIGN_OUT_PATH } from "./page.ts";
 export { escapeTurns, splitJson } from "./scripts/json_tokens.ts";
 export type { ScriptName } from "./scripts.ts";
 export { renderTime } from "./time.ts";

@@ -15,6 +15,8 @@ export type Page = {
   body: Html;
   /** `wide` for lists, `narrow` for forms; `own` pages render their own frame. */
   width?: "narrow" | "wide" | "own";
+  /** Whether the frame links to the sign-out. Only pages for visitors without a session lack it. Defaults to true. */
+  hasSignOut?: boolean;
   /** Stylesheets in addition to the common one. Defaults to none. */
   styles?: readonly StyleName[];
   /** Defaults to none. */
@@ -91,7 +93,11 @@ function toScriptPolicy(scripts: readonly ScriptName[]): string {
   return `; script-src 'self'${connect}${worker}; require-trusted-types-for 'script'; trusted-types ${hasWorker ? "search" : "'none'"}`;
 }
 
-function renderPage({ title, body, width = "narrow", styles = [], scripts = [] }: Page): Html {
+/** The page that ends sessions, which the frames link to. */
+export const SIGN_OUT_PATH = "/sign-out";
+
+function renderPage(page: Page): Html {
+  const { title, body, width = "narrow", styles = [], scripts = [], hasSignOut = true } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -107,16 +113,19 @@ ${styles.map(
 `,
 )}${scripts.includes("console") && html`<script src="${toScriptPath("theme")}"></script>\n`}${scripts.map((name) => html`<script type="module" src="${toScriptPath(name)}"></script>\n`)}</head>
 <body class="page page-${width}">
-${width === "own" ? body : renderFrame(body, width)}
+${width === "own" ? body : renderFrame(body, { width, hasSignOut })}
 </body>
 </html>
 `;
 }
 
-function renderFrame(body: Html, width: "narrow" | "wide"): Html {
+function renderFrame(
+  body: Html,
+  { width, hasSignOut }: { width: "narrow" | "wide"; hasSignOut: boolean },
+): Html {
   return html`<div class="frame frame-${width}">
 <header class="brand">${renderBrand(32)}</header>
 <main class="card">${body}</main>
-<footer class="foot">One account for all your apps</footer>
+<footer class="foot">One account for all your apps${hasSignOut && html` · <a href="${SIGN_OUT_PATH}">Sign out</a>`}</footer>
 </div>`;
 }

@@ -104,6 +104,7 @@ const WANT: Record<string, { path?: string; body?: string; want: number[] }> = {
   "POST /second-factor": { want: all(403) },
   "GET /add-second-factor": { want: all(303) },
   // Without the pages' cookie there is no session to end. With it, the form lacks its token.
+  "GET /sign-out": { want: [303, 303, 303, 303, 200, 200, 200, 200, 303] },
   "POST /sign-out": { want: [303, 403, 303, 403, 403, 403, 403, 403, 303] },
   "GET /forgot": { want: all(200) },
   "POST /forgot": { want: all(403) },

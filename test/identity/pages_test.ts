@@ -650,3 +650,24 @@ test("the audit log has the actions of people without their input", async () => 
   expect(left?.client).toMatch(/^(::ffff:)?127\.0\.0\.1$|^::1$/);
   expect(service.log.join("\n") + JSON.stringify(entries)).not.toContain(PASSWORD);
 });
+
+test("each page of a signed-in person links to the sign-out, which works without a script", async () => {
+  const person = await makePerson(service);
+  const jar = await signInAs(service, person);
+  const pages = pageRoutes.filter(({ method, path }) => method === "GET" && !path.includes(":"));
+  const paths = pages
+    .map(({ path }) => path)
+    .filter((path) => !path.startsWith("/assets/") && path !== "/sign-out");
+  for (const path of [...paths, "/console", "/no-page"]) {
+    const { status, headers, text } = await visit(service, jar, path);
+    if (status === 303 || !headers.get("content-type")?.startsWith("text/html")) continue;
+    // The list of apps has the form itself; the reset of a password is for people without a session.
+    const isReachable = /href="\/sign-out"|action="\/sign-out"/.test(text);
+    expect({ path, isReachable }).toEqual({ path, isReachable: path !== "/forgot" });
+  }
+  expect((await visit(service, new Map(), "/login")).text).not.toContain("/sign-out");
+  const page = await visit(service, jar, "/sign-out");
+  expect(page.text).toContain(person.email);
+  await visit(service, jar, "/sign-out", { fields: { form_token: readToken(page.text) } });
+  expect((await visit(service, jar, "/account")).status).toBe(303);
+});

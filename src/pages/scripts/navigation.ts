@@ -50,7 +50,7 @@ function startTheme(): void {
   });
 }
 
-/** Sends the form of the account page, which has the token of the session. */
+/** Sends the form of the sign-out page, which has the token of the session. */
 function startSignOut(): void {
   const link = document.querySelector<HTMLAnchorElement>("a[data-sign-out]");
   link?.addEventListener("click", (event) => {
