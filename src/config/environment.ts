@@ -45,10 +45,10 @@ export function readVariable(env: Environment, name: string): string | undefined
 
 /** The role that the environment sets; not necessarily a role that exists. */
 export function readRole(env: Environment): string {
-  return toWord(readVariable(env, "ROLE") ?? "all");
+  return toTerm(readVariable(env, "ROLE") ?? "all");
 }
 
-/** A word of a setting in the form that is compared. */
-export function toWord(text: string): string {
+/** A term of a setting in the form that is compared. */
+export function toTerm(text: string): string {
   return cleanPasted(text).toLowerCase();
 }

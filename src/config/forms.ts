@@ -8,7 +8,7 @@ import { readMailFrom } from "../mail/pure.ts";
 import { DAY_S, readDuration } from "../std/duration.ts";
 import { isHttpOrigin } from "../std/is_http_origin.ts";
 import { cleanPasted, trimPasted } from "../std/pasted_text.ts";
-import { toWord } from "./environment.ts";
+import { toTerm } from "./environment.ts";
 
 /**
  * A variable's schema and meaning. `initial` is the value if the variable is absent or empty; without `initial`, the setting
@@ -27,7 +27,7 @@ function text(isValid: (text: string) => boolean, message: string) {
   return v.pipe(v.string(), v.check(isValid, message));
 }
 
-/** What a URL needs for characters that end its parts. */
+/** The escapes in a URL of characters that end its parts. */
 const ESCAPES =
   "in the user and the password, write %40 for @, %2F for /, %3F for ?, %23 for # and %25 for %";
 
@@ -157,8 +157,8 @@ const BINARY_UNITS = { kib: 1024, mib: 1024 ** 2, gib: 1024 ** 3, tib: 1024 ** 4
 export function bytes(min: number, max: number) {
   const toBytes = (text: string) => {
     const [, digits = text, unit = ""] =
-      /^(\d{1,9}) ?([kmgt]ib)$/.exec(toWord(text)) ??
-      /^(\d+) ?(?:b|bytes)?$/.exec(toWord(text)) ??
+      /^(\d{1,9}) ?([kmgt]ib)$/.exec(toTerm(text)) ??
+      /^(\d+) ?(?:b|bytes)?$/.exec(toTerm(text)) ??
       [];
     return unit === ""
       ? digits
@@ -186,7 +186,7 @@ function count(toDigits: (text: string) => string, [min, max]: [number, number],
 type ListOptions = {
   /** The form of an item that is compared and stored. */
   toItem?: (text: string) => string;
-  /** What separates items; spaces and semicolons too, unless items can have them. */
+  /** The separator of items; spaces and semicolons too, unless items can have them. */
   separator?: RegExp;
 };
 
@@ -228,14 +228,14 @@ export function toProxy(text: string): string {
 
 /** A domain in lowercase ASCII letters (`xn--`), without the marks of addresses and cookies around it. */
 export function toDomain(text: string): string {
-  const domain = toWord(text).replace(/^[@.]/, "").replace(/\.$/, "");
+  const domain = toTerm(text).replace(/^[@.]/, "").replace(/\.$/, "");
   return domainToASCII(domain) || domain;
 }
 
 /** A domain as it is copied from an address bar: without the scheme, the port and a final slash. */
 export function toCookieDomain(text: string): string {
   return toDomain(
-    toWord(text)
+    toTerm(text)
       .replace(/^https?:\/\//, "")
       .replace(/(:\d+)?\/*$/, ""),
   );
@@ -244,17 +244,17 @@ export function toCookieDomain(text: string): string {
 /** The name or address of a host to listen on, without brackets. */
 export const Host = v.pipe(
   v.string(),
-  v.transform((text) => toWord(text).replace(/^\[(.*)\]$/, "$1")),
+  v.transform((text) => toTerm(text).replace(/^\[(.*)\]$/, "$1")),
   v.check(
     (host) => isIP(host) !== 0 || /^[\w.-]+$/.test(host),
     "must be a host name or address, without a port",
   ),
 );
 
-/** One of several words, in any case. */
-export function choice<const Word extends string>(words: readonly Word[]) {
-  const listed = words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
-  return v.pipe(v.string(), v.transform(toWord), v.picklist(words, `must be ${listed}`));
+/** One of several terms, in any case. */
+export function choice<const Term extends string>(terms: readonly Term[]) {
+  const listed = terms.length === 2 ? terms.join(" or ") : `one of ${terms.join(", ")}`;
+  return v.pipe(v.string(), v.transform(toTerm), v.picklist(terms, `must be ${listed}`));
 }
 
 const YEAR_S = 365 * DAY_S;
@@ -272,7 +272,7 @@ export const Duration = v.pipe(
 /** A duration of at least thirty days, or 0, in seconds. */
 export const Retention = v.pipe(
   v.string(),
-  v.transform((text) => (/^0[a-z]?$/.test(toWord(text)) ? 0 : (readDuration(text) ?? -1))),
+  v.transform((text) => (/^0[a-z]?$/.test(toTerm(text)) ? 0 : (readDuration(text) ?? -1))),
   v.check(
     (seconds) => seconds === 0 || (seconds >= MIN_AUDIT_RETENTION_S && seconds <= 10 * YEAR_S),
     "must be 0, or a duration such as 400d, from 30d to 3650d",
@@ -285,9 +285,9 @@ const NO = ["off", "false", "no", "0", "disabled"];
 function yesOrNo(message: string) {
   return v.pipe(
     v.string(),
-    v.transform(toWord),
+    v.transform(toTerm),
     v.picklist([...YES, ...NO], message),
-    v.transform((word) => YES.includes(word)),
+    v.transform((term) => YES.includes(term)),
   );
 }
 

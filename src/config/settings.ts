@@ -11,7 +11,7 @@ import { PUSH_LIMITS } from "../push/pure.ts";
 import { ROLES } from "../role.ts";
 import { DAY_S, HOUR_S } from "../std/duration.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
-import { toApiKey, toWord } from "./environment.ts";
+import { toApiKey, toTerm } from "./environment.ts";
 import {
   bytes,
   choice,
@@ -137,7 +137,7 @@ export const SETTINGS = {
   PREVIEW: {
     form: v.pipe(
       list(isPreview, `must be one of ${PREVIEWS.join(", ")}, or several, comma-separated`, {
-        toItem: toWord,
+        toItem: toTerm,
       }),
       v.transform((names) => names.filter(isPreview)),
     ),

@@ -48,13 +48,13 @@ export function toDurationText(seconds: number): string {
  */
 export function readDuration(text: string): number | undefined {
   const [, count, unit = ""] = /^(\d{1,9}) ?(\p{L}+)$/u.exec(cleanPasted(text)) ?? [];
-  const [, unitS] = UNITS.find(([words]) => words.test(unit)) ?? [];
+  const [, unitS] = UNITS.find(([names]) => names.test(unit)) ?? [];
   return count === undefined || unitS === undefined ? undefined : Number(count) * unitS;
 }
 
-const UNITS: readonly (readonly [words: RegExp, seconds: number])[] = [
+const UNITS: readonly (readonly [names: RegExp, seconds: number])[] = [
   [/^s(ec(ond)?s?)?$/i, UNIT_S.s],
-  // M alone can mean months.
+  // Only "M" can mean months.
   [/^(m|[Mm]in(ute)?s?)$/, UNIT_S.m],
   [/^h(r|our)?s?$/i, UNIT_S.h],
   [/^d(ays?)?$/i, UNIT_S.d],

@@ -70,7 +70,7 @@ const ALL = {
   ...Object.fromEntries(Object.entries(PROVIDER).map(([key, text]) => [`OIDC_CORP_${key}`, text])),
 };
 
-/** What editors, shells, systemd, Compose and `docker --env-file` leave around a value. */
+/** The characters that editors, shells, systemd, Compose and `docker --env-file` leave around a value. */
 const AROUND: Record<string, (text: string, name: string) => string> = {
   spaces: (text) => `  ${text}\t `,
   "a Windows line end": (text) => `${text}\r`,

@@ -34,7 +34,7 @@ function toAddress(text: string): string {
   return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`;
 }
 
-/** Whether a label mixes letters that look alike, such as the Latin and the Cyrillic "e". */
+/** Whether a label mixes similar letters of two scripts, such as the Latin and the Cyrillic "e". */
 function isMixed(label: string): boolean {
   return /\p{Script=Latin}/u.test(label) && /\p{Script=Cyrillic}|\p{Script=Greek}/u.test(label);
 }

@@ -84,10 +84,10 @@ function checkCounts(
     throw new UsageError(`Unexpected argument ${quote(extra)} after rowhouse ${command.name}`);
 }
 
-/** Only an address contains an @, so its place shows whether the order is wrong. */
+/** Only an address contains an @, so its position shows whether the order is wrong. */
 function checkOrder(command: Command, positionals: readonly string[]): void {
-  const place = command.positionals.indexOf("email");
-  const typed = positionals[place];
+  const index = command.positionals.indexOf("email");
+  const typed = positionals[index];
   if (typed === undefined || /[@＠]/.test(typed)) return;
   if (!positionals.some((text) => /[@＠]/.test(text))) return;
   const order = command.positionals.map((name) => `<${name}>`).join(" ");
