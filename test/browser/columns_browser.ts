@@ -104,7 +104,7 @@ test("edits and searches follow the chosen column order", async () => {
     await page.locator("tbody td").first().focus();
     await page.keyboard.press("ArrowRight");
     await page.keyboard.type("9.5");
-    await page.locator('[id="value.hours"]').waitFor();
+    expect(await page.getByRole("textbox", { name: /^hours/ }).inputValue()).toBe("9.5");
     await page.keyboard.press("Enter");
     await page.locator("#save-state", { hasText: "Saved" }).waitFor();
     expect(await firstRow(page)).toEqual(["9.5", "Milk"]);
