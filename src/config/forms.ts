@@ -188,24 +188,20 @@ type ListOptions = {
   toItem?: (text: string) => string;
   /** The separator of items; spaces and semicolons too, unless items can have them. */
   separator?: RegExp;
+  /** Whether an empty last item is an issue: a secret of a rotation can be missing. */
+  isStrict?: boolean;
 };
 
 /** A comma-separated list; `isItem` must accept every item. */
 export function list(
   isItem: (text: string) => boolean,
   message: string,
-  { toItem = trimPasted, separator = /[\s,;，；、]+/ }: ListOptions = {},
+  { toItem = trimPasted, separator = /[\s,;，；、]+/, isStrict = false }: ListOptions = {},
 ) {
   return v.pipe(
     v.string(),
-    v.transform((text) =>
-      text === ""
-        ? []
-        : text
-            .replace(/[,;]\s*$/, "")
-            .split(separator)
-            .map(toItem),
-    ),
+    v.transform((text) => (isStrict ? text : text.replace(/[,;]\s*$/, ""))),
+    v.transform((text) => (text === "" ? [] : text.split(separator).map(toItem))),
     v.check((items) => items.every(isItem), message),
   );
 }
@@ -216,7 +212,7 @@ export function secrets(leastBytes: number) {
     list(
       (text) => Buffer.byteLength(text) >= leastBytes,
       `must be one secret, or several, comma-separated, each at least ${leastBytes} bytes long: create one with openssl rand -base64 48`,
-      { separator: /,/ },
+      { separator: /,/, isStrict: true },
     ),
   );
 }
