@@ -37,18 +37,26 @@ of the Console. Without DATABASE_URL and ADMIN_DATABASE_URL it checks the databa
 (${DEV_FILE}), as its administrator.
 Prints { findings: [{ about, level, says, remedy }] } with --json.`,
   positionals: [],
-  flags: { json: JSON_FLAG },
+  flags: {
+    json: JSON_FLAG,
+    operator: {
+      about:
+        "check the settings of operators' commands: ADMIN_DATABASE_URL can be an administrator",
+    },
+  },
   run: runDoctor,
 };
 
 async function runDoctor(setting: Setting): Promise<CommandResult> {
-  const { env } = setting;
+  const { env, args } = setting;
   const { issues, settings, pushes } = await readSound(setting);
+  // A process does not serve with ROWS_DATABASE_URL.
+  const isOperator = args.has("operator") || settings.ROWS_DATABASE_URL !== undefined;
   const results = [
     ...evaluateSettings(issues),
     ...checkSecrets(env),
     ...evaluateProxies(settings.TRUSTED_PROXIES ?? []),
-    ...(await checkOver(settings, pushes)),
+    ...(await checkOver(settings, { pushes, isOperator })),
     ...(await checkConsoleOver(settings)),
     ...(await checkOthers(settings)),
   ];
@@ -101,10 +109,13 @@ async function readSound(setting: Setting): Promise<Sound> {
 }
 
 /** Checks the databases of the connection strings that are set. */
-async function checkOver(config: SoundSettings, pushes: boolean): Promise<CheckResult[]> {
+async function checkOver(
+  config: SoundSettings,
+  { pushes, isOperator }: { pushes: boolean; isOperator: boolean },
+): Promise<CheckResult[]> {
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
   if (adminUrl === undefined) return [evaluateDriver(isDriverPatched())];
-  const asked = { ...toAsked(config), adminUrl, pushes };
+  const asked = { ...toAsked(config), adminUrl, pushes, isOperator };
   const admin = open(config, adminUrl, CONNECTIONS);
   const db = databaseUrl === undefined ? undefined : open(config, databaseUrl, CONNECTIONS);
   const identityUrl = config.IDENTITY_DATABASE_URL;

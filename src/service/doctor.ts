@@ -60,6 +60,8 @@ export type DoctorDeps = {
   prepare: boolean;
   /** Whether the checked process pushes. */
   pushes: boolean;
+  /** Whether the settings are those of an operator's commands, for which ADMIN_DATABASE_URL can be an administrator. */
+  isOperator?: boolean;
   /** Set if the checked process serves sign-in. */
   identitySecrets?: readonly string[] | undefined;
   cookieDomain?: string | undefined;
@@ -132,6 +134,7 @@ export async function checkAdmin(admin: Database, options: AdminOptions): Promis
     prepare,
     previews,
     nodesUrl,
+    isOperator = false,
   } = options;
   const result = await readRows(admin, "select 1").catch(toUnavailable(variable));
   if ("about" in result) return [{ ...result, about: "admin database" }];
@@ -143,7 +146,9 @@ export async function checkAdmin(admin: Database, options: AdminOptions): Promis
       return pooler.level === "ok" ? [] : pooler;
     });
   if (pushes) {
-    await check("pushing login", () => checkPushing(admin, { db, variable }));
+    await check("pushing login", () =>
+      checkPushing(admin, { db, variable, rejectsAdministrator: !isOperator }),
+    );
     if (db !== admin)
       await check("limits of the login", async () => evaluateLoginLimits(await readLogin(admin)));
   }

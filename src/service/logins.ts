@@ -58,8 +58,15 @@ export function evaluateServingLogin(found: Login): CheckResult[] {
   return [result, limit];
 }
 
-/** The pushing login of a serving process: from ADMIN_DATABASE_URL, or else from DATABASE_URL. */
-export function evaluatePushingLogin(found: Login, variable: DatabaseVariable): CheckResult {
+/**
+ * The pushing login of a serving process: from ADMIN_DATABASE_URL, or else from DATABASE_URL. `toAdministrator` makes the result
+ * for an administrator: a stolen process with such a login controls the whole database.
+ */
+export function evaluatePushingLogin(
+  found: Login,
+  variable: DatabaseVariable,
+  toAdministrator = warn,
+): CheckResult {
   const { login, memberOf } = found;
   const about = "pushing login";
   if (!found.isSuperuser && !memberOf.includes("rowhouse_tables"))
@@ -69,7 +76,8 @@ export function evaluatePushingLogin(found: Login, variable: DatabaseVariable): 
         "set ADMIN_DATABASE_URL to a login with these rights: grant rowhouse_tables to a role with only LOGIN",
     });
   const says = `${login} has exactly the rights that pushing needs`;
-  return findPushingExcess(found) ?? pass(about, says);
+  const isAdministrator = found.isSuperuser || memberOf.includes("rowhouse_owner");
+  return findPushingExcess(found, isAdministrator ? toAdministrator : warn) ?? pass(about, says);
 }
 
 /** The login of CONSOLE_DATABASE_URL. It should act only for users who present both cookies. */
@@ -148,17 +156,16 @@ export function findServingExcess(found: Login): CheckResult | undefined {
   });
 }
 
-/** A warning if the pushing login has more rights than it needs. */
-function findPushingExcess(found: Login): CheckResult | undefined {
+function findPushingExcess(found: Login, toResult: typeof warn): CheckResult | undefined {
   const member = ["rowhouse_owner", ...SERVING, CONSOLE].find((role) =>
     found.memberOf.includes(role),
   );
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
-  return warn("pushing login", {
+  return toResult("pushing login", {
     says: `${found.login} ${rights}: more than pushing needs`,
     remedy:
-      "for serve, set ADMIN_DATABASE_URL to a login that is a member of rowhouse_tables only; only migrate and admin need an administrator",
+      "for serve, set ADMIN_DATABASE_URL to a login that is a member of rowhouse_tables only; only operators' commands need an administrator, whose settings rowhouse doctor --operator checks",
   });
 }
 

@@ -1,6 +1,6 @@
 /** Checks the logins of a serving process for excessive and missing rights. @module */
 import { type Database, readValue } from "../db/mod.ts";
-import { type CheckResult, fail } from "./check_result.ts";
+import { type CheckResult, fail, warn } from "./check_result.ts";
 import { evaluateLoginLimits } from "./login_limits.ts";
 import {
   evaluateConsoleLogin,
@@ -15,14 +15,17 @@ type PushingOptions = {
   db: Database;
   /** The variable with the pushing login's connection string. */
   variable: DatabaseVariable;
+  /** Whether an administrator is a failure; otherwise a warning. */
+  rejectsAdministrator?: boolean;
 };
 
 /** Whether the pushing login has exactly the rights to push, and uses the served database. */
 export async function checkPushing(
   admin: Database,
-  { db, variable }: PushingOptions,
+  { db, variable, rejectsAdministrator = false }: PushingOptions,
 ): Promise<CheckResult> {
-  const result = evaluatePushingLogin(await readLogin(admin), variable);
+  const toAdministrator = rejectsAdministrator ? fail : warn;
+  const result = evaluatePushingLogin(await readLogin(admin), variable, toAdministrator);
   if (result.level === "fail" || db === admin) return result;
   const [served, pushed] = [await readServerIdentity(db), await readServerIdentity(admin)];
   if (served === pushed) return result;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { RELEASE, recordRelease } from "../../src/push/mod.ts";
-import type { CheckResult } from "../../src/service/check_result.ts";
+import { type CheckResult, fail } from "../../src/service/check_result.ts";
 import { evaluateDriver, evaluateSecrets } from "../../src/service/configuration.ts";
 import { evaluateIdentitySecrets } from "../../src/service/identity_values.ts";
 import { evaluateLoginLimits } from "../../src/service/login_limits.ts";
@@ -118,20 +118,20 @@ describe("the checks report the expected level for", () => {
     })),
     ...[
       { name: "with minimum rights", login: {}, want: "ok" },
-      { name: "of a superuser", login: { isSuperuser: true, memberOf: [] }, want: "warn" },
+      { name: "of a superuser", login: { isSuperuser: true, memberOf: [] }, want: "fail" },
       { name: "with BYPASSRLS", login: { bypassesRls: true }, want: "warn" },
       { name: "with CREATEROLE", login: { createsRoles: true }, want: "warn" },
       ...["rowhouse_owner", "rowhouse_service", "rowhouse_data", "rowhouse_console"].map(
         (role) => ({
           name: `in ${role}`,
           login: { memberOf: [role, "rowhouse_tables"] },
-          want: "warn",
+          want: role === "rowhouse_owner" ? "fail" : "warn",
         }),
       ),
       { name: "without a role", login: { memberOf: [] }, want: "fail" },
     ].map(({ name, login, want }) => ({
       name: `a pushing login ${name}`,
-      findings: [evaluatePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL")],
+      findings: [evaluatePushingLogin({ ...PUSHING, ...login }, "ADMIN_DATABASE_URL", fail)],
       want: [want],
     })),
     ...[
@@ -316,6 +316,25 @@ describe("rowhouse doctor", () => {
     ]);
   });
 
+  test.each<{ name: string; flags: string[]; more: Record<string, string> }>([
+    { name: "--operator", flags: ["--operator"], more: {} },
+    {
+      name: "ROWS_DATABASE_URL, with which no process serves",
+      flags: [],
+      more: { ROWS_DATABASE_URL: "postgres://rows:secret-word@127.0.0.1:1/rowhouse" },
+    },
+  ])("accepts an administrator in the settings of operators: $name", async ({ flags, more }) => {
+    const env = {
+      ...serving(),
+      DATABASE_URL: database.servingUrl,
+      ADMIN_DATABASE_URL: database.adminUrl,
+      ...more,
+    };
+    const { code, out } = await runHere(["doctor", ...flags], { ...project, env });
+    expect(out).toMatch(/^warn pushing login: .* is a superuser/m);
+    expect(code).toBe(0);
+  });
+
   test("warns if identity shares a login, and if the other login has the same rights", async () => {
     const settings = { ...serving(), DATABASE_URL: database.servingUrl };
     const { out } = await runHere(["doctor"], { ...project, env: settings });
@@ -367,7 +386,7 @@ describe("rowhouse doctor", () => {
     {
       name: "an administrator",
       url: () => database.superuserUrl,
-      expected: /^warn pushing login: .* is a superuser: more than pushing needs$/m,
+      expected: /^FAIL pushing login: .* is a superuser: more than pushing needs$/m,
     },
     {
       name: "no separate login",
@@ -406,7 +425,7 @@ describe("rowhouse doctor", () => {
       PORT: "0",
     };
     const { code, out } = await runHere(["doctor"], { ...project, env });
-    expect(code).toBe(typeof expected === "string" ? 1 : 0);
+    expect(code).toBe(1);
     if (typeof expected === "string") expect(out).toContain(expected);
     else expect(out).toMatch(expected);
     const serving = startCommand(["serve"], { ...project, env });
@@ -758,7 +777,7 @@ describe("rowhouse doctor", () => {
       ...project,
       env: {
         DATABASE_URL: database.servingUrl,
-        ADMIN_DATABASE_URL: database.adminUrl,
+        ADMIN_DATABASE_URL: database.pushUrl,
         DATABASE_PREPARE: database.prepare ? "on" : "off",
         IDENTITY_SECRET: TEST_IDENTITY_SECRET,
         ...settings,

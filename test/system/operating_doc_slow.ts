@@ -19,7 +19,7 @@ const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
   .flatMap(([, block = ""]) => block.split("\n"))
   .map((line) => line.replace(/\s+#.*$/, ""))
   // Remove the part that loads settings from a file: the test sets the environment.
-  .map((line) => line.replace(/^\(set -a; \. \S+; (.*)\)$/, "$1"))
+  .map((line) => line.replace(/^\(set -a; \. \S+; (.*)\)$/, "$1 --operator"))
   .filter((line) => line !== "");
 const commands = lines.filter((line) => line.startsWith("rowhouse "));
 
@@ -75,7 +75,7 @@ describe("the page's commands", () => {
 
   test("are all covered, with some of each kind", () => {
     const kinds = new Set(commands.map((line) => line.split(" ").slice(1, 3).join(" ")));
-    for (const kind of ["migrate", "doctor", "admin roll-key", "admin revoke-key"])
+    for (const kind of ["migrate", "doctor --operator", "admin roll-key", "admin revoke-key"])
       expect(kinds).toContain(kind);
     const rest = lines.filter((line) => !commands.includes(line));
     const others =
