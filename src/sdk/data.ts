@@ -131,7 +131,8 @@ const API_KEY = /^[\x21-\x7e]+$/;
 const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 
 function readOptions(options: DataClientOptions): Connection {
-  const { baseUrl, apiKey, timeoutMs = TIMEOUT_MS, retries = RETRIES, cache = false } = options;
+  const { baseUrl, timeoutMs = TIMEOUT_MS, retries = RETRIES, cache = false } = options;
+  const apiKey = toKey(options.apiKey);
   if (!BASE_URL.test(baseUrl)) {
     throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
   }
@@ -139,7 +140,7 @@ function readOptions(options: DataClientOptions): Connection {
     throw new TypeError(`Cannot retry ${retries} times: retries must be a whole number`);
   }
   // The message of fetch would contain a malformed key.
-  if (typeof apiKey !== "string" || !API_KEY.test(apiKey)) {
+  if (!API_KEY.test(apiKey)) {
     throw new TypeError("Cannot use this apiKey: must be visible ASCII characters and not empty");
   }
   return {
@@ -150,6 +151,11 @@ function readOptions(options: DataClientOptions): Connection {
     stored: cache ? new Map() : undefined,
     feeds: new Map(),
   };
+}
+
+/** A pasted key can have line breaks, spaces, or the name of its scheme. */
+function toKey(text: unknown): string {
+  return typeof text === "string" ? text.replace(/^\s*bearer\s+/i, "").replace(/\s+/g, "") : "";
 }
 
 function readTables(schema: unknown): object {

@@ -140,6 +140,8 @@ test("a restored dump of a distributed database becomes a database of a single P
 });
 
 describe("a database error is reported in one message with the next step", () => {
+  const web = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response("") });
+  afterAll(() => web.stop(true));
   const change = (edit: (url: URL) => void) => () => {
     const url = new URL(database.url);
     edit(url);
@@ -153,6 +155,31 @@ describe("a database error is reported in one message with the next step", () =>
       }),
       code: 69,
       says: "Cannot reach PostgreSQL at 127.0.0.1:1: start it, or correct ADMIN_DATABASE_URL",
+    },
+    {
+      name: "a host that does not exist",
+      url: change((url) => {
+        url.hostname = "nohost.invalid";
+      }),
+      code: 69,
+      says: "its host is unknown: correct the host in ADMIN_DATABASE_URL",
+    },
+    {
+      name: "a server that is no PostgreSQL",
+      url: change((url) => {
+        url.port = String(web.port);
+      }),
+      code: 69,
+      says: "it closed the connection: try again, check that it is PostgreSQL",
+    },
+    {
+      name: "a server without TLS",
+      url: change((url) => {
+        url.port = String(web.port);
+        url.searchParams.set("sslmode", "require");
+      }),
+      code: 69,
+      says: "that sslmode in ADMIN_DATABASE_URL is what it accepts",
     },
     {
       name: "a wrong password",

@@ -98,6 +98,7 @@ function makeTyped(path: string): Record<string, string> {
     email: isNew ? "another@example.org" : person.email,
     app: app.slug,
     role: "reader",
+    new_role: "reader",
     console_role: isNew ? "none" : "admin",
     life: "30",
     grace: "1h",

@@ -450,7 +450,7 @@ describe("an account", () => {
     const given = { app: other.slug, role: "reader" };
     expect((await submit(adminJar, `${pathOf(person)}/new-role`, given)).status).toBe(303);
     const add = `/console/apps/${app.slug}/add-person`;
-    const typed = { email: person.email, role: "editor" };
+    const typed = { email: person.email, role: "editor", new_role: "editor" };
     expect((await submit(adminJar, add, typed)).status).toBe(303);
     const roles = await rolesOf(person);
     expect(roles).toContainEqual({ slug: app.slug, role: "editor" });

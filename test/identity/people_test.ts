@@ -68,7 +68,9 @@ test("an administrator lists the people, and is listed as admin only with a role
     return found.find(({ id }) => id === chief.id)?.role;
   };
   expect(await listed()).toBeUndefined();
-  expect(await admin.run("grant", chief.email, app.slug, "viewer")).toMatchObject({ code: 0 });
+  expect(await admin.run("grant", chief.email, app.slug, "viewer", "--new-role")).toMatchObject({
+    code: 0,
+  });
   expect(await listed()).toBe("admin");
   expect(await admin.run("revoke", chief.email, app.slug)).toMatchObject({ code: 0 });
 });

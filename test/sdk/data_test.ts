@@ -448,8 +448,8 @@ describe("createDataClient()", () => {
     { name: "a missing key", options: { apiKey: undefined }, want: "Cannot use this apiKey" },
     { name: "an empty key", options: { apiKey: "" }, want: "Cannot use this apiKey" },
     {
-      name: "a key with a line break",
-      options: { apiKey: "rh_secret\n" },
+      name: "a key with another alphabet",
+      options: { apiKey: "rh_secret\u0435" },
       want: "Cannot use this apiKey",
     },
     {
@@ -472,4 +472,10 @@ describe("createDataClient()", () => {
     expect(call).toThrow(want);
     expect(call).not.toThrow("secret");
   });
+});
+
+test("understands a pasted key with its scheme, spaces and line breaks", async () => {
+  const apiKey = ` Bearer ${app.key.slice(0, 30)}\n${app.key.slice(30)}\r\n`;
+  const pasted = createDataClient({ baseUrl: service.url, apiKey, schema });
+  expect((await pasted.todos.list({ limit: 1 })).limit).toBe(1);
 });

@@ -233,7 +233,7 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
   }
   if (isUnavailable(error)) {
     return new RejectedError(
-      `Cannot reach PostgreSQL at ${hostname}:${port || 5432}: start it, or correct ${variable}`,
+      `Cannot reach PostgreSQL at ${hostname}:${port || 5432}: ${toRemedy(error, variable)}`,
       EXIT.unreachable,
     );
   }
@@ -243,6 +243,28 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
   return new RejectedError(
     explain({ role, database: decodeURIComponent(pathname.slice(1)), variable }),
   );
+}
+
+/** The codes of failed connections whose cause is not that PostgreSQL is down. */
+const CAUSES: readonly (readonly [RegExp, (variable: string) => string])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN)$/, (variable) => `its host is unknown: correct the host in ${variable}`],
+  [
+    /CERT|SELF_SIGNED|UNABLE_TO/,
+    (variable) =>
+      `this machine does not trust its certificate: add the certificate with NODE_EXTRA_CA_CERTS, or correct the host or sslmode in ${variable}`,
+  ],
+  [
+    /^(CONNECTION_CLOSED|ECONNRESET|EPROTO)$/,
+    (variable) =>
+      `it closed the connection: try again, check that it is PostgreSQL, and that sslmode in ${variable} is what it accepts`,
+  ],
+];
+
+function toRemedy(error: unknown, variable: string): string {
+  const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
+  const code = String(Reflect.get(Object(cause), "code"));
+  const [, explain] = CAUSES.find(([pattern]) => pattern.test(code)) ?? [];
+  return explain?.(variable) ?? `start it, or correct ${variable}`;
 }
 
 /** The failure for the SQLSTATE of the error, or of its cause if there was no connection. */
