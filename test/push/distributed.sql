@@ -180,6 +180,14 @@ select 1
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  perform create_distributed_function('rowhouse.reject_call(uuid, bytea, text)');
+end
+$rowhouse$;
+select 1
+
+do $rowhouse$
+begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
   perform create_distributed_function('rowhouse.reject_row(uuid)');
 end
 $rowhouse$;
@@ -371,8 +379,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -426,10 +435,11 @@ begin
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."name" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.reject_key() end;
+  ) else rowhouse.reject_call($1, $2, 'projects') end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
     return rowhouse.reject_row($3);
   end if;
@@ -453,8 +463,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -495,8 +506,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -546,8 +558,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -603,8 +616,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."name" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -665,8 +679,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -720,10 +735,11 @@ begin
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.reject_key() end;
+  ) else rowhouse.reject_call($1, $2, 'todos') end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
     return rowhouse.reject_row($3);
   end if;
@@ -751,8 +767,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -797,8 +814,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -856,8 +874,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -917,8 +936,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1013,8 +1033,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -1068,10 +1089,11 @@ begin
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.reject_key() end;
+  ) else rowhouse.reject_call($1, $2, 'projects') end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
     return rowhouse.reject_row($3);
   end if;
@@ -1096,8 +1118,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name", "$v1" as "owner") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1139,8 +1162,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -1192,8 +1216,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1250,8 +1275,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'projects');
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1312,8 +1338,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
@@ -1367,10 +1394,11 @@ begin
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then (
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
     from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
-  ) else rowhouse.reject_key() end;
+  ) else rowhouse.reject_call($1, $2, 'todos') end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
     return rowhouse.reject_row($3);
   end if;
@@ -1399,8 +1427,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist", "$v5" as "blocks") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1446,8 +1475,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -1507,8 +1537,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1569,8 +1600,9 @@ begin
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
       and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()) then
-    return rowhouse.reject_key();
+      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
+      and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
+    return rowhouse.reject_call($1, $2, 'todos');
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1797,6 +1829,11 @@ end
 $rowhouse$;
 do $rowhouse$
 begin
+  perform create_distributed_function('rowhouse.reject_call(uuid, bytea, text)');
+end
+$rowhouse$;
+do $rowhouse$
+begin
   perform create_distributed_function('rowhouse.reject_row(uuid)');
 end
 $rowhouse$;
@@ -1864,6 +1901,11 @@ select 'functions';
 do $rowhouse$
 begin
   revoke all on function rowhouse.reject_key() from public;
+end
+$rowhouse$;
+do $rowhouse$
+begin
+  revoke all on function rowhouse.reject_call(uuid, bytea, text) from public;
 end
 $rowhouse$;
 do $rowhouse$

@@ -63,8 +63,9 @@ returns table (total bigint, affected bigint) language plpgsql
 set search_path = pg_catalog, pg_temp set timezone = 'UTC' as $$
 begin
   if rowhouse.enter_to_count(app, presented_proof) then
-    return query execute format('select count(*), count(*) filter (where %s) from data.%I as "$t"
-      where "$t".app_id = $1', condition, wanted_table) using app;
+    execute format('select count(*), count(*) filter (where %s) from data.%I as "$t"
+      where "$t".app_id = $1', condition, wanted_table) into strict total, affected using app;
+    return next;
   end if;
 end
 $$;
