@@ -8,6 +8,7 @@
 import {
   type ConsoleActor,
   ConsoleRejected,
+  recordRejection,
   SecondFactorNeeded,
   SignInTooOld,
 } from "../accounts/actions/mod.ts";
@@ -19,6 +20,7 @@ import {
   CONSOLE_PATH,
   CONSOLE_SIGN_IN_PATH,
   clearPlanted,
+  FormRejected,
   LOGIN_PATH,
   type PageDeps,
   readSessionForm,
@@ -64,10 +66,11 @@ type Handle = (visit: Visit) => Promise<Response>;
 
 /** @throws {Problem} unknown_route — there is no Console here; forbidden — the form is not the page's own */
 export function enter(
+  path: string,
   handle: Handle,
 ): (deps: ConsolePageDeps, context: RequestContext) => Promise<Response> {
   return async (deps, context) => {
-    const visit = await toVisit(deps, context);
+    const visit = await toVisit(deps, context, path);
     try {
       return await handle(visit);
     } catch (error) {
@@ -79,11 +82,22 @@ export function enter(
   };
 }
 
-async function toVisit(deps: ConsolePageDeps, context: RequestContext): Promise<Visit> {
-  const { consoleDb } = deps;
+async function toVisit(
+  pageDeps: ConsolePageDeps,
+  context: RequestContext,
+  path: string,
+): Promise<Visit> {
+  const { consoleDb } = pageDeps;
   if (consoleDb === undefined) throw new Problem("unknown_route");
-  const form = await readSessionForm(deps, context, MAX_FORM_BYTES);
-  return { deps: { ...deps, consoleDb, ...toActor(deps, context) }, context, ...form };
+  const isForm = context.request.method === "POST";
+  const deps = { ...pageDeps, consoleDb, isForm, ...toActor(pageDeps, context) };
+  try {
+    return { deps, context, ...(await readSessionForm(deps, context, MAX_FORM_BYTES)) };
+  } catch (error) {
+    if (error instanceof FormRejected)
+      await recordRejection(deps, path, error.isOfOtherSite ? "other_site" : "form_token");
+    throw error;
+  }
 }
 
 /** Redirects to the sign-in, which returns to this page. */

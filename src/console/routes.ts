@@ -134,14 +134,14 @@ function handleDocs(deps: ConsolePageDeps, context: RequestContext): Response {
   return redirect(`${toApiUrl({ deps, context })}/docs`);
 }
 
-type Handle = Parameters<typeof enter>[0];
+type Handle = Parameters<typeof enter>[1];
 
 function page(
   path: string,
   { show, submit }: { show: Handle; submit?: Handle },
 ): Route<ConsolePageDeps>[] {
-  const page = { method: "GET", path, access: "open", handle: enter(show) } as const;
+  const page = { method: "GET", path, access: "open", handle: enter(path, show) } as const;
   // The size of a compressed page would leak information about its form's token.
-  if (submit === undefined) return [{ ...page, handle: enter(compressed(show)) }];
-  return [page, { method: "POST", path, access: "open", handle: enter(submit) }];
+  if (submit === undefined) return [{ ...page, handle: enter(path, compressed(show)) }];
+  return [page, { method: "POST", path, access: "open", handle: enter(path, submit) }];
 }

@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, AuditAction>> = {
   change_profile: { label: "changed the profile" },
   claims_withheld: { label: "signed in without all claims of the provider" },
   confirm_address: { label: "confirmed the address" },
+  console_rejected: { label: "was denied an action" },
   convert_to_citus: { label: "distributed the database over several nodes" },
   create_app: { label: "created the app" },
   create_user: { label: "created the person" },

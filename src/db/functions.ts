@@ -50,6 +50,7 @@ export const FUNCTIONS = {
   console_list_pushes: { retry: "safe", parameters: { visitor: "visitor", app_slug: "text", before_seq: "int4", max_rows: "int4" }, returns: "jsonb" },
   console_list_requests: { retry: "safe", parameters: { visitor: "visitor", of_reference: "text", of_app: "text", of_kind: "text", of_code: "text", of_table: "text", of_key: "text", of_field: "text", from_at: "timestamptz", before_at: "timestamptz", max_rows: "int4" }, returns: "jsonb" },
   console_list_tables: { retry: "safe", parameters: { visitor: "visitor", search: "text", after_name: "text", max_rows: "int4" }, returns: "jsonb" },
+  console_log_rejection: { parameters: { visitor: "visitor", wanted: "text", why: "text" }, returns: "void" },
   console_make_password_link: { parameters: { visitor: "visitor", person: "uuid", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, returns: "bool", needs: "recent sign-in" },
   console_open_rows: { parameters: { visitor: "visitor", wanted: "uuid", new_key_id: "text", new_digest: "bytea", key_scopes: "text[]", used_for: "text" }, returns: "float8?" },
   console_resend_invitation: { parameters: { visitor: "visitor", person: "uuid", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, returns: "text?", needs: "recent sign-in" },

@@ -34,17 +34,24 @@ export function toSessionToken(request: Request): string {
   return toToken("session", readBound(request, "session") ?? "");
 }
 
-/** @throws {Problem} forbidden — another site sent the form, or the token does not match the cookie */
+/** Another site sent the form, or the form token does not match the cookie. */
+export class FormRejected extends Problem {
+  readonly isOfOtherSite: boolean;
+  constructor(isOfOtherSite: boolean) {
+    super("forbidden", { message: "The form came from another page, or its page expired" });
+    this.isOfOtherSite = isOfOtherSite;
+  }
+}
+
+/** @throws {FormRejected} another site sent the form, or the token does not match the cookie */
 export function checkForm(
   request: Request,
   settings: IdentitySettings,
   form: { fields: ReadonlyMap<string, string>; binding: FormBinding },
 ): void {
   const given = form.fields.get(TOKEN_FIELD);
-  if (isOwnOrigin(request, settings) && hasToken(request, { given, binding: form.binding })) return;
-  throw new Problem("forbidden", {
-    message: "The form came from another page, or its page expired",
-  });
+  if (!isOwnOrigin(request, settings)) throw new FormRejected(true);
+  if (!hasToken(request, { given, binding: form.binding })) throw new FormRejected(false);
 }
 
 /** Whether a token belongs to the browser's cookie. A form also needs its origin: see {@linkcode checkForm}. */

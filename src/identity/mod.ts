@@ -7,7 +7,7 @@ export {
   PENDING_COOKIE,
   SESSION_COOKIE,
 } from "./cookies.ts";
-export { toSessionToken } from "./form_token.ts";
+export { FormRejected, toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
 export { type PageDeps, readSessionForm, readSessionOfPage, toActor } from "./page_deps.ts";

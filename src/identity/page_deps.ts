@@ -66,7 +66,7 @@ export function toActor(
 /**
  * The sent form of a page that requires a session, empty for GET, and the token for the page's forms.
  *
- * @throws {Problem} forbidden — another site sent the form, or the form token is invalid
+ * @throws {FormRejected} another site sent the form, or the form token is invalid
  */
 export async function readSessionForm(
   { identity }: PageDeps,

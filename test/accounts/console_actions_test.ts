@@ -51,7 +51,13 @@ const cookiesOf = (of: Jar) => ({
 });
 const grant = (cookies: ReturnType<typeof cookiesOf>, change: Partial<GrantOptions> = {}) =>
   grantRole(
-    { consoleDb, sessionIdleS: 600, cookies: { ...cookies, from: "192.0.2.7" } },
+    {
+      consoleDb,
+      sessionIdleS: 600,
+      cookies: { ...cookies, from: "192.0.2.7" },
+      isForm: true,
+      log: () => {},
+    },
     {
       email: person.email,
       slug: app.slug,

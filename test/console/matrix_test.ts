@@ -132,7 +132,7 @@ async function readState(): Promise<string> {
     "key_id || coalesce(revoked_at::text, '') || coalesce(expires_at::text, '') from rowhouse.api_keys",
     "id from rowhouse.password_links",
     "id from rowhouse.sessions",
-    "id || action from rowhouse.audit where action not like '%session_conflict'",
+    "id || action from rowhouse.audit where action not in ('session_conflict', 'console_rejected')",
     // Deleted with the app.
     `case when to_regclass('data.secrets') is not null
       then query_to_xml('select * from data.secrets', true, false, '')::text end`,

@@ -13,9 +13,12 @@ import {
   isForRecentSignIn,
   type PresentedVisitor,
   type Result,
+  SIGNALS,
+  SignalError,
 } from "../../db/mod.ts";
+import { type Log, toLogFields } from "../../observe.ts";
 import { OPERATOR } from "./audit.ts";
-import { toRejection } from "./rejections.ts";
+import { type RejectionReason, toRejection, toRejectionReason } from "./rejections.ts";
 
 export type PageCookies = { session: string; identity: string };
 /** The cookies and the client of a browser; the audit log records the client. */
@@ -23,8 +26,14 @@ export type PresentedCookies = PageCookies & { from: string };
 /** A person in a browser, identified by the cookies. */
 export type VisitorActor = { db: Database; sessionIdleS: number; cookies: PresentedCookies };
 
-/** An administrator in the Console, identified by the cookies. `consoleDb` is the login that can only call Console functions. */
-export type ConsoleActor = Omit<VisitorActor, "db"> & { consoleDb: Database };
+/** An administrator in the Console, identified by the cookies. */
+export type ConsoleActor = Omit<VisitorActor, "db"> & {
+  /** The login that can only call Console functions. */
+  consoleDb: Database;
+  /** Whether the request sends a form, as opposed to the view of a page. */
+  isForm: boolean;
+  log: Log;
+};
 /** The caller of an action: an operator on the administrator's connection, or an administrator in the Console. */
 export type Actor = { admin: Database } | ConsoleActor;
 
@@ -100,14 +109,40 @@ export async function callAuthenticated<Name extends AuthenticatedFunction>(
   });
 }
 
-/** Calls a function on the Console's login, as {@linkcode callAuthenticated}. @throws {Problem} as {@linkcode runAction} */
+/** Calls a function on the Console's login, and records rejections in the audit log. @throws {Problem} as {@linkcode runAction} */
 export async function callConsole<Name extends AuthenticatedFunction>(
-  { consoleDb: db, sessionIdleS, cookies }: ConsoleActor,
+  actor: ConsoleActor,
   name: Name,
   values: ArgumentValues<Name>,
   reject?: Reject,
 ): Promise<Result<Name>> {
-  return await callAuthenticated({ db, sessionIdleS, cookies }, name, values, reject);
+  try {
+    return await callAuthenticated({ ...actor, db: actor.consoleDb }, name, values, reject);
+  } catch (error) {
+    const why = toRejectionReason(error, actor);
+    if (why !== undefined) await recordRejection(actor, name, why);
+    throw error;
+  }
+}
+
+/**
+ * Records that an action, which is an SQL function or a route, of a signed-in person was rejected. The rejected statement was rolled
+ * back, so this is a separate call. Its failure is only logged: the response stays the rejection.
+ */
+export async function recordRejection(
+  actor: ConsoleActor,
+  action: string,
+  why: RejectionReason,
+): Promise<void> {
+  const visitor = toVisitor(actor);
+  // Without both cookies there is no person to record.
+  if (visitor.session_cookie === "" || visitor.identity_cookie === "") return;
+  try {
+    await call(actor.consoleDb, "console_log_rejection", { visitor, wanted: action, why });
+  } catch (error) {
+    if (error instanceof SignalError && error.signal === SIGNALS.notSignedIn) return;
+    actor.log("error", "rejection not recorded", toLogFields(error));
+  }
 }
 
 /** The credentials of a browser, as SQL functions accept it. */

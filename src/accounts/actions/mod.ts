@@ -3,6 +3,7 @@ export {
   type ConsoleActor,
   type ConsoleFunction,
   needsRecentSignIn,
+  recordRejection,
   type VisitorActor,
 } from "./action.ts";
 export { listAudit, OPERATOR, sweepAudit } from "./audit.ts";

@@ -45,6 +45,26 @@ export class NotSignedIn extends Problem {
   }
 }
 
+/** Why the Console rejected an action of a signed-in person. `rowhouse.console_log_rejection` accepts only these. */
+export type RejectionReason =
+  | "no_role"
+  | "no_second_factor"
+  | "not_super_admin"
+  | "old_sign_in"
+  | "form_token"
+  | "other_site";
+
+/** The reason if the error rejects the person. The view of a page with an old sign-in is no rejection: it asks for a new one. */
+export function toRejectionReason(
+  error: unknown,
+  { isForm }: { isForm: boolean },
+): RejectionReason | undefined {
+  if (error instanceof ConsoleRejected) return "no_role";
+  if (error instanceof SecondFactorNeeded) return "no_second_factor";
+  if (error instanceof SuperAdminNeeded) return "not_super_admin";
+  return error instanceof SignInTooOld && isForm ? "old_sign_in" : undefined;
+}
+
 /** The failed call: its arguments by name, which messages quote, and whether it came from a browser. */
 export type FailedCall = {
   name: string;

@@ -33,3 +33,26 @@ begin
   return who;
 end
 $$;
+
+-- Records that an action in the Console was rejected: once in an hour for each action and reason,
+-- and max 100 in an hour for a person. The action is a function's name or a route's template. Both
+-- cookies prove the person, so that this login cannot add entries for other people.
+-- proves: person
+create function rowhouse.console_log_rejection(wanted text, why text) returns void as $$
+begin
+  if (wanted ~ '^console_[a-z_]{1,55}$' or wanted ~ '^/console(/:?[a-z-]{1,40}){0,6}$') is not true
+    or (why in ('no_role', 'no_second_factor', 'not_super_admin', 'old_sign_in', 'form_token',
+      'other_site')) is not true
+  then
+    raise exception 'not an action or a reason of the Console' using errcode = '22023';
+  end if;
+  -- A repeated rejection must not use up the person's limit: its own counter comes first.
+  if rowhouse.count_attempt(array[
+    rowhouse.throttle_key('rejection', concat_ws(' ', who, wanted, why)),
+    rowhouse.throttle_key('rejections', who::text)], array[1, 100], 0, 3600) is null
+  then
+    perform rowhouse.log(who::text, 'console_rejected', person => who,
+      details => jsonb_build_object('action', wanted, 'why', why));
+  end if;
+end
+$$;

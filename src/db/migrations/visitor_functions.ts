@@ -48,6 +48,11 @@ const PROOFS: Readonly<Record<string, Proof>> = {
   who uuid := rowhouse.hold_visitor(own);`,
     logins: "rowhouse_service, rowhouse_identity",
   },
+  /** Anyone with a live session, in the Console. */
+  person: {
+    variables: "who uuid := rowhouse.hold_visitor(rowhouse.find_visitor_session(visitor));",
+    logins: "rowhouse_console",
+  },
   admin: proveConsole("admin", false),
   "admin, recent sign-in": proveConsole("admin", true),
   super_admin: proveConsole("super_admin", false),

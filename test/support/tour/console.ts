@@ -4,7 +4,7 @@ import { setAppSwitch } from "../../../src/accounts/apps/mod.ts";
 import { APP_SWITCH_NAMES, toDashed } from "../../../src/app_switch.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { openEvents } from "../event_stream.ts";
-import { type Jar, makePerson, readHidden, toCookieHeader } from "../people.ts";
+import { type Jar, makePerson, readHidden, signInAs, toCookieHeader, visit } from "../people.ts";
 import { enrolPerson } from "../second_factor.ts";
 import type { TestApp, TestResponse, TestService } from "../service.ts";
 
@@ -45,6 +45,8 @@ export async function tourConsole(service: TestService, page: ToPage): Promise<v
   await submit(`${appPage}/limits`, { perMinute: "6000" });
   for (const name of APP_SWITCH_NAMES) await submit(`${appPage}/set-${toDashed(name)}`);
   await submit(`${appPage}/delete`, { typed_name: "toured" });
+  const withoutRole = await makePerson(service);
+  expect((await visit(service, await signInAs(service, withoutRole), "/console")).status).toBe(403);
 }
 
 /** Displays, transfers, leaves and drops a table that two apps use. */

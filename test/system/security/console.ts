@@ -2,12 +2,19 @@
 import { expect } from "bun:test";
 import { endRegistration } from "../../../src/accounts/apps/mod.ts";
 import { toPresented } from "../../../src/accounts/secrets/mod.ts";
-import { SIGNALS } from "../../../src/db/mod.ts";
+import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS } from "../../support/deps.ts";
-import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../../support/people.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  signInAs,
+  submitSignIn,
+  visit,
+} from "../../support/people.ts";
 import type { TestApp } from "../../support/service.ts";
 import { asksForFactor } from "./factors.ts";
 import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
@@ -35,8 +42,35 @@ export const CONSOLE: Page = {
             ...SENSITIVE.map((call) => callOf({ mine, victim }, jar, call)),
           ]);
         },
+      "record, max 100 times an hour, that an action of a person was rejected. It needs both cookies of the person's live session.":
+        async (world) => {
+          const own = await makePerson(world.service);
+          const jar = await signInAs(world.service, own);
+          const letters = [..."abcdefghijk"];
+          const calls = letters.flatMap((first) =>
+            letters.map((second) => rejectionCall(jar, `/console/${first}/${second}`)),
+          );
+          await commitCalls(world, calls);
+          expect(await countRejections(world, own)).toBe(100);
+        },
     },
     Cannot: {
+      "record a rejected action of another person, or free text.": async (world) => {
+        const own = await makePerson(world.service);
+        const jar = await signInAs(world.service, own);
+        const other = await signInAs(world.service, world.victim);
+        const mixed = new Map([...jar, [SESSION_COOKIE, other.get(SESSION_COOKIE) ?? ""]]);
+        const half = new Map([[SESSION_COOKIE, other.get(SESSION_COOKIE) ?? ""]]);
+        const forged = [mixed, half].map((cookies) => rejectionCall(cookies, "console_home"));
+        await world.rejects("console", forged, SIGNALS.notSignedIn);
+        const freeTexts = ["console_home x", "/console/apps/:app?x", "", "console_home\n"];
+        const invalid = freeTexts.map((text) => rejectionCall(jar, text));
+        invalid.push(rejectionCall(jar, "console_home", "some other reason"));
+        await world.rejects("console", invalid, "22023");
+        await world.rejects("console", [
+          `select rowhouse.log('${world.victim.id}', 'console_rejected', '${world.victim.id}')`,
+        ]);
+      },
       "act without both cookies, or create a key, change a person, transfer a table or delete an app more than ten minutes after the sign-in.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
@@ -173,7 +207,9 @@ const SENSITIVE = [
 
 /** The functions that these calls name. */
 export const CONSOLE_FUNCTIONS: ReadonlySet<string> = new Set(
-  [...LASTING, ...SENSITIVE, "console_grant_role("].map((call) => call.split("(")[0] ?? ""),
+  [...LASTING, ...SENSITIVE, "console_grant_role(", "console_log_rejection("].map(
+    (call) => call.split("(")[0] ?? "",
+  ),
 );
 
 const ACCOUNT =
@@ -227,6 +263,26 @@ async function ageSession({ service }: World, jar: Jar): Promise<void> {
 /** Returns the call that the Console sends to grant a role. */
 export function grantCall({ victim, mine }: World, jar: Jar): string {
   return `select rowhouse.console_grant_role(${visitorOf(jar)}, '${victim.email}', '${mine.slug}', 'reader')`;
+}
+
+function rejectionCall(jar: Jar, action: string, why = "no_role"): string {
+  return `select rowhouse.console_log_rejection(${visitorOf(jar)}, '${action}', '${why}')`;
+}
+
+/** Sends the calls on the Console's login. `world.allows` would roll them back. */
+async function commitCalls({ service }: World, calls: readonly string[]): Promise<void> {
+  await withDatabase(service.database.consoleUrl, (db) =>
+    db.message(`${calls.join("; ")}; select 1`),
+  );
+}
+
+async function countRejections({ service }: World, { id }: Person): Promise<number> {
+  const [row] = await service.service.admin.query<{ count: number }>(
+    "select count(*)::integer as count from rowhouse.audit where action = 'console_rejected' and actor = $1",
+    [id],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return row?.count ?? 0;
 }
 
 /** Returns the argument `visitor` that the Console passes for a browser with these cookies. */
