@@ -11,7 +11,12 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
   "a push of a large table (test/push/deferred_test.ts)": [
     ...["claim_deferred_step", "renew_deferred_step", "end_deferred_step", "find_index"],
   ],
-  "other work of pushes (test/push/)": ["read_generated", "list_table_apps", "find_unused_sets"],
+  "other work of pushes (test/push/)": [
+    "read_generated",
+    "list_table_apps",
+    "find_unused_sets",
+    "check_drop_key",
+  ],
   "an action that fails (test/bin/, test/console/)": [
     ...["cancel_rows_job", "find_app_id", "console_find_app_id"],
   ],

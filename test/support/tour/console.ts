@@ -106,11 +106,11 @@ async function tourPeople(service: TestService, page: ToPage, submit: ToPage): P
   linked(await submit(`${person}/resend-invitation`));
   await submit(`${person}/console-role`, { console_role: "admin" });
   await submit(`${person}/new-role`, { app: "toured", role: "reader" });
-  await submit(`${app}/add-person`, { email, role: "editor" });
+  await submit(`${app}/add-person`, { email, role: "editor", new_role: "editor" });
   await page(`${app}/people`);
   await submit(`${app}/end-sessions`);
   const role = `${app}/people/${person.split("/").at(-1)}`;
-  await submit(role, { role: "reader" });
+  await submit(role, { role: "reader", new_role: "reader" });
   await submit(`${role}/revoke`);
   await submit(`${person}/address`, { new_email: email });
   await submit(`${person}/sessions/0000000000000000`);

@@ -62,7 +62,7 @@ export async function tourPages(toured: Toured, ask: Ask): Promise<void> {
   await submitSecurity("remove");
   await tourPasskeys(service, ask);
   await tourProvider(toured, ask);
-  const everywhere = { form_token: readToken((await page("/login")).text), everywhere: "yes" };
+  const everywhere = { form_token: readToken((await page("/sign-out")).text), everywhere: "yes" };
   await page("/sign-out", everywhere);
   const other: Jar = new Map();
   await ask(() => submitSignIn(service, other, { email, password }));
