@@ -163,7 +163,9 @@ test("a cursor shows nothing of the database, and is valid only for its app and 
 });
 
 test("the check for changes reads nothing of an app without a valid proof", async () => {
-  const { db, admin } = service.service;
+  const { admin } = service.service;
+  // Apart, the second process is the data service.
+  const { db } = service.processes[1] ?? service.service;
   const since = await admin.message<{ state: string }>(
     "select rowhouse.feed_name() || '.' || pg_current_snapshot() as state",
   );
