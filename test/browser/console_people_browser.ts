@@ -67,6 +67,8 @@ test("an invited person opens an app with a role until it is revoked, without Ja
   await page.fill("#app", "wiki");
   await page.fill("#role", "editor");
   await press(page, "Invite and show link");
+  await page.getByLabel("Create the role editor").check();
+  await press(page, "Invite and show link");
   const link = (await page.textContent("#link")) ?? "";
   site.service.secrets.add(link.split("token=")[1] ?? "");
 
@@ -78,6 +80,8 @@ test("an invited person opens an app with a role until it is revoked, without Ja
   await follow(page, "I have sent it");
   await page.getByRole("row", { name: "wiki" }).getByRole("link", { name: "Change" }).click();
   await page.fill("#role", "reader");
+  await press(page, "Save");
+  await page.getByLabel("Create the role reader").check();
   await press(page, "Save");
   await page.getByRole("status").waitFor();
   expect(await sessionIn(app)).toMatchObject({ user: { role: "reader" } });
