@@ -60,8 +60,8 @@ export const PARTS: readonly Part[] = [
   {
     name: "Chromium",
     forms: {
-      reduced: { command: script("test:browser"), minutes: 4 },
-      full: { command: script("test:browser"), minutes: 8 },
+      reduced: { command: script("test:browser"), minutes: 7 },
+      full: { command: script("test:browser"), minutes: 12 },
     },
   },
   { name: "the image", forms: always(script("test:container"), 1.5) },
