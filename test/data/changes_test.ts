@@ -241,6 +241,9 @@ test("a service that stops serving rows sends no changes, even if it is reading 
       await isolate("no force");
       const projects = "/v1/data/db/projects";
       await eventually(async () => (await guarded.call(owner, projects)).status === 503);
+      // Apart, the gateway can stop serving before the data service does.
+      const stopped = () => guarded.log.filter((line) => line.includes("isolation broken"));
+      await eventually(() => stopped().length >= guarded.processes.length);
     });
     await eventually(async () => (await countLockWaits(admin)) === 0);
     await Bun.sleep(300);
