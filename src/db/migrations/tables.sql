@@ -26,7 +26,7 @@ $$;
 create trigger forget_end after insert on rowhouse.registrations
   for each row execute function rowhouse.forget_end();
 
--- The tables that an app no longer uses; null if there are none.
+-- The tables that an app no longer uses; null without such a table.
 create function rowhouse.ended_tables(app uuid) returns text[] language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select array_agg(table_name order by table_name) from (
