@@ -4,8 +4,8 @@
  * nothing.
  *
  * No change is missed. A subscriber joins its table before its first read, so every later read of the table
- * reaches the subscriber. What is read before its stream is open is a reset. An event is the state of a row, not a step, so
- * duplicates are harmless.
+ * reaches the subscriber. What the others are sent before its stream is open is read again. An event is the state of a row, not a
+ * step, so duplicates are harmless.
  *
  * @see ../db/migrations/live.sql
  * @module
@@ -27,11 +27,11 @@ import {
   endSubscriber,
   type Hub,
   type Hubs,
+  isComplete,
   joinHub,
   type ReadNews,
   type Subscriber,
   settle,
-  toFirst,
 } from "./change_hub.ts";
 import { encodeNews } from "./change_stream.ts";
 import { makeCursors } from "./cursors.ts";
@@ -62,6 +62,8 @@ export type ChangeFeedDeps = {
   streamMemory: StreamMemory;
 };
 
+/** A stream whose first read is always too old, because the table changes all the time, starts with a reset. */
+const MAX_FIRST_READS = 5;
 /** A position that PostgreSQL cannot read: leads to a reset. */
 const UNKNOWN = "";
 const CHECK_INTERVAL_MS = 250;
@@ -134,12 +136,21 @@ async function open(
     const owner = { app, table };
     if (hub !== undefined) await settle(hubs, owner);
     const known = since === null ? undefined : await hubs.cursors.open(owner, since);
-    const news = hub && (await readServed(context, since === null ? null : (known ?? UNKNOWN)));
-    if (news === undefined) {
+    const after = since === null ? null : (known ?? UNKNOWN);
+    const readFirst = async () => {
+      const news = hub && (await readServed(context, after));
+      return news && { news, cursor: await hubs.cursors.seal(owner, news.position) };
+    };
+    let first = await readFirst();
+    for (let reads = 1; reads < MAX_FIRST_READS; reads++) {
+      if (first === undefined || isComplete(first.news, subscriber)) break;
+      first = await readFirst();
+    }
+    if (first === undefined) {
       end();
       return undefined;
     }
-    const cursor = await hubs.cursors.seal(owner, news.position);
+    const { news, cursor } = first;
     if (subscriber.isEnded || state.isEnded) throw new Problem("unavailable", { retryAfterS: 1 });
     const stream = openEventStream(deps.streamMemory, {
       signal: context.request.signal,
@@ -147,7 +158,10 @@ async function open(
     });
     subscriber.stream = stream;
     subscriber.first = news.position;
-    stream.send(encodeNews(toFirst(news, subscriber.missed), cursor));
+    const sent = isComplete(news, subscriber)
+      ? news
+      : { ...news, kind: "reset" as const, events: "[]" };
+    stream.send(encodeNews(sent, cursor));
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   } catch (error) {
     end();

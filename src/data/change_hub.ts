@@ -179,12 +179,11 @@ function sendLater(
 }
 
 /**
- * The first event of a stream. No event is held until then, so changes without a missed event are a reset. The reader of
- * `ready` lists the table, so it misses nothing.
+ * Whether the first event of a stream includes what the table's other subscribers were sent before the stream was open. The
+ * reader of `ready` or `reset` lists the table, so it misses nothing.
  */
-export function toFirst(news: News, missed: string | undefined): News {
-  const isComplete = missed === undefined || isIncluded(missed, news.position);
-  return news.kind !== "changes" || isComplete ? news : { ...news, kind: "reset", events: "[]" };
+export function isComplete({ kind, position }: News, { missed }: Subscriber): boolean {
+  return kind !== "changes" || missed === undefined || isIncluded(missed, position);
 }
 
 /** Uses the key of one subscriber. If its key is rejected, its stream ends, and the next subscriber's key is used. */

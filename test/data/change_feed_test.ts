@@ -45,7 +45,7 @@ function toContext({ id, key }: TestApp) {
  * Opens a stream whose first read ends only after the table's subscribers were sent an event of 900 KB. Returns the stream's
  * first bytes, and the bytes held before the stream was open.
  */
-async function openLate(first: News["kind"], { isOld = false } = {}) {
+async function openLate(first: News["kind"], oldReads = 0) {
   const { db } = service.service;
   const [found] = await call(db, "poll_changes", { since: null, apps: [], presented_proofs: [] });
   const [feedName = "", snapshot = ""] = (found?.state ?? "").split(".");
@@ -77,9 +77,11 @@ async function openLate(first: News["kind"], { isOld = false } = {}) {
     await passed.promise;
     await Bun.sleep(50); // the event passes by
     held = streamMemory.bytes();
-    return { position: at(isOld ? 1 : 3), kind: first, events: "[]" };
+    reads++;
+    return { position: at(reads > oldReads ? 3 : 1), kind: first, events: "[]" };
   };
   let isJoined = false;
+  let reads = 0;
   const since =
     first === "ready" ? null : await makeCursors({ db }).seal({ app: app.id, table }, at(-1));
   const response = await feed.open(toContext(app), { table, since, read });
@@ -87,16 +89,17 @@ async function openLate(first: News["kind"], { isOld = false } = {}) {
   const text = new TextDecoder().decode((await reader?.read())?.value);
   await reader?.cancel();
   feed.end();
-  return { kind: /event: (\w+)/.exec(text)?.[1], held };
+  return { kind: /event: (\w+)/.exec(text)?.[1], held, reads };
 }
 
 test.each([
-  { first: "changes", isOld: true, sent: "reset" },
-  { first: "changes", isOld: false, sent: "changes" },
-  { first: "ready", isOld: true, sent: "ready" },
+  { first: "changes", oldReads: 0, sent: "changes", reads: 1 },
+  { first: "changes", oldReads: 2, sent: "changes", reads: 3 },
+  { first: "changes", oldReads: Number.POSITIVE_INFINITY, sent: "reset", reads: 5 },
+  { first: "ready", oldReads: 1, sent: "ready", reads: 1 },
 ] as const)(
-  "of kind $first, older than a missed event: $isOld, is sent as $sent, and no event is held until then",
-  async ({ first, isOld, sent }) => {
-    expect(await openLate(first, { isOld })).toEqual({ kind: sent, held: 0 });
+  "a stream whose first $oldReads reads of kind $first lack an event reads $reads times, sends $sent, and holds no event until then",
+  async ({ first, oldReads, sent, reads }) => {
+    expect(await openLate(first, oldReads)).toEqual({ kind: sent, held: 0, reads });
   },
 );
