@@ -4,7 +4,14 @@
  *
  * @module
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from "prom-client";
 import type { PoolStats } from "../db/mod.ts";
 import type { MailResult } from "../mail/mod.ts";
 import type { ResponseRecord } from "../observe.ts";
@@ -29,12 +36,13 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
 /** Metrics of the process. The other default metrics are about V8, or wrong on Bun (process_heap_bytes). */
 const REPORTED = /^(process_(cpu_|start_|resident_|open_|max_)|nodejs_eventloop_lag_)/;
+/** Shared by all services of this process: collecting starts timers that never stop, and counts every object on the heap. */
+let processMetrics: readonly Metric[] | undefined;
 
 export function makeMetrics(sources: MetricsSources): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  for (const { name } of registry.getMetricsAsArray())
-    if (!REPORTED.test(name)) registry.removeSingleMetric(name);
+  processMetrics ??= makeProcessMetrics();
+  for (const metric of processMetrics) registry.registerMetric(metric);
   const registers = [registry];
   const duration = new Histogram({
     name: "rowhouse_request_duration_seconds",
@@ -86,6 +94,15 @@ export function makeMetrics(sources: MetricsSources): Metrics {
     },
     recordMail: ({ template, outcome }) => mails.inc({ template, outcome }),
   };
+}
+
+function makeProcessMetrics(): Metric[] {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  const names = register.getMetricsAsArray().map(({ name }) => name);
+  return names.flatMap((name) =>
+    REPORTED.test(name) ? (register.getSingleMetric(name) ?? []) : [],
+  );
 }
 
 function addPoolMetrics(pools: MetricsSources["pools"], registers: Registry[]): void {
