@@ -112,7 +112,7 @@ const WORK_MS = 15_000;
 
 /** Lists the effects, requires the typed name, then deletes in bounded steps. */
 export const deleteAppPage = makeFormPage({
-  action: "delete_app_step",
+  action: "console_delete_app_step",
   read: async ({ deps, context }) => {
     const { app: slug = "" } = context.params;
     return { ...(await readConsole(deps, "describe_app", { app_slug: slug })), slug };

@@ -5,16 +5,15 @@
  * @module
  */
 import {
-  type ConsoleFunction,
   type Field,
   findIssues,
   type Input,
-  needsRecentSignIn,
   readInput,
   rejectFor,
   SuperAdminNeeded,
 } from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
+import { type ActionName, isForRecentSignIn } from "../db/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -51,7 +50,7 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   /** The body in its frame; defaults to a page below `crumbs`. */
   respond?: (content: Content, page: FormBody, visit: Visit) => Response;
   /** The SQL function of the form, which decides whether it requires a recent sign-in. */
-  action: ConsoleFunction;
+  action: ActionName | "console_delete_app_step";
   /** The heading of the errors. */
   failed?: string;
 };
@@ -96,7 +95,7 @@ async function respondWithForm<Content extends { me: ConsoleVisitor }>(
   content: Content,
   error?: Problem,
 ): Promise<Response> {
-  if (!content.me.isFresh && needsRecentSignIn(page.action)) return redirectToSignIn(visit.context);
+  if (!content.me.isFresh && isForRecentSignIn(page.action)) return redirectToSignIn(visit.context);
   const form = await page.form(content, visit);
   const title = page.title(content, visit);
   const respond = (body: FormBody) =>

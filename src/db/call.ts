@@ -7,18 +7,29 @@
 import type {
   ArgumentsOf,
   FunctionShape,
+  PassedValues,
   PresentedVisitor,
   ResultOf,
   SqlType,
 } from "./call_types.ts";
 import { FUNCTIONS } from "./functions.ts";
-import { quoteName } from "./literal.ts";
+import { quoteLiteral, quoteName } from "./literal.ts";
 import type { Parameter } from "./pool/connection.ts";
 import { type Database, echoColumn, SERVICE_QUEUE } from "./pool/mod.ts";
 
 export type FunctionName = keyof typeof FUNCTIONS;
 export type Arguments<Name extends FunctionName> = ArgumentsOf<(typeof FUNCTIONS)[Name]>;
 export type Result<Name extends FunctionName> = ResultOf<(typeof FUNCTIONS)[Name]>;
+
+type NameWith<Shape> = {
+  [Name in FunctionName]: (typeof FUNCTIONS)[Name] extends Shape ? Name : never;
+}[FunctionName];
+
+/** A function that verifies the person of a browser. */
+export type VisitorFunction = NameWith<{ caller: "visitor" }>;
+/** A function that administrators can also run in the Console. */
+export type ActionName = NameWith<{ input: object }>;
+export type ActionInput<Name extends ActionName> = PassedValues<(typeof FUNCTIONS)[Name]["input"]>;
 
 export type FunctionCallOptions<Name extends FunctionName> = {
   /** Defaults to {@linkcode SERVICE_QUEUE}. */
@@ -27,6 +38,8 @@ export type FunctionCallOptions<Name extends FunctionName> = {
   reject?: (error: unknown) => unknown;
   /** For a short read that can be pipelined: whether a result belongs to the call. */
   isOwn?: (result: Result<Name>) => boolean | undefined;
+  /** The browser that a {@linkcode VisitorFunction} verifies. */
+  visitor?: PresentedVisitor;
 };
 
 /**
@@ -47,15 +60,43 @@ export async function call<Name extends FunctionName>(
   }
 }
 
-/** Returns whether a function of the Console requires a recent sign-in. */
+/**
+ * Runs an action in the Console, in the name of the visitor.
+ *
+ * @throws {SignalError} a signal that the action raises, or the visitor may not run it
+ */
+export async function callAction<Name extends ActionName>(
+  db: Pick<Database, "query">,
+  name: Name,
+  input: ActionInput<Name>,
+  options: { visitor: PresentedVisitor; reject: (error: unknown) => unknown },
+): Promise<Result<Name>> {
+  const shape: FunctionShape & { input: Readonly<Record<string, SqlType>> } = FUNCTIONS[name];
+  const values: Readonly<Record<string, unknown>> = input;
+  const typed = Object.entries(shape.input).map(([key, type]) => [key, toJson(type, values[key])]);
+  const passed = { action: name, input: Object.fromEntries(typed) };
+  const result = await call(db, "console_act", passed, options);
+  const rows = (shape.isSet === true ? result : [{ [VALUE_COLUMN]: result }]) as Row[];
+  // The cast is safe: one shape defines the type and the decoding.
+  return makeDecode(name, shape, JSON_DECODERS)(rows) as Result<Name>;
+}
+
+/** The value as the dispatcher reads it: as JSON or as text. A value that is undefined is missing in the JSON text. */
+function toJson(type: SqlType, value: unknown): unknown {
+  if (value === null || value === undefined) return undefined;
+  if (type === "jsonb") return value;
+  const text = encodeValue(type, value);
+  if (text instanceof Uint8Array) return `\\x${Buffer.from(text).toString("hex")}`;
+  return text instanceof Date ? text.toISOString() : String(text);
+}
+
+/** Returns whether a function, or an action in the Console, requires a recent sign-in. */
 export function isForRecentSignIn(name: FunctionName): boolean {
   const { needs }: FunctionShape = FUNCTIONS[name];
   return needs !== undefined;
 }
 
-type SetName = {
-  [Name in FunctionName]: (typeof FUNCTIONS)[Name] extends { isSet: true } ? Name : never;
-}[FunctionName];
+type SetName = NameWith<{ isSet: true }>;
 
 type ItemOf<Rows> = Rows extends (infer Row)[] ? Row : never;
 
@@ -74,10 +115,10 @@ async function send<Name extends FunctionName>(
   db: Pick<Database, "query">,
   name: Name,
   values: Arguments<Name>,
-  { queue = SERVICE_QUEUE, isOwn }: Omit<FunctionCallOptions<Name>, "reject">,
+  { queue = SERVICE_QUEUE, isOwn, visitor }: Omit<FunctionCallOptions<Name>, "reject">,
 ): Promise<Result<Name>> {
   const { text, readText, encode, decode, retry } = findStatement(name);
-  const parameters = encode(values);
+  const parameters = encode(visitor === undefined ? values : { ...values, visitor });
   const options = { retry, queue };
   // The cast is safe: one shape defines the types and the columns of the statement.
   const rows = (found: Row[]) => decode(found) as Result<Name>;
@@ -118,11 +159,16 @@ const CASTS: Partial<Record<SqlType, string>> = {
 };
 
 export function makeStatement(name: string, shape: FunctionShape): Statement {
-  const passed = Object.entries(shape.parameters);
+  const { caller } = shape;
+  const passed = Object.entries<SqlType>({
+    ...(caller === "visitor" && { visitor: "visitor" }),
+    ...shape.parameters,
+  });
   const positions = passed.map(([argument, type], position) => {
     const cast = CASTS[type] ?? "";
     return `${quoteName(argument)} => $${position + 1}${cast}`;
   });
+  if (caller === "operator") positions.push(`actor => ${quoteLiteral(OPERATOR)}`);
   const called = `rowhouse.${name}(${positions.join(", ")})`;
   const { selected, from } = renderResult(called, shape);
   const echo = echoColumn(passed.length + 1);
@@ -134,6 +180,9 @@ export function makeStatement(name: string, shape: FunctionShape): Statement {
     retry: shape.retry ?? "unsafe",
   };
 }
+
+/** The actor of commands in the audit log. */
+export const OPERATOR = "operator";
 
 const VALUE_COLUMN = "value";
 
@@ -185,12 +234,22 @@ const DECODERS: Partial<Record<string, Decode>> = {
   bytea: (value) => Buffer.from(value as Uint8Array).toString("hex"),
 };
 
-function makeDecode(name: string, { returns, isSet }: FunctionShape): (rows: Row[]) => unknown {
+/** The same for values within JSON. */
+const JSON_DECODERS: typeof DECODERS = {
+  timestamptz: (value) => new Date(String(value)),
+  bytea: (value) => String(value).slice(2),
+};
+
+function makeDecode(
+  name: string,
+  { returns, isSet }: FunctionShape,
+  decoders = DECODERS,
+): (rows: Row[]) => unknown {
   const columns = Object.entries(
     typeof returns === "string" ? { [VALUE_COLUMN]: returns } : returns,
   ).map(([column, type]) => ({
     column,
-    decode: DECODERS[type.replace("?", "")],
+    decode: decoders[type.replace("?", "")],
     isNullable: type.endsWith("?"),
   }));
   const decodeRow = (found: Row): Row => {

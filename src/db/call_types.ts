@@ -36,6 +36,13 @@ export type FunctionShape = {
   /** One value or the columns of a row. */
   readonly returns: "void" | ReturnedType | Readonly<Record<string, ReturnedType>>;
   readonly isSet?: true;
+  /**
+   * The argument that proves or records the caller, which is not in `parameters`: `actor` is the operator, `visitor` the
+   * credentials of a browser.
+   */
+  readonly caller?: "operator" | "visitor";
+  /** The values that an administrator passes to run this action in the Console. */
+  readonly input?: Readonly<Record<string, SqlType>>;
   /** Requirements for the visitor in addition to the role. */
   readonly needs?: "recent sign-in";
 };
@@ -56,13 +63,11 @@ type PassedOf<Type> = Type extends `${infer Item extends ItemType}[]`
     ? string | Uint8Array
     : ValueOf<Type>;
 
-/** The arguments by name; `undefined` is passed as null. */
-export type ArgumentsOf<Shape extends FunctionShape> = {
-  readonly [Name in keyof Shape["parameters"]]:
-    | PassedOf<Shape["parameters"][Name]>
-    | null
-    | undefined;
+/** Values by name; `undefined` is passed as null. */
+export type PassedValues<Types> = {
+  readonly [Name in keyof Types]: PassedOf<Types[Name]> | null | undefined;
 };
+export type ArgumentsOf<Shape extends FunctionShape> = PassedValues<Shape["parameters"]>;
 
 type RowOf<Returns> = Returns extends string
   ? ValueOf<Returns>

@@ -2,12 +2,17 @@
 
 export { AUDIT_ACTIONS, labelAction } from "./audit_actions.ts";
 export {
+  type ActionInput,
+  type ActionName,
   type Arguments,
   call,
+  callAction,
   callRow,
   type FunctionName,
   isForRecentSignIn,
+  OPERATOR,
   type Result,
+  type VisitorFunction,
 } from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
 export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
@@ -40,6 +45,7 @@ export {
   migrate,
   OTHER_BASELINE,
 } from "./migrations/migrate.ts";
+export { CONSOLE_ACTIONS } from "./migrations/mod.ts";
 export { type PoolStats, tooBusy } from "./pool/acquire.ts";
 export { isDriverPatched } from "./pool/connection.ts";
 export type { Grouping, GroupRow } from "./pool/groups.ts";

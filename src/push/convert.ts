@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { OPERATOR } from "../accounts/actions/mod.ts";
 import { endpointsOf, functionSignature } from "../catalog/mod.ts";
 import {
   admitNodes,
@@ -14,6 +13,7 @@ import {
   type Database,
   findUnreachableNode,
   listDataNodes,
+  OPERATOR,
   prepareNodes,
   readSqlState,
   renderConversion,

@@ -212,7 +212,8 @@ describe("a login", () => {
 
   test("that serves or pushes cannot grant a role with an administrator's cookies", async () => {
     const { session, identity } = cookiesOf(jar);
-    const act = `select rowhouse.console_grant_role(('${session}', '${identity}', 600, '192.0.2.1'), '${person.email}', '${app.slug}', 'editor')`;
+    const input = { mail: person.email, app_slug: app.slug, new_role: "editor" };
+    const act = `select rowhouse.console_act(('${session}', '${identity}', 600, '192.0.2.1'), 'grant_role', '${JSON.stringify(input)}')`;
     const { servingUrl, pushUrl, roleUrls } = service.database;
     for (const url of [servingUrl, pushUrl, ...Object.values(roleUrls)])
       expect(await rejectionOf(url, act)).toBe("42501");

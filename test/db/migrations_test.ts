@@ -7,7 +7,11 @@ import { TABLE_LENGTH } from "../../src/catalog/functions.ts";
 import { APP_SETTING } from "../../src/db/isolation.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
-import { defineVisitorFunctions } from "../../src/db/migrations/visitor_functions.ts";
+import {
+  defineVisitorFunctions,
+  readActions,
+  renderDispatcher,
+} from "../../src/db/migrations/visitor_functions.ts";
 import {
   ALL_APPS,
   CONSOLE_APP,
@@ -215,18 +219,16 @@ language sql set search_path = pg_catalog, pg_temp as $$
 $$;
 comment on function rowhouse.end_one is 'null result';`;
 
-  test("of an action checks the proof before it calls the operators' function in the visitor's name", () => {
-    const written = defineVisitorFunctions(action).slice(action.length);
-    expect(written).toContain("rowhouse.console_end_one(visitor rowhouse.visitor, person uuid");
-    expect(written).toContain("reason text) returns integer");
-    const body = written.slice(written.indexOf("declare"));
-    expect(body).toMatch(
-      /^declare\n {2}who uuid := rowhouse\.check_console\([^;]+'admin', true\);/,
+  test("of an action runs in the dispatcher, after the proof and in the visitor's name", () => {
+    const lasting = action.replace("end_one", "see_one").replace(", recent sign-in", "");
+    const written = renderDispatcher(readActions(`${action}\n\n${lasting}`));
+    const body = flatten(written.slice(written.indexOf("declare")));
+    expect(body).toStartWith(
+      "declare who uuid := rowhouse.check_console(visitor, 'admin', action not in ('see_one')); result jsonb; begin case action when 'end_one' then",
     );
-    expect(flatten(body)).toContain(
-      "begin return rowhouse.end_one(rowhouse.held(who, person), reason, who::text); end",
+    expect(body).toContain(
+      "result := to_jsonb(rowhouse.end_one(rowhouse.held(who, (input ->> 'person')::uuid), (input ->> 'reason')::text, who::text));",
     );
-    expect(written).toEndWith("comment on function rowhouse.console_end_one is 'null result';");
   });
 
   test.each([
@@ -236,7 +238,7 @@ comment on function rowhouse.end_one is 'null result';`;
     { name: "a missing language", text: action.replace("language sql", "") },
     { name: "a missing function", text: "-- action: admin\nselect 1;" },
   ])("of an action is rejected with $name", ({ text }) => {
-    expect(() => defineVisitorFunctions(text)).toThrow();
+    expect(() => [defineVisitorFunctions(text), readActions(text)]).toThrow();
   });
 
   test("is the only kind that the Console's login can call", () => {

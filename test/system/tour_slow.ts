@@ -17,9 +17,7 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
     "find_unused_sets",
     "check_drop_key",
   ],
-  "an action that fails (test/bin/, test/console/)": [
-    ...["cancel_rows_job", "find_app_id", "console_find_app_id"],
-  ],
+  "an action that fails (test/bin/, test/console/)": [...["cancel_rows_job", "find_app_id"]],
   "processes apart, and limits (test/gateway/)": ["lease_tokens", "use_nonces", "sweep_nonces"],
   "doctor, dev and the front page (test/service/)": [
     ...["count_claimed_roles", "count_identity_values", "count_users", "has_administrator"],

@@ -1,9 +1,6 @@
 /** Reads the audit log, and deletes its oldest entries. The SQL functions that make changes write the entries. @module */
 import { call, type Database } from "../../db/mod.ts";
 
-/** The actor of commands in the audit log. */
-export const OPERATOR = "operator";
-
 export type AuditEntry = {
   id: number;
   at: string;

@@ -1,12 +1,10 @@
 /** Calls by an operator, an administrator or a signed-in person, and their audit log. @module */
 export {
   type ConsoleActor,
-  type ConsoleFunction,
-  needsRecentSignIn,
   recordRejection,
   type VisitorActor,
 } from "./action.ts";
-export { listAudit, OPERATOR, sweepAudit } from "./audit.ts";
+export { listAudit, sweepAudit } from "./audit.ts";
 export { AUDIT_RETENTION_S } from "./audit_retention.ts";
 export { type Field, type Input, readInput } from "./input.ts";
 export { findIssues, rejectFor } from "./issues.ts";

@@ -11,13 +11,13 @@ import {
   findNodeGaps,
   IS_DISTRIBUTED_SQL,
   listDataNodes,
+  OPERATOR,
   quoteLiteral,
   readRows,
   readValue,
 } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
-import { OPERATOR } from "../actions/audit.ts";
 
 type Deps = { admin: Database };
 

@@ -4,7 +4,6 @@ import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { SLUG_PATTERN, SLUG_TEXTS } from "../../std/stored_text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
-import { OPERATOR } from "../actions/audit.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
 import { readTarget, readTargets, type Target } from "./target.ts";
 
@@ -70,7 +69,6 @@ export async function addOrigin(
     app_slug: options.slug,
     new_url: target.url,
     new_origin: target.origin,
-    actor: OPERATOR,
   });
 }
 

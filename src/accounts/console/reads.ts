@@ -1,5 +1,6 @@
 /** The read of each Console page: one call on the Console's login, which returns no secret. @module */
-import { type ArgumentValues, type ConsoleActor, callConsole } from "../actions/action.ts";
+import type { Arguments } from "../../db/mod.ts";
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import type { ListedInvitation } from "../people/invitations.ts";
 import type { AppEnd } from "./app_end.ts";
 import type { AppContent, ConsoleApp, PageView } from "./apps.ts";
@@ -47,7 +48,7 @@ export type ConsoleReads = {
 export async function readConsole<Name extends keyof ConsoleReads>(
   actor: ConsoleActor,
   name: Name,
-  values: ArgumentValues<`console_${Name}`>,
+  values: Arguments<`console_${Name}`>,
 ): Promise<PageView<ConsoleReads[Name]>> {
   const page = await callConsole(actor, `console_${name}`, values);
   return page as PageView<ConsoleReads[Name]>;

@@ -5,7 +5,6 @@ import { unknownUser, usedEmail } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import { proveByEach, toAddressValues } from "./addresses.ts";
 import { readEmail } from "./email.ts";
-import { changePerson } from "./users.ts";
 
 /** The current and the new address, and the person's id if the caller knows it. */
 type Texts = { email: string; newEmail: string; id?: string };
@@ -23,8 +22,9 @@ export async function changeEmail(
   const { email: before, newEmail: email } = readBoth(texts);
   const { id, proofs } = await findChanging(deps, { email: before, newEmail: email });
   const digest = toAddressValues(deps.identitySecrets, id, email);
-  const values = { person_id: texts.id ?? id, proofs, new_mail: email, ...digest };
-  await changePerson(deps, "change_email", { id, email: before }, values);
+  // Messages name the person by the address.
+  const values = { person_id: texts.id ?? id, proofs, mail: before, new_mail: email, ...digest };
+  await runAction(deps, "change_email", values);
   return { email, before };
 }
 

@@ -6,7 +6,6 @@
  * @module
  */
 import { call, type Database } from "../../db/mod.ts";
-import { OPERATOR } from "../actions/audit.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
@@ -128,6 +127,6 @@ export async function confirmAddresses(
   return await call(admin, "confirm_addresses", {
     confirmed: records,
     new_secret_id: identitySecrets.current.id,
-    actor: isRenewal ? null : OPERATOR,
+    is_renewal: isRenewal,
   });
 }

@@ -13,8 +13,8 @@ import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 import {
   type ConsoleRole,
   type CreatedLink,
-  changePerson,
   findUsedIssues,
+  namePerson,
   type PersonRef,
   readPersonRef,
 } from "./users.ts";
@@ -211,14 +211,17 @@ export async function listInvitations(
   return { invitations: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/** Replaces the link. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson} */
+/** Replaces the link. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode namePerson} */
 export async function resendInvitation(
   deps: LinkDeps & Actor,
   person: PersonRef,
 ): Promise<CreatedLink> {
   const { email } = readPersonRef(person);
   const link = makeLink(deps);
-  const outcome = await changePerson(deps, "resend_invitation", person, toLinkValues(link));
+  const outcome = await runAction(deps, "resend_invitation", {
+    ...namePerson(person),
+    ...toLinkValues(link),
+  });
   if (outcome === null) throw noInvitation(email);
   return { email, isMailed: outcome === "mailed", linkText: link.text };
 }
@@ -226,11 +229,12 @@ export async function resendInvitation(
 /**
  * Deletes an invited person who has not accepted, and their roles; returns the address.
  *
- * @throws {Problem} invalid_request — no pending invitation; and as {@linkcode changePerson}
+ * @throws {Problem} invalid_request — no pending invitation; and as {@linkcode namePerson}
  */
 export async function withdrawInvitation(actor: Actor, person: PersonRef): Promise<string> {
   const { email } = readPersonRef(person);
-  if (!(await changePerson(actor, "withdraw_invitation", person, {}))) throw noInvitation(email);
+  if (!(await runAction(actor, "withdraw_invitation", namePerson(person))))
+    throw noInvitation(email);
   return email;
 }
 

@@ -1,13 +1,7 @@
 /** Creates and changes people, for operators and for administrators in the Console. @module */
-import type { Database, Result } from "../../db/mod.ts";
+import type { Database } from "../../db/mod.ts";
 import type { Detail } from "../../problem.ts";
-import {
-  type ActionName,
-  type ActionValues,
-  type Actor,
-  callAsOperator,
-  runAction,
-} from "../actions/action.ts";
+import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
 import { toDuplicateText } from "../actions/rejections.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
@@ -75,21 +69,13 @@ export async function findUsedIssues(actor: Actor, text: string): Promise<Detail
 export type PersonRef = string | { id: string; email: string };
 
 /**
- * Runs an action on a person.
+ * The arguments that name a person, for an operator and in the Console.
  *
- * @throws {Problem} invalid_request — no one has this address, or this is the last super_admin; forbidden — only a super_admin
- *   can run this action
+ * @throws {Problem} invalid_request — malformed address
  */
-export async function changePerson<Name extends ActionName>(
-  actor: Actor,
-  name: Name,
-  person: PersonRef,
-  values: Omit<ActionValues<Name>, "mail" | "person">,
-): Promise<Result<Name>> {
-  const { id, email } = readPersonRef(person);
-  // Contains the address and the id: each function gets only the argument that it declares.
-  const all = { ...values, mail: email, person: id } as unknown as ActionValues<Name>;
-  return await runAction(actor, name, all);
+export function namePerson(ref: PersonRef): { mail: string; person: string | undefined } {
+  const { id, email } = readPersonRef(ref);
+  return { mail: email, person: id };
 }
 
 export function readPersonRef(person: PersonRef): { id: string | undefined; email: string } {
@@ -104,7 +90,10 @@ export async function makePasswordLink(
   person: PersonRef,
 ): Promise<CreatedLink> {
   const link = makeLink(deps);
-  const isMailed = await changePerson(deps, "make_password_link", person, toLinkValues(link));
+  const isMailed = await runAction(deps, "make_password_link", {
+    ...namePerson(person),
+    ...toLinkValues(link),
+  });
   return { email: readPersonRef(person).email, linkText: link.text, isMailed };
 }
 
@@ -121,11 +110,15 @@ export async function giveConsoleRole(
   const { email } = readPersonRef(person);
   const [found] = await runAction(actor, "find_addresses", { mails: [email] });
   const proofs = found && proveByEach(actor.identitySecrets, found.id, email);
-  await changePerson(actor, "set_console_role", person, { new_role: role, proofs });
+  await runAction(actor, "set_console_role", { ...namePerson(person), new_role: role, proofs });
 }
 
 export async function removeConsoleRole(actor: Actor, person: PersonRef): Promise<void> {
-  await changePerson(actor, "set_console_role", person, { new_role: undefined, proofs: undefined });
+  await runAction(actor, "set_console_role", {
+    ...namePerson(person),
+    new_role: undefined,
+    proofs: undefined,
+  });
 }
 
 /** Disables a person, which ends all their sessions, or enables them again. */
@@ -134,17 +127,17 @@ export async function setDisabled(
   person: PersonRef,
   disabled: boolean,
 ): Promise<void> {
-  await changePerson(actor, "set_disabled", person, { disabled });
+  await runAction(actor, "set_disabled", { ...namePerson(person), disabled });
 }
 
 /** Deletes a person with grants, sessions and password; returns the id, which the audit log keeps. */
 export async function deleteUser(actor: Actor, person: PersonRef): Promise<string> {
-  return await changePerson(actor, "delete_user", person, {});
+  return await runAction(actor, "delete_user", namePerson(person));
 }
 
 /** Ends all sessions of a person; returns their number. */
 export async function endSessionsOf(actor: Actor, person: PersonRef): Promise<number> {
-  return await changePerson(actor, "end_sessions", person, {});
+  return await runAction(actor, "end_sessions", namePerson(person));
 }
 
 /** Ends all sessions of the people with a role on an app; returns their number. @throws {Problem} unknown_app */
@@ -158,10 +151,10 @@ export async function endSessionOf(
   person: PersonRef,
   sessionId: string,
 ): Promise<boolean> {
-  return await changePerson(actor, "end_session", person, { session_id: sessionId });
+  return await runAction(actor, "end_session", { ...namePerson(person), session_id: sessionId });
 }
 
 /** Removes every second factor of a person, and ends all their sessions; returns whether there was one. */
 export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<boolean> {
-  return await changePerson(actor, "reset_second_factor", person, {});
+  return await runAction(actor, "reset_second_factor", namePerson(person));
 }

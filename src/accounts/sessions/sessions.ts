@@ -169,7 +169,7 @@ export async function endSessions(
 
 /** Ends all sessions of the signed-in person, and the sign-ins that wait for a second factor. Requires both cookies. */
 export async function endSessionsEverywhere(actor: VisitorActor): Promise<void> {
-  await call(actor.db, "sign_out_everywhere", { visitor: toVisitor(actor) });
+  await call(actor.db, "sign_out_everywhere", {}, { visitor: toVisitor(actor) });
 }
 
 export type SessionStart = {

@@ -1,6 +1,6 @@
 /** Reads the service's SQL functions from a migrated database, and renders `db/functions.ts` from them. @module */
 import { join } from "node:path";
-import { type Database, type FunctionShape, readValue } from "../../db/mod.ts";
+import { CONSOLE_ACTIONS, type Database, type FunctionShape, readValue } from "../../db/mod.ts";
 
 export const FUNCTIONS_FILE = "src/db/functions.ts";
 
@@ -8,7 +8,7 @@ export const FUNCTIONS_FILE = "src/db/functions.ts";
 const NAMES = "bool|bytea|float8|int2|int4|int8|json|jsonb|text|timestamptz|uuid|visitor";
 const TYPE = new RegExp(`^(${NAMES})(\\[\\])?$`);
 
-/** The call that `defineVisitorFunctions()` writes. */
+/** A proof that `defineVisitorFunctions()` writes. */
 const NEEDS_RECENT_SIGN_IN = /rowhouse\.check_console\([^;]*, true\);/;
 
 type Part = { name: string; isPassed: boolean; type: string };
@@ -60,15 +60,28 @@ function toShape({ name, isVolatile, isSet, returned, parts, comment, body }: Ro
     columns.length === 0
       ? `${returned}${nullable.has("result") ? "?" : ""}`
       : Object.fromEntries(columns.map(ofColumn));
+  const types = Object.fromEntries(passed.map((part) => [part.name, part.type]));
+  const action = CONSOLE_ACTIONS.find((action) => action.name === name);
+  const { actor, visitor, ...parameters } = types;
   const shape = {
     ...((!isVolatile || isIdempotent) && { retry: "safe" }),
-    parameters: Object.fromEntries(passed.map((part) => [part.name, part.type])),
+    ...(actor !== undefined && { caller: "operator" }),
+    ...(visitor !== undefined && { caller: "visitor" }),
+    parameters,
     returns,
     ...(isSet && { isSet }),
-    ...(NEEDS_RECENT_SIGN_IN.test(body) && { needs: "recent sign-in" }),
+    ...(action && { input: { ...action.input, ...pick(types, action.input) } }),
+    ...((action?.needsRecentSignIn ?? NEEDS_RECENT_SIGN_IN.test(body)) && {
+      needs: "recent sign-in",
+    }),
   };
   // All types were checked above.
   return [[name, shape as FunctionShape] as const];
+}
+
+/** The types of the function's own parameters, as PostgreSQL names them. */
+function pick(types: Record<string, string>, input: Readonly<Record<string, string>>) {
+  return Object.fromEntries(Object.entries(types).filter(([name]) => name in input));
 }
 
 /**

@@ -21,10 +21,10 @@ end
 $$;
 
 -- Not granted to any login. Confirms the entries of a list of [person, address, digest in
--- hexadecimal] that are still current, and returns their number. Without an actor, it only
--- re-signs the address with another secret; with an actor, every way to sign in to these accounts
--- ends.
-create function rowhouse.confirm_addresses(confirmed jsonb, new_secret_id text, actor text)
+-- hexadecimal] that are still current, and returns their number. A renewal only re-signs the
+-- address with another secret; otherwise every way to sign in to these accounts ends.
+create function rowhouse.confirm_addresses(
+  confirmed jsonb, new_secret_id text, is_renewal boolean, actor text)
 returns integer language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   people uuid[];
@@ -37,11 +37,11 @@ begin
     returning id
   )
   select coalesce(array_agg(id order by id), '{}') into people from changed;
-  if actor is not null then
+  if not is_renewal then
     perform rowhouse.end_ways_in(people);
   end if;
   perform rowhouse.log(actor, 'confirm_address', person => person)
-  from unnest(people) as person where actor is not null;
+  from unnest(people) as person where not is_renewal;
   return cardinality(people);
 end
 $$;

@@ -9,7 +9,7 @@
 import { readFileSync } from "node:fs";
 import { renderAuditActions } from "../audit_actions.ts";
 import { FIND_ISSUES } from "../isolation.ts";
-import { defineVisitorFunctions } from "./visitor_functions.ts";
+import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor_functions.ts";
 
 export type ServiceMigration = {
   readonly number: number;
@@ -69,13 +69,16 @@ const AREAS = [
   "console_tables",
 ];
 
+const BASELINE = [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions()].join("\n");
+
+/** The actions of administrators in the Console. */
+export const CONSOLE_ACTIONS = readActions(BASELINE);
+
 export const MIGRATIONS: readonly ServiceMigration[] = [
   {
     number: 1,
     name: "baseline",
-    sql: [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions()]
-      .map(defineVisitorFunctions)
-      .join("\n"),
+    sql: `${defineVisitorFunctions(BASELINE)}\n${renderDispatcher(CONSOLE_ACTIONS)}`,
   },
 ];
 

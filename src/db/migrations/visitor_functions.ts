@@ -9,9 +9,9 @@
  * create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean …
  * ```
  *
- * The Console's function `rowhouse.console_revoke_key` is derived from it: it verifies the user and passes that user as
- * `actor`. Another line replaces an argument by an expression over the visitor `who` and other arguments, with their
- * types.
+ * In the Console, `rowhouse.console_act` runs it. This dispatcher has a branch for each action: it verifies the user as the
+ * line requires, and passes that user as `actor`. Another line replaces an argument by an expression over the visitor `who`
+ * and other arguments, with their types.
  *
  * Any other function is written without the argument `visitor`, without a language and without a grant, below a line with
  * its required visitor and, after a semicolon, its comment:
@@ -25,8 +25,8 @@
  * $$;
  * ```
  *
- * Functions of both forms get the `visitor` as their first argument and a proof as their first variables. So no
- * body runs before its proof. PostgreSQL rejects a function of the second form without such a line.
+ * It gets the `visitor` as its first argument and a proof as its first variables. So no such body, and no action, runs before
+ * the proof. PostgreSQL rejects a function of the second form without such a line.
  *
  * @module
  */
@@ -40,7 +40,7 @@ type Proof = {
   logins: string;
 };
 
-/** By the text of the line `-- proves:`. Functions of the Console require the role; a super_admin has every role. */
+/** By the text of the line `-- proves:`. A super_admin is also an admin. */
 const PROOFS: Readonly<Record<string, Proof>> = {
   /** `own` is the session, `who` its owner, whose row the action locks. */
   owner: {
@@ -53,15 +53,14 @@ const PROOFS: Readonly<Record<string, Proof>> = {
     variables: "who uuid := rowhouse.hold_visitor(rowhouse.find_visitor_session(visitor));",
     logins: "rowhouse_console",
   },
-  admin: proveConsole("admin", false),
-  "admin, recent sign-in": proveConsole("admin", true),
-  super_admin: proveConsole("super_admin", false),
-  "super_admin, recent sign-in": proveConsole("super_admin", true),
+  admin: proveConsole("false"),
+  "admin, recent sign-in": proveConsole("true"),
 };
 
-function proveConsole(role: string, isSensitive: boolean): Proof {
+/** An administrator, who needs a recent sign-in if the expression is true. */
+function proveConsole(isSensitive: string): Proof {
   return {
-    variables: `who uuid := rowhouse.check_console(visitor, '${role}', ${isSensitive});`,
+    variables: `who uuid := rowhouse.check_console(visitor, 'admin', ${isSensitive});`,
     logins: "rowhouse_console",
   };
 }
@@ -89,74 +88,103 @@ const ACTION = new RegExp(
 );
 
 /**
- * The text with the Console's function of every action, and every function of the second form completed.
+ * The text with every function of the second form completed.
  *
- * @throws {Error} a line `-- action:` or `-- proves:` is not followed by a function of its form, or names an unknown proof or
- *   argument
+ * @throws {Error} a line `-- action:` or `-- proves:` is not followed by a function of its form, or names an unknown proof
  */
 export function defineVisitorFunctions(sql: string): string {
-  const written = sql
-    .replace(ACTION, (...match) => addConsoleFunction(match.at(-1)))
-    .replace(FORM, (...match) => writeOut(match.at(-1)));
-  const [left] = /^-- (?:action|proves): .*\n.*/m.exec(written) ?? [];
+  const written = sql.replace(FORM, (...match) => writeOut(match.at(-1)));
+  const [left] = /^-- (?:action|proves): .*\n.*/m.exec(written.replace(ACTION, "")) ?? [];
   if (left !== undefined) throw new Error(`Cannot read the function below this line: ${left}`);
   return written;
 }
 
-/** The argument of the Console's function, and the value that it passes on. */
-type Passed = { parameters: string; passes: string };
+export type ConsoleAction = {
+  name: string;
+  needsRecentSignIn: boolean;
+  /** The types of the values that a caller in the Console passes, as SQL. */
+  input: Readonly<Record<string, string>>;
+  /** The branch of the dispatcher. */
+  branch: string;
+};
 
-function addConsoleFunction({
+/** The actions in a text. @throws {Error} a line names an unknown proof or argument */
+export function readActions(sql: string): ConsoleAction[] {
+  return [...sql.matchAll(ACTION)].map(({ groups = {} }) => readAction(groups));
+}
+
+/** The argument that a caller in the Console passes, and the value that the action gets. */
+type Passed = { input: Readonly<Record<string, string>>; passes: string };
+
+function readAction({
   proves = "",
   replaced = "",
-  definition = "",
   name = "",
   parameters = "",
   returns = "",
-  comment,
-}: Parts): string {
+}: Parts): ConsoleAction {
+  const needed = /^admin(, recent sign-in)?$/.exec(proves);
+  if (needed === null) throw new Error(`rowhouse.${name}: unknown proof "${proves}"`);
   const replacements = new Map(replaced.split("\n").filter(Boolean).map(readReplacement));
   const own = new Map(parameters.trim().split(/,\s+/).map(readArgument));
   for (const argument of replacements.keys())
     if (!own.has(argument)) throw new Error(`rowhouse.${name} has no parameter "${argument}"`);
   const passed = [...new Map([...own, ...replacements]).values()];
   const called = `rowhouse.${name}(${passed.map(({ passes }) => passes).join(", ")})`;
-  const written = writeOut({
-    proves,
-    name: `console_${name}`,
-    parameters: passed
-      .map((argument) => argument.parameters)
-      .filter(Boolean)
-      .join(", "),
-    returns,
-    body: `  ${toVerb(returns)} ${called};`,
-    comment,
-  });
-  return `${definition}\n${written}`;
+  return {
+    name,
+    needsRecentSignIn: needed[1] !== undefined,
+    input: Object.assign({}, ...passed.map(({ input }) => input)),
+    branch: `  when '${name}' then\n    ${renderBranch(called, returns)};`,
+  };
 }
 
 function readArgument(argument: string): [string, Passed] {
-  const [name = ""] = argument.split(" ");
-  if (name === "actor") return [name, { parameters: "", passes: "who::text" }];
-  return [name, { parameters: argument, passes: name }];
+  const [name = "", ...type] = argument.split(" ");
+  if (name === "actor") return [name, { input: {}, passes: "who::text" }];
+  const typed = type.join(" ");
+  return [name, { input: { [name]: typed }, passes: renderValue(name, typed) }];
 }
 
 /** By the argument's name: `mail = rowhouse.email_of(person uuid)` accepts a person and passes on the expression's value. */
 function readReplacement(line: string): [string, Passed] {
   const [argument = "", expression = ""] = line.replace(/^-- +/, "").split(" = ");
-  const typed = /(\w+) (?:uuid|text)\b/g;
-  const parameters = expression.match(typed)?.join(", ") ?? "";
-  return [argument, { parameters, passes: expression.replaceAll(typed, "$1") }];
+  const input: Record<string, string> = {};
+  const passes = expression.replaceAll(/(\w+) (uuid|text)\b/g, (_, name: string, type: string) => {
+    input[name] = type;
+    return renderValue(name, type);
+  });
+  return [argument, { input, passes }];
 }
 
-function toVerb(returns: string): string {
-  if (returns === "void") return "perform";
-  return /^(?:table|setof)\b/.test(returns) ? "return query select * from" : "return";
+/** A value of the argument `input`, which has the text of each value; a missing value is null. */
+function renderValue(name: string, type: string): string {
+  return type === "jsonb" ? `input -> '${name}'` : `(input ->> '${name}')::${type}`;
 }
 
-function writeOut({ proves = "", declares = "", comment, ...parts }: Parts): string {
+function renderBranch(called: string, returns: string): string {
+  if (returns === "void") return `perform ${called}`;
+  if (!/^(?:table|setof)\b/.test(returns)) return `result := to_jsonb(${called})`;
+  return `result := (select coalesce(jsonb_agg(to_jsonb(called)), '[]') from ${called} as called)`;
+}
+
+/** The function that runs every action of an administrator. An action without a requirement of its own needs a recent sign-in. */
+export function renderDispatcher(actions: readonly ConsoleAction[]): string {
+  const lasting = actions.filter(({ needsRecentSignIn }) => !needsRecentSignIn);
+  return writeOut({
+    isSensitive: `action not in (${lasting.map(({ name }) => `'${name}'`).join(", ")})`,
+    name: "console_act",
+    parameters: "action text, input jsonb",
+    returns: "jsonb",
+    declares: "  result jsonb;",
+    body: `  case action\n${actions.map(({ branch }) => branch).join("\n")}\n  end case;\n  return result;`,
+    comment: "null result",
+  });
+}
+
+function writeOut({ proves = "", isSensitive, declares = "", comment, ...parts }: Parts): string {
   const { name, parameters, returns, body } = parts;
-  const proof = PROOFS[proves];
+  const proof = isSensitive === undefined ? PROOFS[proves] : proveConsole(isSensitive);
   if (proof === undefined) throw new Error(`rowhouse.${name}: unknown proof "${proves}"`);
   const comments =
     comment === undefined ? "" : `\ncomment on function rowhouse.${name} is '${comment}';`;
