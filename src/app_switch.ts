@@ -1,6 +1,6 @@
 /**
- * The settings of an app that are on or off. The command `set-app`, the Console and the audit log iterate over this table;
- * `set_app_switch()` in `db/migrations/app_life.sql` changes them.
+ * The settings of an app that are on or off. The command `set-app`, the Console, the audit log, archives and
+ * `rowhouse.app_switches` iterate over this table; `set_app_switch()` in `db/migrations/app_life.sql` changes them.
  *
  * @module
  */
@@ -18,6 +18,12 @@ type AppSwitch = {
   logged?: { on: string; off: string };
   /** The setting needs this preview. */
   preview?: Preview;
+  /** Why a Citus cluster cannot turn it on. */
+  notOnCluster?: string;
+  /** The bit in the proofs of the app's keys, for functions of tables. Scopes have the bits below 32. */
+  proofBit?: number;
+  /** The archive of an app names it: an import turns it on, or only reports that it was on. */
+  archived?: "imported" | "reported";
   /** Whether a change can make requests fail that succeeded before. */
   isChange?: true;
 };
@@ -28,11 +34,15 @@ export const APP_SWITCHES = {
     on: "clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes.",
     off: "event streams of its tables end immediately, and clients poll for changes.",
     preview: "live",
+    notOnCluster: "a Citus cluster has no event streams",
+    proofBit: 64,
+    archived: "imported",
   },
   people_list: {
     title: "List of people",
     on: "each person with a role on the app can list the others: id, name, picture and role, never addresses.",
     off: "the app only learns who is signed in.",
+    archived: "reported",
   },
   disabled: {
     title: "Disabled",
@@ -46,6 +56,18 @@ export const APP_SWITCHES = {
 
 export type AppSwitchName = keyof typeof APP_SWITCHES;
 export const APP_SWITCH_NAMES = Object.keys(APP_SWITCHES) as AppSwitchName[];
+/** Whether each setting of an app is on. */
+export type SwitchStates = Readonly<Record<AppSwitchName, boolean>>;
+
+/** The switches that are on, and that an archive names. */
+export function listArchived(states: SwitchStates): AppSwitchName[] {
+  return APP_SWITCH_NAMES.filter((name) => states[name] && isArchived(name));
+}
+
+/** Whether the archive of an app names the switch. */
+export function isArchived(name: AppSwitchName): boolean {
+  return describeSwitch(name).archived !== undefined;
+}
 
 /** The declaration of a switch, with the defaults of its texts. */
 export function describeSwitch(name: AppSwitchName) {
@@ -68,6 +90,11 @@ export function toSwitchHeading(name: AppSwitchName, slug: string, state: "on" |
 /** The name in commands and addresses: `people-list`. */
 export function toDashed(name: AppSwitchName): string {
   return name.replaceAll("_", "-");
+}
+
+/** The switch with this name in commands. */
+export function findSwitch(dashed: string): AppSwitchName | undefined {
+  return APP_SWITCH_NAMES.find((name) => toDashed(name) === dashed);
 }
 
 /** The name in JSON: `peopleList`. */

@@ -59,9 +59,6 @@ export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = 
   changes: "data:read",
 };
 
-/** The bit in the scopes of each key of a live app. */
-export const LIVE_BIT = 64;
-
 /** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
 export const TABLE_OWNER = "rowhouse_tables";
 /** The role that owns the functions and that they run as: row security applies to it. */

@@ -13,7 +13,6 @@ export {
   functionName,
   functionSignature,
   hasPreview,
-  LIVE_BIT,
   NO_MATCH,
   ofAnotherRelease,
   placeholdersOf,

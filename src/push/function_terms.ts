@@ -5,12 +5,12 @@
  *
  * @module
  */
+import { APP_SWITCHES } from "../app_switch.ts";
 import {
   type ColumnSet,
   type Endpoint,
   type FunctionSite,
   hasPreview,
-  LIVE_BIT,
   placeholdersOf,
   SCOPE_OF,
 } from "../catalog/mod.ts";
@@ -106,7 +106,7 @@ export function beginAs(table: ColumnSet, endpoint: Endpoint, site: FunctionSite
     declareLive(endpoint, site) === ""
       ? ""
       : `
-  "$live" := (select ${hasBit('"$p"."scopes"', LIVE_BIT)} ${fromProof(table, endpoint)});`;
+  "$live" := (select ${hasBit('"$p"."scopes"', APP_SWITCHES.live.proofBit)} ${fromProof(table, endpoint)});`;
   return `${setTenant(placeholdersOf(endpoint).app, site, settings)}${checkSql}
   if ${isRejected} then
     return ${rejectCall(table, endpoint)};

@@ -416,7 +416,8 @@ describe("settings of an app", () => {
   async function readSettings(admin: Admin, slug: string): Promise<unknown> {
     const file = makeFile();
     expect((await admin.run("export-app", slug, file)).code).toBe(0);
-    return JSON.parse(readFileSync(file, "utf8").split("\n")[0] ?? "").settings;
+    const { limits, on } = JSON.parse(readFileSync(file, "utf8").split("\n")[0] ?? "");
+    return { ...limits, on };
   }
 
   test.skipIf(isOnCitus)(
@@ -426,8 +427,8 @@ describe("settings of an app", () => {
       const slug = `copy-${crypto.randomUUID().slice(-8)}`;
       const lines = [
         "Notice: requests per minute as in the archive: 6000, per key 600",
-        "Notice: live updates are on, as in the archive",
-        `Not imported: the list of people (use rowhouse admin set-app ${slug} people-list on)`,
+        "Notice: on as in the archive: live updates",
+        `Not imported: list of people (use rowhouse admin set-app ${slug} people-list on)`,
       ].join("\n");
       const planned = await live.run("import-app", file, "--as", slug, "--dry-run");
       expect(planned.err).toContain(lines);
@@ -436,8 +437,7 @@ describe("settings of an app", () => {
       expect(await readSettings(live, slug)).toEqual({
         perMinute: 6000,
         perMinuteOfKey: 600,
-        isLive: true,
-        listsPeople: false,
+        on: ["live"],
       });
     },
   );
@@ -447,11 +447,15 @@ describe("settings of an app", () => {
     const cluster = await openTestService({ service: { previews: ["live"] } });
     const { admin } = cluster.service;
     await admin.message(`create table if not exists ${ANCHOR} (); select 1`);
-    const settings = { perMinute: null, perMinuteOfKey: null, isLive: true, listsPeople: false };
-    const plan = await planSettings({ admin }, settings, { slug: "wiki", found: undefined });
+    const limits = { perMinute: null, perMinuteOfKey: null };
+    const plan = await planSettings(
+      { admin },
+      { limits, on: ["live"] },
+      { slug: "wiki", found: undefined },
+    );
     await cluster.close();
     const reason = "a Citus cluster has no event streams";
-    expect(plan).toEqual({ live: false, skipped: [{ setting: "live", reason }] });
+    expect(plan).toEqual({ on: [], skipped: [{ setting: "live", reason }] });
   });
 
   test.skipIf(isOnCitus)(
@@ -460,7 +464,7 @@ describe("settings of an app", () => {
       const { slug, file } = await exportApp();
       expect((await there.json("import-app", file))["settings"]).toEqual({
         limits: { perMinute: 6000, perMinuteOfKey: 600 },
-        live: false,
+        on: [],
         skipped: [
           {
             setting: "live",
@@ -493,6 +497,16 @@ describe("settings of an app", () => {
       expect((await there.run("list-apps")).out).not.toContain(slug);
     },
   );
+
+  test("a forged archive cannot turn on a setting that no archive names", async () => {
+    const { slug, file } = await exportApp();
+    const forged = makeFile();
+    const change = (line: string) => line.replace('"people-list"', '"disabled"');
+    writeFileSync(forged, forge(readFileSync(file, "utf8"), change));
+    const { code, err } = await there.run("import-app", forged);
+    expect([code, err]).toEqual([1, expect.stringContaining("must be an app archive")]);
+    expect((await there.run("list-apps")).out).not.toContain(slug);
+  });
 });
 
 test("an app moves without a table whose use an operator has ended", async () => {

@@ -76,7 +76,10 @@ const IMPOSSIBLE: readonly Case[] = [
     { words: ["set-app", "no-such-app", setting, "on"], says: 'No app has the slug "no-such-app"' },
     { words: ["set-app", "wiki", setting, "off"], says: "is already off for app wiki" },
   ]),
-  { words: ["set-app", "wiki", "live", "on"], says: "Live updates are not enabled" },
+  {
+    words: ["set-app", "wiki", "live", "on"],
+    says: "Cannot turn on live updates: set PREVIEW=live",
+  },
   { words: ["delete-app", "no-such-app", "--yes"], says: 'No app has the slug "no-such-app"' },
   {
     words: ["delete-app", "wiki"],

@@ -30,12 +30,12 @@ test("live updates cannot be turned on by an operator or an administrator, only 
   const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
   const on = await admin.run("set-app", slug, "live", "on");
-  const form = await submitForm(service, jar, { path: `/console/apps/${slug}/live` });
+  const form = await submitForm(service, jar, { path: `/console/apps/${slug}/set-live` });
 
   expect([on.code, on.out, on.err]).toEqual([1, "", expect.stringContaining(REASON)]);
   expect([form.status, form.text]).toEqual([422, expect.stringContaining(REASON)]);
   // The app was live before the database was distributed.
-  await ask("update rowhouse.apps set is_live = true where slug = $1", [slug]);
+  await ask("update rowhouse.apps set switches = '{live}' where slug = $1", [slug]);
   expect((await admin.run("set-app", slug, "live", "on")).err).toContain(REASON);
   expect((await admin.run("set-app", slug, "live", "off")).code).toBe(0);
 });
@@ -44,7 +44,7 @@ test("the page of rows opens no stream for an app that was live before the distr
   const { service } = admin;
   const table = freshName("live");
   const { slug } = await service.makeApp(defineSchema({ [table]: { title: t.string() } }));
-  await ask("update rowhouse.apps set is_live = true where slug = $1", [slug]);
+  await ask("update rowhouse.apps set switches = '{live}' where slug = $1", [slug]);
   const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
 
   const page = await visit(service, jar, `/console/apps/${slug}/tables/${table}`);

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { APP_SWITCH_NAMES, describeSwitch } from "../../app_switch.ts";
 import { readSqlState, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
 import { Problem, type ProblemCode } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
@@ -142,12 +143,13 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   ),
   [SIGNALS.previewOff]: reject(
     "invalid_request",
-    "Live updates are not enabled: set PREVIEW=live, run rowhouse migrate with it, and restart",
-    "Live updates are not enabled for this service.",
+    (failed) =>
+      `${toSwitchRejection(failed)}: set PREVIEW=${findSwitchOf(failed)?.preview}, run rowhouse migrate with it, and restart`,
+    (failed) => `${toSwitchRejection(failed)}: this preview is not enabled for this service.`,
   ),
   [SIGNALS.notOnCluster]: reject(
     "invalid_request",
-    "Cannot turn on live updates: a Citus cluster has no event streams",
+    (failed) => `${toSwitchRejection(failed)}: ${findSwitchOf(failed)?.notOnCluster}`,
   ),
   [SIGNALS.tableReferredTo]: REFERENCED,
   [SIGNALS.unknownJob]: REFERENCED,
@@ -217,6 +219,16 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
     [SIGNALS.unknownUser]: unknownPerson,
   },
 };
+
+/** The setting that the failed call turns on. */
+function findSwitchOf({ values }: FailedCall) {
+  const name = APP_SWITCH_NAMES.find((known) => known === values["setting"]);
+  return name && describeSwitch(name);
+}
+
+function toSwitchRejection(failed: FailedCall): string {
+  return `Cannot turn on ${findSwitchOf(failed)?.title.toLowerCase()}`;
+}
 
 type Text = string | ((failed: FailedCall) => string);
 

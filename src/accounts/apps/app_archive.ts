@@ -4,25 +4,24 @@
  *
  * @module
  */
+import type { SwitchStates } from "../../app_switch.ts";
 import { call, type Database } from "../../db/mod.ts";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import type { RegisteredTargets } from "./app_targets.ts";
 
-/** The operator's settings of an app. A limit of `null` is the service's default. */
-export type AppSettings = {
+/** The limits of an app; `null` is the service's default. */
+export type AppLimits = {
   perMinute: number | null;
   perMinuteOfKey: number | null;
-  isLive: boolean;
-  listsPeople: boolean;
 };
 
 /** An app without its rows and keys. */
 export type ArchivedApp = {
   id: string;
   slug: string;
-  isDisabled: boolean;
   targets: RegisteredTargets;
-  settings: AppSettings;
+  limits: AppLimits;
+  switches: SwitchStates;
   /** The columns of each table that the app declares. */
   tables: TableDefinition[];
   /** The files of its migrations, in order, and of the project's migrations that one of them joins. */

@@ -1,5 +1,5 @@
 /** The signed-in administrator, and the apps on the Console's pages. @module */
-import type { AppSwitchName } from "../../app_switch.ts";
+import type { SwitchStates } from "../../app_switch.ts";
 import type { Preview } from "../../preview.ts";
 import type { RegisteredTargets } from "../apps/app_targets.ts";
 import type { ListedKey } from "../apps/key_life.ts";
@@ -34,7 +34,7 @@ export type AppView = RegisteredTargets & {
   id: string;
   createdAt: string;
   disabledAt: string | null;
-  switches: Readonly<Record<AppSwitchName, boolean>>;
+  switches: SwitchStates;
   /** The previews of the service. */
   previews: Preview[];
   /** Max requests a minute; null for the default. */

@@ -1,6 +1,12 @@
 /** `rowhouse admin` commands that rename an app, and turn its settings on and off. @module */
 import { renameApp, setAppSwitch } from "../../accounts/apps/mod.ts";
-import { APP_SWITCH_NAMES, describeSwitch, toCamel, toDashed } from "../../app_switch.ts";
+import {
+  APP_SWITCH_NAMES,
+  describeSwitch,
+  findSwitch,
+  toCamel,
+  toDashed,
+} from "../../app_switch.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { type AdminTask, makeAdminCommands } from "./task.ts";
@@ -17,7 +23,7 @@ const renameAppTask: AdminTask = async (deps, { positionals: [slug = "", newSlug
 };
 
 const setAppTask: AdminTask = async (deps, { positionals: [slug = "", typed = "", state] }) => {
-  const setting = APP_SWITCH_NAMES.find((name) => toDashed(name) === typed);
+  const setting = findSwitch(typed);
   if (setting === undefined)
     throw new UsageError(
       `Unknown setting ${quote(typed)}: must be ${APP_SWITCH_NAMES.map(toDashed).join(", ")}`,

@@ -11,6 +11,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
 import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../accounts/apps/mod.ts";
+import { APP_SWITCH_NAMES, isArchived, toDashed } from "../../app_switch.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
@@ -80,18 +81,15 @@ const Targets = v.object({ origins: v.array(v.string()), redirects: v.array(v.st
 const Limit = v.nullable(
   v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_PER_MINUTE)),
 );
-const Settings = v.object({
-  perMinute: Limit,
-  perMinuteOfKey: Limit,
-  isLive: v.boolean(),
-  listsPeople: v.boolean(),
-});
+/** A setting that is on, by its name in commands. A setting that stops the app is not archived. */
+const On = v.picklist(APP_SWITCH_NAMES.filter(isArchived).map(toDashed));
 const Header = v.object({
   format: v.literal(FORMAT),
   version: v.literal(VERSION),
   slug: v.string(),
   targets: Targets,
-  settings: Settings,
+  limits: v.object({ perMinute: Limit, perMinuteOfKey: Limit }),
+  on: v.array(On),
   roles: v.array(v.object({ email: v.string(), role: v.string() })),
   tables: v.array(v.unknown()),
   migrations: v.array(

@@ -7,6 +7,7 @@ import {
   orderTables,
   readRowLines,
 } from "../../accounts/apps/mod.ts";
+import { listArchived, toDashed } from "../../app_switch.ts";
 import type { Database } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
@@ -56,12 +57,13 @@ async function exportRows(
   app: ArchivedApp,
   path: string,
 ): Promise<TableDigests> {
-  const { slug, targets, settings, roles, tables, migrations } = app;
+  const { slug, targets, limits, switches, roles, tables, migrations } = app;
   let written: TableDigests = {};
-  const header = { slug, targets, settings, roles, tables, migrations };
+  const on = listArchived(switches).map(toDashed);
+  const header = { slug, targets, limits, on, roles, tables, migrations };
   await writeArchive(path, header, async (writeBlock) => {
     written = await readTables(deps, app, writeBlock);
-    if (!app.isDisabled) await checkUnchanged(deps, app, written);
+    if (!app.switches.disabled) await checkUnchanged(deps, app, written);
     return written;
   });
   return written;

@@ -24,7 +24,7 @@ import { toPrintableLine } from "../cli/terminal.ts";
 import { type Archive, checkArchive, readBlocks, type TableDigests } from "./archive_file.ts";
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
-import { applySettings, describeSettings } from "./import_settings.ts";
+import { applySettings, describeSettings, toSettingsJson } from "./import_settings.ts";
 import { checkValues } from "./import_values.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
@@ -184,7 +184,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
       tables,
       targets: targets.map(({ url }) => url),
       skipped,
-      settings,
+      settings: toSettingsJson(settings),
       roles,
       dryRun: isDryRun,
     },

@@ -76,11 +76,11 @@ export async function planImport(
   return {
     app,
     isThere: found !== undefined,
-    isDisabled: found?.isDisabled === true,
+    isDisabled: found?.switches.disabled === true,
     steps,
     ...history,
     notes: listNotices(plan),
-    settings: await planSettings(deps, header.settings, { slug, found: found?.settings }),
+    settings: await planSettings(deps, header, { slug, found }),
     ...addresses,
   };
 }

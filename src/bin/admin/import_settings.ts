@@ -1,66 +1,78 @@
 /**
- * The operator's settings of an archived app. Limits and live updates are imported: without them the app behaves differently. The
- * list of people is not imported: it shows people to each other, so the operator of this service decides.
+ * The operator's settings of an archived app. Limits, and settings without which the app behaves differently, are imported. The
+ * others are only reported, such as the list of people: it shows people to each other, so the operator of this service decides.
  *
  * @module
  */
-import { type AppSettings, setAppSwitch, setLimit } from "../../accounts/apps/mod.ts";
+import {
+  type AppLimits,
+  type ArchivedApp,
+  setAppSwitch,
+  setLimit,
+} from "../../accounts/apps/mod.ts";
+import {
+  type AppSwitchName,
+  describeSwitch,
+  findSwitch,
+  toCamel,
+  toDashed,
+} from "../../app_switch.ts";
 import { type Database, isDistributed, readPreviews } from "../../db/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
+import type { ArchiveHeader } from "./archive_file.ts";
 
 export type SettingsPlan = {
   /** Absent if the limits of the app do not change. */
-  limits?: Pick<AppSettings, "perMinute" | "perMinuteOfKey">;
-  live: boolean;
-  skipped: { setting: "limits" | "live" | "peopleList"; reason: string }[];
+  limits?: AppLimits;
+  on: AppSwitchName[];
+  skipped: { setting: "limits" | AppSwitchName; reason: string }[];
 };
 
 type Target = {
   slug: string;
-  /** The settings of the app that is imported into, if it exists. */
-  found: AppSettings | undefined;
+  /** The app that is imported into, if it exists. */
+  found: Pick<ArchivedApp, "limits" | "switches"> | undefined;
 };
 
 export async function planSettings(
   { admin }: { admin: Database },
-  { perMinute, perMinuteOfKey, isLive, listsPeople }: AppSettings,
+  { limits, on }: Pick<ArchiveHeader, "limits" | "on">,
   { slug, found }: Target,
 ): Promise<SettingsPlan> {
-  const plan: SettingsPlan = { live: false, skipped: [] };
-  const limits = { perMinute, perMinuteOfKey };
-  if (hasLimit(limits) && found !== undefined && hasLimit(found))
+  const plan: SettingsPlan = { on: [], skipped: [] };
+  if (hasLimit(limits) && found !== undefined && hasLimit(found.limits))
     plan.skipped.push({ setting: "limits", reason: `${slug} has its own limits` });
   else if (hasLimit(limits)) plan.limits = limits;
-  if (isLive && found?.isLive !== true) {
-    const reason = await findLiveBlocker(admin, slug);
-    plan.live = reason === undefined;
-    if (reason !== undefined) plan.skipped.push({ setting: "live", reason });
+  for (const setting of on.flatMap((name) => findSwitch(name) ?? [])) {
+    if (found?.switches[setting] === true) continue;
+    const reason = await findBlocker(admin, setting, slug);
+    if (reason === undefined) plan.on.push(setting);
+    else plan.skipped.push({ setting, reason });
   }
-  if (listsPeople && found?.listsPeople !== true)
-    plan.skipped.push({
-      setting: "peopleList",
-      reason: `use rowhouse admin set-app ${quoteForShell(slug)} people-list on`,
-    });
   return plan;
 }
 
-async function findLiveBlocker(admin: Database, slug: string): Promise<string | undefined> {
-  if (await isDistributed(admin)) return "a Citus cluster has no event streams";
-  if ((await readPreviews(admin)).includes("live")) return undefined;
-  return `requires PREVIEW=live; then use rowhouse admin set-app ${quoteForShell(slug)} live on`;
+async function findBlocker(
+  admin: Database,
+  setting: AppSwitchName,
+  slug: string,
+): Promise<string | undefined> {
+  const { archived, notOnCluster, preview } = describeSwitch(setting);
+  const use = `use rowhouse admin set-app ${quoteForShell(slug)} ${quoteForShell(toDashed(setting))} on`;
+  if (archived !== "imported") return use;
+  if (notOnCluster !== undefined && (await isDistributed(admin))) return notOnCluster;
+  if (preview === undefined || (await readPreviews(admin)).includes(preview)) return undefined;
+  return `requires PREVIEW=${preview}; then ${use}`;
 }
 
-function hasLimit({
-  perMinute,
-  perMinuteOfKey,
-}: Pick<AppSettings, "perMinute" | "perMinuteOfKey">): boolean {
+function hasLimit({ perMinute, perMinuteOfKey }: AppLimits): boolean {
   return perMinute !== null || perMinuteOfKey !== null;
 }
 
 export async function applySettings(
   deps: { admin: Database },
   slug: string,
-  { limits, live }: SettingsPlan,
+  { limits, on }: SettingsPlan,
 ): Promise<void> {
   if (limits !== undefined)
     await setLimit(deps, {
@@ -68,13 +80,23 @@ export async function applySettings(
       perMinute: limits.perMinute ?? undefined,
       perMinuteOfKey: limits.perMinuteOfKey ?? undefined,
     });
-  if (live) await setAppSwitch(deps, slug, ["live", true]);
+  for (const setting of on) await setAppSwitch(deps, slug, [setting, true]);
 }
 
-const NAMES = { limits: "limits", live: "live updates", peopleList: "the list of people" } as const;
+/** The plan as JSON, with the names of settings in JSON. */
+export function toSettingsJson({ on, skipped, ...limits }: SettingsPlan) {
+  return {
+    ...limits,
+    on: on.map(toCamel),
+    skipped: skipped.map(({ setting, reason }) => ({
+      setting: setting === "limits" ? setting : toCamel(setting),
+      reason,
+    })),
+  };
+}
 
 /** One line for each setting that is imported or skipped. */
-export function describeSettings({ limits, live, skipped }: SettingsPlan): string[] {
+export function describeSettings({ limits, on, skipped }: SettingsPlan): string[] {
   const show = (limit: number | null) => limit ?? "default";
   return [
     ...(limits === undefined
@@ -82,7 +104,11 @@ export function describeSettings({ limits, live, skipped }: SettingsPlan): strin
       : [
           `Notice: requests per minute as in the archive: ${show(limits.perMinute)}, per key ${show(limits.perMinuteOfKey)}`,
         ]),
-    ...(live ? ["Notice: live updates are on, as in the archive"] : []),
-    ...skipped.map(({ setting, reason }) => `Not imported: ${NAMES[setting]} (${reason})`),
+    ...on.map((setting) => `Notice: on as in the archive: ${toTitle(setting)}`),
+    ...skipped.map(({ setting, reason }) => `Not imported: ${toTitle(setting)} (${reason})`),
   ];
+}
+
+function toTitle(setting: "limits" | AppSwitchName): string {
+  return setting === "limits" ? setting : describeSwitch(setting).title.toLowerCase();
 }

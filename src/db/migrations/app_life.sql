@@ -13,40 +13,42 @@ begin
 end
 $$;
 
--- The on/off settings of an app, by name (app_switch.ts).
-create function rowhouse.switches_of(app rowhouse.apps) returns jsonb
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object('disabled', app.disabled_at is not null, 'live', app.is_live,
-    'people_list', app.lists_people)
-$$;
-
 -- Turns a setting of an app on or off; returns whether this changed anything.
 -- action: admin
 create function rowhouse.set_app_switch(app_slug text, setting text, is_on boolean, actor text)
 returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps;
-  was_on boolean;
+  declared rowhouse.app_switches;
 begin
   select * into app from rowhouse.apps where slug = app_slug for update;
   if app.id is null then
     raise exception 'no such app' using errcode = 'RH005';
   end if;
-  was_on := (rowhouse.switches_of(app) ->> setting)::boolean;
-  if setting = 'live' and is_on then
-    perform rowhouse.check_live();
+  select * into strict declared from rowhouse.app_switches where name = setting;
+  if is_on and not declared.is_for_clusters and rowhouse.is_distributed() then
+    raise exception 'the setting is not for clusters' using errcode = 'RH024';
   end if;
-  if was_on = is_on then
+  if is_on and not exists (select from rowhouse.release
+    where declared.preview is null or declared.preview = any (features))
+  then
+    raise exception 'the preview of the setting is off' using errcode = 'RH023';
+  end if;
+  if (rowhouse.switches_of(app) ->> setting)::boolean = is_on then
     return false;
   end if;
   perform rowhouse.enter_app(app.id);
-  -- An unknown setting is an error.
-  case setting
-    when 'disabled' then perform rowhouse.disable_app(app, is_on);
-    when 'live' then perform rowhouse.start_live(app.id, is_on);
-    when 'people_list' then
-      update rowhouse.apps set lists_people = is_on where id = app.id;
-  end case;
+  if setting = 'disabled' then
+    perform rowhouse.disable_app(app, is_on);
+  else
+    update rowhouse.apps set switches = case when is_on then array_append(switches, setting)
+      else array_remove(switches, setting) end where id = app.id;
+    update rowhouse.proofs set scopes = case when is_on then scopes | declared.proof_bit
+      else scopes & ~declared.proof_bit end where app_id = app.id;
+  end if;
+  if setting = 'live' then
+    perform rowhouse.start_live(app.id, is_on);
+  end if;
   perform rowhouse.log(actor, 'set_' || setting || case when is_on then '_on' else '_off' end,
     app => app_slug);
   return true;
@@ -66,7 +68,7 @@ begin
     perform rowhouse.put_proof(app.id, digest, rowhouse.scope_bits(scopes), expires_at)
     from (select * from rowhouse.api_keys where app_id = app.id
       and revoked_at is null for update) as live;
-    if app.is_live then
+    if 'live' = any (app.switches) then
       perform rowhouse.reset_changes(app.id);
     end if;
   end if;

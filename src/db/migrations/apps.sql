@@ -23,6 +23,16 @@ set search_path = pg_catalog, pg_temp as $$
   select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
 $$;
 
+-- The settings of an app that are on or off, filled from app_switch.ts. The proofs of the app's
+-- keys have the bits of those that are on.
+create table rowhouse.app_switches (
+  name text primary key,
+  proof_bit smallint not null,
+  -- Without this preview, or on a cluster, the setting cannot be turned on.
+  preview text,
+  is_for_clusters boolean not null
+);
+
 -- A null limit means the service's default. A disabled app keeps its rows and keys, but its keys
 -- do not authenticate.
 create table rowhouse.apps (
@@ -30,9 +40,8 @@ create table rowhouse.apps (
   slug text not null unique check (slug ~ '^[a-z][a-z0-9-]{0,38}[a-z0-9]$'),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
-  is_live boolean not null default false,
-  -- Whether people with a role on the app may list the others.
-  lists_people boolean not null default false,
+  -- The settings that are on, except "disabled".
+  switches text[] not null default '{}',
   requests_per_minute integer check (requests_per_minute > 0),
   key_requests_per_minute integer check (key_requests_per_minute > 0)
 );
@@ -171,6 +180,13 @@ set search_path = pg_catalog, pg_temp as $$
   select id from rowhouse.apps where slug = app_slug
 $$;
 comment on function rowhouse.find_app_id is 'null result';
+
+-- Every setting with whether it is on.
+create function rowhouse.switches_of(app rowhouse.apps) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_object_agg(name, case name when 'disabled' then app.disabled_at is not null
+    else name = any (app.switches) end) from rowhouse.app_switches
+$$;
 
 -- For operators: every app with its targets, by slug.
 create function rowhouse.list_all_apps() returns json language sql stable

@@ -6,10 +6,10 @@
 create function rowhouse.describe_archive(app_slug text) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
-    'id', id, 'slug', slug, 'isDisabled', disabled_at is not null,
+    'id', id, 'slug', slug, 'switches', rowhouse.switches_of(apps),
     'targets', rowhouse.targets_of(id),
-    'settings', json_build_object('perMinute', requests_per_minute,
-      'perMinuteOfKey', key_requests_per_minute, 'isLive', is_live, 'listsPeople', lists_people),
+    'limits', json_build_object('perMinute', requests_per_minute,
+      'perMinuteOfKey', key_requests_per_minute),
     'tables', (select coalesce(json_agg(definition order by table_name), '[]')
       from rowhouse.registrations where app_id = apps.id and not is_ending),
     'migrations', (select coalesce(json_agg(case when joins is null then to_json(text)

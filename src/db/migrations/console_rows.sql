@@ -53,10 +53,10 @@ begin
     raise exception 'no such table' using errcode = 'RH004';
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,
-    'isDisabled', app.disabled_at is not null, 'position', case when app.is_live
+    'isDisabled', app.disabled_at is not null, 'position', case when 'live' = any (app.switches)
       and not rowhouse.is_distributed()
       then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
-    'cursorKey', case when app.is_live then rowhouse.cursor_key(app.id) end,
+    'cursorKey', case when 'live' = any (app.switches) then rowhouse.cursor_key(app.id) end,
     'definition', declared, 'related', (
       select coalesce(jsonb_agg(definition order by table_name), '[]')
       from rowhouse.registrations where app_id = app.id and (

@@ -38,8 +38,8 @@ create trigger raise_version after insert or update of scopes, expires_at, revok
   or delete on rowhouse.api_keys
   for each statement execute function rowhouse.raise_version('keys');
 
--- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read, 16 schema:drop. For a
--- key of a live app also 64: its writes are added to rowhouse.changes.
+-- Scopes are bits: 1 data:read, 2 data:write, 4 schema:push, 8 schema:read, 16 schema:drop. From 32
+-- on: settings of the app that the functions of tables read, such as 64 for live updates.
 create table rowhouse.proofs (
   app_id uuid not null,
   digest bytea not null check (length(digest) = 32),
@@ -197,14 +197,15 @@ grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 create function rowhouse.put_proof(app uuid, new_digest bytea, bits smallint, until timestamptz)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  app_live boolean;
+  bits_of_app smallint;
 begin
-  select is_live into app_live from rowhouse.apps where id = app and disabled_at is null;
+  select coalesce((select bit_or(proof_bit) from rowhouse.app_switches where name = any (switches)),
+    0::smallint) into bits_of_app from rowhouse.apps where id = app and disabled_at is null;
   -- Not "insert … select": Citus copies its rows, which row security forbids.
   if found then
     insert into rowhouse.proofs (app_id, digest, scopes, expires_at, ended)
-    values (app, new_digest, case when app_live then bits | 64::smallint else bits end,
-      coalesce(until, 'infinity'), rowhouse.ended_tables(app));
+    values (app, new_digest, bits | bits_of_app, coalesce(until, 'infinity'),
+      rowhouse.ended_tables(app));
   end if;
 end
 $$;

@@ -149,7 +149,7 @@ begin
   where floor_at < now() - interval '10 minutes'
     or greatest(floor, next_floor) > pg_snapshot_xmax(pg_current_snapshot());
   select floor, swept_app into past, last_app from rowhouse.change_feed;
-  for app in select id from rowhouse.apps where is_live
+  for app in select id from rowhouse.apps where 'live' = any (switches)
     order by coalesce(id <= last_app, false), id
   loop
     exit when swept >= max_rows;
@@ -177,27 +177,10 @@ begin
 end
 $$;
 
--- Raises an error if live updates are impossible.
-create function rowhouse.check_live() returns void language plpgsql
-set search_path = pg_catalog, pg_temp as $$
-begin
-  if rowhouse.is_distributed() then
-    raise exception 'a cluster does not support event streams' using errcode = 'RH024';
-  end if;
-  if not exists (select from rowhouse.release where 'live' = any (features)) then
-    raise exception 'PREVIEW does not include live' using errcode = 'RH023';
-  end if;
-end
-$$;
-
--- The functions that write rows see the state in the proofs of keys.
+-- After live updates were turned on or off.
 create function rowhouse.start_live(app uuid, is_on boolean) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  update rowhouse.apps set is_live = is_on where id = app;
-  update rowhouse.proofs set
-    scopes = case when is_on then scopes | 64::smallint else scopes & ~64::smallint end
-  where app_id = app;
   if is_on then
     perform rowhouse.reset_changes(app);
   else

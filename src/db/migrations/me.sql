@@ -52,7 +52,7 @@ begin atomic
       having apps.id is not null)
   from rowhouse.read_me(presented, idle_s, app_slug, demands_factor) as me
   left join rowhouse.apps on apps.slug = app_slug and apps.disabled_at is null
-    and apps.lists_people and ((me.person -> 'on' ->> 'grant') is not null
+    and 'people_list' = any (apps.switches) and ((me.person -> 'on' ->> 'grant') is not null
       or (me.person -> 'on' ->> 'isAdministrator')::boolean);
 end;
 comment on function rowhouse.read_people is 'null session, person, people';

@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs";
 import { renderAuditActions } from "../audit_actions.ts";
 import { FIND_ISSUES } from "../isolation.ts";
+import { renderSwitches } from "../switches.ts";
 import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor_functions.ts";
 
 export type ServiceMigration = {
@@ -69,7 +70,9 @@ const AREAS = [
   "console_tables",
 ];
 
-const BASELINE = [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions()].join("\n");
+const BASELINE = [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions(), renderSwitches()].join(
+  "\n",
+);
 
 /** The actions of administrators in the Console. */
 export const CONSOLE_ACTIONS = readActions(BASELINE);
