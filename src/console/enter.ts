@@ -23,7 +23,7 @@ import {
   FormRejected,
   LOGIN_PATH,
   type PageDeps,
-  readSessionForm,
+  readPageForm,
   readSessionOfPage,
   toActor,
 } from "../identity/mod.ts";
@@ -92,7 +92,8 @@ async function toVisit(
   const isForm = context.request.method === "POST";
   const deps = { ...pageDeps, consoleDb, isForm, ...toActor(pageDeps, context) };
   try {
-    return { deps, context, ...(await readSessionForm(deps, context, MAX_FORM_BYTES)) };
+    const options = { binding: "session", maxBytes: MAX_FORM_BYTES } as const;
+    return { deps, context, ...(await readPageForm(deps, context, options)) };
   } catch (error) {
     if (error instanceof FormRejected)
       await recordRejection(deps, path, error.isOfOtherSite ? "other_site" : "form_token");

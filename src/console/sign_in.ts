@@ -1,17 +1,19 @@
 /** The Console's sign-in, also before sensitive actions. Returns to the requested page. @module */
 import { hasAdministrator } from "../accounts/apps/mod.ts";
-import { type RequestContext, readForm } from "../http/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
 import {
-  handleSignIn,
   readConsoleReturn,
+  readOpenVisit,
   readSessionOfPage,
-  respondWithSignInForm,
   type SignInTarget,
+  signInPage,
   toConsoleSignIn,
 } from "../identity/mod.ts";
 import { html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { ConsolePageDeps } from "./enter.ts";
+
+const TO_OPEN = "to open the Console";
 
 export async function handleConsoleSignIn(
   deps: ConsolePageDeps,
@@ -21,12 +23,10 @@ export async function handleConsoleSignIn(
   const { visitor, isConflict } = await readSessionOfPage(deps, context);
   if (visitor === undefined && !(await hasAdministrator(deps)))
     return respondWithUnclaimed(context);
-  const target = { ...toTarget(context), email: visitor?.email, isConflict };
   const lead =
-    visitor === undefined
-      ? "to open the Console"
-      : "again: this page needs a sign-in within the last 10 minutes";
-  return respondWithSignInForm(deps, context, { ...target, lead });
+    visitor === undefined ? TO_OPEN : "again: this page needs a sign-in within the last 10 minutes";
+  const target = { ...toTarget(context), lead, email: visitor?.email, isConflict };
+  return await signInPage.show({ ...(await readOpenVisit(deps, context)), target });
 }
 
 export async function handleConsoleSignInForm(
@@ -34,9 +34,8 @@ export async function handleConsoleSignInForm(
   context: RequestContext,
 ): Promise<Response> {
   checkConsole(deps);
-  const fields = await readForm(context.request);
-  const target = { ...toTarget(context), lead: "to open the Console" };
-  return await handleSignIn(deps, context, { target, fields });
+  const target = { ...toTarget(context), lead: TO_OPEN };
+  return await signInPage.submit({ ...(await readOpenVisit(deps, context)), target });
 }
 
 const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";

@@ -1,23 +1,60 @@
-/** The email and password fields of all forms. @module */
-import { type Field, type Html, renderField } from "../pages/mod.ts";
+/** The fields of the sign-in and account pages. @module */
+import type { FormField, FormFields } from "../pages/mod.ts";
 import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
-import { MAX_BYTES } from "./password.ts";
+import { findPasswordIssues, MAX_BYTES, PASSWORD_HINT } from "./password.ts";
 
-/** With `hasPasskeys` the browser also suggests passkeys in the field. */
-export function renderEmailField({
-  hasPasskeys = false,
-  ...field
-}: Pick<Field, "value" | "issues" | "isFirst" | "isFixed"> & { hasPasskeys?: boolean }): Html {
-  return renderField({
-    name: "email",
-    label: "Email address",
-    type: "email",
-    autocomplete: hasPasskeys ? "username webauthn" : "username",
-    maxLength: EMAIL_MAX_CHARS,
-    ...field,
-  });
+export const EMAIL: FormField = {
+  label: "Email address",
+  type: "email",
+  autocomplete: "username",
+  maxLength: EMAIL_MAX_CHARS,
+};
+
+/** The current password. */
+export const PASSWORD: FormField = {
+  label: "Password",
+  type: "password",
+  autocomplete: "current-password",
+  maxLength: MAX_BYTES,
+};
+
+/** The code of an authenticator app. */
+export const CODE: FormField = {
+  label: "Code",
+  type: "text",
+  inputMode: "numeric",
+  autocomplete: "one-time-code",
+  maxLength: 40,
+};
+
+/** A check that rejects an empty value. */
+export function rejectEmpty(issue: string) {
+  return (value: string): string[] => (value === "" ? [issue] : []);
 }
 
-export function renderPasswordField(field: Omit<Field, "type" | "maxLength">): Html {
-  return renderField({ type: "password", maxLength: MAX_BYTES, ...field });
+/** Both fields of a person's new password. A form can omit the second. */
+export function makeNewPasswordFields(person: {
+  email: string;
+  displayName?: string | null | undefined;
+  appSlugs: readonly string[];
+}): FormFields<"password" | "password_again"> {
+  const { email, displayName, appSlugs } = person;
+  const names = [email, displayName ?? [], appSlugs].flat();
+  const field = { ...PASSWORD, autocomplete: "new-password" } as const;
+  return {
+    password: {
+      ...field,
+      label: "New password",
+      hint: PASSWORD_HINT,
+      check: (password) => findPasswordIssues(password, names),
+    },
+    password_again: {
+      ...field,
+      label: "Confirm new password",
+      check: (again, sent) =>
+        again === sent.get("password") || !sent.has("password_again")
+          ? []
+          : ["The passwords do not match."],
+    },
+  };
 }

@@ -1,19 +1,21 @@
 /** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
 import { type AccountSettings, readAccountSettings } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld, type VisitorActor } from "../accounts/actions/mod.ts";
-import { type RequestContext, splitTarget } from "../http/mod.ts";
+import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
 import {
+  type FormPage,
   type Html,
   html,
+  makeFormPage,
   type PageOptions,
   type Part,
   redirect,
-  renderNotice,
+  renderHeading,
   respondWithPage,
   type ScriptName,
 } from "../pages/mod.ts";
 import { clearPlanted } from "./cookies.ts";
-import { isFactorDemanded, type PageDeps, readSessionForm, toActor } from "./page_deps.ts";
+import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "./page_deps.ts";
 import {
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PATH,
@@ -54,7 +56,7 @@ export function enterAccount(
   return async (given, context) => {
     const { request } = context;
     const deps = { ...given, ...toActor(given, context) };
-    const form = await readSessionForm(deps, context);
+    const form = await readPageForm(deps, context, { binding: "session" });
     try {
       const account = await readAccountSettings(deps);
       if (isFactorDemanded(deps, account) && !isSecurityPage(request))
@@ -85,11 +87,11 @@ function isSecurityPage({ url }: Request): boolean {
 export type AccountPage = PageOptions & {
   tab: TabName;
   title: string;
-  lead?: string;
+  lead?: Part;
   /** Result of the previous form. */
-  done?: string | undefined;
+  done?: Part;
   /** The reason for a rejected form. */
-  notice?: string | undefined;
+  notice?: Part;
   body: Part;
   /** In addition to `page`, which every account page loads. */
   scripts?: readonly ScriptName[];
@@ -100,15 +102,41 @@ export function respondWithAccountPage(
   { tab, title, lead, done, notice, body, scripts = [], ...options }: AccountPage,
 ): Response {
   const framed = html`${renderTabs(deps, tab)}
-<h1>${title}</h1>
-${lead !== undefined && html`<p class="lead">${lead}</p>`}
-${done !== undefined && renderNotice("info", done)}
-${notice !== undefined && renderNotice("error", notice)}
+${renderHeading({ title, lead, done, notice })}
 ${body}`;
   return respondWithPage(
     { title, body: framed, width: "wide", scripts: ["page", ...scripts] },
     options,
   );
+}
+
+type AccountForm<Content, Name extends string> = Pick<AccountPage, "tab" | "title" | "lead"> &
+  Omit<FormPage<OwnVisit, Content, Name>, "title" | "sentTo" | "respond"> & {
+    /** Results of the previous form, by the page's query. */
+    notices?: ReadonlyMap<string, string>;
+  };
+
+export function makeAccountForm<Content, Name extends string = never>({
+  tab,
+  lead,
+  notices,
+  ...page
+}: AccountForm<Content, Name>) {
+  return makeFormPage({
+    ...page,
+    // The address of a rejected form must not show a result.
+    sentTo: ({ context }) => {
+      const { path, query } = splitTarget(context.request.url);
+      return notices?.has(context.query) ? path : toTarget({ path, query });
+    },
+    respond: (_content, body, { deps, context }) =>
+      respondWithAccountPage(deps, {
+        tab,
+        lead,
+        done: body.status === 200 ? notices?.get(context.query) : undefined,
+        ...body,
+      }),
+  });
 }
 
 type TabDeps = Pick<PageDeps, "providers">;

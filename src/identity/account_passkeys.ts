@@ -16,7 +16,15 @@ import {
   type RecoveryCodes,
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
-import { type Html, html, redirect, renderField, renderForm, renderTime } from "../pages/mod.ts";
+import {
+  type Html,
+  html,
+  type Rejection,
+  redirect,
+  renderField,
+  renderForm,
+  renderTime,
+} from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
@@ -29,7 +37,7 @@ import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { respondWithRecoveryCodes } from "./recovery_codes_page.ts";
 import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
 import { findDestination, readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
-import { describeThrottle, type FormFailure } from "./sign_in_page.ts";
+import { describeThrottle } from "./sign_in_page.ts";
 
 const MAX_PASSKEYS = 10;
 const LABEL = "label";
@@ -43,7 +51,6 @@ const NOTICES: ReadonlyMap<string, string> = new Map([
   ["done=remove", "Passkey removed. You can also delete it on your device."],
 ]);
 
-type Failure = FormFailure<never>;
 const STALE = "The request expired. Please try again.";
 const REPEATED =
   "This passkey was already added. If you did not save the recovery codes, create new ones under Security.";
@@ -102,13 +109,13 @@ async function handleAdd(visit: OwnVisit): Promise<Response> {
   });
 }
 
-type Change = (visit: OwnVisit) => Promise<Failure | undefined>;
+type Change = (visit: OwnVisit) => Promise<Rejection | undefined>;
 const CHANGES: ReadonlyMap<string, Change> = new Map([
   ["rename", rename],
   ["remove", remove],
 ]);
 
-async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "first" | "done"> {
+async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Rejection | "first" | "done"> {
   const { deps, account, context, fields } = visit;
   const party = findRelyingParty(deps.identity);
   const attestation = readAttestation(fields.get(PASSKEY_FIELD) ?? "");
@@ -133,7 +140,7 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Failure | "fi
   return outcome === "first" || outcome === "done" ? outcome : reject(ISSUES[outcome]);
 }
 
-async function rename({ deps, fields }: OwnVisit): Promise<Failure | undefined> {
+async function rename({ deps, fields }: OwnVisit): Promise<Rejection | undefined> {
   const label = readLabel(fields.get(LABEL) ?? "");
   if (label === undefined) return reject(UNNAMED);
   // Renaming a passkey that was removed is not an error.
@@ -141,12 +148,12 @@ async function rename({ deps, fields }: OwnVisit): Promise<Failure | undefined> 
   return undefined;
 }
 
-async function remove({ deps, fields }: OwnVisit): Promise<Failure | undefined> {
+async function remove({ deps, fields }: OwnVisit): Promise<Rejection | undefined> {
   await removeOwnPasskey(deps, fields.get("ref") ?? "");
   return undefined;
 }
 
-function reject(notice: string): Failure {
+function reject(notice: string): Rejection {
   return { status: 422, notice };
 }
 
@@ -162,7 +169,7 @@ function toDefaultLabel({ context }: OwnVisit): string {
 
 async function respondWithPasskeys(
   visit: OwnVisit,
-  failure: Failure | undefined,
+  failure: Rejection | undefined,
 ): Promise<Response> {
   const { deps, context } = visit;
   const passkeys = await readOwnPasskeys(deps);

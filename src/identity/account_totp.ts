@@ -17,9 +17,10 @@ import {
   sealNewTotp,
   toTotpUri,
 } from "../accounts/sessions/mod.ts";
-import { splitTarget, toTarget } from "../http/mod.ts";
-import { type Html, html, redirect, renderField, renderForm } from "../pages/mod.ts";
-import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
+import { type Html, html, redirect } from "../pages/mod.ts";
+import { CODE } from "./account_fields.ts";
+import { makeAccountForm, type OwnVisit } from "./account_page.ts";
+import type { PageDeps } from "./page_deps.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
 import { renderQrCode } from "./qr_code.ts";
 import {
@@ -32,75 +33,57 @@ import { findDestination } from "./return_to.ts";
 const SEALED_FIELD = "sealed";
 /** Time limit for adding the secret to an app: about as long as a sign-in counts as recent. */
 const LIFE_MS = 600_000;
-const CODE_CHARS = 40;
 
-/** @throws {SignInTooOld} */
-export async function handleTotp(visit: OwnVisit): Promise<Response> {
-  const { isFresh, totpVersion } = await readOwnSecondFactor(visit.deps);
+export const totpPage = makeAccountForm({
+  tab: "Security",
+  title: "Authenticator app",
+  read: readTotp,
+  fields: () => ({
+    code: { ...CODE, hint: "The 6 digits that the app shows for this account." },
+  }),
+  form: ({ totp, replaced }, visit) => ({
+    above: renderKey(totp.key, toUri(visit, totp.key)),
+    hidden: {
+      [SEALED_FIELD]: sealNewTotp(visit.deps, visit.account.id, totp),
+      [REPLACED_FIELD]: replaced,
+    },
+    button: "Turn on",
+    below: html`<p class="more"><a href="${ACCOUNT_SECURITY_PATH}">Cancel</a></p>`,
+  }),
+  run: async (visit, { totp, replaced, isExpired }, { code }) => {
+    if (isExpired) return { status: 422, notice: EXPIRED };
+    const { deps, account } = visit;
+    const step = findStep(totp.key, readTotpCode(code), deps.now());
+    if (step === undefined) return { status: 422, issues: { code: [WRONG] } };
+    const next = (await findDestination(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
+    const codes = makeRecoveryCodes(deps, account.id);
+    const record = makeTotpRecord(deps, account.id, totp.key);
+    const options = { userId: account.id, totp: record, step, codes, replaced };
+    const outcome = await putOwnTotp(deps, options);
+    if (outcome === "other_session") throw new NotSignedIn();
+    if (outcome === "repeated") return redirect(TOTP_REPLAYED_PATH);
+    return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
+  },
+});
+
+/** The new or the sent secret. @throws {SignInTooOld} */
+async function readTotp({ deps, context, account, fields }: OwnVisit) {
+  if (context.request.method === "POST") {
+    const sent = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
+    const replaced = fields.get(REPLACED_FIELD) ?? "";
+    return { totp: sent ?? makeNew(deps), replaced, isExpired: sent === undefined };
+  }
+  const { isFresh, totpVersion } = await readOwnSecondFactor(deps);
   if (!isFresh) throw new SignInTooOld();
-  return respondWithForm(visit, { totp: makeNew(visit), replaced: totpVersion });
-}
-
-/** @throws {NotSignedIn} @throws {SignInTooOld} */
-export async function handleTotpForm(visit: OwnVisit): Promise<Response> {
-  const { deps, account, fields } = visit;
-  const replaced = fields.get(REPLACED_FIELD) ?? "";
-  const totp = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
-  if (totp === undefined)
-    return respondWithForm(visit, { totp: makeNew(visit), replaced, notice: EXPIRED });
-  const code = readTotpCode(fields.get("code"));
-  const step = findStep(totp.key, code, deps.now());
-  if (step === undefined) return respondWithForm(visit, { totp, replaced, issue: WRONG });
-  const next = (await findDestination(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
-  const codes = makeRecoveryCodes(deps, account.id);
-  const record = makeTotpRecord(deps, account.id, totp.key);
-  const options = { userId: account.id, totp: record, step, codes, replaced };
-  const outcome = await putOwnTotp(deps, options);
-  if (outcome === "other_session") throw new NotSignedIn();
-  if (outcome === "repeated") return redirect(TOTP_REPLAYED_PATH);
-  return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
+  return { totp: makeNew(deps), replaced: totpVersion, isExpired: false };
 }
 
 const EXPIRED =
   "The page expired. Remove the entry that you added to the app, then scan the new code below.";
 const WRONG = "The code is not correct. Check that your phone's clock is correct, then try again.";
 
-function makeNew({ deps }: OwnVisit): NewTotp {
+function makeNew(deps: PageDeps): NewTotp {
   return { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };
-}
-
-type State = { totp: NewTotp; replaced: string; notice?: string; issue?: string };
-
-function respondWithForm(visit: OwnVisit, { totp, replaced, notice, issue }: State): Response {
-  const { deps, context, account, token } = visit;
-  const sealed = sealNewTotp(deps, account.id, totp);
-  const code = renderField({
-    name: "code",
-    label: "Code",
-    hint: "The 6 digits that the app shows for this account.",
-    type: "text",
-    inputMode: "numeric",
-    autocomplete: "one-time-code",
-    maxLength: CODE_CHARS,
-    issues: issue === undefined ? [] : [issue],
-    isFirst: issue !== undefined,
-  });
-  const body = html`${renderKey(totp.key, toUri(visit, totp.key))}
-${renderForm({
-  action: toTarget(splitTarget(context.request.url)),
-  token,
-  fields: html`<input type="hidden" name="${SEALED_FIELD}" value="${sealed}"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">${code}`,
-  button: "Turn on",
-})}
-<p class="more"><a href="${ACCOUNT_SECURITY_PATH}">Cancel</a></p>`;
-  const status = notice === undefined && issue === undefined ? 200 : 422;
-  return respondWithAccountPage(deps, {
-    tab: "Security",
-    title: "Authenticator app",
-    notice,
-    body,
-    status,
-  });
 }
 
 function renderKey(key: string, uri: string): Html {

@@ -4,13 +4,14 @@
  *
  * @module
  */
-import { type RequestContext, readCookies, readForm, toSetCookie } from "../http/mod.ts";
+import { type RequestContext, readCookies, toSetCookie } from "../http/mod.ts";
 import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
+import { readOpenVisit } from "./open_page.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
 import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
 import { readReturnTo, toAddFactor } from "./return_to.ts";
-import { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";
+import { type SignInTarget, signInPage } from "./sign_in_page.ts";
 
 /** Counts redirects from one app in quick succession. */
 const RETURNS_COOKIE = "__Host-rowhouse_returns";
@@ -25,10 +26,10 @@ export async function handleAuthorize(deps: PageDeps, context: RequestContext): 
   if (session.visitor !== undefined && isFactorDemanded(deps, session.visitor))
     return redirect(toAddFactor(readReturnTo(context.query)));
   if (session.visitor !== undefined) return redirectToApp(context, { slug: app.slug, href });
-  return respondWithSignInForm(deps, context, {
-    ...toSignInTarget(deps, { query: context.query, slug: app.slug, href }),
-    isConflict: session.isConflict,
-  });
+  const { isConflict } = session;
+  const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
+  const visit = await readOpenVisit(deps, context);
+  return await signInPage.show({ ...visit, target: { ...target, isConflict } });
 }
 
 /** The response to the form; the target is checked again. */
@@ -36,12 +37,12 @@ export async function handleAuthorizeForm(
   deps: PageDeps,
   context: RequestContext,
 ): Promise<Response> {
+  const visit = await readOpenVisit(deps, context);
   const authorizeQuery = readAuthorizeQuery(context.query);
-  const fields = await readForm(context.request);
   const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
   const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
   const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
-  return await handleSignIn(deps, context, { target, fields });
+  return await signInPage.submit({ ...visit, target });
 }
 
 type SignInTargetOptions = { query: string; slug: string; href: string };

@@ -6,74 +6,53 @@
  */
 import { askForPassword, FORGOTTEN_LINK_LIFE_S } from "../accounts/mails/mod.ts";
 import { toCanonicalEmail } from "../accounts/people/mod.ts";
-import { type RequestContext, readForm } from "../http/mod.ts";
-import { html, redirect, renderForm, renderNotice, respondWithPage } from "../pages/mod.ts";
+import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
-import { renderEmailField } from "./account_fields.ts";
-import { checkForm, makeFormToken } from "./form_token.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { EMAIL, rejectEmpty } from "./account_fields.ts";
+import { makeOpenForm, type OpenVisit } from "./open_page.ts";
 import { FORGOT_PATH, LOGIN_PATH } from "./paths.ts";
-import { type CheckedReturn, checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
-import { describeThrottle, type FormFailure } from "./sign_in_page.ts";
+import { checkReturnTo, readReturnTo, toReturnQuery } from "./return_to.ts";
+import { describeThrottle } from "./sign_in_page.ts";
 
 const TITLE = "Forgot your password?";
 
-/** @throws {Problem} unknown_app; invalid_request — the return address is invalid */
-export async function handleForgot(deps: PageDeps, context: RequestContext): Promise<Response> {
-  if (!deps.hasMail) return respondWithoutMail();
-  const { back } = await checkReturnTo(deps, context, readReturnTo(context.query));
-  if (new URLSearchParams(context.query).has("sent")) return respondWithSent(back);
-  return respondWithForm(deps, context, { status: 200, back });
-}
+export const forgotPage = makeOpenForm({
+  title: TITLE,
+  read: readForgot,
+  fields: () => ({
+    email: { ...EMAIL, isRetained: true, check: rejectEmpty("Enter your email address.") },
+  }),
+  form: ({ back }) => ({
+    lead: "We will email you a link to set a new password",
+    button: "Send link",
+    below: html`<p class="aside"><a href="${back}">Back to sign-in</a></p>`,
+    isFocused: true,
+    hasSignOut: false,
+  }),
+  sentTo: ({ context }) => `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
+  run: async ({ deps, context }, { returnTo }, typed) => {
+    const canonical = toCanonicalEmail(typed.email);
+    // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
+    const email = isStorableText(canonical) ? canonical : "";
+    const waitS = await askForPassword(deps, {
+      email,
+      address: context.address,
+      returnTo: returnTo.kind === "app" ? returnTo : undefined,
+    });
+    if (waitS > 0) return describeThrottle(waitS);
+    const query = new URLSearchParams(toReturnQuery(returnTo));
+    return redirect(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
+  },
+});
 
-/** @throws {Problem} forbidden — the form token is invalid; and as {@linkcode handleForgot} */
-export async function handleForgotForm(deps: PageDeps, context: RequestContext): Promise<Response> {
-  const fields = await readForm(context.request);
-  checkForm(context.request, deps.identity, { fields, binding: "form" });
+/** @throws {Problem} unknown_app; invalid_request — the return address is invalid */
+async function readForgot({ deps, context }: OpenVisit) {
   if (!deps.hasMail) return respondWithoutMail();
   const returnTo = readReturnTo(context.query);
   const { back } = await checkReturnTo(deps, context, returnTo);
-  const typed = fields.get("email") ?? "";
-  if (typed.trim() === "")
-    return respondWithForm(deps, context, {
-      status: 422,
-      back,
-      issues: ["Enter your email address."],
-    });
-  const canonical = toCanonicalEmail(typed);
-  // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
-  const email = isStorableText(canonical) ? canonical : "";
-  const waitS = await askForPassword(deps, {
-    email,
-    address: context.address,
-    returnTo: returnTo.kind === "app" ? returnTo : undefined,
-  });
-  if (waitS > 0) return respondWithForm(deps, context, { ...describeThrottle(waitS), back, typed });
-  const query = new URLSearchParams(toReturnQuery(returnTo));
-  return redirect(`${FORGOT_PATH}?${new URLSearchParams([["sent", "yes"], ...query])}`);
-}
-
-type State = Pick<CheckedReturn, "back"> & FormFailure<string[]> & { typed?: string };
-
-function respondWithForm(deps: PageDeps, context: RequestContext, state: State): Response {
-  const { status, headers, notice, typed, issues = [], back } = state;
-  const { token, cookies } = makeFormToken(context.request, deps.randomBytes);
-  const body = html`
-<h1>${TITLE}</h1>
-<p class="lead">We will email you a link to set a new password</p>
-${notice !== undefined && renderNotice("error", notice)}
-${renderForm({
-  action: `${FORGOT_PATH}${toReturnQuery(readReturnTo(context.query))}`,
-  token,
-  fields: renderEmailField({ value: typed, issues, isFirst: true }),
-  button: "Send link",
-})}
-<p class="aside"><a href="${back}">Back to sign-in</a></p>`;
-  return respondWithPage(
-    { title: TITLE, body, scripts: ["page"], hasSignOut: false },
-    { status, cookies, headers },
-  );
+  const isSent = new URLSearchParams(context.query).has("sent");
+  return isSent && context.request.method === "GET" ? respondWithSent(back) : { returnTo, back };
 }
 
 function respondWithSent(back: string): Response {

@@ -20,11 +20,12 @@ import {
 import { renderTabs } from "./account_page.ts";
 import { clearPages, clearPending, IDENTITY_COOKIE } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
+import { readOpenVisit } from "./open_page.ts";
 import { isFactorDemanded, type PageDeps, readSessionOfPage, toActor } from "./page_deps.ts";
 import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET } from "./paths.ts";
 import type { ReturnTo } from "./provider_state.ts";
 import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
-import { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";
+import { type SignInTarget, signInPage } from "./sign_in_page.ts";
 
 const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;
 const SIGNED_OUT_EVERYWHERE = `${LOGIN_PATH}?signed-out=everywhere`;
@@ -44,15 +45,12 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
   const session = await readSessionOfPage(deps, context, { list: { search, limit: MAX_APPS } });
   const returnTo = readReturnTo(context.query);
   const target = toTarget(returnTo);
-  const { visitor } = session;
+  const { visitor, isConflict } = session;
+  const visit = await readOpenVisit(deps, context);
   if (visitor !== undefined && returnTo.kind === "own") {
     if (visitor.isFresh || !needsFresh(returnTo)) return redirect(returnTo.path);
-    return respondWithSignInForm(deps, context, {
-      ...target,
-      email: visitor.email,
-      lead: AGAIN,
-      isConflict: false,
-    });
+    const again = { ...target, email: visitor.email, lead: AGAIN };
+    return await signInPage.show({ ...visit, target: again });
   }
   if (visitor !== undefined && isFactorDemanded(deps, visitor)) return redirect(ADD_FACTOR_PATH);
   if (visitor !== undefined)
@@ -65,19 +63,13 @@ export async function handleLogin(deps: PageDeps, context: RequestContext): Prom
         hasConsole: deps.hasConsole && visitor.isAdministrator,
       },
     );
-  return respondWithSignInForm(deps, context, {
-    ...target,
-    isConflict: session.isConflict,
-    done: NOTICES.get(new URLSearchParams(context.query).get("signed-out")),
-  });
+  const done = NOTICES.get(new URLSearchParams(context.query).get("signed-out"));
+  return await signInPage.show({ ...visit, target: { ...target, isConflict, done } });
 }
 
 export async function handleLoginForm(deps: PageDeps, context: RequestContext): Promise<Response> {
-  const fields = await readForm(context.request);
-  return await handleSignIn(deps, context, {
-    target: toTarget(readReturnTo(context.query)),
-    fields,
-  });
+  const visit = await readOpenVisit(deps, context);
+  return await signInPage.submit({ ...visit, target: toTarget(readReturnTo(context.query)) });
 }
 
 const AGAIN = "This page requires a sign-in within the last 10 minutes";

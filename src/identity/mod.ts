@@ -10,7 +10,8 @@ export {
 export { FormRejected, toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
-export { type PageDeps, readSessionForm, readSessionOfPage, toActor } from "./page_deps.ts";
+export { readOpenVisit } from "./open_page.ts";
+export { type PageDeps, readPageForm, readSessionOfPage, toActor } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { setPasswordByLink } from "./password_record.ts";
 export {
@@ -32,4 +33,4 @@ export {
   isHttps,
   toVirtualHost,
 } from "./settings.ts";
-export { handleSignIn, respondWithSignInForm, type SignInTarget } from "./sign_in_page.ts";
+export { type SignInTarget, signInPage } from "./sign_in_page.ts";

@@ -14,7 +14,7 @@ import { type RequestContext, readForm } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import { readPageCookies, readPresented } from "./cookies.ts";
-import { checkForm, toSessionToken } from "./form_token.ts";
+import { checkForm, type FormBinding, makeFormToken, toSessionToken } from "./form_token.ts";
 import type { Hashing } from "./hashing.ts";
 import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
@@ -64,20 +64,23 @@ export function toActor(
 }
 
 /**
- * The sent form of a page that requires a session, empty for GET, and the token for the page's forms.
+ * The sent form of a page, empty for GET, and the token for the page's forms, with the cookie that it is bound to.
  *
  * @throws {FormRejected} another site sent the form, or the form token is invalid
  */
-export async function readSessionForm(
-  { identity }: PageDeps,
+export async function readPageForm(
+  { identity, randomBytes }: PageDeps,
   { request }: RequestContext,
-  maxBytes?: number,
-): Promise<{ fields: ReadonlyMap<string, string>; token: string }> {
-  const token = toSessionToken(request);
-  if (request.method !== "POST") return { fields: new Map(), token };
+  { binding, maxBytes }: { binding: FormBinding; maxBytes?: number },
+) {
+  const proof =
+    binding === "session"
+      ? { token: toSessionToken(request), cookies: [] }
+      : makeFormToken(request, randomBytes);
+  if (request.method !== "POST") return { fields: new Map<string, string>(), ...proof };
   const fields = await readForm(request, maxBytes);
-  checkForm(request, identity, { fields, binding: "session" });
-  return { fields, token };
+  checkForm(request, identity, { fields, binding });
+  return { fields, ...proof };
 }
 
 /** A new session of the browser, which replaces the sessions that it presents. */

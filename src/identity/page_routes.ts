@@ -1,18 +1,19 @@
 /** The routes of the identity pages. @module */
 import type { Route } from "../http/mod.ts";
 import { assetRoutes, brandRoute, redirect, SIGN_OUT_PATH } from "../pages/mod.ts";
-import { enterAccount } from "./account_page.ts";
+import { enterAccount, type OwnVisit } from "./account_page.ts";
 import { handlePasskeys, handlePasskeysForm } from "./account_passkeys.ts";
-import { handlePassword, handlePasswordForm } from "./account_password.ts";
-import { handleProfile, handleProfileForm } from "./account_profile.ts";
+import { passwordPage } from "./account_password.ts";
+import { profilePage } from "./account_profile.ts";
 import { handleLinks, handleLinksForm } from "./account_providers.ts";
 import { handleSecurity, handleSecurityForm } from "./account_security.ts";
 import { handleSessions, handleSessionsForm } from "./account_sessions.ts";
-import { handleTotp, handleTotpForm } from "./account_totp.ts";
+import { totpPage } from "./account_totp.ts";
 import { handleAddFactor } from "./add_factor.ts";
 import { handleAuthorize, handleAuthorizeForm } from "./authorize.ts";
-import { handleForgot, handleForgotForm } from "./forgot.ts";
+import { forgotPage } from "./forgot.ts";
 import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.ts";
+import { type OpenVisit, readOpenVisit } from "./open_page.ts";
 import type { PageDeps } from "./page_deps.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
@@ -32,8 +33,8 @@ import {
 } from "./paths.ts";
 import { handleProviderCallback } from "./provider_callback.ts";
 import { handleProviderStart } from "./provider_start.ts";
-import { handleSecondFactor, handleSecondFactorForm } from "./second_factor.ts";
-import { handleSetPassword, handleSetPasswordForm } from "./set_password.ts";
+import { secondFactorPage } from "./second_factor.ts";
+import { setPasswordPage } from "./set_password.ts";
 
 export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: "/", access: "open", handle: () => redirect(LOGIN_PATH) },
@@ -41,22 +42,19 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "POST", path: AUTHORIZE_PATH, access: "open", handle: handleAuthorizeForm },
   { method: "GET", path: LOGIN_PATH, access: "open", handle: handleLogin },
   { method: "POST", path: LOGIN_PATH, access: "open", handle: handleLoginForm },
-  { method: "GET", path: SECOND_FACTOR_PATH, access: "open", handle: handleSecondFactor },
-  { method: "POST", path: SECOND_FACTOR_PATH, access: "open", handle: handleSecondFactorForm },
+  ...open(SECOND_FACTOR_PATH, secondFactorPage),
   { method: "GET", path: ADD_FACTOR_PATH, access: "open", handle: handleAddFactor },
-  ...own(ACCOUNT_PATH, { show: handleProfile, submit: handleProfileForm }),
-  ...own(ACCOUNT_PASSWORD_PATH, { show: handlePassword, submit: handlePasswordForm }),
+  ...own(ACCOUNT_PATH, profilePage),
+  ...own(ACCOUNT_PASSWORD_PATH, passwordPage),
   ...own(ACCOUNT_PASSKEYS_PATH, { show: handlePasskeys, submit: handlePasskeysForm }),
   ...own(ACCOUNT_PROVIDERS_PATH, { show: handleLinks, submit: handleLinksForm }),
   ...own(ACCOUNT_SECURITY_PATH, { show: handleSecurity, submit: handleSecurityForm }),
-  ...own(ACCOUNT_TOTP_PATH, { show: handleTotp, submit: handleTotpForm }),
+  ...own(ACCOUNT_TOTP_PATH, totpPage),
   ...own(ACCOUNT_SESSIONS_PATH, { show: handleSessions, submit: handleSessionsForm }),
   { method: "GET", path: SIGN_OUT_PATH, access: "open", handle: handleSignOutPage },
   { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: handleSignOut },
-  { method: "GET", path: FORGOT_PATH, access: "open", handle: handleForgot },
-  { method: "POST", path: FORGOT_PATH, access: "open", handle: handleForgotForm },
-  { method: "GET", path: SET_PASSWORD_PATH, access: "open", handle: handleSetPassword },
-  { method: "POST", path: SET_PASSWORD_PATH, access: "open", handle: handleSetPasswordForm },
+  ...open(FORGOT_PATH, forgotPage),
+  ...open(SET_PASSWORD_PATH, setPasswordPage),
   { method: "GET", path: `${OIDC_PATH}/:provider`, access: "open", handle: handleProviderStart },
   {
     method: "GET",
@@ -68,12 +66,23 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   brandRoute,
 ];
 
-type Handle = Parameters<typeof enterAccount>[0];
+type FormOf<Visit> = Record<"show" | "submit", (visit: Visit) => Response | Promise<Response>>;
 
 /** The routes of an account page and its form, which require a session. */
-function own(path: string, { show, submit }: { show: Handle; submit: Handle }): Route<PageDeps>[] {
+function own(path: string, { show, submit }: FormOf<OwnVisit>): Route<PageDeps>[] {
   return [
     { method: "GET", path, access: "open", handle: enterAccount(show) },
     { method: "POST", path, access: "open", handle: enterAccount(submit) },
   ];
+}
+
+/** The routes of a page and its form, which require no session. */
+function open(path: string, page: FormOf<OpenVisit>): Route<PageDeps>[] {
+  return (["GET", "POST"] as const).map((method) => ({
+    method,
+    path,
+    access: "open",
+    handle: async (deps, context) =>
+      await page[method === "GET" ? "show" : "submit"](await readOpenVisit(deps, context)),
+  }));
 }

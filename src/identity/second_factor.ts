@@ -21,8 +21,8 @@ import {
   recordWrongFactor,
   TOTP_CODE,
 } from "../accounts/sessions/mod.ts";
-import { type RequestContext, readForm } from "../http/mod.ts";
-import { html, redirect, respondWithPage } from "../pages/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
+import { html, type Rejection, redirect, respondWithPage } from "../pages/mod.ts";
 import {
   clearPending,
   markFactorDevice,
@@ -30,46 +30,38 @@ import {
   readPendingCookie,
   toSessionCookies,
 } from "./cookies.ts";
-import { checkForm } from "./form_token.ts";
+import { makeOpenForm, type OpenVisit } from "./open_page.ts";
 import { makeSessionStart, type PageDeps } from "./page_deps.ts";
 import { clearChallenge } from "./passkey_challenge.ts";
 import { findPasskeyFactor } from "./passkey_factor.ts";
 import { PASSKEY_FIELD } from "./passkey_form.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
-import { type FactorFailure, respondWithFactorForm } from "./second_factor_page.ts";
+import { renderFactorForms } from "./second_factor_page.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
-/** The form; without a pending sign-in, a redirect to the sign-in. */
-export async function handleSecondFactor(
-  deps: PageDeps,
-  context: RequestContext,
-): Promise<Response> {
-  const target = await checkReturnTo(deps, context, readReturnTo(context.query));
-  return await respondWithForm(deps, context, { target, failure: { status: 200 } });
-}
-
-/** Creates the session, or shows the form again with an error. @throws {Problem} forbidden */
-export async function handleSecondFactorForm(
-  deps: PageDeps,
-  context: RequestContext,
-): Promise<Response> {
-  const fields = await readForm(context.request);
-  checkForm(context.request, deps.identity, { fields, binding: "form" });
-  const target = await checkReturnTo(deps, context, readReturnTo(context.query));
-  const typed = readTyped(fields);
-  if ("issue" in typed) {
-    const failure = { status: 422, issues: [typed.issue], kind: typed.kind };
-    return await respondWithForm(deps, context, { target, failure });
-  }
-  return await handleTyped(deps, context, { target, typed });
-}
+/** Without a pending sign-in, the page redirects to the sign-in. */
+export const secondFactorPage = makeOpenForm({
+  title: "Verify your identity",
+  read: ({ deps, context }: OpenVisit) => checkReturnTo(deps, context, readReturnTo(context.query)),
+  form: async (target, visit, rejection) => {
+    const presented = readPendingCookie(visit.context.request, visit.deps.identitySecrets);
+    const pending = await findPendingSignIn(visit.deps, presented);
+    if (pending !== undefined) return renderFactorForms(visit, { pending, target, rejection });
+    return rejection === undefined ? redirect(target.back) : respondWithRestart(target);
+  },
+  run: async ({ deps, context, fields }, target) => {
+    const typed = readTyped(fields);
+    return "issues" in typed
+      ? { status: 422, ...typed }
+      : await handleTyped(deps, context, { target, typed });
+  },
+});
 
 type Typed = { kind: FactorKind; code: string };
-type FormState = { target: CheckedReturn; failure: FactorFailure };
 
 function readTyped(
   fields: ReadonlyMap<string, string>,
-): Typed | { kind: FactorKind; issue: string } {
+): Typed | { issues: Record<string, string[]> } {
   const passkey = fields.get(PASSKEY_FIELD);
   const isTyped = fields.has("code") || fields.has("recovery");
   if (passkey !== undefined && !isTyped) return { kind: "passkey", code: passkey };
@@ -77,28 +69,24 @@ function readTyped(
   if (recovery !== undefined) {
     const code = readRecoveryCode(recovery);
     return code === undefined
-      ? { kind: "recovery", issue: "Enter a recovery code of 12 letters and digits." }
+      ? { issues: { recovery: ["Enter a recovery code of 12 letters and digits."] } }
       : { kind: "recovery", code };
   }
   const code = readTotpCode(fields.get("code"));
   return TOTP_CODE.test(code)
     ? { kind: "totp", code }
-    : { kind: "totp", issue: "Enter the 6 digits from the app." };
+    : { issues: { code: ["Enter the 6 digits from the app."] } };
 }
 
 async function handleTyped(
   deps: PageDeps,
   context: RequestContext,
   { target, typed }: { target: CheckedReturn; typed: Typed },
-): Promise<Response> {
+): Promise<Response | Rejection> {
   const from = readFrom(deps, context, typed.kind);
   const attempt = await beginSecondFactor(deps, from);
   if (attempt === undefined) return respondWithRestart(target);
-  if (!("userId" in attempt))
-    return await respondWithForm(deps, context, {
-      target,
-      failure: { ...describeThrottle(attempt.waitS), kind: typed.kind },
-    });
+  if (!("userId" in attempt)) return describeThrottle(attempt.waitS);
   const factor = await findFactor(deps, context, { attempt, typed });
   const finished =
     factor === undefined ? "wrong" : await finish(deps, context, { from, attempt, factor });
@@ -106,22 +94,20 @@ async function handleTyped(
   if (finished === "wrong") {
     const { userId } = attempt;
     await recordWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
-    const text = WRONG[typed.kind];
-    const failure = {
-      status: 422,
-      kind: typed.kind,
-      ...(typed.kind === "passkey" ? { notice: text } : { issues: [text] }),
-    };
-    return await respondWithForm(deps, context, { target, failure });
+    return { status: 422, ...WRONG[typed.kind] };
   }
   return redirect(target.location, { cookies: finished });
 }
 
 /** The same text for wrong, used and malformed codes. */
-const WRONG: Readonly<Record<FactorKind, string>> = {
-  totp: "The code is incorrect or was already used. Wait for the next code, then try again.",
-  recovery: "The code is incorrect or was already used.",
-  passkey: "This passkey was not accepted. Please try again.",
+const WRONG: Readonly<Record<FactorKind, Pick<Rejection, "notice" | "issues">>> = {
+  totp: {
+    issues: {
+      code: ["The code is incorrect or was already used. Wait for the next code, then try again."],
+    },
+  },
+  recovery: { issues: { recovery: ["The code is incorrect or was already used."] } },
+  passkey: { notice: "This passkey was not accepted. Please try again." },
 };
 
 function readFrom(
@@ -175,18 +161,6 @@ async function finish(
     clearPending(),
     clearChallenge(),
   ];
-}
-
-async function respondWithForm(
-  deps: PageDeps,
-  context: RequestContext,
-  { target, failure }: FormState,
-): Promise<Response> {
-  const presented = readPendingCookie(context.request, deps.identitySecrets);
-  const pending = await findPendingSignIn(deps, presented);
-  if (pending !== undefined)
-    return respondWithFactorForm(deps, context, { pending, target, failure });
-  return failure.status === 200 ? redirect(target.back) : respondWithRestart(target);
 }
 
 function respondWithRestart({ back }: CheckedReturn): Response {

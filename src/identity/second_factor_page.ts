@@ -1,93 +1,62 @@
-/** The page that asks for a second factor: the code of an authenticator app, a passkey, or a recovery code. @module */
-import type { FactorKind, PendingSignIn } from "../accounts/sessions/mod.ts";
-import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
+/** The forms that ask for a second factor: the code of an authenticator app, a passkey, or a recovery code. @module */
+import type { PendingSignIn } from "../accounts/sessions/mod.ts";
+import { splitTarget, toTarget } from "../http/mod.ts";
 import {
+  type FormField,
+  type FormView,
   type Html,
   html,
-  renderField,
+  type Rejection,
+  renderFields,
   renderForm,
-  renderNotice,
-  respondWithPage,
 } from "../pages/mod.ts";
-import { makeFormToken } from "./form_token.ts";
-import type { PageDeps } from "./page_deps.ts";
+import { CODE } from "./account_fields.ts";
+import type { OpenVisit } from "./open_page.ts";
 import { offerPasskeyFactor } from "./passkey_factor.ts";
 import type { CheckedReturn } from "./return_to.ts";
-import type { FormFailure } from "./sign_in_page.ts";
 
-export type FactorFailure = FormFailure<string[]> & {
-  /** The submitted form. */
-  kind?: FactorKind;
+const RECOVERY: FormField = {
+  label: "Recovery code",
+  type: "text",
+  autocomplete: "off",
+  maxLength: 80,
 };
-
-const CODE_CHARS = 40;
 const RESET = "An administrator can reset your second factor.";
 
-export function respondWithFactorForm(
-  deps: PageDeps,
-  { request }: RequestContext,
-  state: { pending: PendingSignIn; target: CheckedReturn; failure: FactorFailure },
-): Response {
-  const { pending, target, failure } = state;
-  const { token, cookies } = makeFormToken(request, deps.randomBytes);
+type Asked = { pending: PendingSignIn; target: CheckedReturn; rejection: Rejection | undefined };
+
+export function renderFactorForms(
+  { deps, context: { request }, fields: sent, token }: OpenVisit,
+  { pending, target, rejection }: Asked,
+): FormView {
+  const isRecovery = sent.has("recovery");
   const form = { action: toTarget(splitTarget(request.url)), token };
-  const isAgain = failure.status !== 200;
+  const isAgain = rejection !== undefined;
   const passkey = offerPasskeyFactor(deps, request, { ...form, pending, isAgain });
-  const body = html`
-<h1>Verify your identity</h1>
-<p class="lead">Signing in as <strong>${pending.email}</strong></p>
-${failure.notice !== undefined && renderNotice("error", failure.notice)}
-${pending.hasTotp && renderForm({ ...form, fields: renderCode(failure), button: "Continue" })}
+  const code = { ...CODE, hint: "The current 6 digits from your authenticator app." };
+  const recovery = {
+    ...RECOVERY,
+    hint: `Each code works once. You have ${pending.recoveryCodes} left.`,
+  };
+  return {
+    lead: html`Signing in as <strong>${pending.email}</strong>`,
+    instead: html`${pending.hasTotp && renderForm({ ...form, fields: renderFields({ code }, { ...rejection, sent, isFocused: !isRecovery }), button: "Continue" })}
 ${passkey.part}
-${pending.recoveryCodes > 0 && renderRecovery(form, { pending, failure })}
-<p class="aside">${pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}<a href="${target.back}">Use another account</a></p>`;
-  return respondWithPage(
-    {
-      title: "Verify your identity",
-      body,
-      scripts: passkey.part === undefined ? ["page"] : ["page", "passkey"],
-    },
-    {
-      status: failure.status,
-      cookies: [...cookies, ...passkey.cookies],
-      formTargets: target.formTargets,
-      headers: failure.headers,
-    },
-  );
+${pending.recoveryCodes > 0 && renderRecovery(pending, isRecovery, renderForm({ ...form, fields: renderFields({ recovery }, { ...rejection, sent, isFocused: isRecovery }), button: "Use this code", tone: "quiet" }))}
+<p class="aside">${pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}<a href="${target.back}">Use another account</a></p>`,
+    scripts: passkey.part === undefined ? [] : ["passkey"],
+    cookies: passkey.cookies,
+    formTargets: target.formTargets,
+  };
 }
-
-function renderCode({ kind, issues = [] }: FactorFailure): Html {
-  return renderField({
-    name: "code",
-    label: "Code",
-    hint: "The current 6 digits from your authenticator app.",
-    type: "text",
-    inputMode: "numeric",
-    autocomplete: "one-time-code",
-    maxLength: CODE_CHARS,
-    issues: kind === "recovery" ? [] : issues,
-    isFirst: kind !== "recovery",
-  });
-}
-
-type Form = Pick<Parameters<typeof renderForm>[0], "action" | "token">;
 
 function renderRecovery(
-  form: Form,
-  { pending, failure }: { pending: PendingSignIn; failure: FactorFailure },
+  { hasTotp, passkeys }: PendingSignIn,
+  isRecovery: boolean,
+  form: Html,
 ): Html {
-  const isOpen = failure.kind === "recovery" || (!pending.hasTotp && pending.passkeys.length === 0);
-  const field = renderField({
-    name: "recovery",
-    label: "Recovery code",
-    hint: `Each code works once. You have ${pending.recoveryCodes} left.`,
-    type: "text",
-    autocomplete: "off",
-    maxLength: 2 * CODE_CHARS,
-    issues: failure.kind === "recovery" ? (failure.issues ?? []) : [],
-    isFirst: failure.kind === "recovery",
-  });
+  const isOpen = isRecovery || (!hasTotp && passkeys.length === 0);
   return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>
-${renderForm({ ...form, fields: field, button: "Use this code", tone: "quiet" })}
+${form}
 <p class="aside">Lost your recovery codes? ${RESET}</p></details>`;
 }

@@ -6,18 +6,12 @@
  */
 import { findPasswordLink, type PasswordLink } from "../accounts/people/mod.ts";
 import { signInByLink } from "../accounts/sessions/mod.ts";
-import { type RequestContext, readForm } from "../http/mod.ts";
-import { type Html, html, renderForm, respondWithPage } from "../pages/mod.ts";
-import { renderEmailField } from "./account_fields.ts";
+import type { RequestContext } from "../http/mod.ts";
+import { type Html, html, respondWithPage } from "../pages/mod.ts";
+import { EMAIL, makeNewPasswordFields } from "./account_fields.ts";
 import { toFormTargets } from "./authorize_query.ts";
 import { readDeviceCookie } from "./cookies.ts";
-import { checkForm, makeFormToken } from "./form_token.ts";
-import {
-  findNewPasswordIssues,
-  type NewPasswordIssues,
-  readNewPassword,
-  renderNewPasswordFields,
-} from "./new_password_fields.ts";
+import { makeOpenForm, type OpenVisit } from "./open_page.ts";
 import { makeSignInStart, type PageDeps } from "./page_deps.ts";
 import { makePasswordRecord } from "./password_record.ts";
 import { LOGIN_PATH, PASSWORD_SET, SET_PASSWORD_PATH } from "./paths.ts";
@@ -29,33 +23,46 @@ import { redirectAdmitted } from "./sign_in_page.ts";
 
 const LINK_FIELD = "link";
 
-/** The form for a valid link. */
-export async function handleSetPassword(
-  deps: PageDeps,
-  context: RequestContext,
-): Promise<Response> {
-  const text = readLinkText(new URLSearchParams(context.query).getAll("token"));
-  const link = await findPasswordLink(deps, text);
-  if (link === undefined) return respondWithUnusableLink(context.query);
-  return respondWithForm(deps, context, { text, link, issues: { password: [], again: [] } });
-}
+export const setPasswordPage = makeOpenForm({
+  read: async ({ deps, context, fields }: OpenVisit) => {
+    const isSent = context.request.method === "POST";
+    const text = isSent
+      ? (fields.get(LINK_FIELD) ?? "")
+      : readLinkText(new URLSearchParams(context.query).getAll("token"));
+    // Check before hashing: hashing is expensive, so it requires a valid link.
+    const link = await findPasswordLink(deps, text);
+    return link === undefined
+      ? respondWithUnusableLink({ isIncomplete: !isSent && context.query === "" })
+      : { text, link, providers: renderInvited(deps, link) };
+  },
+  title: ({ providers }) => (providers === false ? "Choose a password" : "Accept your invitation"),
+  fields: ({ link }) => ({
+    email: { ...EMAIL, value: link.email, isFixed: true },
+    ...makeNewPasswordFields(link),
+  }),
+  form: ({ text, link, providers }, { deps }) => {
+    const { location } = toTarget(link);
+    return {
+      lead: renderPurpose(link),
+      above: providers,
+      // In the body, not in the URL: proxies log URLs.
+      hidden: { [LINK_FIELD]: text },
+      button:
+        link.returnTo === undefined
+          ? "Set password"
+          : `Set password and open ${link.returnTo.app.slug}`,
+      isFocused: true,
+      formTargets: location === PASSWORD_SET ? [] : toFormTargets(deps.identity, location),
+    };
+  },
+  sentTo: () => SET_PASSWORD_PATH,
+  run: ({ deps, context }, { link }, { password }) =>
+    handleNewPassword(deps, context, { link, password }),
+});
 
-/** Sets the password, or lists all validation errors. @throws {Problem} forbidden */
-export async function handleSetPasswordForm(
-  deps: PageDeps,
-  context: RequestContext,
-): Promise<Response> {
-  const fields = await readForm(context.request);
-  checkForm(context.request, deps.identity, { fields, binding: "form" });
-  const text = fields.get(LINK_FIELD) ?? "";
-  // Check before hashing: hashing is expensive, so it requires a valid link.
-  const link = await findPasswordLink(deps, text);
-  if (link === undefined) return respondWithUnusableLink("token");
-  const typed = readNewPassword(fields);
-  const issues = findNewPasswordIssues(typed, toNames(link));
-  if (issues.password.length + issues.again.length > 0)
-    return respondWithForm(deps, context, { text, link, issues });
-  return await handleNewPassword(deps, context, { link, password: typed.password });
+function renderInvited({ providers }: PageDeps, link: PasswordLink): Html | false {
+  const { isInvitation, email } = link;
+  return isInvitation && renderInvitedProviders(providers, { email, query: toTarget(link).query });
 }
 
 /** Continues to the app, or to the second factor first. */
@@ -71,7 +78,7 @@ async function handleNewPassword(
     ...start,
     address,
   });
-  if (outcome === "wrong") return respondWithUnusableLink("token");
+  if (outcome === "wrong") return respondWithUnusableLink({ isIncomplete: false });
   const device = readDeviceCookie(request, deps.identitySecrets);
   const cookies = toCookies(deps, outcome, { userId, ...start, device });
   const { location, query } = toTarget(link);
@@ -95,49 +102,6 @@ function readLinkText([text = "", ...more]: readonly string[]): string {
   return more.length === 0 ? text : "";
 }
 
-function toNames({ email, displayName, appSlugs }: PasswordLink): string[] {
-  return [email, ...(displayName === undefined ? [] : [displayName]), ...appSlugs];
-}
-
-type State = { text: string; link: PasswordLink; issues: NewPasswordIssues };
-
-function respondWithForm(
-  deps: PageDeps,
-  { request }: RequestContext,
-  { text, link, issues }: State,
-): Response {
-  const { token, cookies } = makeFormToken(request, deps.randomBytes);
-  const isRejected = issues.password.length + issues.again.length > 0;
-  const { location, query } = toTarget(link);
-  const providers =
-    link.isInvitation && renderInvitedProviders(deps.providers, { email: link.email, query });
-  const title = providers === false ? "Choose a password" : "Accept your invitation";
-  const body = html`
-<h1>${title}</h1>
-<p class="lead">${renderPurpose(link)}</p>
-${providers}
-${renderForm({
-  action: SET_PASSWORD_PATH,
-  token,
-  fields: [
-    // In the body, not in the URL: proxies log URLs.
-    html`<input type="hidden" name="${LINK_FIELD}" value="${text}">`,
-    renderEmailField({
-      value: link.email,
-      isFixed: true,
-    }),
-    ...renderNewPasswordFields(issues, { isFirst: true }),
-  ],
-  button:
-    link.returnTo === undefined
-      ? "Set password"
-      : `Set password and open ${link.returnTo.app.slug}`,
-})}`;
-  const formTargets = location === PASSWORD_SET ? [] : toFormTargets(deps.identity, location);
-  const status = isRejected ? 422 : 200;
-  return respondWithPage({ title, body, scripts: ["page"] }, { status, cookies, formTargets });
-}
-
 /** An invitation names up to 4 apps. */
 function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
   const [first, ...more] = appSlugs;
@@ -147,11 +111,10 @@ function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
 }
 
 // The same page for every invalid link: it must not reveal the person or the reason.
-function respondWithUnusableLink(query: string): Response {
-  const why =
-    query === ""
-      ? "The link is incomplete: its end is missing."
-      : "The link was used, replaced by a newer link, withdrawn, or has expired. Each link works once.";
+function respondWithUnusableLink({ isIncomplete }: { isIncomplete: boolean }): Response {
+  const why = isIncomplete
+    ? "The link is incomplete: its end is missing."
+    : "The link was used, replaced by a newer link, withdrawn, or has expired. Each link works once.";
   const body = html`
 <h1>This link cannot be used</h1>
 <p>${why}</p>

@@ -20,11 +20,7 @@ import { makeSignInStart, type PageDeps } from "./page_deps.ts";
 import { makePasswordRecord, verifyPassword } from "./password_record.ts";
 
 export type Typed = { email: string; password: string };
-export type SignIn =
-  | Admitted
-  | { kind: "incomplete"; issues: { email: string[]; password: string[] } }
-  | { kind: "wrong" }
-  | { kind: "throttled"; waitS: number };
+export type SignIn = Admitted | { kind: "wrong" } | { kind: "throttled"; waitS: number };
 
 /** `done`: a session. `asked`: a session, but the person should add a second factor. `pending`: the second factor is due. */
 export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] };
@@ -52,8 +48,6 @@ async function trySignIn(
   { request, address }: RequestContext,
   typed: Typed,
 ): Promise<Attempted> {
-  const issues = findGaps(typed);
-  if (issues !== undefined) return { kind: "incomplete", issues };
   const canonical = toCanonicalEmail(typed.email);
   // An address that PostgreSQL cannot store has no account, but must use up an attempt like any other.
   const email = isStorableText(canonical) ? canonical : "";
@@ -94,12 +88,4 @@ export function toCookies(
   if (kind === "pending") return [toPendingCookie(pending)];
   const deviceCookie = toDeviceCookie(toDeviceText(deps, device, { userId, hasFactor: false }));
   return [...toSessionCookies(session, deps.identity), deviceCookie];
-}
-
-function findGaps({ email, password }: Typed): { email: string[]; password: string[] } | undefined {
-  if (email.trim() !== "" && password !== "") return undefined;
-  return {
-    email: email.trim() === "" ? ["Enter your email address."] : [],
-    password: password === "" ? ["Enter your password."] : [],
-  };
 }

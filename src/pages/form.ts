@@ -69,10 +69,17 @@ function renderIssues(name: string, issues: readonly string[]): Html {
 /** The hidden field for the token, which proves that the form comes from these pages. */
 export const TOKEN_FIELD = "form_token";
 
+export function renderHidden(values: Readonly<Record<string, string>>): Html[] {
+  return Object.entries(values).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+}
+
 /** A POST form with `fields` above its button. With `cancel`, the form is a sheet of the Console. */
 export function renderForm(form: {
   action: string;
   token: string;
+  hidden?: Readonly<Record<string, string>>;
   fields?: Part;
   button: Part;
   tone?: "primary" | "danger" | "quiet";
@@ -80,7 +87,7 @@ export function renderForm(form: {
 }): Html {
   const button = html`<button class="button button-${form.tone ?? "primary"}" type="submit">${form.button}</button>`;
   return html`<form${form.cancel !== undefined && html` class="sheet action"`} method="post" action="${form.action}">
-<input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
+${renderHidden({ [TOKEN_FIELD]: form.token, ...form.hidden })}
 ${form.fields}
 ${form.cancel === undefined ? button : html`<div class="action-buttons">${button}${form.cancel}</div>`}
 </form>`;

@@ -2,6 +2,7 @@
 export { assetRoutes, ICON, toScriptPath } from "./assets.ts";
 export { type Brand, brandRoute, readBrand, renderBrand, setBrand } from "./brand.ts";
 export * from "./form.ts";
+export * from "./form_page.ts";
 export { highlight } from "./highlight.ts";
 export { type Html, html, type Part } from "./html.ts";
 export { type Heading, renderMarkdown, type Target } from "./markdown.ts";

@@ -1,0 +1,129 @@
+/** The forms of the sign-in and account pages after a rejection: what they repeat, and where the focus is. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { createUser } from "../../src/accounts/people/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
+import { enrolPerson, passPassword } from "../support/second_factor.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService();
+});
+afterAll(() => service.close());
+
+const openSignedIn = async () => await signInAs(service, await makePerson(service));
+
+async function openPending(): Promise<Jar> {
+  const { person } = await enrolPerson(service, await makePerson(service));
+  return (await passPassword(service, person)).jar;
+}
+
+async function makeLinkPath(): Promise<string> {
+  const email = `new-${crypto.randomUUID().slice(-8)}@example.org`;
+  const person = { email, displayName: "Bo", consoleRole: undefined };
+  const { linkText } = await createUser(testDeps(service.service), person);
+  return `/set-password?token=${linkText}`;
+}
+
+type Case = {
+  path: string;
+  open: () => Promise<Jar> | Jar;
+  typed: Record<string, string>;
+  retained: string[];
+  focus: string;
+};
+
+test.each<Case>([
+  {
+    path: "/login",
+    open: () => new Map(),
+    typed: { email: "ada@example.org", password: " typed password" },
+    retained: ["email"],
+    focus: "password",
+  },
+  {
+    path: "/login",
+    open: () => new Map(),
+    typed: { email: "  ", password: "typed password" },
+    retained: [],
+    focus: "email",
+  },
+  {
+    path: "/account",
+    open: openSignedIn,
+    typed: { name: "Typed Name", picture: "http://typed.example.org" },
+    retained: ["name", "picture"],
+    focus: "picture",
+  },
+  {
+    path: "/account",
+    open: openSignedIn,
+    typed: { name: "two\nlines", picture: "http://typed.example.org" },
+    retained: ["name", "picture"],
+    focus: "name",
+  },
+  {
+    path: "/account/password",
+    open: openSignedIn,
+    typed: { present: "typed present", password: "seven slow green boats", password_again: "not" },
+    retained: [],
+    focus: "present",
+  },
+  {
+    path: "/account/security/app",
+    open: openSignedIn,
+    typed: { code: "typed-12" },
+    retained: [],
+    focus: "code",
+  },
+  {
+    path: "/second-factor",
+    open: openPending,
+    typed: { code: "typed-12" },
+    retained: [],
+    focus: "code",
+  },
+  {
+    path: "/second-factor",
+    open: openPending,
+    typed: { recovery: "typed-code-12" },
+    retained: [],
+    focus: "recovery",
+  },
+  {
+    path: "/set-password",
+    open: () => new Map(),
+    typed: { password: "typed password", password_again: "typed again" },
+    retained: [],
+    focus: "password",
+  },
+])(
+  "a rejected form of $path retains $retained, never secrets, with the focus in $focus",
+  async ({ path, open, typed, retained, focus }) => {
+    const jar = await open();
+    const first = path === "/set-password" ? await makeLinkPath() : path;
+    const page = await visit(service, jar, first);
+    const fields = { ...readHidden(page.text), ...typed };
+    const { status, text } = await visit(service, jar, path, { fields });
+    expect([status, readValues(text, Object.keys(typed))]).toEqual([
+      422,
+      Object.fromEntries(
+        Object.entries(typed).map(([name, value]) => [name, retained.includes(name) ? value : ""]),
+      ),
+    ]);
+    expect(
+      [...text.matchAll(/<input [^>]*\bid="(\w+)"[^>]* autofocus/g)].map(([, id]) => id),
+    ).toEqual([focus]);
+  },
+);
+
+/** The values of visible fields. */
+function readValues(page: string, names: readonly string[]) {
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = new RegExp(`<input [^>]*\\bid="${name}"[^>]* value="([^"]*)"`).exec(page)?.[1];
+      return [name, value];
+    }),
+  );
+}
