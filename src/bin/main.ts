@@ -54,10 +54,11 @@ async function runCommand(argv: readonly string[], base: BaseSetting): Promise<E
   const args = readArguments(command, argv.slice(command.name.split(" ").length));
   const result = await command.run({ args, ...base, env: await withSecrets(base.env) });
   if (typeof result === "number") return result;
-  const { document, lines, notes = [], exitCode = EXIT.done } = result;
+  const { document, file, lines, notes = [], exitCode = EXIT.done } = result;
   if (args.has("json")) terminal.print(toDocument(document));
   else {
-    for (const line of lines) terminal.print(line);
+    if (args.has("csv") && file !== undefined) terminal.printData(file);
+    else for (const line of lines) terminal.print(line);
     for (const notice of notes) terminal.warn(notice);
   }
   return exitCode;

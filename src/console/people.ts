@@ -1,19 +1,12 @@
 /** The list of people and their sign-in state, and what it shares with the lists of invitations and of an app's people. @module */
-import { type ConsolePerson, type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
-import type { ListedUser } from "../accounts/people/mod.ts";
+import { type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
+import { type ListedUser, peopleList } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import {
-  numeric,
-  renderEmpty,
-  renderLink,
-  renderPill,
-  renderTable,
-  renderText,
-  renderTime,
-} from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderLink, renderPill, renderText } from "./parts.ts";
 import { INVITATIONS, NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
 import {
   type ListQuery,
@@ -27,15 +20,26 @@ import {
 
 export async function handlePeople(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
-  const { people, ...page } = await readConsole(visit.deps, "list_people", toPeopleValues(query));
+  const { users, ...page } = await readConsole(visit.deps, "list_people", toPeopleValues(query));
   return respondWithPeopleList(visit, {
     ...page,
     path: PEOPLE,
     query,
-    rows: people,
+    rows: users,
     isSearched: true,
     none: renderNone(),
-    render: renderPeople,
+    render: (people, now) =>
+      renderListTable(peopleList, people, {
+        label: "People",
+        now,
+        cells: {
+          email: renderPersonLink,
+          invitationState: renderState,
+          consoleRole: ({ consoleRole }) => consoleRole !== null && toRoleText(consoleRole),
+          lastSeenAt: ({ lastSeenAt }) =>
+            lastSeenAt === null ? html`<span class="quiet">Never signed in</span>` : undefined,
+        },
+      }),
   });
 }
 
@@ -43,22 +47,6 @@ function renderNone(): Html {
   return renderEmpty(
     html`No matching people. With the CLI: <code>rowhouse admin create-user ada@example.org</code>`,
     renderLink("Invite people", NEW_PERSON),
-  );
-}
-
-function renderPeople(people: readonly ConsolePerson[], now: number): Html {
-  return renderTable(
-    "People",
-    ["Person", "State", "Console", numeric("Apps"), "Last seen"],
-    people.map((person): Part[] => [
-      renderPersonLink(person),
-      renderState(person),
-      person.consoleRole !== null && toRoleText(person.consoleRole),
-      person.apps,
-      person.lastSeenAt === null
-        ? html`<span class="quiet">Never signed in</span>`
-        : renderTime(person.lastSeenAt, now),
-    ]),
   );
 }
 

@@ -147,12 +147,22 @@ test("people are listed, displayed with roles and sessions, listed by app, and d
     hasProvider: false,
     invitationState: null,
   };
+  const listedNow = { ...listed, apps: 1, lastSeenAt: dates.createdAt };
   const all = (await json("list-users"))["users"] as { email: string }[];
-  expect(all).toContainEqual(listed);
+  expect(all).toContainEqual(listedNow);
   const before = all[all.findIndex(({ email }) => email === person.email) - 1]?.email;
   const page = ["list-users", "--limit", "1", ...(before === undefined ? [] : ["--after", before])];
-  expect((await json(...page))["users"]).toEqual([listed]);
+  expect((await json(...page))["users"]).toEqual([listedNow]);
   expect((await run("list-users")).out).not.toContain("\u001b");
+  const { out: csv } = await run(...page, "--csv");
+  expect(csv.split("\r\n")).toEqual([
+    "\uFEFFemail,id,display_name,has_password,has_provider,invitation_state,console_role,created_at,disabled_at,apps,last_seen_at",
+    expect.stringMatching(
+      new RegExp(`^${person.email},${person.id},Bo .\\[31m,true,false,,,\\S+Z,,1,\\S+Z$`),
+    ),
+    "",
+  ]);
+  expect((await run("list-users", "--csv", "--json")).err).toContain("only one of");
 
   const shown = await json("show-user", person.email);
   expect(shown).toMatchObject({

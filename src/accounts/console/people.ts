@@ -8,18 +8,6 @@ import type { FailedSignIns, Grant, ListedUser, SessionRecord } from "../people/
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { PageView } from "./apps.ts";
 
-export type ConsolePerson = ListedUser & {
-  apps: number;
-  /** The last use of a live session. */
-  lastSeenAt: string | null;
-};
-
-export type PeopleList = {
-  people: ConsolePerson[];
-  /** The number of pending invitations of all people. */
-  invited: number;
-};
-
 export type PersonView = PageView<{
   person: ListedUser & {
     /** When the unused password link expires. */

@@ -1,13 +1,15 @@
 /** The read of each Console page: one call on the Console's login, which returns no secret. @module */
 import type { Arguments } from "../../db/mod.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
+import { type Checked, type Column, check } from "../actions/columns.ts";
 import type { ListedInvitation } from "../people/invitations.ts";
+import { peopleList } from "../people/people_lists.ts";
 import type { AppEnd } from "./app_end.ts";
 import type { AppContent, ConsoleApp, PageView } from "./apps.ts";
 import type { AuditContent } from "./audit.ts";
 import type { ChangesView } from "./changes.ts";
 import type { ConsoleHome } from "./home.ts";
-import type { AppPerson, PeopleList } from "./people.ts";
+import type { AppPerson } from "./people.ts";
 import type { ConsolePush, PushView } from "./pushes.ts";
 import type { RequestContent, StoredRequest } from "./requests.ts";
 import type { RowsContent } from "./rows.ts";
@@ -32,7 +34,7 @@ export type ConsoleReads = {
   list_apps: { apps: ConsoleApp[] };
   list_audit: AuditContent;
   list_invitations: { invitations: ListedInvitation[]; invited: number };
-  list_people: PeopleList;
+  list_people: Checked<typeof peopleList.result>;
   list_pushes: { app: PageApp; builds: ConsoleBuild[]; pushes: ConsolePush[] };
   list_requests: { requests: StoredRequest[] };
   list_tables: { tables: ConsoleTable[] };
@@ -51,5 +53,11 @@ export async function readConsole<Name extends keyof ConsoleReads>(
   values: Arguments<`console_${Name}`>,
 ): Promise<PageView<ConsoleReads[Name]>> {
   const page = await callConsole(actor, `console_${name}`, values);
-  return page as PageView<ConsoleReads[Name]>;
+  const column: Column | undefined = CHECKS[name];
+  const checked = column === undefined ? {} : check(column, page, name);
+  return Object.assign({}, page, checked) as unknown as PageView<ConsoleReads[Name]>;
 }
+
+const CHECKS: { [Name in keyof ConsoleReads]?: Column<ConsoleReads[Name]> } = {
+  list_people: peopleList.result,
+};

@@ -20,7 +20,8 @@ import {
 } from "./users.ts";
 
 /** Whether the invitation can still be accepted. An expired invitation can be resent. */
-export type InvitationState = "pending" | "expired";
+export const INVITATION_STATES = ["pending", "expired"] as const;
+export type InvitationState = (typeof INVITATION_STATES)[number];
 
 export type Invitation = {
   state: InvitationState;

@@ -1,33 +1,49 @@
-/** Lists of people and roles for operators. Never passwords or proofs of sessions. @module */
+/** Lists of people and roles. Never passwords or proofs of sessions. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { callAsOperator } from "../actions/action.ts";
+import { count, flag, oneOf, orNull, type Row, text, time } from "../actions/columns.ts";
+import { list } from "../actions/list.ts";
 import { readEmail } from "./email.ts";
-import type { InvitationState } from "./invitations.ts";
-import type { ConsoleRole } from "./users.ts";
+import { INVITATION_STATES } from "./invitations.ts";
+import { CONSOLE_ROLES, type ConsoleRole } from "./users.ts";
 
-export type ListedUser = {
-  id: string;
-  email: string;
-  displayName: string | null;
-  consoleRole: ConsoleRole | null;
-  hasPassword: boolean;
+/** A person, as every read of people describes one. */
+const PERSON = {
+  email: text({ title: "Person" }),
+  id: text(),
+  displayName: orNull(text()),
+  hasPassword: flag(),
   /** Whether the person signs in with a provider and needs no password. */
-  hasProvider: boolean;
+  hasProvider: flag(),
   /** For an invited person who cannot sign in yet. */
-  invitationState: InvitationState | null;
-  createdAt: string;
-  disabledAt: string | null;
+  invitationState: orNull(oneOf(INVITATION_STATES, { title: "State" })),
+  consoleRole: orNull(oneOf(CONSOLE_ROLES, { title: "Console" })),
+  createdAt: time({ label: "since" }),
+  disabledAt: orNull(time({ label: "disabled" })),
 };
+export type ListedUser = Row<typeof PERSON>;
 
-/** At most `limit` people by address; starts after the address `after`, if it is set. */
-export async function listUsers(
-  deps: { admin: Database },
-  { after = "", limit }: { after?: string; limit: number },
-): Promise<{ users: ListedUser[]; hasMore: boolean }> {
-  const values = { after_email: after.toLowerCase(), max_rows: limit + 1 };
-  const users = (await call(deps.admin, "list_users", values)) as ListedUser[];
-  return { users: users.slice(0, limit), hasMore: users.length > limit };
+/** How the person can sign in. */
+function describeSignIn({ hasPassword, hasProvider, invitationState }: ListedUser): string {
+  if (invitationState !== null) return `invitation ${invitationState}`;
+  if (hasProvider) return "signs in with a provider";
+  return hasPassword ? "" : "no password yet";
 }
+
+export const peopleList = list({
+  read: "list_people",
+  name: "users",
+  columns: {
+    ...PERSON,
+    apps: count({ title: "Apps", label: "apps" }),
+    /** The last use of a live session. */
+    lastSeenAt: orNull(time({ title: "Last seen", label: "seen" })),
+  },
+  more: { invited: count() },
+  key: "email",
+  ask: ({ after, limit }) => ({ search: "", after_email: after.toLowerCase(), max_rows: limit }),
+  lines: { invitationState: describeSignIn },
+});
 
 export type SessionRecord = {
   id: string;

@@ -4,36 +4,16 @@ import {
   type FailedSignIns,
   type ListedUser,
   listGrants,
-  listUsers,
+  peopleList,
   showUser,
 } from "../../accounts/people/mod.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
-import { readWhole } from "../cli/settings.ts";
 import { toDocument, toPrintableLine } from "../cli/terminal.ts";
+import { makeListCommand } from "./list_command.ts";
 import { describeSession } from "./sessions.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
-const DEFAULT_LIMIT = "100";
-const MAX_LIMIT = 10_000;
 const OF_CLAIMS = `provider is the name of the provider whose claims granted the role. The role counts only while the service has that provider.
 isProviderSetUp depends on OIDC_<NAME>_… in this environment: run the command with the settings of the service.`;
-
-const listUsersTask: AdminTask = async (deps, args) => {
-  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);
-  const after = args.text("after");
-  const found = await listUsers(deps, { limit, ...(after === undefined ? {} : { after }) });
-  const last = found.users.at(-1)?.email;
-  return {
-    document: found,
-    lines: [
-      ...found.users.map(toLine),
-      ...(found.users.length === 0 ? ["No users"] : []),
-      ...(found.hasMore
-        ? [`More users follow: rowhouse admin list-users --after ${quoteForShell(last ?? "")}`]
-        : []),
-    ],
-  };
-};
 
 const showUserTask: AdminTask = async (deps, args) => {
   const user = await showUser(deps, args.positionals[0] ?? "");
@@ -141,16 +121,12 @@ function toLine(user: ListedUser): string {
 }
 
 export const adminPeopleListCommands = makeAdminCommands({
-  "list-users": {
+  ...makeListCommand(peopleList, {
+    name: "list-users",
     example: "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
-    about: `Prints { users: [{ id, email, displayName, consoleRole, hasPassword, hasProvider, invitationState, createdAt,
-disabledAt }], hasMore } with --json.`,
-    flags: {
-      limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
-      after: { value: "email", about: "starts after this address" },
-    },
-    task: listUsersTask,
-  },
+    limit: 100,
+    none: "No users",
+  }),
   "show-user": {
     example: "rowhouse admin show-user ada@example.org --json",
     about: `Prints the fields of list-users with --json, and

@@ -46,7 +46,7 @@ export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<CommandRes
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
-type AdminRow = Pick<Command, "example"> &
+export type AdminRow = Pick<Command, "example"> &
   Partial<Pick<Command, "positionals" | "flags">> & { about: string; task: AdminTask };
 
 /** Commands from tasks over the administrator's connection, by their names after `admin`. */

@@ -23,6 +23,8 @@ export type Flag = {
 };
 /** The flag of commands with machine-readable output. */
 export const JSON_FLAG: Flag = { about: "one JSON document on standard output" };
+/** The flag of commands that list records. */
+export const CSV_FLAG: Flag = { about: "CSV on standard output, for spreadsheets" };
 export type Flags = Readonly<Record<string, Flag>>;
 
 /** The checked arguments after the command's name. */
@@ -60,9 +62,10 @@ export type Terminal = {
   readonly flush: () => Promise<string | undefined>;
 };
 
-/** The result of a command: a document for `--json`, lines for people, and notices for standard error. */
+/** The result of a command: a document for `--json`, a file for `--csv`, lines for people, and notices for standard error. */
 export type CommandResult = {
   readonly document?: unknown;
+  readonly file?: string;
   readonly lines: readonly string[];
   readonly notes?: readonly string[];
   /** Defaults to {@linkcode EXIT}.done. */

@@ -57,24 +57,6 @@ set search_path = pg_catalog, pg_temp as $$
   select app_slug
 $$;
 
--- People by address. Counts cover only the listed people. Here and below, `search` is a regular
--- expression that lists the cases of each letter: `lower()` depends on the locale of the database.
--- proves: admin; idempotent
-create function rowhouse.console_list_people(search text, after_email text, max_rows integer)
-  returns jsonb as $$
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'invited', (select count(*) from rowhouse.invitations),
-    'people', (select coalesce(jsonb_agg(rowhouse.describe_user(users)::jsonb || jsonb_build_object(
-        'apps', (select count(*) from rowhouse.grants where user_id = users.id),
-        'lastSeenAt', (select max(last_seen_at) from rowhouse.sessions where user_id = users.id))
-        order by email), '[]')
-      from (select * from rowhouse.users where email > after_email
-        and (email ~ search or display_name collate "C" ~ search)
-        order by email limit max_rows) as users));
-end
-$$;
-
 -- A person with roles on apps after a slug, or on one app, and the active sessions, latest first.
 -- proves: admin; idempotent
 create function rowhouse.console_show_person(person uuid, of_app text, after_slug text,
@@ -83,7 +65,7 @@ declare
   mail text := rowhouse.email_of(person);
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'person', (select rowhouse.describe_user(users)::jsonb || jsonb_build_object(
+    'person', (select rowhouse.describe_user(users) || jsonb_build_object(
         'linkEndsAt', (select expires_at from rowhouse.password_links where user_id = person
           and expires_at > now()),
         'hasTotp', exists (select from rowhouse.totp_factors where user_id = person),
@@ -147,7 +129,7 @@ begin
     'administrators', (select count(*) from rowhouse.users
     where console_role is not null and disabled_at is null),
     'people', (select coalesce(jsonb_agg(listed.person order by email), '[]') from (
-      select email, rowhouse.describe_user(users)::jsonb || jsonb_build_object('role', role,
+      select email, rowhouse.describe_user(users) || jsonb_build_object('role', role,
         'grantedAt', granted_at, 'provider', provider) as person
       from rowhouse.grants join rowhouse.users on id = user_id
       where app_id = app and email > after_email

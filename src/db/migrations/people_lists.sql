@@ -1,9 +1,9 @@
 -- People and their access: mostly lists for operators. Shows neither passwords nor proofs of
 -- sessions.
 
-create function rowhouse.describe_user(person rowhouse.users) returns json language sql stable
+create function rowhouse.describe_user(person rowhouse.users) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select json_build_object('id', person.id, 'email', person.email,
+  select jsonb_build_object('id', person.id, 'email', person.email,
     'displayName', person.display_name, 'consoleRole', person.console_role,
     'hasPassword', person.password_hash is not null,
     'hasProvider', exists (select from rowhouse.provider_links where user_id = person.id),
@@ -12,11 +12,20 @@ set search_path = pg_catalog, pg_temp as $$
     'disabledAt', rowhouse.utc_text(person.disabled_at))
 $$;
 
--- People by address, after the given address.
-create function rowhouse.list_users(after_email text, max_rows integer) returns json
+-- People by address, and the number of invitations. Counts cover only the listed people. Here and
+-- below, `search` is a regular expression that lists the cases of each letter: `lower()` depends on
+-- the locale of the database.
+-- read: admin
+create function rowhouse.list_people(search text, after_email text, max_rows integer) returns jsonb
 language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(json_agg(rowhouse.describe_user(users) order by email), '[]') from (
-    select * from rowhouse.users where email > after_email order by email limit max_rows) as users
+  select jsonb_build_object('invited', (select count(*) from rowhouse.invitations),
+    'users', coalesce(jsonb_agg(rowhouse.describe_user(users) || jsonb_build_object(
+      'apps', (select count(*) from rowhouse.grants where user_id = users.id),
+      'lastSeenAt', rowhouse.utc_text((select max(last_seen_at) from rowhouse.sessions
+        where user_id = users.id))) order by email), '[]'))
+  from (select * from rowhouse.users
+    where email > after_email and (email ~ search or display_name collate "C" ~ search)
+    order by email limit max_rows) as users
 $$;
 
 -- The unexpired sessions of a person, oldest first.

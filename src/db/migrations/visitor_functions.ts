@@ -13,6 +13,9 @@
  * line requires, and passes that user as `actor`. Another line replaces an argument by an expression over the visitor `who`
  * and other arguments, with their types.
  *
+ * A read that operators also call has a line `-- read: admin`. Its Console function, which is derived from it, verifies the user
+ * and returns the read's object with the user as `me`.
+ *
  * Any other function is written without the argument `visitor`, without a language and without a grant, below a line with
  * its required visitor and, after a semicolon, its comment:
  *
@@ -87,16 +90,44 @@ const ACTION = new RegExp(
   "gm",
 );
 
+const READ = new RegExp(
+  [
+    String.raw`^-- read: (?<proves>.+)\n(?<definition>create function rowhouse\.(?<name>\w+)\((?<parameters>[^()]*)\)`,
+    String.raw`\s+returns\s+jsonb\s+language\s${BODY}\$\$\n${BODY}\n\$\$;)$`,
+  ].join(""),
+  "gm",
+);
+
 /**
- * The text with every function of the second form completed.
+ * The text with the Console's function of every read, and every function of the last form completed.
  *
- * @throws {Error} a line `-- action:` or `-- proves:` is not followed by a function of its form, or names an unknown proof
+ * @throws {Error} a line `-- action:`, `-- read:` or `-- proves:` is not followed by a function of its form, or names an unknown
+ *   proof
  */
 export function defineVisitorFunctions(sql: string): string {
-  const written = sql.replace(FORM, (...match) => writeOut(match.at(-1)));
-  const [left] = /^-- (?:action|proves): .*\n.*/m.exec(written.replace(ACTION, "")) ?? [];
+  const written = sql
+    .replace(READ, (...match) => addConsoleRead(match.at(-1)))
+    .replace(FORM, (...match) => writeOut(match.at(-1)));
+  const [left] = /^-- (?:action|read|proves): .*\n.*/m.exec(written.replace(ACTION, "")) ?? [];
   if (left !== undefined) throw new Error(`Cannot read the function below this line: ${left}`);
   return written;
+}
+
+function addConsoleRead({ definition, proves, name, parameters = "" }: Parts): string {
+  const passed = parameters
+    .trim()
+    .split(/,\s+/)
+    .map((parameter) => parameter.split(" ")[0]);
+  const read = writeOut({
+    proves,
+    name: `console_${name}`,
+    parameters,
+    returns: "jsonb",
+    body: `  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor))
+    || rowhouse.${name}(${passed.join(", ")});`,
+    comment: "idempotent",
+  });
+  return `${definition}\n${read}`;
 }
 
 export type ConsoleAction = {
