@@ -46,7 +46,8 @@ function toContext({ id, key }: TestApp) {
  * first bytes, and the bytes held before the stream was open.
  */
 async function openLate(first: News["kind"], oldReads = 0) {
-  const { db } = service.service;
+  // Apart, the second process is the data service.
+  const { db } = service.processes[1] ?? service.service;
   const [found] = await call(db, "poll_changes", { since: null, apps: [], presented_proofs: [] });
   const [feedName = "", snapshot = ""] = (found?.state ?? "").split(".");
   const next = Number(snapshot.split(":")[1]);
