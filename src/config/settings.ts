@@ -1,6 +1,6 @@
 /** The settings: name, schema, default and meaning. `.env.example` and docs/operating.md are generated from it. @module */
 import * as v from "valibot";
-import { AUDIT_RETENTION_S, KEY_PREFIX, MIN_IDENTITY_SECRET_BYTES } from "../accounts/pure.ts";
+import { KEY_PREFIX, MIN_IDENTITY_SECRET_BYTES } from "../accounts/pure.ts";
 import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES, QUERY_TIMEOUT_S } from "../data/pure.ts";
 import { isProxy, MIN_SECRET_BYTES } from "../gateway/pure.ts";
 import { KEEP_ALIVE_S, MAX_KEEP_ALIVE_S, MIN_KEEP_ALIVE_S } from "../http/mod.ts";
@@ -9,7 +9,8 @@ import { LOG_LEVELS } from "../observe.ts";
 import { isPreview, PREVIEWS } from "../preview.ts";
 import { PUSH_LIMITS } from "../push/pure.ts";
 import { ROLES } from "../role.ts";
-import { DAY_S, HOUR_S } from "../std/duration.ts";
+import { DAY_S, HOUR_S, toDurationText } from "../std/duration.ts";
+import { AUDIT_RETENTION_S, FACTOR_GRACE_S, MIN_AUDIT_RETENTION_S } from "../std/limits.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
 import { toApiKey, toTerm } from "./environment.ts";
 import {
@@ -274,14 +275,12 @@ export const SETTINGS = {
   },
   REQUIRE_SECOND_FACTOR: {
     form: v.optional(choice(["console", "all", "none"])),
-    about:
-      "Who must set up a second factor: console requires it of users with a Console role; all requires it of every user. Users can postpone the setup for 7 days. After that, users without a second factor cannot use the Console; with all, they cannot use any page or app. Default: console if a provider is configured or any user has a second factor, otherwise none.",
+    about: `Who must set up a second factor: console requires it of users with a Console role; all requires it of every user. Users can postpone the setup for ${toDurationText(FACTOR_GRACE_S)}. After that, users without a second factor cannot use the Console; with all, they cannot use any page or app. Default: console if a provider is configured or any user has a second factor, otherwise none.`,
   },
   AUDIT_RETENTION: {
     form: Retention,
     initial: `${AUDIT_RETENTION_S / DAY_S}d`,
-    about:
-      "How long the audit log keeps an entry, min 30d; 0 keeps entries forever. The processes that serve identity delete older entries.",
+    about: `How long the audit log keeps an entry, min ${MIN_AUDIT_RETENTION_S / DAY_S}d; 0 keeps entries forever. The processes that serve identity delete older entries.`,
   },
   COOKIE_DOMAIN: {
     form: v.optional(

@@ -1,7 +1,8 @@
 /** A new link that sets a password, which is shown only once. @module */
-import { type CreatedLink, LINK_LIFE_S } from "../accounts/people/mod.ts";
+import type { CreatedLink } from "../accounts/people/mod.ts";
 import { type Html, html, renderCopyButton } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
+import { LINK_LIFE_S } from "../std/limits.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderText } from "./parts.ts";
 import { toPersonPath } from "./paths.ts";

@@ -8,7 +8,6 @@ import {
   endSessionOf,
   endSessionsOf,
   giveConsoleRole,
-  LINK_LIFE_S,
   makePasswordLink,
   NEW_EMAIL,
   removeConsoleRole,
@@ -21,6 +20,7 @@ import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toDurationText } from "../std/duration.ts";
+import { LINK_LIFE_S } from "../std/limits.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderInput } from "./form_page.ts";

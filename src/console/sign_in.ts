@@ -11,6 +11,7 @@ import {
 } from "../identity/mod.ts";
 import { html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { RECENT_SIGN_IN } from "../std/limits.ts";
 import type { ConsolePageDeps } from "./enter.ts";
 
 const TO_OPEN = "to open the Console";
@@ -24,7 +25,9 @@ export async function handleConsoleSignIn(
   if (visitor === undefined && !(await hasAdministrator(deps)))
     return respondWithUnclaimed(context);
   const lead =
-    visitor === undefined ? TO_OPEN : "again: this page needs a sign-in within the last 10 minutes";
+    visitor === undefined
+      ? TO_OPEN
+      : `again: this page needs a sign-in within the last ${RECENT_SIGN_IN}`;
   const target = { ...toTarget(context), lead, email: visitor?.email, isConflict };
   return await signInPage.show({ ...(await readOpenVisit(deps, context)), target });
 }

@@ -1,11 +1,9 @@
 /** Deletes idempotency keys after 24 hours, and counts the remaining bytes of each app. @module */
 import { call, type Database, type Result } from "../db/mod.ts";
+import { SWEEP_STEP } from "../std/limits.ts";
 import type { IdempotencyCapacity } from "./idempotency.ts";
 
 export type IdempotencySweepDeps = { db: Database; idempotencyCapacity: IdempotencyCapacity };
-
-/** Max keys that one step deletes. */
-const SWEEP_STEP = 1000;
 
 /** Deletes some keys, and returns whether there may be more. After the last keys, counts every app's space. */
 export async function sweepIdempotency({

@@ -26,6 +26,7 @@ import {
   renderTime,
 } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
+import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../std/limits.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { markFactorDevice } from "./cookies.ts";
@@ -39,7 +40,6 @@ import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
 import { findDestination, readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
 import { describeThrottle } from "./sign_in_page.ts";
 
-const MAX_PASSKEYS = 10;
 const LABEL = "label";
 /** Result of the previous form, keyed by the page's query. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
@@ -194,7 +194,7 @@ ${part}
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">Adding or removing a passkey requires a sign-in within the last 10 minutes: <a href="${toOwnSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
+  return html`<p class="notice notice-warn">Adding or removing a passkey requires a sign-in within the last ${RECENT_SIGN_IN}: <a href="${toOwnSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
 }
 
 type AddOptions = { passkeys: OwnPasskeys; party: RelyingParty | undefined; isNew: boolean };

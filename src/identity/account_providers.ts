@@ -13,6 +13,7 @@ import {
   respondWithPage,
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { type AccountPage, type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithQuestion } from "./account_removal.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
@@ -128,7 +129,7 @@ ${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul c
 function renderStale(list: readonly Provider[], { linkedAt }: OwnLinks): Html {
   const again = list.filter(({ settings: { issuer } }) => linkedAt.has(issuer));
   const query = String(new URLSearchParams({ to: ACCOUNT_PROVIDERS_PATH }));
-  return html`<p class="notice notice-warn">Linking an account requires a sign-in within the last 10 minutes: sign out and sign in again${again.map(
+  return html`<p class="notice notice-warn">Linking an account requires a sign-in within the last ${RECENT_SIGN_IN}: sign out and sign in again${again.map(
     ({ settings: { name, label } }) =>
       html`, or <a href="${OIDC_PATH}/${name}?${query}">sign in with <bdi>${label}</bdi> again</a>`,
   )}.</p>`;

@@ -12,6 +12,7 @@ import {
 } from "../accounts/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
 import { type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
+import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
 import { readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
@@ -81,7 +82,7 @@ export async function handleSecurityForm(visit: OwnVisit): Promise<Response> {
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">Changes require a sign-in within the last 10 minutes: <a href="${toOwnSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
+  return html`<p class="notice notice-warn">Changes require a sign-in within the last ${RECENT_SIGN_IN}: <a href="${toOwnSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
 }
 
 type RowOptions = { next: string; now: number };

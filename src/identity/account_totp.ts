@@ -18,6 +18,7 @@ import {
   toTotpUri,
 } from "../accounts/sessions/mod.ts";
 import { type Html, html, redirect } from "../pages/mod.ts";
+import { RECENT_SIGN_IN_S } from "../std/limits.ts";
 import { CODE } from "./account_fields.ts";
 import { makeAccountForm, type OwnVisit } from "./account_page.ts";
 import type { PageDeps } from "./page_deps.ts";
@@ -32,7 +33,7 @@ import { findDestination } from "./return_to.ts";
 
 const SEALED_FIELD = "sealed";
 /** Time limit for adding the secret to an app: about as long as a sign-in counts as recent. */
-const LIFE_MS = 600_000;
+const LIFE_MS = RECENT_SIGN_IN_S * 1000;
 
 export const totpPage = makeAccountForm({
   tab: "Security",

@@ -9,7 +9,6 @@ import { type IdentitySecrets, type NewSession, toPresented } from "../accounts/
 import {
   type Device,
   type NewPending,
-  PENDING_LIFE_S,
   readDevice,
   toDeviceText,
   toPendingCookieText,
@@ -17,6 +16,7 @@ import {
 import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
 import { SIGN_OUT_PATH } from "../pages/mod.ts";
 import { DAY_S } from "../std/duration.ts";
+import { PENDING_LIFE_S } from "../std/limits.ts";
 import type { RandomBytes } from "../std/random_text.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,

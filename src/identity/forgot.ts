@@ -4,11 +4,12 @@
  *
  * @module
  */
-import { askForPassword, FORGOTTEN_LINK_LIFE_S } from "../accounts/mails/mod.ts";
+import { askForPassword } from "../accounts/mails/mod.ts";
 import { toCanonicalEmail } from "../accounts/people/mod.ts";
 import { html, redirect, respondWithPage } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
+import { FORGOTTEN_LINK_LIFE_S } from "../std/limits.ts";
 import { EMAIL, rejectEmpty } from "./account_fields.ts";
 import { makeOpenForm, type OpenVisit } from "./open_page.ts";
 import { FORGOT_PATH, LOGIN_PATH } from "./paths.ts";

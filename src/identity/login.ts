@@ -17,6 +17,7 @@ import {
   respondWithPage,
   SIGN_OUT_PATH,
 } from "../pages/mod.ts";
+import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { renderTabs } from "./account_page.ts";
 import { clearPages, clearPending, IDENTITY_COOKIE } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
@@ -72,7 +73,7 @@ export async function handleLoginForm(deps: PageDeps, context: RequestContext): 
   return await signInPage.submit({ ...visit, target: toTarget(readReturnTo(context.query)) });
 }
 
-const AGAIN = "This page requires a sign-in within the last 10 minutes";
+const AGAIN = `This page requires a sign-in within the last ${RECENT_SIGN_IN}`;
 
 /** The account, or one of its pages. */
 function toTarget(returnTo: ReturnTo): SignInTarget {

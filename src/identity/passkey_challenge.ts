@@ -5,10 +5,10 @@
  * @module
  */
 import * as v from "valibot";
+import { CHALLENGE_LIFE_S } from "../std/limits.ts";
 import { makeSealedCookie, type SealDeps, type UnsealDeps } from "./sealed_cookie.ts";
 
 export const CHALLENGE_COOKIE = "__Host-rowhouse_passkey";
-export const CHALLENGE_LIFE_S = 600;
 /** Age up to which a second tab gets the same challenge, so that it does not invalidate the first tab. */
 const REUSE_S = 300;
 const CHALLENGE_BYTES = 32;

@@ -8,7 +8,7 @@ import type {
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
 } from "@simplewebauthn/server";
-import { CHALLENGE_LIFE_S } from "./passkey_challenge.ts";
+import { CHALLENGE_LIFE_S } from "../std/limits.ts";
 import type { RelyingParty } from "./relying_party.ts";
 
 /** EdDSA, ES256 and RS256, which authenticators and Bun support. @see https://www.iana.org/assignments/cose */

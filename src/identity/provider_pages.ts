@@ -1,5 +1,7 @@
 /** Pages for failed sign-ins with a provider: what happened, and where to start again. @module */
 import { html, respondWithPage } from "../pages/mod.ts";
+import { toDurationText } from "../std/duration.ts";
+import { PROVIDER_STATE_LIFE_S, RECENT_SIGN_IN } from "../std/limits.ts";
 import { toWait } from "./sign_in_page.ts";
 
 export type ProviderPage = {
@@ -17,7 +19,7 @@ export const PROVIDER_TEXTS = {
   stale: () => ({
     status: 400,
     title: "Sign-in expired",
-    text: "The sign-in started in another browser, is older than 10 minutes, was replaced by a newer one, or was already used. Please start again. Your browser must allow cookies.",
+    text: `The sign-in started in another browser, is older than ${toDurationText(PROVIDER_STATE_LIFE_S)}, was replaced by a newer one, or was already used. Please start again. Your browser must allow cookies.`,
   }),
   unavailable: (label: string) => ({
     status: 503,
@@ -73,7 +75,7 @@ export const PROVIDER_TEXTS = {
   too_old: () => ({
     status: 403,
     title: "Account not linked",
-    text: "Your sign-in is older than 10 minutes. Sign out and sign in again, then link the account.",
+    text: `Your sign-in is older than ${RECENT_SIGN_IN}. Sign out and sign in again, then link the account.`,
   }),
   other_session: () => ({
     status: 403,

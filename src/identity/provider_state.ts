@@ -7,12 +7,11 @@
 import * as v from "valibot";
 import { seal, unseal } from "../accounts/secrets/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
+import { PROVIDER_STATE_LIFE_S } from "../std/limits.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import { makeSealedCookie, type SealDeps, type UnsealDeps } from "./sealed_cookie.ts";
 
 export const STATE_COOKIE = "__Host-rowhouse_oidc";
-/** Time limit for the sign-in at the provider. */
-const STATE_LIFE_S = 600;
 
 const ReturnTo = v.variant("kind", [
   v.object({ kind: v.literal("account") }),
@@ -43,7 +42,7 @@ const COOKIE = makeSealedCookie({
   name: STATE_COOKIE,
   purpose: "provider state",
   schema: Pending,
-  lifeS: STATE_LIFE_S,
+  lifeS: PROVIDER_STATE_LIFE_S,
 });
 
 const CHOICE_COOKIE = "__Host-rowhouse_oidc_choice";
@@ -55,7 +54,7 @@ export function readChoice(request: Request): string | undefined {
 
 /** The `Set-Cookie` header after which the next sign-in with the provider asks for an account. */
 export function toChoice(provider: string): string {
-  return toSetCookie(CHOICE_COOKIE, provider, { path: "/", maxAgeS: STATE_LIFE_S });
+  return toSetCookie(CHOICE_COOKIE, provider, { path: "/", maxAgeS: PROVIDER_STATE_LIFE_S });
 }
 
 /** Removes the choice from a browser that has one. */
@@ -85,7 +84,9 @@ export function toStateCookie(
 export function readStates(request: Request, deps: UnsealDeps): ProviderState[] {
   const { earlier = [], ...latest } = COOKIE.read(request, deps) ?? {};
   if (!("state" in latest)) return [];
-  const fresh = earlier.filter(({ startedAtS }) => deps.now() / 1000 - startedAtS < STATE_LIFE_S);
+  const fresh = earlier.filter(
+    ({ startedAtS }) => deps.now() / 1000 - startedAtS < PROVIDER_STATE_LIFE_S,
+  );
   return [latest, ...fresh];
 }
 

@@ -23,6 +23,8 @@ import {
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { html, type Rejection, redirect, respondWithPage } from "../pages/mod.ts";
+import { toDurationText } from "../std/duration.ts";
+import { PENDING_LIFE_S } from "../std/limits.ts";
 import {
   clearPending,
   markFactorDevice,
@@ -166,7 +168,7 @@ async function finish(
 function respondWithRestart({ back }: CheckedReturn): Response {
   const body = html`
 <h1>Please start again</h1>
-<p>This sign-in is older than 10 minutes, was already completed, or was ended. Your browser must allow cookies.</p>
+<p>This sign-in is older than ${toDurationText(PENDING_LIFE_S)}, was already completed, or was ended. Your browser must allow cookies.</p>
 <p><a class="button button-primary" href="${back}">Sign in again</a></p>`;
   return respondWithPage(
     { title: "Please start again", body },

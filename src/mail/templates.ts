@@ -5,10 +5,10 @@
  * @module
  */
 import { isIP } from "node:net";
-import { type ClaimedMail, FORGOTTEN_LINK_LIFE_S } from "../accounts/mails/mod.ts";
-import { LINK_LIFE_S } from "../accounts/people/mod.ts";
+import type { ClaimedMail } from "../accounts/mails/mod.ts";
 import { isDeviceName } from "../accounts/sessions/mod.ts";
 import { toDurationText } from "../std/duration.ts";
+import { FORGOTTEN_LINK_LIFE_S, LINK_LIFE_S } from "../std/limits.ts";
 
 /** The content of an email, rendered as plain text and as HTML. */
 export type MailText = {

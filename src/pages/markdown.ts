@@ -46,7 +46,7 @@ type Node = string | Element;
 
 function renderNodes(nodes: readonly Node[], context: Context): Part {
   return nodes.map((node, position) => {
-    if (typeof node === "string") return node;
+    if (typeof node === "string") return COMMENT.test(node) ? undefined : node;
     if (node.type === "code") return html`<code>${renderText(textOf(node))}</code>`;
     // The lines of a drawing must not wrap on a narrow page.
     const isDrawing = textOf(nodes[position - 1] ?? "").includes("a drawing");
@@ -55,6 +55,9 @@ function renderNodes(nodes: readonly Node[], context: Context): Part {
     return render?.(renderNodes(childrenOf(node), context), node.props, context);
   });
 }
+
+/** Bun parses a comment within a line as text. */
+const COMMENT = /^<!--[\s\S]*-->$/;
 
 type Render = (inside: Part, props: Element["props"], context: Context) => Html | undefined;
 

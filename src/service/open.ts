@@ -35,7 +35,7 @@ export type ServiceOptions = RoleOptions &
     keepAliveS?: number | undefined;
     /** Interval of isolation and readiness checks; defaults to ten seconds. */
     checkIntervalMs?: number;
-    /** Retention of audit log entries in seconds, 0 for unlimited; defaults to {@linkcode AUDIT_RETENTION_S}. */
+    /** Retention of audit log entries in seconds, 0 for unlimited; defaults to `AUDIT_RETENTION_S`. */
     auditRetentionS?: number;
     /** Hosts, cookies and sessions; defaults to one host for everything, without single sign-on. */
     identity?: Partial<IdentitySettings>;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { AUDIT_RETENTION_S, sweepAudit } from "../accounts/actions/mod.ts";
+import { sweepAudit } from "../accounts/actions/mod.ts";
 import { sweepThrottle } from "../accounts/sessions/mod.ts";
 import { type IdempotencySweepDeps, sweepIdempotency } from "../data/mod.ts";
 import { call, type Database } from "../db/mod.ts";
@@ -13,6 +13,7 @@ import { type Log, logError } from "../observe.ts";
 import type { Preview } from "../preview.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
+import { AUDIT_RETENTION_S, SWEEP_STEP } from "../std/limits.ts";
 import { sweepStatistics } from "./statistics.ts";
 
 export type SweepDeps = IdempotencySweepDeps & {
@@ -31,8 +32,6 @@ const PAUSE_MS = 200;
 const HOURLY_MS = HOUR_S * 1000;
 const COUNT_INTERVAL_MS = 600_000;
 const MINUTE_MS = 60_000;
-/** Max changes that one step deletes. */
-const CHANGES_STEP = 1000;
 
 /** Deletes a batch of rows; returns whether more can follow. */
 type Step = () => Promise<boolean>;
@@ -65,7 +64,7 @@ function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
   }
   if (servesRows(role) && deps.options.previews?.includes("live") === true) {
     const step = async () =>
-      (await call(deps.db, "sweep_changes", { max_rows: CHANGES_STEP })) >= CHANGES_STEP;
+      (await call(deps.db, "sweep_changes", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
     sweeps.push({ what: "changes", intervalMs: MINUTE_MS, step });
   }
   if (role === "all" || role === "gateway") {

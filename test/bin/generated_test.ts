@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { COMPOSE, renderEnvExample, renderPage, TABLES } from "../../src/bin/cli/generated.ts";
 import { renderTypes } from "../../src/bin/db/types.ts";
 import { readConfig, SETTINGS } from "../../src/config/mod.ts";
 import { PROBLEMS } from "../../src/problem.ts";
+import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../../src/std/limits.ts";
 import { ROOT } from "../support/command.ts";
 import { definitionOf } from "../support/service.ts";
 
@@ -15,12 +16,30 @@ test(".env.example is current: bun run generate changes nothing", () => {
   expect(read(".env.example")).toBe(renderEnvExample());
 });
 
-test.each(Object.entries(TABLES))(
-  "the table of %s is current: bun run generate changes nothing",
-  (_, { page }) => {
-    expect(read(page)).toBe(renderPage(page, read(page)));
+const pages = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md"));
+
+test.each(pages)("docs/%s is current: bun run generate changes nothing", (name) => {
+  expect(read(`docs/${name}`)).toBe(renderPage(`docs/${name}`, read(`docs/${name}`)));
+});
+
+test.each([
+  {
+    name: "a number",
+    text: "9<!-- MAX_PASSKEYS -->",
+    want: `${MAX_PASSKEYS}<!-- MAX_PASSKEYS -->`,
   },
-);
+  {
+    name: "a duration",
+    text: "in 9 days<!-- RECENT_SIGN_IN_S -->.",
+    want: `in ${RECENT_SIGN_IN}<!-- RECENT_SIGN_IN_S -->.`,
+  },
+])("$name of a page is replaced", ({ text, want }) => {
+  expect(renderPage("docs/x.md", text)).toBe(want);
+});
+
+test.each(["1<!-- UNKNOWN -->", "x<!-- MAX_PASSKEYS -->"])("%s on a page is an error", (text) => {
+  expect(() => renderPage("docs/x.md", text)).toThrow("a known number before");
+});
 
 test("the tables contain every setting and every error", () => {
   for (const name of Object.keys(SETTINGS))

@@ -9,9 +9,11 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
 import { TOKEN_FIELD } from "../../src/pages/mod.ts";
+import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
 import {
   type Jar,
   makePerson,
+  OLD_SIGN_IN,
   type Person,
   readHidden,
   signInAs,
@@ -219,7 +221,7 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
     make: async () => {
       const own = await administrator();
       const jar = await signInAs(service, own);
-      const asked = "factor_asked_at = now() - interval '7 days'";
+      const asked = `factor_asked_at = now() - interval '${FACTOR_GRACE_S} seconds'`;
       await write(`update rowhouse.users set ${asked} where id = '${own.id}'`);
       return jar;
     },
@@ -272,10 +274,10 @@ test.each([
   expect(await readState()).toBe(before);
 });
 
-test("ten minutes after the sign-in, every sensitive action asks for the password", async () => {
+test("without a recent sign-in, every sensitive action asks for the password", async () => {
   const own = await administrator();
   const jar = await signInAs(service, own);
-  const old = "proven_at = now() - interval '10 minutes'";
+  const old = `proven_at = ${OLD_SIGN_IN}`;
   await write(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
   const before = await readState();
   for (const path of POSTS.filter((one) => !LASTING.test(one))) {
@@ -289,7 +291,7 @@ test("ten minutes after the sign-in, every sensitive action asks for the passwor
 test("every sensitive action requires the second factor of a person who has one", async () => {
   const { person: own, jar } = await enrolPerson(service, await administrator());
   await write(
-    `update rowhouse.sessions set second_factor_at = now() - interval '10 minutes' where user_id = '${own.id}'`,
+    `update rowhouse.sessions set second_factor_at = ${OLD_SIGN_IN} where user_id = '${own.id}'`,
   );
   const before = await readState();
   for (const path of POSTS.filter((one) => !LASTING.test(one))) {

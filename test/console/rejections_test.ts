@@ -4,9 +4,11 @@ import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
 import { TOKEN_FIELD } from "../../src/pages/mod.ts";
+import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
 import {
   type Jar,
   makePerson,
+  OLD_SIGN_IN,
   type Person,
   signInAs,
   toCookieHeader,
@@ -31,9 +33,7 @@ const administrator = async (consoleRole: "admin" | "super_admin" = "super_admin
   return { person, jar: await signInAs(service, person) };
 };
 const ageSignIn = ({ id }: Person) =>
-  write(
-    `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = '${id}'`,
-  );
+  write(`update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = '${id}'`);
 /** The actions and reasons of a person's entries, oldest first. */
 async function readRejections({ id }: Person): Promise<string[]> {
   return (await listAudit(service.service, 1000))
@@ -81,7 +81,7 @@ test.each<Case>([
     make: administrator,
     send: async (jar, { id }) => {
       await write(
-        `update rowhouse.users set factor_asked_at = now() - interval '7 days' where id = '${id}'`,
+        `update rowhouse.users set factor_asked_at = now() - interval '${FACTOR_GRACE_S} seconds' where id = '${id}'`,
       );
       return await visit(service, new Map(jar), "/console/people");
     },
@@ -96,7 +96,7 @@ test.each<Case>([
     want: ["console_set_console_role not_super_admin"],
   },
   {
-    name: "a sensitive form ten minutes after the sign-in",
+    name: "a sensitive form without a recent sign-in",
     make: administrator,
     send: async (jar, person) => {
       await ageSignIn(person);

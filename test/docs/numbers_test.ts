@@ -3,7 +3,6 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DEFAULT_PER_MINUTE } from "../../src/accounts/apps/mod.ts";
-import { LINK_LIFE_S } from "../../src/accounts/people/mod.ts";
 import { SETTINGS } from "../../src/config/mod.ts";
 import { LIST_BYTES, MAX_BODY, MAX_ROWS } from "../../src/data/deps.ts";
 import { MAX_BATCH } from "../../src/data/mod.ts";
@@ -42,7 +41,6 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
     `| \`retries\` | ${constant("RETRIES")} |`,
     `If that is more than ${RETRY_WAIT_MAX_MS / 1000} s, it does not retry`,
   ],
-  "docs/identity.md": [`expires after ${LINK_LIFE_S / 86_400} days`],
 };
 
 describe.each(Object.entries(TEXTS))("%s", (page, texts) => {

@@ -1,12 +1,9 @@
 /** Password reset: the emailed link, and responses that do not reveal accounts. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { FORGOTTEN_LINK_LIFE_S } from "../../src/accounts/mails/mod.ts";
 import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { toDurationText } from "../../src/std/duration.ts";
-import { ROOT } from "../support/command.ts";
+import { FORGOTTEN_LINK_LIFE_S } from "../../src/std/limits.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer } from "../support/mail_server.ts";
@@ -98,7 +95,7 @@ test("an emailed link sets a new password once, ends all sessions, and triggers 
   await eventually(() => mailsTo(person.email, "Your password was changed").length === 1);
 });
 
-test("page, email, docs and database agree on the lifetime of a link", async () => {
+test("page, email and database agree on the lifetime of a link", async () => {
   const person = await makePerson(service);
   await (await openForm())(person.email);
   await linksTo(person.email);
@@ -106,9 +103,6 @@ test("page, email, docs and database agree on the lifetime of a link", async () 
   const expiry = `expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}`;
   expect((await visit(service, new Map(), "/forgot?sent=yes")).text).toContain(expiry);
   expect(mail?.text.replaceAll("\n", " ")).toContain(expiry);
-  expect(readFileSync(join(ROOT, "docs/identity.md"), "utf8")).toContain(
-    `link to set a new password, which ${expiry}.`,
-  );
 });
 
 test("a link expires, and a newer link replaces it", async () => {

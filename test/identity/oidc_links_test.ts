@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { showUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { RECENT_SIGN_IN } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
 import {
   type Jar,
   makePerson,
+  OLD_SIGN_IN,
   readHidden,
   signInAs,
   submitSignIn,
@@ -72,10 +74,9 @@ function query<Row>(text: string, values: string[] = []): Promise<Row[]> {
 }
 
 async function age(userId: string): Promise<void> {
-  await query(
-    "update rowhouse.sessions set proven_at = now() - interval '10 minutes' where user_id = $1",
-    [userId],
-  );
+  await query(`update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = $1`, [
+    userId,
+  ]);
 }
 
 test("a person links an account, signs in with it, and unlinks it", async () => {
@@ -103,7 +104,7 @@ test("a person links an account, signs in with it, and unlinks it", async () => 
 test("a page offers to unlink only linked accounts, and names the requirement", async () => {
   const person = await makePerson(service);
   const jar = await signInAs(service, person);
-  const words = "within the last 10 minutes";
+  const words = `within the last ${RECENT_SIGN_IN}`;
   await link(jar, "all-1");
   await age(person.id);
   expect((await visit(service, jar, PAGE)).text).toContain(words);
@@ -133,16 +134,19 @@ describe("the service rejects a link", () => {
     expect([response.status, response.text.includes("Unlink it first")]).toEqual([403, true]);
   });
 
-  test("ten minutes after the sign-in, before and after the visit to the provider", async () => {
+  test("when the sign-in is no longer recent, before and after the visit to the provider", async () => {
     const person = await makePerson(service);
     const jar = await signInAs(service, person);
     const onward = readOnward(await send(jar, "link"));
     await age(person.id);
     const back = await passProvider(onward, { login: "link-5" });
     const response = await visit(service, jar, back.slice(service.url.length));
-    expect([response.status, response.text.includes("older than 10 minutes")]).toEqual([403, true]);
+    expect([response.status, response.text.includes(`older than ${RECENT_SIGN_IN}`)]).toEqual([
+      403,
+      true,
+    ]);
     const page = await visit(service, jar, PAGE);
-    expect(page.text).toContain("within the last 10 minutes");
+    expect(page.text).toContain(`within the last ${RECENT_SIGN_IN}`);
     expect(page.text).not.toContain('value="link"');
   });
 

@@ -4,6 +4,7 @@ import { resetSecondFactor } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { openService } from "../../src/service/open.ts";
+import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
 import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { type Jar, makePerson, signInAs, submitSignIn, visit } from "../support/people.ts";
 import { startProvider, type TestProvider } from "../support/provider.ts";
@@ -52,7 +53,7 @@ async function write<Row>({ service }: TestService, text: string, id: string): P
 const putOff = (service: TestService, id: string) =>
   write(
     service,
-    "update rowhouse.users set factor_asked_at = now() - interval '7 days' where id = $1::text::uuid",
+    `update rowhouse.users set factor_asked_at = now() - interval '${FACTOR_GRACE_S} seconds' where id = $1::text::uuid`,
     id,
   );
 const toLocation = async (service: TestService, jar: Jar, path: string) =>

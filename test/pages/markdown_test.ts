@@ -12,6 +12,7 @@ describe("Markdown is rendered with", () => {
       text: "<script>x</script>\n\n<!-- y -->\n\nz",
       want: "<p>z</p>",
     },
+    { name: "comments within a line removed", text: "1 day<!-- A -->.", want: "<p>1 day.</p>" },
     { name: "inline markup as text", text: "a <b>c", want: "<p>a &lt;b&gt;c</p>" },
     { name: "no pictures", text: "![a](b.png)\n\nc", want: "<p>c</p>" },
     { name: "no table of pictures", text: "| ![a](b.png) |\n|---|\n\nc", want: "<p>c</p>" },

@@ -2,6 +2,7 @@
 import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, setPasswordByLink } from "../../src/identity/mod.ts";
+import { RECENT_SIGN_IN_S } from "../../src/std/limits.ts";
 import { testDeps } from "./deps.ts";
 import type { TestApp, TestResponse, TestService } from "./service.ts";
 
@@ -12,6 +13,9 @@ export type PeopleService = {
 };
 /** A service that a browser visits. */
 export type VisitedService = Pick<TestService, "url" | "call">;
+
+/** The time of a sign-in that is no longer recent, as SQL. */
+export const OLD_SIGN_IN = `now() - interval '${RECENT_SIGN_IN_S} seconds'`;
 
 export const PASSWORD = "three brown cups of tea";
 

@@ -1,6 +1,6 @@
 /**
- * A person's second factor. Each change is one SQL call that authenticates the caller by both cookies and requires a sign-in
- * within the last ten minutes.
+ * A person's second factor. Each change is one SQL call that authenticates the caller by both cookies and requires a
+ * recent sign-in.
  *
  * @module
  */

@@ -1,5 +1,6 @@
 /** Reads the audit log, and deletes its oldest entries. The SQL functions that make changes write the entries. @module */
 import { call, type Database } from "../../db/mod.ts";
+import { SWEEP_STEP } from "../../std/limits.ts";
 
 export type AuditEntry = {
   id: number;
@@ -19,9 +20,6 @@ export type AuditEntry = {
 export async function listAudit(deps: { admin: Database }, limit: number): Promise<AuditEntry[]> {
   return (await call(deps.admin, "list_audit", { max_rows: limit })) as AuditEntry[];
 }
-
-/** Max entries that one step deletes, as in `rowhouse.sweep_audit`. */
-const SWEEP_STEP = 1000;
 
 /** Deletes entries older than `keepS` seconds, one step at a time; returns whether more may remain. */
 export async function sweepAudit(deps: { db: Database }, keepS: number): Promise<boolean> {

@@ -5,7 +5,6 @@ export {
   type VisitorActor,
 } from "./action.ts";
 export { listAudit, sweepAudit } from "./audit.ts";
-export { AUDIT_RETENTION_S } from "./audit_retention.ts";
 export { type Column, type Columns, type Row, toValueText } from "./columns.ts";
 export { type Field, type Input, readInput } from "./input.ts";
 export { findIssues, rejectFor } from "./issues.ts";

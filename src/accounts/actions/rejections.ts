@@ -7,6 +7,7 @@
 import { APP_SWITCH_NAMES, describeSwitch } from "../../app_switch.ts";
 import { readSqlState, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
 import { Problem, type ProblemCode } from "../../problem.ts";
+import { RECENT_SIGN_IN } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 
 /** No administrator is signed in with these cookies. */
@@ -26,7 +27,9 @@ export class SecondFactorNeeded extends Problem {
 /** The session's last authentication is too old for the action, or did not include the owner's second factor. */
 export class SignInTooOld extends Problem {
   constructor() {
-    super("forbidden", { message: "Sign in again: the last sign-in was more than 10 minutes ago" });
+    super("forbidden", {
+      message: `Sign in again: the last sign-in was more than ${RECENT_SIGN_IN} ago`,
+    });
   }
 }
 

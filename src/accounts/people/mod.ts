@@ -24,7 +24,6 @@ export { describeNewRole } from "./new_role.ts";
 export {
   deriveLinkText,
   findPasswordLink,
-  LINK_LIFE_S,
   type LinkDeps,
   type PasswordLink,
   usePasswordLink,

@@ -5,7 +5,7 @@
  * @module
  */
 import { call, type Database } from "../../db/mod.ts";
-import { DAY_S } from "../../std/duration.ts";
+import { LINK_LIFE_S } from "../../std/limits.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import type { AppTargets } from "../apps/target.ts";
 import {
@@ -17,9 +17,6 @@ import {
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import { makeIdText, toSecret } from "../secrets/secret_text.ts";
 import { type SecretText, splitSecretText } from "../secrets/session_text.ts";
-
-/** How long a set-password link can be used. */
-export const LINK_LIFE_S = 3 * DAY_S;
 
 export type LinkDeps = {
   randomBytes: RandomBytes;

@@ -10,8 +10,6 @@ import { type IdentitySecrets, toStoredDigest } from "../secrets/identity_secret
 import { makeIdText, makeSecret } from "../secrets/secret_text.ts";
 import { splitSecretText } from "../secrets/session_text.ts";
 
-export const PENDING_LIFE_S = 600;
-
 /** The arguments for the database, and the value of the cookie. */
 export type NewPending = { id: string; digest: string; text: string };
 

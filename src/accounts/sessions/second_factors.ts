@@ -1,6 +1,6 @@
 /** The database part of a sign-in's second step: counts the attempt before a factor is checked, and finishes after it. @module */
 import { call, type Database } from "../../db/mod.ts";
-import { DAY_S } from "../../std/duration.ts";
+import { MAX_COUNT_S } from "../../std/limits.ts";
 import { toDigest } from "../secrets/secret_text.ts";
 import type { Device } from "./device_text.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
@@ -17,7 +17,7 @@ const FACTOR_LIMITS = {
   person: 15,
   /** Codes of an authenticator app within `lastingS`. A guess is correct with a probability of three in a million. */
   lasting: 100,
-  lastingS: 30 * DAY_S,
+  lastingS: MAX_COUNT_S,
 } as const;
 
 /** The origin of an attempt. */

@@ -1,6 +1,7 @@
 /** The database part of a sign-in: throttles before a password is hashed, and finishes after it. @module */
 import { call, callRow, type Database } from "../../db/mod.ts";
 import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts";
+import { SWEEP_STEP } from "../../std/limits.ts";
 import type { PasswordLink } from "../people/password_links.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import type { Device } from "./device_text.ts";
@@ -178,9 +179,6 @@ export function toClient(address: string): { networks: string[]; bounds: number[
     bounds: counted.map(({ bound }) => bound),
   };
 }
-
-/** Max counters that one step deletes. */
-const SWEEP_STEP = 1000;
 
 /** Deletes expired counters, one step at a time; returns whether more may remain. */
 export async function sweepThrottle(deps: { db: Database }): Promise<boolean> {

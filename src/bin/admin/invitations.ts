@@ -3,13 +3,13 @@ import {
   DISPLAY_NAME,
   type InvitationOutcome,
   invite,
-  LINK_LIFE_S,
   type ListedInvitation,
   listInvitations,
   resendInvitation,
   withdrawInvitation,
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
+import { LINK_LIFE_S } from "../../std/limits.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";

@@ -1,8 +1,9 @@
 /** Password links as commands print them: once, and not stored. @module */
 import { findLinkMail, type LinkMail } from "../../accounts/mails/mod.ts";
-import { LINK_LIFE_S, type makePasswordLink } from "../../accounts/people/mod.ts";
+import type { makePasswordLink } from "../../accounts/people/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
+import { LINK_LIFE_S } from "../../std/limits.ts";
 import { type AdminDeps, type AdminTask, readIdentitySecrets } from "./task.ts";
 
 /** A task that creates a link for the person with an address. */

@@ -6,13 +6,13 @@ import {
   createUser,
   DISPLAY_NAME,
   findNewUserIssues,
-  LINK_LIFE_S,
   makePasswordLink,
   readEmail,
   resetSecondFactor,
   setDisabled,
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
+import { FACTOR_GRACE_S, LINK_LIFE_S } from "../../std/limits.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { makeLinkTask, showLink } from "./links.ts";
 import { listNextSteps } from "./next_steps.ts";
@@ -117,7 +117,7 @@ get a mail. Prints { email, before } with --json.`,
   "reset-second-factor": {
     example: "rowhouse admin reset-second-factor ada@example.org",
     about: `Removes the authenticator app, recovery codes and passkeys, and signs the person out everywhere. Verify the identity of the
-person first: anyone who knows the password can then sign in. A person who must have a second factor has 7 days to add one.
+person first: anyone who knows the password can then sign in. A person who must have a second factor has ${toDurationText(FACTOR_GRACE_S)} to add one.
 Prints { email, secondFactor: null } with --json.`,
     positionals: ["email"],
     task: resetFactorTask,

@@ -1,28 +1,28 @@
 /**
- * `bun run generate`: writes .env.example, the generated tables in docs, and the types of the service's SQL functions, which it
+ * `bun run generate`: writes .env.example, the generated tables and numbers in docs, and the types of the service's SQL functions, which it
  * reads from a migrated embedded database.
  *
  * @module
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type FunctionShape, migrate, openDatabase, startCluster } from "../../db/mod.ts";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import { FUNCTIONS_FILE, pickCalled, readFunctions, renderFunctions } from "./functions.ts";
-import { renderEnvExample, renderPage, TABLES } from "./generated.ts";
+import { renderEnvExample, renderPage } from "./generated.ts";
 import { openTerminal } from "./terminal.ts";
 
 const terminal = openTerminal(process.env);
 const root = join(import.meta.dirname, "../../..");
-const pages = [...new Set(Object.values(TABLES).map(({ page }) => page))];
+const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const texts = [
   { path: ".env.example", text: renderEnvExample() },
   { path: FUNCTIONS_FILE, text: renderFunctions(await readMigrated()) },
-  ...pages.map((path) => ({
-    path,
-    text: renderPage(path, readIfThere(join(root, path)) ?? ""),
-  })),
+  ...pages.map((name) => {
+    const path = `docs/${name}`;
+    return { path, text: renderPage(path, readIfThere(join(root, path)) ?? "") };
+  }),
 ];
 for (const { path, text } of texts)
   terminal.print(`${path} ${writeIfChanged(join(root, path), text) ? "written" : "is current"}`);

@@ -1,6 +1,8 @@
-/** Texts generated from tables in the code. A test compares them with the files. Pure. @module */
+/** Texts generated from tables and numbers in the code. A test compares them with the files. Pure. @module */
 import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../../config/mod.ts";
 import { PROBLEMS } from "../../problem.ts";
+import { toDurationText } from "../../std/duration.ts";
+import * as limits from "../../std/limits.ts";
 
 type Meaning = { readonly status: number; readonly when: string; readonly ofWrite?: string };
 type Setting = { readonly about: string; readonly initial?: string; readonly isSecret?: true };
@@ -57,9 +59,9 @@ export const TABLES = {
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
- * A page with its generated tables replaced.
+ * A page with its generated tables and numbers replaced.
  *
- * @throws {Error} the page lacks the markers of a table
+ * @throws {Error} the page lacks the markers of a table, or names an unknown number
  */
 export function renderPage(page: string, text: string): string {
   return Object.entries(TABLES)
@@ -68,7 +70,29 @@ export function renderPage(page: string, text: string): string {
       const section = new RegExp(`<!-- ${name} -->[\\s\\S]*?<!-- /${name} -->`);
       if (!section.test(created)) throw new Error(`${page} lacks the markers of the table ${name}`);
       return created.replace(section, () => `<!-- ${name} -->\n${render()}\n<!-- /${name} -->`);
-    }, text);
+    }, text)
+    .replace(NUMBER, (_, before: string | undefined, name: string) => {
+      const value = NUMBERS[name];
+      if (before === undefined || value === undefined)
+        throw new Error(`${page} must have a known number before <!-- ${name} -->`);
+      return `${toNumberText(name, value)}<!-- ${name} -->`;
+    });
+}
+
+/** The numbers of all pages, by name. */
+const NUMBERS: Readonly<Record<string, number | string>> = limits;
+const NUMBER =
+  /(\d[\d,]*(?: to \d+)?(?: (?:second|minute|hour|day)s?| [KM]B)?)?<!-- ([A-Z]\w+) -->/g;
+const MB = 1_048_576;
+
+/** A number in the unit at the end of its name. */
+function toNumberText(name: string, value: number | string): string {
+  if (typeof value === "string") return value;
+  if (name.endsWith("_S")) return toDurationText(value);
+  if (name.endsWith("_MS")) return toDurationText(value / 1000);
+  if (name.endsWith("_HOURS")) return `${value} hours`;
+  if (name.endsWith("_BYTES")) return value % MB === 0 ? `${value / MB} MB` : `${value / 1024} KB`;
+  return value.toLocaleString("en-US");
 }
 
 function renderSettings(): string {

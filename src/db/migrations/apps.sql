@@ -37,7 +37,7 @@ create table rowhouse.app_switches (
 -- do not authenticate.
 create table rowhouse.apps (
   id uuid primary key,
-  slug text not null unique check (slug ~ '^[a-z][a-z0-9-]{0,38}[a-z0-9]$'),
+  slug text not null unique check (slug ~ '${SLUG_PATTERN}'),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
   -- The settings that are on, except "disabled".

@@ -103,7 +103,7 @@ set search_path = pg_catalog, pg_temp as $$
       case when stored.at >= from_at then stored.requests else 0 end as requests
     from bounds cross join risen join rowhouse.stored_requests as stored
       on (stored.app_id = risen.app_id
-        or stored.app_id is null and risen.app_id = '00000000-0000-0000-0000-000000000000')
+        or stored.app_id is null and risen.app_id = '${ALL_APPS}')
       and stored.at >= before_at and stored.at < until_at and status between 400 and 499
       and coalesce(stored.code, status::text) = risen.code
       and coalesce(stored.table_name, '') = risen.table_name
@@ -137,7 +137,7 @@ $$;
 create function rowhouse.console_show_changes(app_slug text, unit text, from_at timestamptz,
   until_at timestamptz, max_rows integer) returns jsonb as $$
 declare
-  app uuid := case when app_slug = '' then '00000000-0000-0000-0000-000000000000'
+  app uuid := case when app_slug = '' then '${ALL_APPS}'
     else (rowhouse.console_app(app_slug)).id end;
   changed_from timestamptz := from_at - greatest(until_at - from_at, interval '1 hour');
   before_at timestamptz := from_at - (until_at - from_at);

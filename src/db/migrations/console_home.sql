@@ -114,9 +114,9 @@ begin
     'hasTables', exists (select from rowhouse.registrations),
     'appCount', (select count(*) from rowhouse.apps),
     'apps', rowhouse.busy_apps(wanted_span, max_rows),
-    'withoutApp', rowhouse.numbers_of('00000000-0000-0000-0000-000000000001', wanted_span),
-    'ofConsole', rowhouse.numbers_of('00000000-0000-0000-0000-000000000002', wanted_span),
-    'axis', rowhouse.axis_of('00000000-0000-0000-0000-000000000000', '', wanted_span),
+    'withoutApp', rowhouse.numbers_of('${NO_APP}', wanted_span),
+    'ofConsole', rowhouse.numbers_of('${CONSOLE_APP}', wanted_span),
+    'axis', rowhouse.axis_of('${ALL_APPS}', '', wanted_span),
     'processes', rowhouse.list_processes(),
     'devLeftovers', rowhouse.dev_leftovers(),
     'lastPush', (select jsonb_build_object('app', slug, 'at', applied_at) from rowhouse.migrations

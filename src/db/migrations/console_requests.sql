@@ -73,7 +73,7 @@ begin
           order by seq desc limit 1))
       from rowhouse.stored_requests as stored where stored.id = entry),
     'counted', (select coalesce(sum(requests), 0) from rowhouse.statistics
-      where app_id = '00000000-0000-0000-0000-000000000000' and span = 'minute'
+      where app_id = '${ALL_APPS}' and span = 'minute'
         and entry is null and at >= from_at and at < until_at),
     'near', (select coalesce(jsonb_agg(rowhouse.request_of(listed.stored)
         order by listed.at desc, listed.id), '[]')

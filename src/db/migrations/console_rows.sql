@@ -3,7 +3,7 @@
 -- ends the key. A separate table stores it, so that lists and counts of keys omit it.
 
 create table rowhouse.console_keys (
-  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
+  key_id text primary key check (key_id ~ '${ID_PATTERN}'),
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   session_id text not null references rowhouse.sessions (id) on delete cascade,
   digest bytea not null check (length(digest) = 32),

@@ -46,7 +46,7 @@ declare
   may_record constant boolean := get_byte(claim, 0) = 1;
   claimed constant bytea := substring(claim from 2 for 32);
   wanted constant bytea := substring(claim from 34 for 32);
-  fits constant boolean := octet_length(first_response) <= 16384;
+  fits constant boolean := octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES};
   overdue constant timestamptz := now() - interval '24 hours';
   found_key rowhouse.idempotency_keys;
 begin
@@ -87,8 +87,9 @@ $$;
 create function rowhouse.complete_key(app uuid, claim bytea, first_response text) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
   update rowhouse.idempotency_keys set
-    is_whole = octet_length(first_response) <= 16384,
-    response = case when octet_length(first_response) <= 16384 then first_response else response end
+    is_whole = octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES},
+    response = case when octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES}
+      then first_response else response end
   where app_id = app and key = substring(claim from 2 for 32)
 $$;
 

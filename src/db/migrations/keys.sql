@@ -18,7 +18,7 @@ $$;
 
 -- Serving logins cannot read keys: rowhouse.use_key() returns one key to callers with its proof.
 create table rowhouse.api_keys (
-  key_id text primary key check (key_id ~ '^[a-z0-9]{16}$'),
+  key_id text primary key check (key_id ~ '${ID_PATTERN}'),
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
   name text not null,
   digest bytea not null check (length(digest) = 32),

@@ -7,8 +7,12 @@
  * @module
  */
 import { readFileSync } from "node:fs";
+import { LATENCY_BUCKETS } from "../../std/latency.ts";
+import * as limits from "../../std/limits.ts";
+import * as storedText from "../../std/stored_text.ts";
 import { renderAuditActions } from "../audit_actions.ts";
 import { FIND_ISSUES } from "../isolation.ts";
+import * as sqlConstants from "../sql_constants.ts";
 import { renderSwitches } from "../switches.ts";
 import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor_functions.ts";
 
@@ -70,6 +74,11 @@ const AREAS = [
   "console_tables",
 ];
 
+/** SQL files name these. */
+const CONSTANTS: Readonly<Record<string, unknown>> = {
+  ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
+};
+
 const BASELINE = [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions(), renderSwitches()].join(
   "\n",
 );
@@ -86,5 +95,18 @@ export const MIGRATIONS: readonly ServiceMigration[] = [
 ];
 
 function readArea(area: string): string {
-  return readFileSync(`${import.meta.dir}/${area}.sql`, "utf8");
+  return fillConstants(readFileSync(`${import.meta.dir}/${area}.sql`, "utf8"));
+}
+
+/**
+ * SQL with the value of each `${NAME}`.
+ *
+ * @throws {Error} no constant has the name
+ */
+export function fillConstants(sql: string): string {
+  return sql.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+    const value = CONSTANTS[name];
+    if (value === undefined) throw new Error(`SQL files cannot use ${name}: no such constant`);
+    return String(value);
+  });
 }

@@ -1,5 +1,5 @@
 -- Actions of users on their own second factor in a browser. Each action verifies the user by both
--- cookies, and needs a sign-in within ten minutes.
+-- cookies, and needs a recent sign-in.
 
 create function rowhouse.check_fresh(own text) returns void language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$

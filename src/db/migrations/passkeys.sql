@@ -29,7 +29,8 @@ create function rowhouse.use_challenge(challenge_key text, window_s integer) ret
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.throttle (key, attempts, ends_at)
-  values (challenge_key, 1, clock_timestamp() + make_interval(secs => least(window_s, 2592000)))
+  values (challenge_key, 1,
+    clock_timestamp() + make_interval(secs => least(window_s, ${MAX_COUNT_S})))
     on conflict (key) do nothing;
   return found;
 end
@@ -116,8 +117,8 @@ begin
 end
 $$;
 
--- Adds a passkey after a sign-in within ten minutes; returns the outcome. "expected" is the person
--- and session that began it, for whom the digests were created. Max ten per person. The first
+-- Adds a passkey after a recent sign-in; returns the outcome. "expected" is the person
+-- and session that began it, for whom the digests were created. The first
 -- second factor comes with recovery codes, and ends the sessions that began without a second
 -- factor.
 -- proves: owner
@@ -135,7 +136,7 @@ begin
   if not rowhouse.use_challenge(challenge_key, window_s) then
     return 'replayed';
   end if;
-  if (select count(*) from rowhouse.passkeys where user_id = who) >= 10 then
+  if (select count(*) from rowhouse.passkeys where user_id = who) >= ${MAX_PASSKEYS} then
     return 'full';
   end if;
   insert into rowhouse.passkeys (

@@ -3,7 +3,7 @@
 
 -- The browser's previous sessions are not stored here: the browser presents them again.
 create table rowhouse.pending_sign_ins (
-  id text primary key check (id ~ '^[a-z0-9]{16}$'),
+  id text primary key check (id ~ '${ID_PATTERN}'),
   digest bytea not null check (length(digest) = 32),
   secret_id text not null,
   user_id uuid not null references rowhouse.users (id) on delete cascade,
@@ -51,7 +51,7 @@ begin
     insert into rowhouse.pending_sign_ins (id, digest, secret_id, user_id, provider,
       proven_at, expires_at)
     values (pending_id, pending_digest, new_secret_id, who, provider, proven,
-      clock_timestamp() + interval '10 minutes');
+      clock_timestamp() + interval '${PENDING_LIFE_S} seconds');
     return 'pending';
   end if;
   perform rowhouse.start_session(who, presented, new_id, new_session_digest, new_identity_digest,
@@ -112,7 +112,7 @@ set search_path = pg_catalog, pg_temp as $$
     and not starts_with(key, who || ' lasting');
   with given_back as (
     insert into rowhouse.throttle as counter (key, attempts, ends_at)
-    select who || ' lasting', 1, clock_timestamp() + interval '30 days'
+    select who || ' lasting', 1, clock_timestamp() + interval '${MAX_COUNT_S} seconds'
     where exists (select from rowhouse.throttle where starts_with(key, who || ' lasting '))
       on conflict (key) do update
     set ends_at = excluded.ends_at where counter.ends_at <= clock_timestamp()

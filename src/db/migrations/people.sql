@@ -10,7 +10,8 @@
 
 create table rowhouse.users (
   id uuid primary key,
-  email text not null unique check (email = lower(email) and length(email) between 3 and 254),
+  email text not null unique
+    check (email = lower(email) and length(email) between 3 and ${EMAIL_MAX_CHARS}),
   -- Covers the address and the person, like the digest of a session. Without it, the address gets
   -- no links and cannot link a provider account.
   email_digest bytea check (length(email_digest) = 32),
@@ -41,7 +42,7 @@ create index users__email__localhost__idx on rowhouse.users (email) where email 
 create table rowhouse.grants (
   user_id uuid not null references rowhouse.users (id) on delete cascade,
   app_id uuid not null references rowhouse.apps (id) on delete cascade,
-  role text not null check (role ~ '^[a-z][a-z0-9_-]{0,31}$' and role <> 'super_admin'),
+  role text not null check (role ~ '${ROLE_PATTERN}' and role <> 'super_admin'),
   granted_at timestamptz not null default now(),
   provider text check (length(provider) between 1 and 40),
   digest bytea check (length(digest) = 32),
@@ -57,7 +58,7 @@ grant select on rowhouse.grants to rowhouse_service, rowhouse_identity;
 -- id matches no session. Device and address are recorded at the sign-in, so that the person can
 -- recognize the session.
 create table rowhouse.sessions (
-  id text primary key check (id ~ '^[a-z0-9]{16}$'),
+  id text primary key check (id ~ '${ID_PATTERN}'),
   session_digest bytea not null check (length(session_digest) = 32),
   identity_digest bytea not null check (length(identity_digest) = 32),
   secret_id text not null,
@@ -90,7 +91,7 @@ create index session_conflicts__recorded_at__idx on rowhouse.session_conflicts (
 -- One link per person: a new link replaces the previous link.
 create table rowhouse.password_links (
   user_id uuid primary key references rowhouse.users (id) on delete cascade,
-  id text not null unique check (id ~ '^[a-z0-9]{16}$'),
+  id text not null unique check (id ~ '${ID_PATTERN}'),
   digest bytea not null check (length(digest) = 32),
   secret_id text not null,
   created_at timestamptz not null default now(),
@@ -170,8 +171,8 @@ begin
   perform set_config('rowhouse.sweeps_audit', 'on', true);
   delete from rowhouse.audit where id in (
     select id from rowhouse.audit
-      where at < now() - greatest(make_interval(secs => keep_s), interval '30 days')
-    order by at limit 1000 for update skip locked);
+      where at < now() - make_interval(secs => greatest(keep_s, ${MIN_AUDIT_RETENTION_S}))
+    order by at limit ${SWEEP_STEP} for update skip locked);
   get diagnostics swept = row_count;
   perform set_config('rowhouse.sweeps_audit', 'off', true);
   return swept;

@@ -197,7 +197,7 @@ end
 $$;
 grant execute on function rowhouse.create_linked_person to rowhouse_service, rowhouse_identity;
 
--- Links the person to a provider account, after a sign-in within ten minutes; returns the outcome.
+-- Links the person to a provider account, after a recent sign-in; returns the outcome.
 -- "expected" is the person who started it, for whom the digest was created.
 -- proves: owner
 create function rowhouse.link_provider(expected uuid, link_issuer text, link_subject text,

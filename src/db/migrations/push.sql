@@ -7,7 +7,7 @@
 -- new rows.
 
 create table rowhouse.tables (
-  name text primary key check (name ~ '^[a-z][a-z0-9_]{0,47}$'),
+  name text primary key check (name ~ '${TABLE_PATTERN}'),
   owner_app_id uuid not null references rowhouse.apps (id),
   definition jsonb not null,
   version bigint not null,

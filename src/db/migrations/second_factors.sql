@@ -55,13 +55,13 @@ language sql stable security definer set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.secrets_of_factors to rowhouse_service, rowhouse_identity;
 
--- Returns whether a session was authenticated in the last ten minutes, also by the second factor if
--- its owner has a second factor.
+-- Returns whether a session was authenticated recently, also by the second factor if its owner has
+-- a second factor.
 create function rowhouse.is_fresh(session_id text) returns boolean
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.sessions where id = session_id
-    and proven_at > clock_timestamp() - interval '10 minutes'
-    and (second_factor_at > clock_timestamp() - interval '10 minutes'
+    and proven_at > clock_timestamp() - interval '${RECENT_SIGN_IN_S} seconds'
+    and (second_factor_at > clock_timestamp() - interval '${RECENT_SIGN_IN_S} seconds'
       or not rowhouse.has_second_factor(user_id)))
 $$;
 grant execute on function rowhouse.is_fresh to rowhouse_service, rowhouse_identity;
@@ -69,7 +69,7 @@ grant execute on function rowhouse.is_fresh to rowhouse_service, rowhouse_identi
 -- The deadline for a required second factor of a person who has none; null: never.
 create function rowhouse.factor_due_at(who uuid) returns timestamptz
 language sql stable security definer set search_path = pg_catalog, pg_temp as $$
-  select factor_asked_at + interval '7 days' from rowhouse.users
+  select factor_asked_at + interval '${FACTOR_GRACE_S} seconds' from rowhouse.users
   where id = who and factor_asked_at is not null and not rowhouse.has_second_factor(id)
 $$;
 grant execute on function rowhouse.factor_due_at to rowhouse_service, rowhouse_identity;

@@ -7,7 +7,7 @@
 -- command or a control character.
 create function rowhouse.is_counted(table_name text, code text) returns boolean
   language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select table_name ~ '^([a-z][a-z0-9_]{0,47})?$' is not false
+  select (table_name = '' or table_name ~ '${TABLE_PATTERN}') is not false
     and code ~ '^[a-z0-9_]{1,60}$' is not false
 $$;
 create function rowhouse.is_request(method text, route text, paths text[]) returns boolean
@@ -27,7 +27,7 @@ create table rowhouse.statistics (
   requests bigint not null check (requests >= 0),
   errors bigint not null check (errors >= 0),
   rejections bigint not null check (rejections >= 0),
-  latencies bigint[] not null check (cardinality(latencies) = 12),
+  latencies bigint[] not null check (cardinality(latencies) = ${LATENCY_BUCKETS}),
   primary key (app_id, span, at)
 );
 create index statistics__span__at__idx on rowhouse.statistics (span, at);
@@ -116,7 +116,7 @@ create function rowhouse.rejected_app(proven uuid, presented_key text) returns u
   select case
     when proven is not null then (select id from rowhouse.apps where id = proven)
     else coalesce((select app_id from rowhouse.api_keys where key_id = presented_key),
-      '00000000-0000-0000-0000-000000000000') end
+      '${ALL_APPS}') end
 $$;
 
 -- The counts of a process, by app, table and code.
@@ -216,8 +216,8 @@ begin
     rejections bigint, latencies bigint[]),
     unnest(array['hour', 'minute']) as span
   -- Skips apps that were deleted since then.
-  where app in ('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000001',
-      '00000000-0000-0000-0000-000000000002')
+  where app in ('${ALL_APPS}', '${NO_APP}',
+      '${CONSOLE_APP}')
     or exists (select from rowhouse.apps where id = app)
   order by app, span
   on conflict (app_id, span, at) do update set requests = known.requests + excluded.requests,
@@ -230,7 +230,7 @@ begin
   end if;
   insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, key_id,
     table_name, paths, requests, of_console)
-  select id, nullif(app, '00000000-0000-0000-0000-000000000000'),
+  select id, nullif(app, '${ALL_APPS}'),
     least(to_timestamp(at_ms / 1000), latest), method, route, status, code, ms, key_id, "table",
     paths, greatest(requests, 1), coalesce(of_console, false)
   from (

@@ -94,7 +94,7 @@ begin
       -- One order of counters for all attempts, so that they never deadlock.
       insert into rowhouse.throttle as counter (key, attempts, ends_at)
       select key, 1, case when key = 'all' then clock_timestamp() + interval '1 minute'
-        else clock_timestamp() + make_interval(secs => least(window_s, 2592000)) end
+        else clock_timestamp() + make_interval(secs => least(window_s, ${MAX_COUNT_S})) end
       from unnest(keys) with ordinality as wanted (key, ordinal) order by ordinal
       on conflict (key) do update set
         attempts = case when counter.ends_at <= clock_timestamp() then 1

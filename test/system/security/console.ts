@@ -5,11 +5,14 @@ import { toPresented } from "../../../src/accounts/secrets/mod.ts";
 import { type ActionName, SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { toDurationText } from "../../../src/std/duration.ts";
+import { FACTOR_GRACE_S } from "../../../src/std/limits.ts";
 import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS } from "../../support/deps.ts";
 import {
   type Jar,
   makePerson,
+  OLD_SIGN_IN,
   type Person,
   signInAs,
   submitSignIn,
@@ -31,7 +34,7 @@ export const CONSOLE: Page = {
             LASTING.map((call) => callOf(world, jar, call)),
           );
         },
-      "create, rotate and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps. It needs both cookies of an administrator who signed in within the last ten minutes.":
+      "create, rotate and revoke keys, change people, their roles and sessions, transfer, leave and drop tables, and delete apps. It needs both cookies of an administrator with a recent sign-in.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           // No other app uses any of its tables.
@@ -71,7 +74,7 @@ export const CONSOLE: Page = {
           `select rowhouse.log('${world.victim.id}', 'console_rejected', '${world.victim.id}')`,
         ]);
       },
-      "act without both cookies, or create a key, change a person, transfer a table or delete an app more than ten minutes after the sign-in.":
+      "act without both cookies, or create a key, change a person, transfer a table or delete an app without a recent sign-in.":
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           const shared: Jar = new Map([[SESSION_COOKIE, jar.get(SESSION_COOKIE) ?? ""]]);
@@ -102,7 +105,7 @@ export const CONSOLE: Page = {
             SIGNALS.superAdminNeeded,
           );
         },
-      "perform a sensitive action if the person presented the second factor more than ten minutes ago, or any action if the session has not presented it, or if the person has postponed a second factor for more than a week.":
+      [`perform a sensitive action if the person has not presented the second factor recently, or any action if the session has not presented it, or if the person has postponed a second factor for more than ${toDurationText(FACTOR_GRACE_S)}.`]:
         (world) =>
           asksForFactor(world, {
             lasting: (jar) => LASTING.slice(0, 4).map((call) => callOf(world, jar, call)),
@@ -301,7 +304,7 @@ async function makeOwner({ service }: World): Promise<TestApp> {
 async function ageSession({ service }: World, jar: Jar): Promise<void> {
   const [id = ""] = (jar.get(SESSION_COOKIE) ?? "").split(".");
   await service.service.admin.message(
-    `update rowhouse.sessions set proven_at = now() - interval '10 minutes' where id = '${id}'; select 1`,
+    `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where id = '${id}'; select 1`,
   );
 }
 

@@ -10,8 +10,9 @@ import {
   SESSION_COOKIE,
   setPasswordByLink,
 } from "../../../src/identity/mod.ts";
+import { FACTOR_GRACE_S } from "../../../src/std/limits.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
-import { type Jar, makePerson, PASSWORD, visit } from "../../support/people.ts";
+import { type Jar, makePerson, OLD_SIGN_IN, PASSWORD, visit } from "../../support/people.ts";
 import { enrolPerson, enterFactor, passPassword } from "../../support/second_factor.ts";
 import { type Login, me, type Page, type World } from "./world.ts";
 
@@ -130,14 +131,14 @@ export async function asksForFactor(
   const showAt = (at: string) =>
     write(`update rowhouse.sessions set second_factor_at = ${at} where user_id = '${own.id}'`);
   const every = [...calls.lasting(jar), ...calls.sensitive(jar)];
-  await showAt("now() - interval '10 minutes'");
+  await showAt(OLD_SIGN_IN);
   await world.allows("console", calls.lasting(jar));
   await world.rejects("console", calls.sensitive(jar), SIGNALS.signInTooOld);
   await showAt("null");
   await world.rejects("console", every, SIGNALS.signInTooOld);
   await write(
     `delete from rowhouse.totp_factors where user_id = '${own.id}';
-    update rowhouse.users set factor_asked_at = now() - interval '7 days' where id = '${own.id}'`,
+    update rowhouse.users set factor_asked_at = now() - interval '${FACTOR_GRACE_S} seconds' where id = '${own.id}'`,
   );
   await world.rejects("console", every, SIGNALS.secondFactorNeeded);
 }
