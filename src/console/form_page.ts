@@ -1,6 +1,6 @@
 /**
- * A page with one form. The form is sent to the same address. A rejected form is shown again with the errors. A message replaces
- * the form if the action is not possible.
+ * A page of the Console with one form, by {@linkcode makePage}: its recent sign-in, its errors, the page that follows and its
+ * frame. A message replaces the form if the action is not possible.
  *
  * @module
  */
@@ -14,14 +14,13 @@ import {
 } from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { type ActionName, isForRecentSignIn } from "../db/mod.ts";
-import { splitTarget, toTarget } from "../http/mod.ts";
-import type { Html, Part } from "../pages/mod.ts";
+import { type Html, makeFormPage as makePage, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { type Notice, redirectWithNotice } from "./done.ts";
 import { redirectToSignIn, type Visit } from "./enter.ts";
 import { type Crumbs, respondWithConsolePage } from "./frame.ts";
 import {
-  renderActionForm,
+  renderCancel,
   renderError,
   renderMarked,
   renderSelect,
@@ -30,16 +29,16 @@ import {
 } from "./parts.ts";
 import { toMessages } from "./read.ts";
 
-type FormView = { fields: Part; button: string; tone?: "primary" | "danger" };
+type View = { fields: Part; button: string; tone?: "primary" | "danger" };
 /** The reason for a page without a form; with a status for an error. */
 type NoForm = { instead: Part; status?: number };
-type FormBody = { title: string; body: Part; status: number };
+type Body = { title: string; body: Part; status: number };
 
 export type FormPage<Content extends { me: ConsoleVisitor }> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
   /** The form, with the sent values in `fields` of the visit. */
-  form: (content: Content, visit: Visit) => Promise<FormView | NoForm> | FormView | NoForm;
+  form: (content: Content, visit: Visit) => Promise<View | NoForm> | View | NoForm;
   /** Returns the page that follows, unless this is the page of `back` with the notice `done`. */
   run: (visit: Visit, content: Content) => Promise<unknown>;
   done?: Notice | ((visit: Visit) => Notice);
@@ -48,77 +47,57 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   /** The parent pages. */
   crumbs: (content: Content) => Crumbs;
   /** The body in its frame; defaults to a page below `crumbs`. */
-  respond?: (content: Content, page: FormBody, visit: Visit) => Response;
+  respond?: (content: Content, page: Body, visit: Visit) => Response;
   /** The SQL function of the form, which decides whether it requires a recent sign-in. */
   action: ActionName | "console_delete_app_step";
   /** The heading of the errors. */
   failed?: string;
 };
-type Handle = (visit: Visit) => Promise<Response>;
 
-export function makeFormPage<Content extends { me: ConsoleVisitor }>(
-  page: FormPage<Content>,
-): { show: Handle; submit: Handle } {
-  return {
-    show: async (visit) => await respondWithForm(page, visit, await page.read(visit)),
-    submit: async (visit) => {
-      const content = await page.read(visit);
+export function makeFormPage<Content extends { me: ConsoleVisitor }>(page: FormPage<Content>) {
+  return makePage<Visit, Content>({
+    read: page.read,
+    title: page.title,
+    form: async (content, visit) => {
+      if (!content.me.isFresh && isForRecentSignIn(page.action))
+        return redirectToSignIn(visit.context);
+      const form = await page.form(content, visit);
+      if ("instead" in form) return form;
+      return { ...form, cancel: renderCancel(page.back(content, visit), form.tone) };
+    },
+    run: async (visit, content) => {
       try {
         const next = await page.run(visit, content);
         if (next instanceof Response) return next;
         const done = typeof page.done === "function" ? page.done(visit) : page.done;
         return redirectWithNotice(page.back(content, visit), done);
       } catch (error) {
-        if (!(error instanceof Problem) || !isVisible(error)) throw error;
-        return await respondWithForm(page, visit, content, error);
+        const messages = toVisibleMessages(error);
+        return {
+          status: error instanceof SuperAdminNeeded ? 403 : 422,
+          notice: renderError(page.failed ?? "Nothing was changed.", messages),
+        };
       }
     },
-  };
+    respond: (content, { title, status, notice, body }, visit) => {
+      const framed = { title, status, body: [notice, body] };
+      return (
+        page.respond?.(content, framed, visit) ??
+        respondWithConsolePage({ me: content.me, crumbs: page.crumbs(content), ...framed })
+      );
+    },
+  });
 }
 
 const EXPLAINED: readonly string[] = ["invalid_request", "unknown_app", "push_busy"];
 
-/** Whether a page shows the error above its form. Other errors are not caused by the input. */
-function isVisible(error: Problem): boolean {
-  return error instanceof SuperAdminNeeded || EXPLAINED.includes(error.code);
-}
-
-/** The messages of an error that the page shows above its form. @throws any other error */
+/** The messages of an error that the page shows above its form. @throws any other error: the input is not its cause */
 export function toVisibleMessages(error: unknown): string[] {
-  if (error instanceof Problem && isVisible(error)) return toMessages(error);
-  throw error;
-}
-
-async function respondWithForm<Content extends { me: ConsoleVisitor }>(
-  page: FormPage<Content>,
-  visit: Visit,
-  content: Content,
-  error?: Problem,
-): Promise<Response> {
-  if (!content.me.isFresh && isForRecentSignIn(page.action)) return redirectToSignIn(visit.context);
-  const form = await page.form(content, visit);
-  const title = page.title(content, visit);
-  const respond = (body: FormBody) =>
-    page.respond?.(content, body, visit) ??
-    respondWithConsolePage({ me: content.me, crumbs: page.crumbs(content), ...body });
-  if ("instead" in form && form.status !== undefined)
-    return respond({ title, body: form.instead, status: form.status });
-  const issue = error && renderError(page.failed ?? "Nothing was changed.", toMessages(error));
-  const body = [
-    issue,
-    "instead" in form ? form.instead : renderForm(visit, form, page.back(content, visit)),
-  ];
-  return respond({ title, body, status: toStatus(error) });
-}
-
-function toStatus(error: Problem | undefined): number {
-  if (error === undefined) return 200;
-  return error instanceof SuperAdminNeeded ? 403 : 422;
-}
-
-function renderForm({ context, token }: Visit, form: FormView, cancel: string): Html {
-  const action = toTarget(splitTarget(context.request.url));
-  return renderActionForm({ action, token, ...form, cancel });
+  const isVisible =
+    error instanceof SuperAdminNeeded ||
+    (error instanceof Problem && EXPLAINED.includes(error.code));
+  if (!isVisible) throw error;
+  return toMessages(error);
 }
 
 type Fields = Visit["fields"];

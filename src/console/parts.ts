@@ -6,7 +6,6 @@ import {
   type Part,
   renderCopyButton,
   renderField,
-  renderForm,
 } from "../pages/mod.ts";
 
 export { renderTime } from "../pages/mod.ts";
@@ -117,19 +116,9 @@ ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
 </div>`;
 }
 
-/** A form of the Console, with a link that cancels it. The link has the focus if the form deletes something. */
-export function renderActionForm({
-  cancel,
-  ...form
-}: Pick<Parameters<typeof renderForm>[0], "action" | "token" | "fields" | "button"> & {
-  tone?: "primary" | "danger";
-  cancel: string;
-}): Html {
-  const isFocused = form.tone === "danger";
-  return renderForm({
-    ...form,
-    cancel: renderLink("Cancel", cancel, "quiet", { isFocused }),
-  });
+/** The link that cancels a form. It has the focus if the form deletes something. */
+export function renderCancel(path: string, tone?: "primary" | "danger"): Html {
+  return renderLink("Cancel", path, "quiet", { isFocused: tone === "danger" });
 }
 
 /** An error above a form. Screen readers announce it immediately. */

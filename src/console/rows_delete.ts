@@ -1,8 +1,8 @@
 /** Deletes a row after a confirmation, unless the row has changed since. @module */
-import { html, type Part, redirect } from "../pages/mod.ts";
+import { html, type Part, redirect, renderForm } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
-import { renderActionForm, renderError, renderSnippet } from "./parts.ts";
+import { renderCancel, renderError, renderSnippet } from "./parts.ts";
 import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
 import { renderCell, shortenId } from "./rows_cells.ts";
@@ -37,18 +37,19 @@ export async function handleRowDeletion(
   const { row, etag } = found;
   const position = readPosition(visit);
   const path = toRowPath(table.path, row.id);
-  const form = renderActionForm({
+  const tone = "danger";
+  const form = renderForm({
     action: withPosition(`${path}/delete`, position),
     token: visit.token,
+    hidden: { etag },
     fields: [
-      html`<input type="hidden" name="etag" value="${etag}">`,
       html`<p>This cannot be undone. Rows that reference it with “on delete cascade” are deleted too.</p>`,
       renderValues(table, found),
       html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toRowJson(row) })}</details>`,
     ],
     button: "Delete the row",
-    tone: "danger",
-    cancel: withPosition(path, position),
+    tone,
+    cancel: renderCancel(withPosition(path, position), tone),
   });
   return respondWithRowsPage(table, {
     title: `Delete row ${shortenId(row.id)}`,

@@ -37,8 +37,8 @@ export type Rejection = Pick<PageOptions, "headers"> & {
 type Button = Pick<Parameters<typeof renderForm>[0], "hidden" | "fields" | "tone" | "cancel"> & {
   button: Part;
 };
-/** The form, or the markup in its place. */
-export type FormView = (Button | { instead: Part }) &
+/** The form, or the markup in its place; with a status, also in place of a rejection. */
+export type FormView = (Button | { instead: Part; status?: number }) &
   Pick<PageOptions, "cookies" | "formTargets"> &
   Pick<Page, "scripts" | "hasSignOut"> & {
     lead?: Part;
@@ -139,7 +139,8 @@ async function respondWithForm<Visit extends FormVisit, Content, Name extends st
       : renderForm({ ...view, action, token, fields: [fields, view.fields] });
   const title = typeof page.title === "string" ? page.title : page.title(content, visit);
   const body = [above, form, below];
-  return page.respond(content, { status: 200, ...rejection, ...rest, title, body }, visit);
+  const reason = "status" in view ? undefined : rejection;
+  return page.respond(content, { status: 200, ...reason, ...rest, title, body }, visit);
 }
 
 /** The heading above a form: title, purpose, result of the previous form, reason for the rejection. */
