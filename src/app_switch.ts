@@ -22,6 +22,8 @@ type AppSwitch = {
   notOnCluster?: string;
   /** The bit in the proofs of the app's keys, for functions of tables. Scopes have the bits below 32. */
   proofBit?: number;
+  /** While it is on, writes and pushes of the app are rejected with `read_only`. Needs a bit. */
+  stops?: "writes";
   /** The archive of an app names it: an import turns it on, or only reports that it was on. */
   archived?: "imported" | "reported";
   /** Whether a change can make requests fail that succeeded before. */
@@ -58,6 +60,12 @@ export type AppSwitchName = keyof typeof APP_SWITCHES;
 export const APP_SWITCH_NAMES = Object.keys(APP_SWITCHES) as AppSwitchName[];
 /** Whether each setting of an app is on. */
 export type SwitchStates = Readonly<Record<AppSwitchName, boolean>>;
+
+/** The bits of the settings that stop an app's writes. */
+export const STOP_BITS = APP_SWITCH_NAMES.map(describeSwitch).reduce(
+  (bits, { stops, proofBit = 0 }) => (stops === undefined ? bits : bits | proofBit),
+  0,
+);
 
 /** The switches that are on, and that an archive names. */
 export function listArchived(states: SwitchStates): AppSwitchName[] {

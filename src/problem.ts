@@ -127,6 +127,10 @@ export const PROBLEMS = {
     status: 503,
     when: "the connection was lost after a write was sent: the write may or may not have completed",
   },
+  read_only: {
+    status: 503,
+    when: "the app is read-only: an operator has stopped its writes and pushes for now; nothing was written",
+  },
   timeout: { status: 504, when: "execution took longer than 30 s; the statement was canceled" },
 } as const;
 

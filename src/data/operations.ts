@@ -52,7 +52,6 @@ const BODIES = [
   "unique_violation",
   "idempotency_mismatch",
   "idempotency_full",
-  "unknown_outcome",
 ] as const satisfies readonly ProblemCode[];
 
 const LIMIT: OperationParameter = {
@@ -204,7 +203,6 @@ export const OPERATIONS = {
       "precondition_failed",
       "response_too_large",
       "still_referenced",
-      "unknown_outcome",
     ],
   },
 } as const satisfies Record<string, Operation>;

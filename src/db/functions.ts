@@ -108,6 +108,7 @@ export const FUNCTIONS = {
   list_people: { retry: "safe", parameters: { search: "text", after_email: "text", max_rows: "int4" }, returns: "jsonb" },
   list_sessions: { retry: "safe", parameters: { mail: "text" }, returns: "json" },
   list_table_apps: { retry: "safe", parameters: { app: "uuid" }, returns: { table: "text", owner: "text", users: "text[]" }, isSet: true },
+  list_writers: { retry: "safe", parameters: {}, returns: { id: "text", pid: "int4", login: "text", began_at: "text?" }, isSet: true },
   log: { caller: "operator", parameters: { action: "text", person: "uuid", app: "text", details: "jsonb", client: "text" }, returns: "void" },
   mail_state: { retry: "safe", parameters: {}, returns: "jsonb" },
   make_password_link: { caller: "operator", parameters: { mail: "text", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, returns: "bool", input: { person: "uuid", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, needs: "recent sign-in" },

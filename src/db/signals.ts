@@ -59,6 +59,8 @@ export const SIGNALS = {
   secondFactorNeeded: "RH405",
   /** A row is larger than the maximum response; the detail is its id. */
   rowTooLarge: "RH413",
+  /** A setting of the app stops its writes and pushes. */
+  writesStopped: "RH503",
   /** A generated function was called without a live proof of its app with its scope. */
   keyRejected: "RH401",
 } as const;

@@ -9,7 +9,7 @@ import { errorCode, isConnectFailure } from "../std/error_code.ts";
 import { findLostNode, findNodeError } from "./citus/node_error.ts";
 import { readShardNames, type ShardNames } from "./citus/shard_names.ts";
 import { isUnconnected } from "./citus/unreachable_node.ts";
-import { SIGNAL_START } from "./signals.ts";
+import { SIGNAL_START, SIGNALS } from "./signals.ts";
 
 /** A violated constraint of a table, with the data to identify the field. */
 export type Violation = {
@@ -167,6 +167,7 @@ export function toDatabaseError(
     if (call.isTimedOut || !call.isEarly) return new Problem("timeout", { cause: error });
     return new Problem("unavailable", { message: CANCELED_TEXT, cause: error, retryAfterS: 1 });
   }
+  if (code === SIGNALS.writesStopped) return new Problem("read_only", { cause: error });
   if (code.startsWith(SIGNAL_START)) return new SignalError(code, readField(error, "detail"));
   const kind = VIOLATIONS[code];
   if (kind !== undefined) return new ViolationError(toViolation(kind, error), code);

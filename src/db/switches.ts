@@ -5,9 +5,9 @@ import { quoteLiteral } from "./literal.ts";
 /** Fills `rowhouse.app_switches`. */
 export function renderSwitches(): string {
   const rows = APP_SWITCH_NAMES.map((name) => {
-    const { proofBit = 0, preview, notOnCluster } = describeSwitch(name);
+    const { proofBit = 0, preview, notOnCluster, stops } = describeSwitch(name);
     const needed = preview === undefined ? "null" : quoteLiteral(preview);
-    return `(${quoteLiteral(name)}, ${proofBit}, ${needed}, ${notOnCluster === undefined})`;
+    return `(${quoteLiteral(name)}, ${proofBit}, ${needed}, ${notOnCluster === undefined}, ${stops !== undefined})`;
   });
-  return `insert into rowhouse.app_switches (name, proof_bit, preview, is_for_clusters) values\n  ${rows.join(",\n  ")};`;
+  return `insert into rowhouse.app_switches (name, proof_bit, preview, is_for_clusters, stops_writes) values\n  ${rows.join(",\n  ")};`;
 }

@@ -31,6 +31,12 @@ const OF_ACCESS: Readonly<Record<DescribedRoute["access"], readonly ProblemCode[
   open: [],
 };
 
+/** Errors of each endpoint that needs the scope. */
+const OF_SCOPE: Readonly<Partial<Record<Scope, readonly ProblemCode[]>>> = {
+  "data:write": ["read_only", "unknown_outcome"],
+  "schema:push": ["read_only", "unknown_outcome"],
+};
+
 export type ProblemGroup = { readonly status: number; readonly codes: readonly ProblemCode[] };
 
 /** All errors of an endpoint, by status. */
@@ -38,6 +44,7 @@ export function listRejections(route: DescribedRoute, operation: Operation): Pro
   const codes = new Set<ProblemCode>([
     ...ALWAYS,
     ...OF_ACCESS[route.access],
+    ...((route.scope && OF_SCOPE[route.scope]) ?? []),
     ...operation.problems,
   ]);
   const byStatus = Map.groupBy([...codes].toSorted(), (code) => PROBLEMS[code].status);

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { APP_SWITCHES } from "../app_switch.ts";
+import { APP_SWITCHES, STOP_BITS } from "../app_switch.ts";
 import {
   type ColumnSet,
   type Endpoint,
@@ -78,19 +78,28 @@ export function isProved(table: ColumnSet, endpoint: Endpoint): string {
   return `exists (select ${fromProof(table, endpoint)})`;
 }
 
-/** The call that raises why {@linkcode isProved} is false. */
+/** The call that raises why {@linkcode isProved} is false. For a write it can return a replay. */
 export function rejectCall({ name }: ColumnSet, endpoint: Endpoint): string {
-  const { app, proof } = placeholdersOf(endpoint);
-  return `rowhouse.reject_call(${app}, ${proof}, ${quoteLiteral(name)})`;
+  const { app, proof, ...others } = placeholdersOf(endpoint);
+  const values = [app, proof, quoteLiteral(name)].join(", ");
+  if (SCOPE_OF[endpoint] !== "data:write") return `rowhouse.reject_call(${values})`;
+  const claim = "claim" in others ? others.claim : "null";
+  return `rowhouse.reject_write(${values}, ${claim})`;
 }
 
 function fromProof({ name }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
+  const scope = SCOPE_OF[endpoint];
   return `from rowhouse."proofs" as "$p"
     where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
-      and ${hasBit('"$p"."scopes"', SCOPE_BITS[SCOPE_OF[endpoint]])}
+      and ${hasOnly('"$p"."scopes"', SCOPE_BITS[scope], scope === "data:write" ? STOP_BITS : 0)}
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or ${quoteLiteral(name)} operator(pg_catalog.<>) all ("$p"."ended"))`;
+}
+
+/** Whether the bits contain `bit` and none of `others`. */
+function hasOnly(bits: string, bit: number, others: number): string {
+  return `(${bits} operator(pg_catalog.&) ${bit | others}::pg_catalog.int2) ${EQUALS} ${bit}::pg_catalog.int2`;
 }
 
 function hasBit(bits: string, bit: number): string {

@@ -36,7 +36,6 @@ const PUSHES = [
   "diverged_history",
   "push_busy",
   "journal_full",
-  "unknown_outcome",
 ] as const satisfies readonly ProblemCode[];
 
 type PushOperation = Pick<Operation, "id" | "summary"> & {

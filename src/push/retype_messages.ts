@@ -32,7 +32,7 @@ function renderTenant(appId: string): string[] {
   return [
     "set local search_path = pg_catalog",
     "set local timezone = 'UTC'",
-    `select pg_catalog.set_config('${APP_SETTING}', ${quoteLiteral(appId)}, true)`,
+    `select pg_catalog.set_config('${APP_SETTING}', ${quoteLiteral(appId)}, true), rowhouse.check_writes(${quoteLiteral(appId)})`,
   ];
 }
 

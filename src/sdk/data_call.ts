@@ -61,6 +61,8 @@ export type DataResponse = {
 
 /** Statuses of temporary failures. */
 export const TEMPORARY: readonly number[] = [429, 502, 503, 504];
+/** Codes with such a status that last: an operator ends them. */
+const LASTING: readonly string[] = ["read_only"];
 /** Calls that are safe to retry without an idempotency key. */
 const REPEATABLE: readonly string[] = ["GET", "DELETE"];
 /** Codes that state that the service has done nothing. */
@@ -190,7 +192,7 @@ function readRejection(call: Call, { status, headers }: Response, body: JsonObje
     code,
     details,
     requestId: readText(body["requestId"]) ?? headers.get("x-request-id") ?? undefined,
-    retryable: TEMPORARY.includes(status) && isSafe,
+    retryable: TEMPORARY.includes(status) && isSafe && !LASTING.includes(code),
     retryAfterMs: readRetryAfter(headers.get("retry-after"), Date.now()),
   });
 }

@@ -14,6 +14,7 @@ export type DataErrorDetail = { readonly path: string; readonly message: string 
  * - 412 `precondition_failed`: the row is not in the state that `ifMatch` names
  * - 429 `rate_limited` · 500 `request_failed` · 501 `not_implemented`
  * - 502 `bad_gateway` · 503 `unavailable` · `overloaded` · `unknown_outcome` · 504 `timeout`
+ * - 503 `read_only`: the app accepts no writes for now
  *
  * Codes of the client:
  *
@@ -53,6 +54,7 @@ export type DataErrorCode =
   | "unavailable"
   | "overloaded"
   | "unknown_outcome"
+  | "read_only"
   | "timeout"
   | "network_error"
   | "unreadable_response"

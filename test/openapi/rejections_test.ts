@@ -18,6 +18,7 @@ const ELSEWHERE = new Set([
   "overloaded",
   "timeout",
   "unknown_outcome",
+  "read_only",
   "idempotency_full",
   "response_too_large",
   "journal_full",

@@ -378,7 +378,7 @@ begin
     pg_catalog.set_config('jit', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_call($1, $2, 'projects');
@@ -434,7 +434,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
@@ -462,10 +462,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -505,10 +505,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -557,10 +557,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', $7);
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -615,10 +615,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', null);
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."name" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -678,7 +678,7 @@ begin
     pg_catalog.set_config('jit', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_call($1, $2, 'todos');
@@ -734,7 +734,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
@@ -766,10 +766,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -813,10 +813,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -873,10 +873,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', $7);
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -935,10 +935,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', null);
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1032,7 +1032,7 @@ begin
     pg_catalog.set_config('jit', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_call($1, $2, 'projects');
@@ -1088,7 +1088,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
@@ -1117,10 +1117,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "name", "$v1" as "owner") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1161,10 +1161,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -1215,10 +1215,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', $7);
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1274,10 +1274,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'projects');
+    return rowhouse.reject_write($1, $2, 'projects', null);
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."name", "$t"."owner" into "$row" from data."projects" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
@@ -1337,7 +1337,7 @@ begin
     pg_catalog.set_config('jit', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_call($1, $2, 'todos');
@@ -1393,7 +1393,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   "$text" := case when exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 1::pg_catalog.int2) operator(pg_catalog.=) 1::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
@@ -1426,10 +1426,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist", "$v5" as "blocks") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1474,10 +1474,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', $6);
   end if;
   if $6 is not null then
     "$text" := rowhouse.claim_key($1, $2, $6, null, (select pg_catalog.concat('{"rows":[', pg_catalog.string_agg(pg_catalog.concat('{"id":"', "$one"."$id", '"}'), ',' order by "$one"."$id"), ']}') from pg_catalog.unnest($3) as "$one" ("$id")));
@@ -1536,10 +1536,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', $7);
   end if;
   if $7 is not null then
     "$text" := rowhouse.claim_key($1, $2, $7, null, pg_catalog.concat('{"id":"', $3, '"}'));
@@ -1599,10 +1599,10 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
-    return rowhouse.reject_call($1, $2, 'todos');
+    return rowhouse.reject_write($1, $2, 'todos', null);
   end if;
   if $4 is not null then
     select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;

@@ -238,6 +238,16 @@ describe("a temporary failure", () => {
   });
 });
 
+test.each([
+  { name: "create", act: (db: ReturnType<typeof connect>) => db.todos.create({ title: "Milk" }) },
+  { name: "delete", act: (db: ReturnType<typeof connect>) => db.todos.delete(ID) },
+])("a $name of a read-only app is not retried", async ({ act }) => {
+  const { url, requests } = serve(reject(503, "read_only", { "retry-after": "0" }), row);
+  const error = await failureOf(act(connect(url)));
+  expect(error).toMatchObject({ status: 503, code: "read_only", retryable: false });
+  expect(requests).toHaveLength(1);
+});
+
 describe("a create", () => {
   const now = { "retry-after": "0" };
   const keyOf = ({ headers }: Sent) => headers.get("idempotency-key");

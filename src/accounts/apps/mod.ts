@@ -1,7 +1,7 @@
 /** Apps with their keys, targets, limits and tables. @module */
 export * from "./app_archive.ts";
 export { type AppContents, deleteApp, findAppContents } from "./app_deletion.ts";
-export { renameApp, setAppSwitch } from "./app_life.ts";
+export { renameApp, setAppSwitch, type Writer, waitForWriters } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
 export * from "./apps.ts";

@@ -1,5 +1,5 @@
 /** `rowhouse admin` commands that rename an app, and turn its settings on and off. @module */
-import { renameApp, setAppSwitch } from "../../accounts/apps/mod.ts";
+import { renameApp, setAppSwitch, type Writer, waitForWriters } from "../../accounts/apps/mod.ts";
 import {
   APP_SWITCH_NAMES,
   describeSwitch,
@@ -9,7 +9,7 @@ import {
 } from "../../app_switch.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
-import { type AdminTask, makeAdminCommands } from "./task.ts";
+import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const renameAppTask: AdminTask = async (deps, { positionals: [slug = "", newSlug = ""] }) => {
   await renameApp(deps, { slug, newSlug });
@@ -32,13 +32,33 @@ const setAppTask: AdminTask = async (deps, { positionals: [slug = "", typed = ""
     throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
   const isOn = state === "on";
   const described = describeSwitch(setting);
-  if (!(await setAppSwitch(deps, slug, [setting, isOn])))
-    throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
+  const isChanged = await setAppSwitch(deps, slug, [setting, isOn]);
+  // Also if it was on: an earlier command can have stopped waiting.
+  if (isOn && described.stops !== undefined) await waitForEnd(deps, slug, described.title);
+  if (!isChanged) throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
   return {
     document: { app: slug, [toCamel(setting)]: isOn },
     lines: [`${described.title} is ${state} for app ${slug}: ${described[state]}`],
   };
 };
+
+/** @throws {RejectedError} earlier transactions have not ended */
+async function waitForEnd(deps: AdminDeps, slug: string, title: string): Promise<void> {
+  const left = await waitForWriters(deps, {
+    onWait: (writers) =>
+      deps.report(
+        `Waiting for transactions that began before: ${writers.map(showWriter).join(", ")}`,
+      ),
+  });
+  if (left.length === 0) return;
+  throw new RejectedError(
+    `${title} is on for app ${slug}, but writes that began before can still commit, because these transactions have not ended: ${left.map(showWriter).join(", ")}. End them, or run the command again to wait longer`,
+  );
+}
+
+export function showWriter({ pid, login, began_at }: Writer): string {
+  return `process ${pid} of login ${login}${began_at === null ? "" : ` since ${began_at}`}`;
+}
 
 const SETTINGS = APP_SWITCH_NAMES.map((name) => {
   const { title, on, off } = describeSwitch(name);

@@ -6,6 +6,7 @@ import {
   readTarget,
   type Target,
 } from "../../accounts/apps/mod.ts";
+import { APP_SWITCH_NAMES, describeSwitch, toDashed } from "../../app_switch.ts";
 import { Problem } from "../../problem.ts";
 import { planReplay } from "../../push/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
@@ -55,6 +56,13 @@ export async function planImport(
   if (found !== undefined && found.tables.length + found.migrations.length > 0)
     throw new RejectedError(
       `App ${slug} has tables or migrations: choose an app without tables, or another name with --as`,
+    );
+  const stopped = APP_SWITCH_NAMES.find(
+    (name) => found?.switches[name] === true && describeSwitch(name).stops !== undefined,
+  );
+  if (stopped !== undefined)
+    throw new RejectedError(
+      `App ${slug} accepts no rows: run rowhouse admin set-app ${quoteForShell(slug)} ${quoteForShell(toDashed(stopped))} off first`,
     );
   const filled = header.tables.filter(({ name }) => (tables[name]?.rows ?? 0) > 0);
   const { steps, blockers } = planRestore(filled);

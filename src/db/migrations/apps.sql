@@ -30,7 +30,9 @@ create table rowhouse.app_switches (
   proof_bit smallint not null,
   -- Without this preview, or on a cluster, the setting cannot be turned on.
   preview text,
-  is_for_clusters boolean not null
+  is_for_clusters boolean not null,
+  -- While it is on, no write and no push of the app commits.
+  stops_writes boolean not null
 );
 
 -- A null limit means the service's default. A disabled app keeps its rows and keys, but its keys
@@ -187,6 +189,27 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   select jsonb_object_agg(name, case name when 'disabled' then app.disabled_at is not null
     else name = any (app.switches) end) from rowhouse.app_switches
 $$;
+
+-- Whether a setting stops the app's writes.
+create function rowhouse.is_stopped(app uuid) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select exists (select from rowhouse.apps
+    join rowhouse.app_switches on app_switches.name = any (apps.switches)
+    where apps.id = app and stops_writes)
+$$;
+
+-- Called by each transaction that writes rows or tables of an app without a key's proof. Volatile:
+-- a later statement of the transaction sees a setting that was turned on since it began.
+create function rowhouse.check_writes(app uuid) returns void language plpgsql
+set search_path = pg_catalog, pg_temp as $$
+begin
+  if rowhouse.is_stopped(app) then
+    raise exception 'a setting stops the writes of the app' using errcode = 'RH503';
+  end if;
+end
+$$;
+grant execute on function rowhouse.is_stopped, rowhouse.check_writes
+  to rowhouse_tables, rowhouse_rows;
 
 -- For operators: every app with its targets, by slug.
 create function rowhouse.list_all_apps() returns json language sql stable

@@ -72,6 +72,7 @@ declare
     left join pg_attribute
       on attrelid = ('data.' || quote_ident(wanted_table))::regclass and attname = name);
 begin
+  perform rowhouse.check_writes(app);
   perform rowhouse.enter_app(app);
   for part in
     execute (
@@ -97,6 +98,7 @@ declare
       string_agg(format('%I = ($2)[%s]::uuid', name, ordinal + 1), ', '))
     from unnest(empty) with ordinality as listed (name, ordinal));
 begin
+  perform rowhouse.check_writes(app);
   perform rowhouse.enter_app(app);
   for part in
     execute (

@@ -17,6 +17,7 @@ grant select, update (after, horizon) on rowhouse.retypes to rowhouse_tables;
 create function rowhouse.begin_retype(app uuid, wanted_table text, wanted jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+  perform rowhouse.check_writes(app);
   if not exists (select from rowhouse.tables where name = wanted_table and owner_app_id = app) then
     raise exception 'not a table of this app' using errcode = 'RH007';
   end if;
@@ -27,6 +28,7 @@ $$;
 -- Records that the copy of a column was dropped, or replaced the column.
 create function rowhouse.end_retype(app uuid, wanted_table text) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.check_writes(app);
   delete from rowhouse.retypes where table_name = wanted_table and app_id = app
 $$;
 

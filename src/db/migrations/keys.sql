@@ -113,6 +113,31 @@ end
 $$;
 grant execute on function rowhouse.reject_call to rowhouse_tenant;
 
+-- Rejects a call of a generated function that writes, or replays the response of an earlier write
+-- with the same idempotency key: if the proof is live, a setting stops the app's writes. Claims the
+-- key, because an earlier write with it can still be in progress; the error undoes the claim.
+create function rowhouse.reject_write(app uuid, presented_proof bytea, wanted_table text,
+  claim bytea) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  replay text;
+begin
+  if not exists (select from rowhouse.proofs where app_id = app and digest = sha256(presented_proof)
+    and scopes & 2::smallint <> 0 and expires_at > clock_timestamp()
+    and wanted_table <> all (coalesce(ended, '{}')))
+  then
+    return rowhouse.reject_call(app, presented_proof, wanted_table);
+  end if;
+  if claim is not null then
+    replay := rowhouse.claim_key(app, presented_proof, claim, null, null);
+    if left(replay, 1) in ('R', 'I') then
+      return replay;
+    end if;
+  end if;
+  raise exception 'a setting stops the writes of the app' using errcode = 'RH503';
+end
+$$;
+grant execute on function rowhouse.reject_write to rowhouse_tenant;
+
 -- Raised by a generated function for a row larger than the maximum response.
 create function rowhouse.reject_row(row_id uuid) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$

@@ -116,6 +116,9 @@ declare
 begin
   perform rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(
     case when is_dry_run then array['schema:read', 'schema:push'] else array['schema:push'] end));
+  if not is_dry_run then
+    perform rowhouse.check_writes(app);
+  end if;
   select slug into app_slug from rowhouse.apps where id = app;
   update rowhouse.push_allowances set uncounted = case when is_applying
     then uncounted - 1 else 0 end
@@ -139,9 +142,9 @@ $$;
 comment on function rowhouse.begin_push is 'idempotent; null app_slug, wait_s';
 grant execute on function rowhouse.begin_push to rowhouse_tables;
 
--- First statement of a push: acquires its locks without waiting, and rejects a plan for another
--- state of its tables (stamps: the highest recorded version of each, 0 for a missing table) or of
--- the app's migrations.
+-- First statement of a push: acquires its locks without waiting, and rejects a push of an app whose
+-- writes are stopped, and a plan for another state of its tables (stamps: the highest recorded
+-- version of each, 0 for a missing table) or of the app's migrations.
 create function rowhouse.lock_push(names text[], stamps jsonb, app uuid, head integer) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -152,6 +155,7 @@ begin
       raise exception 'another push is in progress' using errcode = 'RH001';
     end if;
   end loop;
+  perform rowhouse.check_writes(app);
   if exists (select from rowhouse.registrations where app_id = app and is_ending) then
     raise exception 'a registration is ending' using errcode = 'RH001';
   end if;
@@ -280,6 +284,7 @@ language sql volatile set search_path = pg_catalog, pg_temp as $$
     progress = null, lease_until = now() + make_interval(secs => lease_s)
   where id = (select id from rowhouse.deferred_steps
     where state <> 'done' and lease_until < now() and id > after
+      and not rowhouse.is_stopped(app_id)
     order by id limit 1 for update skip locked)
   returning id, deferred_steps.table_name, name,
     (select tables.definition from rowhouse.tables where tables.name = deferred_steps.table_name)

@@ -136,6 +136,21 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 grant execute on function rowhouse.list_transactions to rowhouse_rows;
 
+-- The current transactions of other sessions whose logins can write apps' rows, with their begin if
+-- the caller may know it.
+create function rowhouse.list_writers()
+returns table (id text, pid integer, login text, began_at text) language sql volatile
+set search_path = pg_catalog, pg_temp as $$
+  select virtualtransaction, pid, usename::text, rowhouse.utc_text(xact_start)
+  from pg_locks join pg_stat_activity using (pid)
+  where locktype = 'virtualxid' and virtualxid = virtualtransaction and pid <> pg_backend_pid()
+    and datname = current_database()
+    and exists (select from unnest(array['rowhouse_service', 'rowhouse_data', 'rowhouse_tables',
+      'rowhouse_rows']) as writing (role) where pg_has_role(usesysid, role, 'member'))
+  order by xact_start
+$$;
+comment on function rowhouse.list_writers is 'idempotent; null began_at';
+
 -- One step of a job; returns whether it is complete, or null if another session works on it, or
 -- a transaction that began before the job can still store a row.
 create function rowhouse.run_rows_job(job uuid, max_rows integer) returns boolean
