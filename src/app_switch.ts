@@ -46,6 +46,15 @@ export const APP_SWITCHES = {
     off: "the app only learns who is signed in.",
     archived: "reported",
   },
+  read_only: {
+    title: "Read-only",
+    on: "its rows can be read, and each write and each push gets 503 read_only, in the Console too. The command returns when every transaction that began before has ended.",
+    off: "its keys and the Console can write rows, and its keys can push.",
+    isChange: true,
+    notOnCluster: "a Citus cluster does not report transactions of its other nodes",
+    proofBit: 128,
+    stops: "writes",
+  },
   disabled: {
     title: "Disabled",
     on: "its keys do not work, and people cannot open it. Its rows, keys and roles are retained.",

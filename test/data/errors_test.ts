@@ -279,6 +279,7 @@ const ELSEWHERE: Readonly<Partial<Record<ProblemCode, string>>> = {
   unavailable: "db/outage_test.ts",
   overloaded: "db/pool_slow.ts",
   unknown_outcome: "db/outage_test.ts",
+  read_only: "data/read_only_test.ts",
   timeout: "db/outage_test.ts",
   needs_index: "data/query_test.ts",
 };

@@ -462,7 +462,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $6);
@@ -505,7 +505,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $6);
@@ -557,7 +557,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $7);
@@ -615,7 +615,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', null);
@@ -766,7 +766,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $6);
@@ -813,7 +813,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $6);
@@ -873,7 +873,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $7);
@@ -935,7 +935,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', null);
@@ -1117,7 +1117,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $6);
@@ -1161,7 +1161,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $6);
@@ -1215,7 +1215,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', $7);
@@ -1274,7 +1274,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'projects' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'projects', null);
@@ -1426,7 +1426,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $6);
@@ -1474,7 +1474,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $6);
@@ -1536,7 +1536,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', $7);
@@ -1599,7 +1599,7 @@ begin
     pg_catalog.set_config('enable_seqscan', 'off', true);
   if not exists (select from rowhouse."proofs" as "$p"
     where "$p"."app_id" operator(pg_catalog.=) $1 and "$p"."digest" operator(pg_catalog.=) pg_catalog.sha256($2)
-      and ("$p"."scopes" operator(pg_catalog.&) 2::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
+      and ("$p"."scopes" operator(pg_catalog.&) 130::pg_catalog.int2) operator(pg_catalog.=) 2::pg_catalog.int2
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then
     return rowhouse.reject_write($1, $2, 'todos', null);
