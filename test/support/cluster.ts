@@ -134,14 +134,29 @@ async function create(access: Access, urls: ClusterUrls): Promise<() => Promise<
       ? await createDistributed(access, urls)
       : await copyOnNodes(urls.admin, { template, name }, withDatabase);
   }
-  await withDatabase(urls.admin, async (root) => {
-    const template = await findTemplate(root, async (making) => {
+  const root = openRoot(urls.admin);
+  const found =
+    templates.get(urls.admin) ??
+    findTemplate(root, async (making) => {
       await root.message(`create database ${making}`);
       await setUp(root, toAccess(urls, making));
     });
-    await copyDatabase(root, { template, name });
-  });
+  templates.set(urls.admin, found);
+  await copyDatabase(root, { template: await found, name });
   return () => dropDatabase(urls.admin, name);
+}
+
+/** The template of each server, by the URL of its administrator. */
+const templates = new Map<string, Promise<string>>();
+const roots = new Map<string, Database>();
+
+/** The administrator's connections, which all databases of a process share: a new connection costs a third of a database. */
+function openRoot(url: string): Database {
+  const root =
+    roots.get(url) ??
+    openDatabase({ url, connections: 2, prepare: true, name: "rowhouse test root" });
+  roots.set(url, root);
+  return root;
 }
 
 function isDistributed({ admin, isPlain = false }: ClusterUrls): boolean {
@@ -188,10 +203,7 @@ export async function makeEmptyDatabase(): Promise<{ url: string; drop: () => Pr
   const urls = clusterUrls();
   if (urls === undefined) throw new Error("No PostgreSQL: run bun test from the project");
   const name = makeName();
-  await withDatabase(
-    urls.admin,
-    async (root) => void (await root.message(`create database ${name}`)),
-  );
+  await openRoot(urls.admin).message(`create database ${name}`);
   return {
     url: withParts(urls.admin, { database: name }),
     drop: () => dropDatabase(urls.admin, name),
@@ -203,7 +215,7 @@ function makeName(): string {
 }
 
 async function dropDatabase(url: string, name: string): Promise<void> {
-  await withDatabase(url, (root) => root.message(`drop database ${name} with (force)`));
+  await openRoot(url).message(`drop database ${name} with (force)`);
 }
 
 /** Runs `use` with a connection, and closes it. */
