@@ -5,6 +5,7 @@
  * @module
  */
 import type { Preview } from "./preview.ts";
+import { CHANGE_LIFE_S } from "./std/limits.ts";
 
 type AppSwitch = {
   /** A noun. */
@@ -33,7 +34,7 @@ type AppSwitch = {
 export const APP_SWITCHES = {
   live: {
     title: "Live updates",
-    on: "clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for 10 to 20 minutes.",
+    on: `clients whose key has data:read can stream the changes of its tables. Each write also records the ids of its rows for ${CHANGE_LIFE_S / 60} to ${CHANGE_LIFE_S / 30} minutes.`,
     off: "event streams of its tables end immediately, and clients poll for changes.",
     preview: "live",
     notOnCluster: "a Citus cluster has no event streams",

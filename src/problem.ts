@@ -4,6 +4,8 @@
  *
  * @module
  */
+import { MAX_BODY_DEPTH } from "./std/json_depth.ts";
+import { IDEMPOTENCY_HOURS, MAX_BATCH } from "./std/limits.ts";
 
 /** A validation error of one field: `path` is a JSON pointer into the request body. */
 export type Detail = { path: string; message: string };
@@ -12,7 +14,7 @@ export type Detail = { path: string; message: string };
 export const PROBLEMS = {
   invalid_json: {
     status: 400,
-    when: "the body is not JSON, not UTF-8, nested deeper than 64, or not an object (or, to create rows, a list of 1 to 1,000 objects)",
+    when: `the body is not JSON, not UTF-8, nested deeper than ${MAX_BODY_DEPTH}, or not an object (or, to create rows, a list of 1 to ${MAX_BATCH.toLocaleString("en-US")} objects)`,
   },
   invalid_query: { status: 400, when: "a query parameter is malformed or repeated" },
   unsupported_query: {
@@ -93,7 +95,7 @@ export const PROBLEMS = {
   },
   idempotency_mismatch: {
     status: 422,
-    when: "the `Idempotency-Key` was used with another request in the last 24 hours",
+    when: `the \`Idempotency-Key\` was used with another request in the last ${IDEMPOTENCY_HOURS} hours`,
   },
   invalid_schema: {
     status: 422,
@@ -101,7 +103,7 @@ export const PROBLEMS = {
   },
   idempotency_full: {
     status: 429,
-    when: "this app's storage for idempotency keys of the last 24 hours is full: wait, or omit the key; an operator can raise the limit (`IDEMPOTENCY_BYTES`)",
+    when: `this app's storage for idempotency keys of the last ${IDEMPOTENCY_HOURS} hours is full: wait, or omit the key; an operator can raise the limit (\`IDEMPOTENCY_BYTES\`)`,
   },
   rate_limited: { status: 429, when: "too many requests; retry after `Retry-After` seconds" },
   request_failed: {

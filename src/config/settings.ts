@@ -10,7 +10,13 @@ import { isPreview, PREVIEWS } from "../preview.ts";
 import { PUSH_LIMITS } from "../push/pure.ts";
 import { ROLES } from "../role.ts";
 import { DAY_S, HOUR_S, toDurationText } from "../std/duration.ts";
-import { AUDIT_RETENTION_S, FACTOR_GRACE_S, MIN_AUDIT_RETENTION_S } from "../std/limits.ts";
+import {
+  AUDIT_RETENTION_S,
+  FACTOR_GRACE_S,
+  IDEMPOTENCY_COUNT_S,
+  IDEMPOTENCY_HOURS,
+  MIN_AUDIT_RETENTION_S,
+} from "../std/limits.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
 import { toApiKey, toTerm } from "./environment.ts";
 import {
@@ -108,8 +114,7 @@ export const SETTINGS = {
   IDEMPOTENCY_BYTES: {
     form: bytes(0, 1_099_511_627_776),
     initial: String(IDEMPOTENCY_BYTES),
-    about:
-      "Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for 24 hours. Over the limit, new keys get 429. The database counts the usage every 10 minutes; in between, each process adds only its own writes.",
+    about: `Max size in bytes of the stored responses to writes with an Idempotency-Key, per app; responses are stored for ${IDEMPOTENCY_HOURS} hours. Over the limit, new keys get 429. The database counts the usage every ${toDurationText(IDEMPOTENCY_COUNT_S)}; in between, each process adds only its own writes.`,
   },
   GROUP_CREATES: {
     form: OnOrOff,

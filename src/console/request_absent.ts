@@ -1,6 +1,8 @@
 /** The page of a request without an entry: when the id was created, why nothing is stored, and what else is of that time. @module */
 import type { RequestContent } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
+import { toDurationText } from "../std/duration.ts";
+import { FAILED_LIFE_S, REJECTED_LIFE_S } from "../std/limits.ts";
 import { uuidTime } from "../std/uuid_time.ts";
 import { toMinuteText } from "./axis.ts";
 import { toCount } from "./numbers.ts";
@@ -10,7 +12,6 @@ import { renderRequests } from "./requests.ts";
 import { toRequestsPath } from "./requests_filter.ts";
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** A process adds a minute that has ended within this time. */
 const ADD_MS = 5000;
 
@@ -57,8 +58,8 @@ function isAdded({ until }: IdMinute, now: number): boolean {
 function toReason(minute: IdMinute, now: number): string {
   if (!isAdded(minute, now))
     return `Requests are stored when their minute ends: this one at ${toUtc(minute.until.getTime())}.`;
-  if (now - minute.at > 7 * DAY_MS)
-    return "Requests are stored for 7 days at most, failed and slow requests for a day.";
+  if (now - minute.at > REJECTED_LIFE_S * 1000)
+    return `Requests are stored for ${toDurationText(REJECTED_LIFE_S)} at most, failed and slow requests for ${toDurationText(FAILED_LIFE_S)}.`;
   return "It is not stored: it succeeded within a second, failed more than a day ago, or was one of more requests than a minute stores.";
 }
 

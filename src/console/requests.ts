@@ -1,7 +1,15 @@
 /** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
 import { readConsole, type StoredRequest } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, redirect } from "../pages/mod.ts";
+import { toDurationText } from "../std/duration.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import {
+  FAILED_LIFE_S,
+  MAX_FAILED_A_MINUTE,
+  MAX_REJECTED_OF_APP,
+  REJECTED_LIFE_S,
+  SLOW_MS,
+} from "../std/limits.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { toMs } from "./numbers.ts";
@@ -25,8 +33,7 @@ import {
 } from "./requests_filter.ts";
 
 const PAGE_ROWS = 100;
-const RETENTION =
-  "Failed and slow requests (over 1 s) are stored for a day, max 100 per minute and process. Rejected requests are stored for 7 days, max 1,000 per app: the newest of each error and key. Requests appear about a minute after their response.";
+const RETENTION = `Failed and slow requests (over ${SLOW_MS / 1000} s) are stored for ${toDurationText(FAILED_LIFE_S)}, max ${MAX_FAILED_A_MINUTE} per minute and process. Rejected requests are stored for ${toDurationText(REJECTED_LIFE_S)}, max ${MAX_REJECTED_OF_APP.toLocaleString("en-US")} per app: the newest of each error and key. Requests appear about a minute after their response.`;
 
 export async function handleRequests({ deps, context }: Visit): Promise<Response> {
   const typed = readRequestsQuery(context.query);
@@ -69,8 +76,6 @@ function renderOlder(typed: TypedRequests, requests: readonly StoredRequest[]): 
   if (requests.length <= PAGE_ROWS || last === undefined) return undefined;
   return html`<p>${renderLink("Older", toRequestsPath({ ...typed, to: last.at }))}</p>`;
 }
-
-const SLOW_MS = 1000;
 
 export function renderRequests(requests: readonly StoredRequest[], now: number): Html {
   return renderTable(

@@ -4,6 +4,7 @@ import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { toKeyId } from "../std/key_secret.ts";
+import { SLOW_MS } from "../std/limits.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
 import { renderSelect, renderTextField } from "./parts.ts";
 import { REQUESTS } from "./paths.ts";
@@ -78,7 +79,7 @@ const KIND_CHOICES: readonly { value: RequestKind | ""; label: string }[] = [
   { value: "", label: "all" },
   { value: "rejected", label: "rejected (4xx)" },
   { value: "failed", label: "failed (5xx)" },
-  { value: "slow", label: "slow (over 1 s)" },
+  { value: "slow", label: `slow (over ${SLOW_MS / 1000} s)` },
 ];
 
 export function renderRequestsFilter(typed: TypedRequests): Html {

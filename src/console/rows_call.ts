@@ -1,5 +1,5 @@
 /**
- * Calls the data endpoints like any client, with a key that is valid for five minutes: a page shows the app's data, and a form
+ * Calls the data endpoints like any client, with a key that expires soon: a page shows the app's data, and a form
  * gets the same errors as the app. These requests have a separate rate limit.
  *
  * @module

@@ -1,6 +1,6 @@
 /**
  * The changes of a table for the script of its page: the table's event stream with ids and tags only, without values of rows.
- * It ends with the key that opened it, at the latest after five minutes.
+ * It ends with the key that opened it.
  *
  * @module
  */

@@ -5,7 +5,6 @@
  *
  * @module
  */
-import { MAX_BATCH, MAX_BODY } from "../data/pure.ts";
 import { respondWithJson } from "../http/mod.ts";
 import { type Html, html, type Part, redirect, TOKEN_FIELD } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
@@ -20,6 +19,7 @@ import {
   makeSource,
   type RowsFate,
 } from "../rows/mod.ts";
+import { MAX_BATCH, MAX_BODY_BYTES } from "../std/limits.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
 import { renderError, renderLink, renderTextField } from "./parts.ts";
@@ -116,7 +116,7 @@ function readText(
   const options = { table: definition, mapping: makeMapping(definition, { skip }) };
   const isProtected = fields.has("spreadsheet") || undefined;
   const reader = makeRowsReader(makeSource(format, { isProtected }), options);
-  const batcher = makeBatcher({ rows: MAX_BATCH, bytes: MAX_BODY });
+  const batcher = makeBatcher({ rows: MAX_BATCH, bytes: MAX_BODY_BYTES });
   const reads = [reader.push(text), reader.end()];
   const added = reads.flatMap(({ rows }) => rows).map(batcher.add);
   return {

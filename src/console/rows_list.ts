@@ -2,6 +2,7 @@
 import { rowTag } from "../catalog/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { splitList, splitObject } from "../std/json_text.ts";
+import { MAX_ROWS } from "../std/limits.ts";
 import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.ts";
@@ -51,7 +52,6 @@ export async function findRows(
   return found.filter((listed) => listed !== undefined);
 }
 
-const SEARCH_ROWS = 1000;
 /** Max rows to search for references. */
 export const MAX_SEARCHED = 10_000;
 
@@ -64,7 +64,7 @@ export async function findReferring(
   const found: ListedRow[] = [];
   let hasMore = true;
   for (let offset = 0; hasMore && offset < MAX_SEARCHED && found.length <= limit; ) {
-    const page = await listRows(visit, { appId, table, limit: SEARCH_ROWS, offset });
+    const page = await listRows(visit, { appId, table, limit: MAX_ROWS, offset });
     found.push(...page.rows.filter(({ row }) => row[column] === id));
     offset += page.rows.length;
     hasMore = page.hasMore;

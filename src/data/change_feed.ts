@@ -21,6 +21,7 @@ import {
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
+import { STREAM_LIFE_S } from "../std/limits.ts";
 import {
   catchUp,
   endAll,
@@ -69,8 +70,7 @@ const UNKNOWN = "";
 const CHECK_INTERVAL_MS = 250;
 /** `Bun.serve` in an app, and some platforms, close a connection that is silent for 10 seconds. */
 const HEARTBEAT_MS = 5_000;
-/** After this time a stream ends and its reader reconnects, so that no stream outlives its reader for long. */
-const MAX_AGE_MS = 900_000;
+const MAX_AGE_MS = STREAM_LIFE_S * 1000;
 
 type State = {
   readonly deps: ChangeFeedDeps;

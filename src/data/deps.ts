@@ -30,14 +30,6 @@ export type DataDeps = {
 
 export const DATA_PATH = "/v1/data/db";
 
-/** Max bytes of a body, the documented limit of the service: 100 KB. */
-export const MAX_BODY = 102_400;
-
-/** Max rows of a page. */
-export const MAX_ROWS = 1000;
-/** Max rows that one request creates. */
-export const MAX_BATCH = 1000;
-
 /** Max rows that a query visits. */
 export const MAX_VISITS = 10_000;
 

@@ -2,6 +2,7 @@
 import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { IDEMPOTENCY_COUNT_S } from "../std/limits.ts";
 
 /** The free space of each app for recorded responses, as known to this process. */
 export type IdempotencyCapacity = {
@@ -78,7 +79,7 @@ function readReplay(found: Uint8Array<ArrayBuffer> | null): Replay | undefined {
   const letter = found?.[0];
   if (found === null || letter === undefined) return undefined;
   if (letter === MISMATCH) throw new Problem("idempotency_mismatch");
-  if (letter === FULL) throw new Problem("idempotency_full", { retryAfterS: FULL_RETRY_S });
+  if (letter === FULL) throw new Problem("idempotency_full", { retryAfterS: IDEMPOTENCY_COUNT_S });
   if (letter !== WHOLE && letter !== SHORT) return undefined;
   return { body: found.subarray(1), isShort: letter === SHORT };
 }
@@ -98,9 +99,6 @@ export function readId(row: Uint8Array): string {
 
 const ID_START = '{"id":"'.length;
 const ID_LENGTH = 36;
-
-/** The interval between counts of the space. */
-const FULL_RETRY_S = 600;
 
 export function replayHeaders({ isShort }: Replay): Record<string, string> {
   return {

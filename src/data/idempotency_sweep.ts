@@ -1,4 +1,4 @@
-/** Deletes idempotency keys after 24 hours, and counts the remaining bytes of each app. @module */
+/** Deletes expired idempotency keys, and counts the remaining bytes of each app. @module */
 import { call, type Database, type Result } from "../db/mod.ts";
 import { SWEEP_STEP } from "../std/limits.ts";
 import type { IdempotencyCapacity } from "./idempotency.ts";

@@ -1,11 +1,7 @@
 /** The stream of a table's changes: checks its request, and calls the function that reads the changes. @module */
-import {
-  acceptsEventStream,
-  type KeyRequestContext,
-  MAX_EVENT_BYTES,
-  rejectQuery,
-} from "../http/mod.ts";
+import { acceptsEventStream, type KeyRequestContext, rejectQuery } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { MAX_CHANGES, MAX_EVENT_BYTES } from "../std/limits.ts";
 import { callFunction } from "./call.ts";
 import type { ReadNews } from "./change_hub.ts";
 import type { News } from "./change_stream.ts";
@@ -14,8 +10,6 @@ import { checkAge, findNewTable } from "./read_request.ts";
 
 /** The path segment instead of a row's id. */
 export const CHANGES = "changes";
-/** A reader that is more changes behind must read the table again. */
-const MAX_CHANGES = 1000;
 /**
  * `undefined` unless the request is for a stream of changes of a live app's table. Requests of other apps are
  * handled as requests for a row.

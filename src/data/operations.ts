@@ -8,7 +8,7 @@ import {
   TAGS_SCHEMA,
 } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
-import { MAX_ROWS } from "./deps.ts";
+import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_ROWS } from "../std/limits.ts";
 import { MAX_OFFSET } from "./query.ts";
 
 const ID: OperationParameter = {
@@ -27,7 +27,7 @@ const IF_MATCH: OperationParameter = {
 const IDEMPOTENCY_KEY: OperationParameter = {
   in: "header",
   name: "Idempotency-Key",
-  description: "Makes retries safe: requests with the same key within 24 hours take effect once.",
+  description: `Makes retries safe: requests with the same key within ${IDEMPOTENCY_HOURS} hours take effect once.`,
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
 };
 const ROW: OperationResponse["bodies"] = [{ table: "row" }];
@@ -153,7 +153,7 @@ export const OPERATIONS = {
   create: {
     id: "create",
     group: "rows",
-    summary: "Create a row, or up to 1,000 rows in one transaction",
+    summary: `Create a row, or up to ${MAX_BATCH.toLocaleString("en-US")} rows in one transaction`,
     parameters: [IDEMPOTENCY_KEY],
     bodies: [{ table: "insert" }, { table: "inserts" }],
     responses: [

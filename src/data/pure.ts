@@ -4,9 +4,6 @@ export {
   IDEMPOTENCY_BYTES,
   LIST_BYTES,
   LIST_CACHE_BYTES,
-  MAX_BATCH,
-  MAX_BODY,
-  MAX_ROWS,
   MAX_VISITS,
   QUERY_TIMEOUT_S,
 } from "./deps.ts";

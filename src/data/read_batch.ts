@@ -2,7 +2,7 @@
 import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
-import { MAX_BATCH } from "./deps.ts";
+import { MAX_BATCH } from "../std/limits.ts";
 import { readRow } from "./read_row.ts";
 
 /** Max listed errors: the response must not be much larger than the request. */

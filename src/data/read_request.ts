@@ -11,9 +11,10 @@ import {
 } from "../http/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { MAX_BODY_BYTES } from "../std/limits.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 import { checkProof } from "./call.ts";
-import { type DataDeps, MAX_BODY } from "./deps.ts";
+import type { DataDeps } from "./deps.ts";
 import { ONLY_LISTS } from "./query.ts";
 import { readJson } from "./read_json.ts";
 import { toInvalid } from "./violation.ts";
@@ -77,7 +78,7 @@ export function readRowRequest({ request, query, params }: KeyRequestContext): s
 
 export async function readBody(request: Request): Promise<{ text: string; value: unknown }> {
   checkJsonBody(request);
-  const text = await readText(request, MAX_BODY);
+  const text = await readText(request, MAX_BODY_BYTES);
   return { text, value: readJson(text) };
 }
 

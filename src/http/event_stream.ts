@@ -6,13 +6,8 @@
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  * @module
  */
+import { MAX_BACKLOG_BYTES, MAX_EVENT_BYTES, MAX_STREAMED_BYTES } from "../std/limits.ts";
 
-/** Max bytes of one event. */
-export const MAX_EVENT_BYTES = 1_048_576;
-/** Max unread bytes of a stream behind the event that it is sending. */
-const MAX_BACKLOG_BYTES = 65_536;
-/** Max bytes that all streams of a process hold. */
-const MAX_MEMORY_BYTES = 67_108_864;
 /** The runtime copies bytes that it cannot send immediately, so it gets an event in pieces. */
 const PIECE_BYTES = 16_384;
 
@@ -37,7 +32,7 @@ export type StreamMemory = {
 
 type Ending = { readonly unread: () => number; readonly end: () => void };
 
-export function makeStreamMemory(maxBytes = MAX_MEMORY_BYTES): StreamMemory {
+export function makeStreamMemory(maxBytes = MAX_STREAMED_BYTES): StreamMemory {
   const holders = new Map<Uint8Array, number>();
   const streams = new Set<Ending>();
   let bytes = 0;

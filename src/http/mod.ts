@@ -23,7 +23,6 @@ export { type Encoding, encodeBody, readEncoding } from "./encoding.ts";
 export {
   type EventStream,
   isEventStream,
-  MAX_EVENT_BYTES,
   makeStreamMemory,
   openEventStream,
   pumpEvents,

@@ -18,8 +18,9 @@ import {
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
+import { MAX_PEOPLE } from "../std/limits.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
-import { MAX_PEOPLE, OPERATIONS } from "./operations.ts";
+import { OPERATIONS } from "./operations.ts";
 import { LOGOUT_PATH, ME_PATH, PEOPLE_PATH } from "./paths.ts";
 import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";

@@ -1,5 +1,6 @@
 /** OpenAPI descriptions of the identity endpoints. @module */
 import type { JsonSchema, Operation } from "../http/mod.ts";
+import { MAX_PEOPLE } from "../std/limits.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/stored_text.ts";
 
 const USER = {
@@ -30,9 +31,6 @@ const USER = {
   },
   required: ["id", "email", "displayName", "avatarUrl", "role"],
 } as const satisfies JsonSchema;
-
-/** Maximum number of people per request. */
-export const MAX_PEOPLE = 1000;
 
 const { id, displayName, avatarUrl } = USER.properties;
 const PEOPLE: JsonSchema = {

@@ -1,8 +1,9 @@
 /** The schemas of one table, or of a generic table. Pure. @module */
-import { MAX_BATCH, MAX_ROWS, toValueSchema } from "../data/mod.ts";
+import { toValueSchema } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
+import { MAX_BATCH, MAX_ROWS } from "../std/limits.ts";
 import { TABLE_KEYWORD } from "./pure.ts";
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;

@@ -1,4 +1,5 @@
 /** Creates any number of rows in several calls. If a call fails, reports the rows stored before it. @module */
+import type { MAX_BATCH, MAX_BODY_BYTES } from "../std/limits.ts";
 import { DataError } from "./data_error.ts";
 
 type Row = { readonly id: string };
@@ -14,8 +15,8 @@ export type CreateAllOptions<Stored extends Row = Row> = {
 };
 
 /** The service's limits per call. */
-const MAX_ROWS = 1000;
-const MAX_BYTES = 102_400;
+const MAX_ROWS: typeof MAX_BATCH = 1000;
+const MAX_BYTES: typeof MAX_BODY_BYTES = 102_400;
 
 /** The body of one call. */
 export type Batch = { readonly body: string; readonly count: number };

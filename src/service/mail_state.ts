@@ -1,5 +1,7 @@
 /** Checks the mail queue: how many emails wait, and whether a process sends them. @module */
 import type { MailState } from "../accounts/mails/mod.ts";
+import { toDurationText } from "../std/duration.ts";
+import { GIVEN_UP_LIFE_S, MAIL_PAUSE_S } from "../std/limits.ts";
 import { type CheckResult, pass, warn } from "./check_result.ts";
 
 /** Longer than a busy minute, shorter than users wait for a link. */
@@ -13,7 +15,7 @@ export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailStat
   if (waiting > 0 && !hasSender)
     results.push(
       warn(about, {
-        says: `${count}, and no process has sent email for 10 minutes`,
+        says: `${count}, and no process has sent email for ${toDurationText(MAIL_PAUSE_S)}`,
         remedy: "start a process with MAIL_URL where ROLE is all or identity",
       }),
     );
@@ -29,7 +31,7 @@ export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailStat
   if (givenUp > 0)
     results.push(
       warn(about, {
-        says: `${givenUp} ${givenUp === 1 ? "email was" : "emails were"} not delivered in the last 30 days`,
+        says: `${givenUp} ${givenUp === 1 ? "email was" : "emails were"} not delivered in the last ${toDurationText(GIVEN_UP_LIFE_S)}`,
         remedy:
           'search the log for "event":"mail", then create new links for these people: rowhouse admin password-link',
       }),

@@ -7,6 +7,13 @@
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { ResponseRecord } from "../observe.ts";
 import type { Detail } from "../problem.ts";
+import {
+  MAX_MERGED,
+  MAX_MERGED_A_MINUTE,
+  MAX_REJECTED_A_MINUTE,
+  MAX_REJECTED_KINDS,
+  MAX_REJECTED_PATHS,
+} from "../std/limits.ts";
 
 /** Facts about a rejected request that its response does not contain. */
 export type Rejection = {
@@ -66,19 +73,12 @@ export type Rejections = {
   merged: number;
 };
 
-/** Per app; other tables and codes are counted as {@linkcode OTHER}. */
-const MAX_COUNTS_OF_APP = 200;
 const MAX_COUNTS = 5000;
 export const OTHER = "other";
-const MAX_SAMPLES = 1000;
 const MAX_SAMPLES_OF_APP = 100;
 /** Per key and code, so that the app's other codes and keys are sampled too. */
 const MAX_SAMPLES_OF_KEY = 50;
 const MAX_SAMPLES_OF_KIND = 5;
-/** Ids of merged requests. */
-const MAX_MERGED_OF_KIND = 200;
-const MAX_MERGED = 5000;
-const MAX_PATHS = 20;
 /** Callers choose the method; the database stores no others. */
 const METHOD = /^[A-Z]{1,20}$/;
 
@@ -116,7 +116,7 @@ function toDeclared(
   { columns }: TableDefinition,
   details: readonly Detail[] = [],
 ): readonly string[] {
-  return details.slice(0, MAX_PATHS).flatMap(({ path }) => {
+  return details.slice(0, MAX_REJECTED_PATHS).flatMap(({ path }) => {
     const [, name] = PATH.exec(path) ?? [];
     return columns.some((column) => column.name === name) ? [path] : [];
   });
@@ -139,7 +139,7 @@ function count({ counts, countsOf }: Rejections, { app, key, table, status, code
     return;
   }
   const ofApp = countsOf.get(app ?? "") ?? 0;
-  if (ofApp < MAX_COUNTS_OF_APP && counts.size < MAX_COUNTS) {
+  if (ofApp < MAX_REJECTED_KINDS && counts.size < MAX_COUNTS) {
     countsOf.set(app ?? "", ofApp + 1);
     counts.set(name, { ...rejected, table, requests: 1 });
     return;
@@ -164,7 +164,7 @@ function sample(rejections: Rejections, stored: Stored): void {
   const kind = kinds.get(name);
   const [appSamples, keySamples] = [samplesOf.get(app) ?? 0, samplesOf.get(ofKey) ?? 0];
   const isFull =
-    samples.length >= MAX_SAMPLES ||
+    samples.length >= MAX_REJECTED_A_MINUTE ||
     appSamples >= MAX_SAMPLES_OF_APP ||
     keySamples >= MAX_SAMPLES_OF_KEY;
   if (isFull || (kind !== undefined && kind.stored >= MAX_SAMPLES_OF_KIND)) {
@@ -180,7 +180,7 @@ function sample(rejections: Rejections, stored: Stored): void {
 /** Counts a request in the entry of an equal request. */
 function merge(rejections: Rejections, first: Stored, id: string): void {
   first.requests++;
-  if (first.merged.length >= MAX_MERGED_OF_KIND || rejections.merged >= MAX_MERGED) return;
+  if (first.merged.length >= MAX_MERGED || rejections.merged >= MAX_MERGED_A_MINUTE) return;
   first.merged.push(id);
   rejections.merged++;
 }

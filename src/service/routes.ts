@@ -4,7 +4,7 @@
  * @module
  */
 import { type ConsolePageDeps, consoleRoutes } from "../console/mod.ts";
-import { type DataDeps, dataRoutes, MAX_BODY } from "../data/mod.ts";
+import { type DataDeps, dataRoutes } from "../data/mod.ts";
 import { type Audience, type Forward, toForwarded } from "../gateway/mod.ts";
 import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
@@ -17,6 +17,7 @@ import {
   pushRoutes,
   replayRoutes,
 } from "../push/mod.ts";
+import { MAX_BODY_BYTES } from "../std/limits.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
 /** Dependencies of route handlers, by service. */
@@ -54,7 +55,7 @@ const TEMPLATES: ReadonlySet<string> = new Set(
 );
 
 /** Maximum size in bytes of a body that any of these accepts. */
-export const MAX_REQUEST_BYTES = Math.max(MAX_BODY, MAX_BYTES, MAX_REPLAY_BYTES);
+export const MAX_REQUEST_BYTES = Math.max(MAX_BODY_BYTES, MAX_BYTES, MAX_REPLAY_BYTES);
 
 /** Routes by virtual host. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
@@ -93,7 +94,7 @@ export function toForwardedTables({
   data,
   identity,
 }: Readonly<Record<Audience, Forward>>): RouteTables<HealthDeps> {
-  const api = { virtualHost: "gateway", maxBytes: MAX_BODY } as const;
+  const api = { virtualHost: "gateway", maxBytes: MAX_BODY_BYTES } as const;
   return toRouteTables<HealthDeps>({
     api: [
       ...toForwarded(dataRoutes, { ...api, forward: data }),

@@ -11,6 +11,7 @@ import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { isOutage } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
+import { MAX_FAILED_A_MINUTE, SLOW_MS } from "../std/limits.ts";
 import type { Evaluation } from "./isolation_guard.ts";
 import {
   addRejection,
@@ -45,10 +46,6 @@ const MINUTE_MS = 60_000;
 const TICK_MS = 1000;
 /** How long the shutdown waits for the last minute. */
 const END_LIMIT_MS = 700;
-/** Slower requests are stored. */
-const SLOW_MS = 1000;
-/** Per minute; more requests are counted but not stored. */
-const MAX_STORED = 100;
 /** Per minute; requests of more apps count only in the total. */
 const MAX_APPS = 10_000;
 /** How many minutes wait while the database is unavailable; older minutes are lost. */
@@ -162,7 +159,7 @@ const UNKNOWN: Rejection = { table: undefined, presentedKey: undefined, details:
 function keep({ rejections, stored }: Minute, request: Stored): void {
   const isRejected = request.status >= 400 && request.status < 500;
   if (isRejected && !request.isOfConsole) addRejection(rejections, request);
-  else if (stored.length < MAX_STORED) stored.push(request);
+  else if (stored.length < MAX_FAILED_A_MINUTE) stored.push(request);
 }
 
 /** After an outage the minute is added later; if the database rejects it, it is lost and the error is logged. */

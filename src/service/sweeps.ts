@@ -13,7 +13,7 @@ import { type Log, logError } from "../observe.ts";
 import type { Preview } from "../preview.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
-import { AUDIT_RETENTION_S, SWEEP_STEP } from "../std/limits.ts";
+import { AUDIT_RETENTION_S, IDEMPOTENCY_COUNT_S, SWEEP_STEP } from "../std/limits.ts";
 import { sweepStatistics } from "./statistics.ts";
 
 export type SweepDeps = IdempotencySweepDeps & {
@@ -30,7 +30,7 @@ const FIRST_MS = 1000;
 /** Pause between steps, so that years of old entries do not overload the database. */
 const PAUSE_MS = 200;
 const HOURLY_MS = HOUR_S * 1000;
-const COUNT_INTERVAL_MS = 600_000;
+const COUNT_INTERVAL_MS = IDEMPOTENCY_COUNT_S * 1000;
 const MINUTE_MS = 60_000;
 
 /** Deletes a batch of rows; returns whether more can follow. */

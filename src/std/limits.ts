@@ -8,7 +8,7 @@ import { DAY_S, toDurationText } from "./duration.ts";
 
 /** How long after a sign-in a session can perform sensitive actions. */
 export const RECENT_SIGN_IN_S = 600;
-export const RECENT_SIGN_IN = toDurationText(RECENT_SIGN_IN_S);
+export const RECENT_SIGN_IN: string = /* @__PURE__ */ toDurationText(RECENT_SIGN_IN_S);
 
 /** How long a sign-in waits for the second factor. */
 export const PENDING_LIFE_S = 600;
@@ -33,3 +33,53 @@ export const MIN_AUDIT_RETENTION_S = 30 * DAY_S;
 export const AUDIT_RETENTION_S = 400 * DAY_S;
 /** Max rows that a step of a sweep deletes. */
 export const SWEEP_STEP = 1000;
+
+/** Max rows of a page, and of a request that creates rows. */
+export const MAX_ROWS = 1000;
+export const MAX_BATCH = 1000;
+/** Max bytes of a body for rows. */
+export const MAX_BODY_BYTES = 102_400;
+/** Max people of a page. */
+export const MAX_PEOPLE = 1000;
+/** How long a key of the Console for an app's rows is valid, and with it a stream of the Console. */
+export const ROWS_KEY_LIFE_S = 300;
+
+/** How long the response to a write with an `Idempotency-Key` is stored. */
+export const IDEMPOTENCY_HOURS = 24;
+/** The interval between counts of the stored responses. */
+export const IDEMPOTENCY_COUNT_S = 600;
+
+/** How long a recorded change of a row is stored at least; at most twice as long. */
+export const CHANGE_LIFE_S = 600;
+/** A reader that is more changes behind must read the table again. */
+export const MAX_CHANGES = 1000;
+/** Max bytes of one event of a stream, and of unread bytes of a stream behind it. */
+export const MAX_EVENT_BYTES = 1_048_576;
+export const MAX_BACKLOG_BYTES = 65_536;
+/** Max bytes that all streams of a process hold. */
+export const MAX_STREAMED_BYTES = 67_108_864;
+/** A stream ends then and its reader reconnects, so that no stream outlives its reader for long. */
+export const STREAM_LIFE_S = 900;
+
+/** How long counts of requests by minute and by hour are stored: a week and the week before. */
+export const MINUTES_LIFE_S: number = DAY_S;
+export const HOURS_LIFE_S = 15 * DAY_S;
+/** Slower requests are stored, like failed ones. */
+export const SLOW_MS = 1000;
+export const FAILED_LIFE_S: number = DAY_S;
+export const REJECTED_LIFE_S = 7 * DAY_S;
+/** Max failed and slow requests, and rejected requests, that a process stores of a minute. */
+export const MAX_FAILED_A_MINUTE = 100;
+export const MAX_REJECTED_A_MINUTE = 1000;
+export const MAX_REJECTED_OF_APP = 1000;
+/** Max similar requests whose ids are stored with a rejected request, and in total of a minute. */
+export const MAX_MERGED = 200;
+export const MAX_MERGED_A_MINUTE = 5000;
+/** Max combinations of table and error code that are counted of an app, and max fields of a rejected request. */
+export const MAX_REJECTED_KINDS = 200;
+export const MAX_REJECTED_PATHS = 20;
+
+/** Without mail in this time, no process sends mail. */
+export const MAIL_PAUSE_S = 600;
+/** How long an email that was not delivered is stored, and reported. */
+export const GIVEN_UP_LIFE_S = 30 * DAY_S;

@@ -4,6 +4,7 @@ import { issueKey, revokeKey, rollKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { Scope } from "../../src/principal.ts";
+import { IDEMPOTENCY_COUNT_S, IDEMPOTENCY_HOURS } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileRowLocked } from "../support/held_lock.ts";
@@ -323,7 +324,7 @@ describe("stored keys", () => {
     await post(used, { title: "one" }, TODOS, old);
     await post(unused, { title: "one" }, TODOS, old);
     await service.service.admin.message(
-      `update rowhouse.idempotency_keys set created_at = now() - interval '24 hours 1 second' where app_id = '${old.id}'; select 1`,
+      `update rowhouse.idempotency_keys set created_at = now() - interval '${IDEMPOTENCY_HOURS} hours 1 second' where app_id = '${old.id}'; select 1`,
     );
     const again = await post(used, { title: "another" }, TODOS, old);
     expect([again.status, isReplayed(again), await countRows(old)]).toEqual([201, null, 3]);
@@ -410,7 +411,7 @@ describe("stored keys", () => {
         message: expect.stringContaining("IDEMPOTENCY_BYTES"),
       },
     ]);
-    expect(last?.headers.get("retry-after")).toBe("600");
+    expect(last?.headers.get("retry-after")).toBe(String(IDEMPOTENCY_COUNT_S));
     expect(isReplayed(await post(first, { title: "first" }, TODOS, full))).toBe("true");
     const rows = await countRows(full);
     expect((await service.call(full, TODOS, { method: "POST", json: {} })).status).toBe(201);

@@ -2,12 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { DEFAULT_PER_MINUTE } from "../../src/accounts/apps/mod.ts";
 import { SETTINGS } from "../../src/config/mod.ts";
-import { LIST_BYTES, MAX_BODY, MAX_ROWS } from "../../src/data/deps.ts";
-import { MAX_BATCH } from "../../src/data/mod.ts";
-import { EXECUTION_LIMIT_MS } from "../../src/db/pool/mod.ts";
-import { MAX_BYTES } from "../../src/push/mod.ts";
 import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry_wait.ts";
 import { ROOT } from "../support/command.ts";
 
@@ -18,25 +13,12 @@ const constant = (name: string) =>
 const show = (number: number) => number.toLocaleString("en-US");
 
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
-  "docs/data.md": [
-    `| rows in a response | ${MAX_ROWS} |`,
-    `| request body | ${MAX_BODY / 1024} KB |`,
-    `| rows created by one request | ${MAX_BATCH}, in a body of ${MAX_BODY / 1024} KB |`,
-    `several updates of up to ${MAX_BODY / 1024} KB can reach this limit) | ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
-    `A list of 1 to ${show(MAX_BATCH)} objects`,
-    `a list of 1 to ${show(MAX_BATCH)} objects)`,
-    `| execution time | ${EXECUTION_LIMIT_MS / 1000} s |`,
-    `| ${LIST_BYTES / MB} MB (\`MAX_RESPONSE_BYTES\`) |`,
-    `| ${show(DEFAULT_PER_MINUTE)} a minute`,
-    "or a rule forbids a change from the Console or `rowhouse admin`",
-  ],
+  "docs/data.md": ["or a rule forbids a change from the Console or `rowhouse admin`"],
   "docs/push.md": [
     `| ${SETTINGS.PUSHES_PER_HOUR.initial} an hour (\`PUSHES_PER_HOUR\`)`,
     `| ${Number(SETTINGS.JOURNAL_BYTES.initial) / MB} MB (\`JOURNAL_BYTES\`)`,
-    `| a request | ${MAX_BYTES / MB} MB;`,
   ],
   "docs/sdk.md": [
-    `in the same order, up to ${show(MAX_BATCH)}:`,
     `| \`timeoutMs\` | ${show(constant("TIMEOUT_MS"))} |`,
     `| \`retries\` | ${constant("RETRIES")} |`,
     `If that is more than ${RETRY_WAIT_MAX_MS / 1000} s, it does not retry`,

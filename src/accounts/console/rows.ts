@@ -1,5 +1,5 @@
 /**
- * Keys for the Console to read and write rows of an app. They expire after five minutes, or with the session that requested
+ * Keys for the Console to read and write rows of an app. They expire after `ROWS_KEY_LIFE_S`, or with the session that requested
  * them. The same login reads the app's declaration of a table.
  *
  * @module

@@ -132,12 +132,12 @@ function readMailedLink(
 }
 
 export type MailState = {
-  /** Whether a process that sends emails was running in the last ten minutes. */
+  /** Whether a process that sends emails was running recently. */
   hasSender: boolean;
   waiting: number;
   /** Age of the oldest waiting email, in seconds. */
   oldestS: number;
-  /** The number of failed emails in the last 30 days. */
+  /** The number of emails that were recently not delivered. */
   givenUp: number;
 };
 

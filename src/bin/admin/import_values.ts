@@ -4,13 +4,13 @@
  *
  * @module
  */
-import { MAX_BODY } from "../../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../dsl/mod.ts";
 import { readValue } from "../../rows/mod.ts";
 import { parseExactJson } from "../../std/exact_json.ts";
 import { isObject } from "../../std/is_object.ts";
 import { isUuid } from "../../std/is_uuid.ts";
 import { jsonDepth, MAX_BODY_DEPTH } from "../../std/json_depth.ts";
+import { MAX_BODY_BYTES } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError } from "../cli/command.ts";
 import { type Archive, readBlocks } from "./archive_file.ts";
@@ -82,7 +82,7 @@ function findIssue(value: unknown, column: NamedColumn): string | undefined {
   const read = readValue(value, column);
   if ("issue" in read) return read.issue;
   const bytes = Buffer.byteLength(JSON.stringify(read.value));
-  return bytes > MAX_BODY
-    ? `Is ${bytes} bytes as JSON: a write accepts max ${MAX_BODY}`
+  return bytes > MAX_BODY_BYTES
+    ? `Is ${bytes} bytes as JSON: a write accepts max ${MAX_BODY_BYTES}`
     : undefined;
 }

@@ -1,6 +1,11 @@
 /** Texts generated from tables and numbers in the code. A test compares them with the files. Pure. @module */
+import { DEFAULT_PER_MINUTE } from "../../accounts/apps/mod.ts";
 import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../../config/mod.ts";
+import { LIST_BYTES } from "../../data/pure.ts";
+import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
+import { MAX_STREAMS } from "../../http/mod.ts";
 import { PROBLEMS } from "../../problem.ts";
+import { MAX_BYTES } from "../../push/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import * as limits from "../../std/limits.ts";
 
@@ -80,7 +85,17 @@ export function renderPage(page: string, text: string): string {
 }
 
 /** The numbers of all pages, by name. */
-const NUMBERS: Readonly<Record<string, number | string>> = limits;
+const NUMBERS: Readonly<Record<string, number | string>> = {
+  ...limits,
+  DEFAULT_PER_MINUTE,
+  EXECUTION_LIMIT_MS,
+  LIST_BYTES,
+  MAX_PUSH_BYTES: MAX_BYTES,
+  MAX_STORED_RESPONSE_BYTES,
+  MAX_STREAMS: MAX_STREAMS.process,
+  MAX_STREAMS_OF_APP: MAX_STREAMS.app,
+  MAX_STREAMS_OF_KEY: MAX_STREAMS.key,
+};
 const NUMBER =
   /(\d[\d,]*(?: to \d+)?(?: (?:second|minute|hour|day)s?| [KM]B)?)?<!-- ([A-Z]\w+) -->/g;
 const MB = 1_048_576;

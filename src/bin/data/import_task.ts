@@ -1,5 +1,4 @@
 /** The task of an import. Its file is read in chunks, once per pass. @module */
-import { MAX_BATCH, MAX_BODY } from "../../data/pure.ts";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import {
   type FileFormat,
@@ -10,6 +9,7 @@ import {
   type RowsRead,
   readChunks,
 } from "../../rows/mod.ts";
+import { MAX_BATCH, MAX_BODY_BYTES } from "../../std/limits.ts";
 import type { Setting } from "../cli/command.ts";
 import type { App } from "./app.ts";
 
@@ -38,7 +38,7 @@ export type ImportTask = {
 };
 
 /** The limits of a batch. */
-export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY };
+export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES };
 
 /** The rows and errors of a file; `onBytes` receives the bytes. */
 export function readRowsFile(

@@ -1,5 +1,6 @@
 /** `rowhouse data …`: imports and exports rows of an app's table, with the app's key. @module */
 import { FILE_FORMATS } from "../../rows/mod.ts";
+import { IDEMPOTENCY_HOURS } from "../../std/limits.ts";
 import { type Command, JSON_FLAG } from "../cli/command.ts";
 import { ENVIRONMENT_FLAGS } from "../db/flags.ts";
 import { DEV_FILE } from "../dev/file.ts";
@@ -24,7 +25,7 @@ rowhouse data import todos todos.ndjson --match project=projects.name`,
 Reads CSV (commas, semicolons or tabs; the first line contains the column names), NDJSON, or a JSON array. First checks the
 whole file and lists all errors by line; if there are errors, nothing is sent. An empty field is null, or the default of a
 required column. A column without a name is called by its position, such as #3, and left out if it has no values. The service
-creates the ids. You can repeat the command for 24 hours: stored rows are not stored again. If the
+creates the ids. You can repeat the command for ${IDEMPOTENCY_HOURS} hours: stored rows are not stored again. If the
 database rejects a row, such as a duplicate, the import stops and prints the line to continue from.
 Prints { table, rows, batches, replayed, dryRun } with --json.`,
     positionals: ["table", "file"],
@@ -53,7 +54,9 @@ Prints { table, rows, batches, replayed, dryRun } with --json.`,
         about: "the file identifies referenced rows by this unique column",
       },
       "from-line": { value: "line", about: "skip the rows before this line" },
-      again: { about: "store rows again that a run in the last 24 hours has stored" },
+      again: {
+        about: `store rows again that a run in the last ${IDEMPOTENCY_HOURS} hours has stored`,
+      },
       "dry-run": { about: "check the file; send nothing" },
       json: JSON_FLAG,
     },

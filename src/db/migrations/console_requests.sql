@@ -42,7 +42,7 @@ begin
         and (of_app = '' or app_id = app)
         and (of_kind <> 'failed' or status >= 500)
         and (of_kind <> 'rejected' or status between 400 and 499)
-        and (of_kind <> 'slow' or ms > 1000)
+        and (of_kind <> 'slow' or ms > ${SLOW_MS})
         and (of_code = '' or code = of_code)
         and (of_table = '' or table_name = of_table)
         and (of_key = '' or key_id = of_key)

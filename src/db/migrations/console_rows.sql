@@ -86,7 +86,7 @@ begin
   if app.disabled_at is not null then
     return null;
   end if;
-  select sessions.id, least(sessions.expires_at, now() + interval '5 minutes',
+  select sessions.id, least(sessions.expires_at, now() + interval '${ROWS_KEY_LIFE_S} seconds',
     now() + make_interval(secs => visitor.idle_s)) into session_of, ends
   from unnest(string_to_array(visitor.session_cookie, ',')) as text
     join rowhouse.sessions on sessions.id = split_part(text, '.', 1)

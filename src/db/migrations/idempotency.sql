@@ -47,7 +47,7 @@ declare
   claimed constant bytea := substring(claim from 2 for 32);
   wanted constant bytea := substring(claim from 34 for 32);
   fits constant boolean := octet_length(first_response) <= ${MAX_STORED_RESPONSE_BYTES};
-  overdue constant timestamptz := now() - interval '24 hours';
+  overdue constant timestamptz := now() - interval '${IDEMPOTENCY_HOURS} hours';
   found_key rowhouse.idempotency_keys;
 begin
   loop
@@ -68,7 +68,7 @@ begin
       return 'F';
     end if;
     select * into found_key from rowhouse.idempotency_keys
-    where app_id = app and key = claimed and created_at >= now() - interval '24 hours';
+    where app_id = app and key = claimed and created_at >= overdue;
     if found then
       return case
         when found_key.request <> wanted then 'M'
@@ -115,9 +115,9 @@ begin
     exit when swept >= max_rows;
     perform rowhouse.enter_app(app);
     delete from rowhouse.idempotency_keys where app_id = app
-      and created_at < now() - interval '24 hours' and key = any (array(
+      and created_at < now() - interval '${IDEMPOTENCY_HOURS} hours' and key = any (array(
       select key from rowhouse.idempotency_keys
-      where app_id = app and created_at < now() - interval '24 hours'
+      where app_id = app and created_at < now() - interval '${IDEMPOTENCY_HOURS} hours'
       order by created_at limit max_rows - swept for update skip locked));
     get diagnostics swept_here = row_count;
     swept := swept + swept_here;

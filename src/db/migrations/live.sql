@@ -3,7 +3,8 @@
 -- like rows.
 --
 -- A cursor is a snapshot: every change that the snapshot does not show is new. So neither the order
--- of commits nor a long transaction hides a change. Changes are stored for 10 to 20 minutes.
+-- of commits nor a long transaction hides a change. Changes are stored for one to two periods of
+-- CHANGE_LIFE_S.
 --
 -- A snapshot counts the writes of all apps. So processes encrypt the cursors that they send, each
 -- app's with its own key.
@@ -146,7 +147,7 @@ begin
     floor = case when greatest(floor, next_floor) > pg_snapshot_xmax(pg_current_snapshot())
       then pg_snapshot_xmin(pg_current_snapshot()) else next_floor end,
     next_floor = pg_snapshot_xmin(pg_current_snapshot()), floor_at = now()
-  where floor_at < now() - interval '10 minutes'
+  where floor_at < now() - interval '${CHANGE_LIFE_S} seconds'
     or greatest(floor, next_floor) > pg_snapshot_xmax(pg_current_snapshot());
   select floor, swept_app into past, last_app from rowhouse.change_feed;
   for app in select id from rowhouse.apps where 'live' = any (switches)

@@ -32,7 +32,7 @@ create table rowhouse.mail_sender (
 create function rowhouse.has_mail_sender() returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (select from rowhouse.mail_sender
-    where seen_at > clock_timestamp() - interval '10 minutes')
+    where seen_at > clock_timestamp() - interval '${MAIL_PAUSE_S} seconds')
 $$;
 
 -- At most five of a kind to a person in an hour, independent of the cause.
@@ -105,7 +105,7 @@ begin
   delete from rowhouse.mails where id in (
     select id from rowhouse.mails
     where user_id is null or sent_at < now() - interval '1 hour'
-      or given_up_at < now() - interval '30 days'
+      or given_up_at < now() - interval '${GIVEN_UP_LIFE_S} seconds'
     order by id limit 200 for update skip locked);
   with due as (
     select id from rowhouse.mails

@@ -85,7 +85,7 @@ create table rowhouse.stored_requests (
   -- The presented key. Without a valid secret, it does not prove who sent the request.
   key_id text check (length(key_id) <= 16),
   table_name text,
-  paths text[] not null default '{}' check (cardinality(paths) <= 20),
+  paths text[] not null default '{}' check (cardinality(paths) <= ${MAX_REJECTED_PATHS}),
   -- This request, and equal requests of the same minute that were not stored.
   requests integer not null default 1 check (requests > 0),
   -- The Console sent it for its pages of rows.
@@ -146,7 +146,7 @@ begin
     where code <> 'other' and not exists (select from rowhouse.rejection_kinds as kinds
       where kinds.app_id = sent.app_id and kinds.table_name = sent.table_name
         and kinds.code = sent.code)) as added
-  where ordinal <= 200;
+  where ordinal <= ${MAX_REJECTED_KINDS};
   update rowhouse.rejection_kinds as kinds set used_at = added_minute
   from rowhouse.read_rejections(rejected) as sent
   where kinds.app_id = sent.app_id and kinds.table_name = sent.table_name
@@ -165,7 +165,7 @@ begin
 end
 $$;
 
--- Keeps at most 1,000 rejected requests of each of these apps: the newest of each code and key, so
+-- Keeps the latest rejected requests of each of these apps: the newest of each code and key, so
 -- that a key with many errors does not evict the requests of other keys.
 create function rowhouse.trim_rejected(apps uuid[]) returns void
   language sql volatile set search_path = pg_catalog, pg_temp as $$
@@ -179,7 +179,7 @@ create function rowhouse.trim_rejected(apps uuid[]) returns void
         from rowhouse.stored_requests
         where (app_id = any (apps) or app_id is null and array_position(apps, null) is not null)
           and status between 400 and 499) as placed) as ranked
-    where app_ordinal > 1000)
+    where app_ordinal > ${MAX_REJECTED_OF_APP})
 $$;
 
 -- Adds one minute of a process, once, even if it is sent again: minutes come in order. Rows are
@@ -236,14 +236,15 @@ begin
   from (
     select item.*, rowhouse.rejected_app(item.app, item.key) as accepted_app,
       (select key_id from rowhouse.api_keys where key_id = item.key),
-      array(select left(path, 80) from jsonb_array_elements_text(item.fields) as path limit 20)
-        as paths
+      array(select left(path, 80) from jsonb_array_elements_text(item.fields) as path
+        limit ${MAX_REJECTED_PATHS}) as paths
     from jsonb_to_recordset(stored) as item (
       id uuid, app uuid, at_ms double precision, method text, route text, status integer,
         code text, ms integer, key text, "table" text, fields jsonb, requests integer,
         "isOfConsole" boolean)
-    limit 1100) as sent (id, proven, at_ms, method, route, status, code, ms, key, "table", fields,
-      requests, of_console, app, key_id, paths)
+    limit ${MAX_FAILED_A_MINUTE} + ${MAX_REJECTED_A_MINUTE}) as sent (id, proven, at_ms,
+      method, route, status, code, ms, key, "table", fields, requests, of_console, app,
+      key_id, paths)
   where app is not null and rowhouse.is_request(method, route, paths)
     and rowhouse.is_counted("table", code)
   on conflict do nothing;
@@ -252,8 +253,8 @@ begin
   from jsonb_array_elements(stored) as item
   join rowhouse.stored_requests as entries on entries.id = (item ->> 'id')::uuid
   cross join jsonb_array_elements_text(item -> 'merged') with ordinality as merged (id, ordinal)
-  where merged.ordinal <= 200
-  limit 5000
+  where merged.ordinal <= ${MAX_MERGED}
+  limit ${MAX_MERGED_A_MINUTE}
   on conflict do nothing;
   perform rowhouse.trim_rejected(array(select distinct app_id from rowhouse.stored_requests
     where id in (select (item ->> 'id')::uuid from jsonb_array_elements(stored) as item)
@@ -274,7 +275,8 @@ declare
   retention interval;
 begin
   for swept_span, retention in
-    values ('minute', interval '1 day'), ('hour', interval '15 days')
+    values ('minute', interval '${MINUTES_LIFE_S} seconds'),
+      ('hour', interval '${HOURS_LIFE_S} seconds')
   loop
     delete from rowhouse.statistics where (app_id, span, at) in (
       select app_id, span, at from rowhouse.statistics
@@ -291,18 +293,21 @@ begin
   end loop;
   delete from rowhouse.stored_requests where id in (
     select id from rowhouse.stored_requests
-    where (status >= 500 or status < 400) and at < now() - interval '1 day'
+    where (status >= 500 or status < 400)
+      and at < now() - interval '${FAILED_LIFE_S} seconds'
     order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   swept := greatest(swept, swept_here);
   delete from rowhouse.stored_requests where id in (
-    select id from rowhouse.stored_requests where at < now() - interval '7 days'
+    select id from rowhouse.stored_requests 
+      where at < now() - interval '${REJECTED_LIFE_S} seconds'
       order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   swept := greatest(swept, swept_here);
   delete from rowhouse.rejection_kinds where (app_id, table_name, code) in (
     select app_id, table_name, code from rowhouse.rejection_kinds
-    where used_at < now() - interval '15 days' limit max_rows for update skip locked);
+    where used_at < now() - interval '${HOURS_LIFE_S} seconds'
+    limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
   delete from rowhouse.processes where id in (
     select id from rowhouse.processes where seen_at < now() - interval '7 days' limit max_rows

@@ -11,6 +11,7 @@ import {
   type RowsRead,
   readChunks,
 } from "../../rows/mod.ts";
+import { MAX_BATCH } from "../../std/limits.ts";
 
 export type ChosenFile = {
   readonly file: File;
@@ -79,7 +80,7 @@ async function* readStream(file: File): AsyncGenerator<Uint8Array> {
 }
 
 /** Max rows of a batch, and max bytes of the form field that contains them. */
-export const LIMITS = { rows: 1000, bytes: 90_000 };
+export const LIMITS = { rows: MAX_BATCH, bytes: 90_000 };
 export const sizeOfField = (text: string) => new URLSearchParams([["", text]]).toString().length;
 
 export type FileCheck = {

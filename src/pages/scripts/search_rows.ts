@@ -7,6 +7,7 @@
 import { type PagePosition, readPages } from "../../rows/mod.ts";
 import { makeCompare, matches } from "../../sdk/matches.ts";
 import { toConditionParameters } from "../../sdk/where.ts";
+import { MAX_ROWS } from "../../std/limits.ts";
 import { type Row, readPage, SearchError } from "./search_pages.ts";
 import { type SearchColumn, type SearchState, toWhere } from "./search_state.ts";
 import { type FoundTargets, makeTextTest } from "./search_text.ts";
@@ -41,7 +42,6 @@ export type SearchReport =
     }
   | { readonly kind: "failed"; readonly reason: string };
 
-const PAGE_ROWS = 1000;
 const MAX_SEARCHED = 50_000;
 /** The list endpoint sorts by this many characters of a text. */
 const SORTED_CHARS = 200;
@@ -78,7 +78,7 @@ async function findByEndpoint(
       ? []
       : [["order", `${order.column}.${order.isDescending ? "desc" : "asc"}`] as [string, string]]),
     ["select", [...selected].join(",")],
-    ["limit", String(max ?? PAGE_ROWS)],
+    ["limit", String(max ?? MAX_ROWS)],
   ];
   const found: Match[] = [];
   let after: string | undefined;
@@ -144,7 +144,7 @@ async function findHere(
       hasMore,
     };
   };
-  for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id })) {
+  for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ row }) => row.id })) {
     for (const { row, json } of rows)
       if (matches(row, where, kinds) && hasText?.(row, json) !== false)
         found.push(toMatch(row, { state, label }));
@@ -178,7 +178,7 @@ async function findLabeled(
   let searched = 0;
   const list = ({ limit, offset }: PagePosition) =>
     readPage(`${url}?limit=${limit}&offset=${offset}`);
-  for await (const rows of readPages(list, { limit: PAGE_ROWS, idOf: ({ id }) => id })) {
+  for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id })) {
     for (const row of rows) if (hasText(row, "{}")) ids.add(row.id);
     searched += rows.length;
     if (searched >= MAX_SEARCHED) break;

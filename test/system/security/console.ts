@@ -6,7 +6,7 @@ import { type ActionName, SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts"
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { toDurationText } from "../../../src/std/duration.ts";
-import { FACTOR_GRACE_S } from "../../../src/std/limits.ts";
+import { FACTOR_GRACE_S, ROWS_KEY_LIFE_S } from "../../../src/std/limits.ts";
 import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS } from "../../support/deps.ts";
 import {
@@ -25,7 +25,7 @@ import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";
 export const CONSOLE: Page = {
   "The Console's login": {
     Can: {
-      "read apps, tables, pushes, people, keys without secrets, failed requests and the audit log, change apps, and open an app's rows for five minutes. It needs both cookies of an administrator's live session.":
+      [`read apps, tables, pushes, people, keys without secrets, failed requests and the audit log, change apps, and open an app's rows for ${toDurationText(ROWS_KEY_LIFE_S)}. It needs both cookies of an administrator's live session.`]:
         async (world) => {
           const jar = await signInAs(world.service, world.victim);
           await ageSession(world, jar);
