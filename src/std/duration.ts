@@ -2,15 +2,15 @@
 
 import { cleanPasted } from "./pasted_text.ts";
 
-const UNIT_S = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
-
-export const HOUR_S = UNIT_S.h;
-export const DAY_S = UNIT_S.d;
+const MINUTE_S = 60;
+export const HOUR_S = 3600;
+export const DAY_S = 86_400;
+const WEEK_S = 604_800;
 
 const NAMES = [
-  ["day", UNIT_S.d],
-  ["hour", UNIT_S.h],
-  ["minute", UNIT_S.m],
+  ["day", DAY_S],
+  ["hour", HOUR_S],
+  ["minute", MINUTE_S],
   ["second", 1],
 ] as const;
 
@@ -53,10 +53,10 @@ export function readDuration(text: string): number | undefined {
 }
 
 const UNITS: readonly (readonly [names: RegExp, seconds: number])[] = [
-  [/^s(ec(ond)?s?)?$/i, UNIT_S.s],
+  [/^s(ec(ond)?s?)?$/i, 1],
   // Only "M" can mean months.
-  [/^(m|[Mm]in(ute)?s?)$/, UNIT_S.m],
-  [/^h(r|our)?s?$/i, UNIT_S.h],
-  [/^d(ays?)?$/i, UNIT_S.d],
-  [/^w(eeks?)?$/i, UNIT_S.w],
+  [/^(m|[Mm]in(ute)?s?)$/, MINUTE_S],
+  [/^h(r|our)?s?$/i, HOUR_S],
+  [/^d(ays?)?$/i, DAY_S],
+  [/^w(eeks?)?$/i, WEEK_S],
 ];
