@@ -1,5 +1,6 @@
 /** `/account/security/passkeys`: lists, adds, renames and removes a person's passkeys. @module */
 import {
+  type AccountSettings,
   type AddOutcome,
   addOwnPasskey,
   type OwnPasskey,
@@ -17,6 +18,7 @@ import {
   toDeviceName,
 } from "../accounts/sessions/mod.ts";
 import {
+  type FormView,
   type Html,
   html,
   type Rejection,
@@ -27,8 +29,8 @@ import {
 } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../std/limits.ts";
-import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
-import { readRemoved, respondWithRemoval } from "./account_removal.ts";
+import { makeAccountForm, type OwnVisit } from "./account_page.ts";
+import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { markFactorDevice } from "./cookies.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
 import { PASSKEY_FIELD, renderPasskeyForm } from "./passkey_form.ts";
@@ -63,44 +65,34 @@ const ISSUES: Readonly<Record<Exclude<AddOutcome, "first" | "done">, string>> = 
 const WRONG = "The passkey could not be verified. Please try again.";
 const UNNAMED = `Enter a name of 1 to ${PASSKEY_LABEL_MAX_CHARS} characters.`;
 
-export async function handlePasskeys(visit: OwnVisit): Promise<Response> {
-  return (await handleRemoval(visit)) ?? (await respondWithPasskeys(visit, undefined));
-}
+export const passkeysPage = makeAccountForm({
+  tab: "Security",
+  title: "Passkeys",
+  lead: "Sign in with your fingerprint, face, screen lock or security key",
+  notices: NOTICES,
+  read: ({ account }) => account,
+  form: readPasskeys,
+  run: (visit) => (CHANGES.get(visit.fields.get(ACTION_FIELD) ?? "") ?? handleAdd)(visit),
+});
 
 /** The confirmation page for a removal. @throws {SignInTooOld} */
-async function handleRemoval(visit: OwnVisit): Promise<Response | undefined> {
-  const { deps, context } = visit;
-  const wanted = readRemoved(context.query);
-  if (wanted === undefined) return undefined;
-  const passkey = (await readOwnPasskeys(deps)).list.find(({ ref }) => ref === wanted);
-  if (passkey === undefined) return undefined;
-  return respondWithRemoval(visit, await readOwnSecondFactor(deps), {
+async function respondWithPasskeyRemoval(visit: OwnVisit, passkey: OwnPasskey): Promise<Response> {
+  return respondWithRemoval(visit, await readOwnSecondFactor(visit.deps), {
     action: ACCOUNT_PASSKEYS_PATH,
     title: "Remove the passkey",
     text: html`<strong><bdi>${passkey.label}</bdi></strong> no longer signs you in.`,
-    fields: html`<input type="hidden" name="ref" value="${passkey.ref}">`,
+    hidden: { ref: passkey.ref },
   });
 }
 
-/** Adds, renames or removes a passkey. @throws {SignInTooOld} */
-export async function handlePasskeysForm(visit: OwnVisit): Promise<Response> {
-  const action = visit.fields.get("act") ?? "add";
-  const change = CHANGES.get(action);
-  if (change === undefined) return await handleAdd(visit);
-  const failure = await change(visit);
-  return failure === undefined
-    ? redirect(`${ACCOUNT_PASSKEYS_PATH}?done=${action}`)
-    : await respondWithPasskeys(visit, failure);
-}
-
 /** If this is the first second factor, shows recovery codes and then continues to the original destination. */
-async function handleAdd(visit: OwnVisit): Promise<Response> {
+async function handleAdd(visit: OwnVisit): Promise<Response | Rejection> {
   const { deps, context, account } = visit;
   const home = `${ACCOUNT_PASSKEYS_PATH}?done=add`;
   const next = (await findDestination(deps, context)) ?? home;
   const codes = makeRecoveryCodes(deps, account.id);
   const outcome = await add(visit, codes);
-  if (typeof outcome === "object") return await respondWithPasskeys(visit, outcome);
+  if (typeof outcome === "object") return outcome;
   const cookies = [clearChallenge()];
   if (outcome === "first")
     return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome, cookies });
@@ -109,7 +101,7 @@ async function handleAdd(visit: OwnVisit): Promise<Response> {
   });
 }
 
-type Change = (visit: OwnVisit) => Promise<Rejection | undefined>;
+type Change = (visit: OwnVisit) => Promise<Response | Rejection>;
 const CHANGES: ReadonlyMap<string, Change> = new Map([
   ["rename", rename],
   ["remove", remove],
@@ -140,17 +132,17 @@ async function add(visit: OwnVisit, codes: RecoveryCodes): Promise<Rejection | "
   return outcome === "first" || outcome === "done" ? outcome : reject(ISSUES[outcome]);
 }
 
-async function rename({ deps, fields }: OwnVisit): Promise<Rejection | undefined> {
+async function rename({ deps, fields }: OwnVisit): Promise<Response | Rejection> {
   const label = readLabel(fields.get(LABEL) ?? "");
   if (label === undefined) return reject(UNNAMED);
   // Renaming a passkey that was removed is not an error.
   await renameOwnPasskey(deps, { ref: fields.get("ref") ?? "", label });
-  return undefined;
+  return redirect(`${ACCOUNT_PASSKEYS_PATH}?done=rename`);
 }
 
-async function remove({ deps, fields }: OwnVisit): Promise<Rejection | undefined> {
+async function remove({ deps, fields }: OwnVisit): Promise<Response> {
   await removeOwnPasskey(deps, fields.get("ref") ?? "");
-  return undefined;
+  return redirect(`${ACCOUNT_PASSKEYS_PATH}?done=remove`);
 }
 
 function reject(notice: string): Rejection {
@@ -167,30 +159,22 @@ function toDefaultLabel({ context }: OwnVisit): string {
   return toDeviceName(context.request.headers.get("user-agent"));
 }
 
-async function respondWithPasskeys(
+async function readPasskeys(
+  _account: AccountSettings,
   visit: OwnVisit,
-  failure: Rejection | undefined,
-): Promise<Response> {
+  rejection: Rejection | undefined,
+): Promise<FormView | Response> {
   const { deps, context } = visit;
   const passkeys = await readOwnPasskeys(deps);
+  const removed = passkeys.list.find(({ ref }) => ref === readRemoved(context.query));
+  if (removed !== undefined) return await respondWithPasskeyRemoval(visit, removed);
   const party = findRelyingParty(deps.identity);
-  const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: failure !== undefined });
-  const body = html`${!passkeys.isFresh && renderStale()}
+  const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: rejection !== undefined });
+  const instead = html`${!passkeys.isFresh && renderStale()}
 ${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
 ${part}
 <p class="more"><a href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}">Back to security</a></p>`;
-  return respondWithAccountPage(deps, {
-    tab: "Security",
-    title: "Passkeys",
-    lead: "Sign in with your fingerprint, face, screen lock or security key",
-    done: failure === undefined ? NOTICES.get(context.query) : undefined,
-    notice: failure?.notice,
-    body,
-    scripts: ["passkey"],
-    cookies,
-    status: failure?.status ?? 200,
-    headers: failure?.headers,
-  });
+  return { instead, scripts: ["passkey"], cookies };
 }
 
 function renderStale(): Html {
@@ -243,7 +227,8 @@ function renderPasskey(
   const rename = renderForm({
     action: ACCOUNT_PASSKEYS_PATH,
     token,
-    fields: html`<input type="hidden" name="act" value="rename"><input type="hidden" name="ref" value="${ref}">${newName}`,
+    hidden: { [ACTION_FIELD]: "rename", ref },
+    fields: newName,
     button: "Save",
     tone: "quiet",
   });

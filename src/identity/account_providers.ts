@@ -7,6 +7,7 @@ import {
 import {
   type Html,
   html,
+  type Rejection,
   redirect,
   renderForm,
   renderTime,
@@ -14,8 +15,8 @@ import {
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
-import { type AccountPage, type OwnVisit, respondWithAccountPage } from "./account_page.ts";
-import { readRemoved, respondWithQuestion } from "./account_removal.ts";
+import { makeAccountForm, type OwnVisit } from "./account_page.ts";
+import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./account_removal.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.ts";
 import { startAtProvider } from "./provider_start.ts";
@@ -23,28 +24,35 @@ import { type Provider, ProviderUnavailable } from "./providers.ts";
 
 const LINK = "link";
 const UNLINK = "unlink";
-/** Result of the previous form, keyed by the page's query. */
-const NOTICES: ReadonlyMap<string, string> = new Map([
-  ["done=link", "Account linked. You can now sign in with it."],
-  ["done=unlink", "Account unlinked."],
-]);
+export const linksPage = makeAccountForm({
+  tab: "Linked",
+  title: "Linked accounts",
+  lead: "External accounts that can sign you in",
+  notices: new Map([
+    ["done=link", "Account linked. You can now sign in with it."],
+    ["done=unlink", "Account unlinked."],
+  ]),
+  read: ({ account }) => account,
+  form: async (account, visit) => {
+    const { deps, context } = visit;
+    const links = await readOwnLinks(deps, account);
+    const instead = renderLinks(visit, links);
+    const provider = deps.providers.find(readRemoved(context.query));
+    if (provider === undefined || !links.linkedAt.has(provider.settings.issuer)) return { instead };
+    return account.hasPassword || links.linkedAt.size > 1
+      ? respondWithUnlinking(visit, links, provider)
+      : { instead, ...rejectLast(provider) };
+  },
+  run: linkOrUnlink,
+});
 
-export async function handleLinks(visit: OwnVisit): Promise<Response> {
-  return (
-    (await handleUnlink(visit)) ??
-    (await respondWithLinks(visit, { done: NOTICES.get(visit.context.query) }))
-  );
-}
-
-/** The confirmation page; the last sign-in method cannot be unlinked. @throws {SignInTooOld} */
-async function handleUnlink(visit: OwnVisit): Promise<Response | undefined> {
-  const { deps, account, context } = visit;
-  const provider = deps.providers.find(readRemoved(context.query));
-  if (provider === undefined) return undefined;
-  const { name, issuer, label } = provider.settings;
-  const { linkedAt, isFresh } = await readOwnLinks(deps, account);
-  if (!linkedAt.has(issuer)) return undefined;
-  if (!account.hasPassword && linkedAt.size === 1) return await respondWithLastLink(visit, label);
+/** The confirmation page. @throws {SignInTooOld} */
+function respondWithUnlinking(
+  visit: OwnVisit,
+  { isFresh }: OwnLinks,
+  provider: Provider,
+): Response {
+  const { name, label } = provider.settings;
   return respondWithQuestion(visit, {
     tab: "Linked",
     intent: UNLINK,
@@ -52,27 +60,28 @@ async function handleUnlink(visit: OwnVisit): Promise<Response | undefined> {
     action: ACCOUNT_PROVIDERS_PATH,
     title: "Unlink the account",
     text: html`<p><strong><bdi>${label}</bdi></strong> will no longer sign you in. You lose the app roles that it granted.</p>`,
-    fields: html`<input type="hidden" name="provider" value="${name}">`,
+    hidden: { provider: name },
   });
 }
 
 /** Continues to the provider, or unlinks it. @throws {Problem} invalid_request — unknown provider */
-export async function handleLinksForm(visit: OwnVisit): Promise<Response> {
+async function linkOrUnlink(visit: OwnVisit): Promise<Response | Rejection> {
   const { deps, fields } = visit;
   const provider = deps.providers.find(fields.get("provider"));
   if (provider === undefined)
     throw new Problem("invalid_request", { message: "The form names no known provider." });
-  if (fields.get("act") === LINK) return await respondWithProviderLink(visit, provider);
-  const { name, issuer, label } = provider.settings;
+  if (fields.get(ACTION_FIELD) === LINK) return await respondWithProviderLink(visit, provider);
+  const { name, issuer } = provider.settings;
   const outcome = await unlinkOwnProvider(deps, { issuer, provider: name });
-  if (outcome === "done") return redirect(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`);
-  return await respondWithLastLink(visit, label);
+  return outcome === "done"
+    ? redirect(`${ACCOUNT_PROVIDERS_PATH}?done=unlink`)
+    : rejectLast(provider);
 }
 
-async function respondWithLastLink(visit: OwnVisit, label: string): Promise<Response> {
-  return await respondWithLinks(visit, {
-    notice: `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`,
-  });
+/** The last sign-in method cannot be unlinked. */
+function rejectLast({ settings: { label } }: Provider): Rejection {
+  const notice = `Cannot unlink ${label}: it is your only way to sign in. Set a password or link another account first.`;
+  return { status: 422, notice };
 }
 
 /** An intermediate page: browsers apply `form-action` to every redirect after a form, and providers can use several hosts. */
@@ -102,27 +111,12 @@ async function respondWithProviderLink(
   }
 }
 
-type Notices = Pick<AccountPage, "done" | "notice">;
-
-async function respondWithLinks(
-  { deps, account, token }: OwnVisit,
-  { done, notice }: Notices,
-): Promise<Response> {
-  const links = await readOwnLinks(deps, account);
+function renderLinks({ deps, token }: OwnVisit, links: OwnLinks): Html {
   const now = deps.now();
   const { list } = deps.providers;
   const canLink = list.some(({ settings: { issuer } }) => !links.linkedAt.has(issuer));
-  const body = html`${!links.isFresh && canLink && renderStale(list, links)}
+  return html`${!links.isFresh && canLink && renderStale(list, links)}
 ${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
-  return respondWithAccountPage(deps, {
-    tab: "Linked",
-    title: "Linked accounts",
-    lead: "External accounts that can sign you in",
-    done,
-    notice,
-    body,
-    status: notice === undefined ? 200 : 422,
-  });
 }
 
 /** How to get a recent sign-in: with a linked provider, or with the password. */
@@ -144,7 +138,7 @@ function renderProvider(
   const link = renderForm({
     action: ACCOUNT_PROVIDERS_PATH,
     token,
-    fields: html`<input type="hidden" name="provider" value="${name}"><input type="hidden" name="act" value="${LINK}">`,
+    hidden: { provider: name, [ACTION_FIELD]: LINK },
     button: html`Link${of}`,
     tone: "quiet",
   });

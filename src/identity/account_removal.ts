@@ -9,13 +9,16 @@ import { SignInTooOld } from "../accounts/actions/mod.ts";
 import { html, type Part, renderForm } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage, type TabName } from "./account_page.ts";
 
+/** The field that distinguishes the forms of a page. */
+export const ACTION_FIELD = "act";
+
 export type Removal = {
   /** The page that lists the item and accepts the form. */
   action: string;
   title: string;
   /** The consequence of the removal. */
   text: Part;
-  fields?: Part;
+  hidden?: Readonly<Record<string, string>>;
 };
 
 /** The item that the query asks to remove. */
@@ -46,14 +49,14 @@ type Question = Removal & { tab: TabName; intent: string; isFresh: boolean };
 /** @throws {SignInTooOld} */
 export function respondWithQuestion(
   { deps, token }: OwnVisit,
-  { tab, intent, isFresh, action, title, text, fields }: Question,
+  { tab, intent, isFresh, action, title, text, hidden }: Question,
 ): Response {
   if (!isFresh) throw new SignInTooOld();
   const body = html`${text}
 ${renderForm({
   action,
   token,
-  fields: html`<input type="hidden" name="act" value="${intent}">${fields}`,
+  hidden: { [ACTION_FIELD]: intent, ...hidden },
   button: title,
 })}
 <p class="more"><a href="${action}">Cancel</a></p>`;

@@ -11,10 +11,10 @@ import {
   removeOwnTotp,
 } from "../accounts/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
-import { type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
+import { type FormView, type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
-import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
-import { readRemoved, respondWithRemoval } from "./account_removal.ts";
+import { makeAccountForm, type OwnVisit } from "./account_page.ts";
+import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./account_removal.ts";
 import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH, ACCOUNT_TOTP_PATH } from "./paths.ts";
 import {
   CODES_REPLAYED_PATH,
@@ -39,7 +39,18 @@ const NOTICES: ReadonlyMap<string, string> = new Map([
   ],
 ]);
 
-export async function handleSecurity(visit: OwnVisit): Promise<Response> {
+export const securityPage = makeAccountForm({
+  tab: "Security",
+  title: "Security",
+  lead: "Second factors for your sign-in",
+  notices: NOTICES,
+  read: ({ account }) => account,
+  form: (_account, visit) => readSecurity(visit),
+  run: change,
+});
+
+/** The second factors, or the confirmation page of a removal. @throws {SignInTooOld} */
+async function readSecurity(visit: OwnVisit): Promise<FormView | Response> {
   const { deps, context, token } = visit;
   const own = await readOwnSecondFactor(deps);
   if (readRemoved(context.query) === "app" && own.totpSince !== null)
@@ -50,22 +61,18 @@ export async function handleSecurity(visit: OwnVisit): Promise<Response> {
     });
   const query = toReturnQuery(readReturnTo(context.query));
   const next = `${ACCOUNT_TOTP_PATH}${query}`;
-  return respondWithAccountPage(deps, {
-    tab: "Security",
-    title: "Security",
-    lead: "Second factors for your sign-in",
-    done: NOTICES.get(context.query),
-    body: html`${!own.isFresh && renderStale()}
+  return {
+    instead: html`${!own.isFresh && renderStale()}
 <ul class="sessions">${renderApp(own, { next, now: deps.now() })}${findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}${renderCodes(own, token)}</ul>
 ${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Someone who learns your password cannot sign in without the code.</p>`}
 ${own.totpSince === null && own.passkeys === 0 && html`<p class="more">Your first second factor, an app or a passkey, comes with recovery codes and ends all your other sessions.</p>`}`,
-  });
+  };
 }
 
 /** Creates new recovery codes, or removes the authenticator app. @throws {SignInTooOld} */
-export async function handleSecurityForm(visit: OwnVisit): Promise<Response> {
+async function change(visit: OwnVisit): Promise<Response> {
   const { deps, fields, account } = visit;
-  if (fields.get("act") === REMOVE) {
+  if (fields.get(ACTION_FIELD) === REMOVE) {
     await removeOwnTotp(deps);
     return redirect(REMOVED);
   }
@@ -118,7 +125,7 @@ function renderMakeCodes(token: string, replaced: string): Html {
   return renderForm({
     action: ACCOUNT_SECURITY_PATH,
     token,
-    fields: html`<input type="hidden" name="act" value="codes"><input type="hidden" name="${REPLACED_FIELD}" value="${replaced}">`,
+    hidden: { [ACTION_FIELD]: "codes", [REPLACED_FIELD]: replaced },
     button: html`Create new codes<span class="visually-hidden"> that replace your recovery codes</span>`,
     tone: "quiet",
   });

@@ -2,32 +2,33 @@
 import { endOwnSessions, type OwnSession } from "../accounts/account_settings/mod.ts";
 import { isIdText } from "../accounts/secrets/mod.ts";
 import { type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
-import { type OwnVisit, respondWithAccountPage } from "./account_page.ts";
+import { makeAccountForm, type OwnVisit } from "./account_page.ts";
 import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
 
 const ALL_OTHERS = "others";
-/** Result of the previous form, keyed by the page's query. */
-const NOTICES: ReadonlyMap<string, string> = new Map([
-  ["ended=one", "Session ended."],
-  ["ended=others", "All other sessions ended."],
-]);
 
-export function handleSessions({ deps, account, context, token }: OwnVisit): Response {
-  const { sessions } = account;
-  const others = sessions.filter(({ isOwn }) => !isOwn);
-  const now = deps.now();
-  return respondWithAccountPage(deps, {
-    tab: "Sessions",
-    title: "Sessions",
-    lead: "Your active sessions. End any session that you do not recognize, then change your password.",
-    done: NOTICES.get(context.query),
-    body: html`<ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
+export const sessionsPage = makeAccountForm({
+  tab: "Sessions",
+  title: "Sessions",
+  lead: "Your active sessions. End any session that you do not recognize, then change your password.",
+  notices: new Map([
+    ["ended=one", "Session ended."],
+    ["ended=others", "All other sessions ended."],
+  ]),
+  read: ({ account }) => account,
+  form: ({ sessions }, { deps, token }) => {
+    const others = sessions.filter(({ isOwn }) => !isOwn);
+    const now = deps.now();
+    return {
+      instead: html`<ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
 ${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}</div>`}`,
-  });
-}
+    };
+  },
+  run: end,
+});
 
 /** Ends one session, or all others. */
-export async function handleSessionsForm({ deps, fields }: OwnVisit): Promise<Response> {
+async function end({ deps, fields }: OwnVisit): Promise<Response> {
   const wanted = fields.get("session") ?? "";
   const isAll = wanted === ALL_OTHERS;
   if (isAll) await endOwnSessions(deps, undefined);
@@ -51,7 +52,7 @@ function renderEnd(end: { token: string; session: string; button: string; about?
   return renderForm({
     action: ACCOUNT_SESSIONS_PATH,
     token,
-    fields: html`<input type="hidden" name="session" value="${session}">`,
+    hidden: { session },
     button:
       about === undefined ? button : html`${button}<span class="visually-hidden"> ${about}</span>`,
     tone: "quiet",

@@ -178,7 +178,7 @@ function renderSignOut(token: string, { isEverywhere }: { isEverywhere: boolean 
   return renderForm({
     action: SIGN_OUT_PATH,
     token,
-    fields: isEverywhere && html`<input type="hidden" name="everywhere" value="yes">`,
+    hidden: isEverywhere ? { everywhere: "yes" } : {},
     button: isEverywhere ? "Sign out everywhere" : "Sign out",
     tone: "quiet",
   });

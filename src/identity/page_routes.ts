@@ -2,12 +2,12 @@
 import type { Route } from "../http/mod.ts";
 import { assetRoutes, brandRoute, redirect, SIGN_OUT_PATH } from "../pages/mod.ts";
 import { enterAccount, type OwnVisit } from "./account_page.ts";
-import { handlePasskeys, handlePasskeysForm } from "./account_passkeys.ts";
+import { passkeysPage } from "./account_passkeys.ts";
 import { passwordPage } from "./account_password.ts";
 import { profilePage } from "./account_profile.ts";
-import { handleLinks, handleLinksForm } from "./account_providers.ts";
-import { handleSecurity, handleSecurityForm } from "./account_security.ts";
-import { handleSessions, handleSessionsForm } from "./account_sessions.ts";
+import { linksPage } from "./account_providers.ts";
+import { securityPage } from "./account_security.ts";
+import { sessionsPage } from "./account_sessions.ts";
 import { totpPage } from "./account_totp.ts";
 import { handleAddFactor } from "./add_factor.ts";
 import { handleAuthorize, handleAuthorizeForm } from "./authorize.ts";
@@ -46,11 +46,11 @@ export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: ADD_FACTOR_PATH, access: "open", handle: handleAddFactor },
   ...own(ACCOUNT_PATH, profilePage),
   ...own(ACCOUNT_PASSWORD_PATH, passwordPage),
-  ...own(ACCOUNT_PASSKEYS_PATH, { show: handlePasskeys, submit: handlePasskeysForm }),
-  ...own(ACCOUNT_PROVIDERS_PATH, { show: handleLinks, submit: handleLinksForm }),
-  ...own(ACCOUNT_SECURITY_PATH, { show: handleSecurity, submit: handleSecurityForm }),
+  ...own(ACCOUNT_PASSKEYS_PATH, passkeysPage),
+  ...own(ACCOUNT_PROVIDERS_PATH, linksPage),
+  ...own(ACCOUNT_SECURITY_PATH, securityPage),
   ...own(ACCOUNT_TOTP_PATH, totpPage),
-  ...own(ACCOUNT_SESSIONS_PATH, { show: handleSessions, submit: handleSessionsForm }),
+  ...own(ACCOUNT_SESSIONS_PATH, sessionsPage),
   { method: "GET", path: SIGN_OUT_PATH, access: "open", handle: handleSignOutPage },
   { method: "POST", path: SIGN_OUT_PATH, access: "open", handle: handleSignOut },
   ...open(FORGOT_PATH, forgotPage),

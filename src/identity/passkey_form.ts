@@ -1,5 +1,5 @@
 /** A form for passkeys. The script `passkey` shows the form, fills it in and sends it. @module */
-import { type Html, html, type Part, TOKEN_FIELD } from "../pages/mod.ts";
+import { type Html, html, type Part, renderForm } from "../pages/mod.ts";
 
 /** The hidden field for the passkey's response. */
 export const PASSKEY_FIELD = "passkey";
@@ -17,10 +17,10 @@ export type PasskeyForm = {
 };
 
 export function renderPasskeyForm(form: PasskeyForm): Html {
-  return html`<form method="post" action="${form.action}" data-passkey="${form.kind}" data-options="${JSON.stringify(form.options)}">
-<input type="hidden" name="${TOKEN_FIELD}" value="${form.token}">
-<input type="hidden" name="${PASSKEY_FIELD}" value="">
-${form.fields}
-<button class="button button-${form.tone ?? "quiet"}" type="submit">${form.button}</button>
-</form>`;
+  return renderForm({
+    tone: "quiet",
+    ...form,
+    attributes: html` data-passkey="${form.kind}" data-options="${JSON.stringify(form.options)}"`,
+    hidden: { [PASSKEY_FIELD]: "" },
+  });
 }

@@ -79,6 +79,8 @@ export function renderHidden(values: Readonly<Record<string, string>>): Html[] {
 export function renderForm(form: {
   action: string;
   token: string;
+  /** Attributes for scripts. */
+  attributes?: Html;
   hidden?: Readonly<Record<string, string>>;
   fields?: Part;
   button: Part;
@@ -86,7 +88,7 @@ export function renderForm(form: {
   cancel?: Html;
 }): Html {
   const button = html`<button class="button button-${form.tone ?? "primary"}" type="submit">${form.button}</button>`;
-  return html`<form${form.cancel !== undefined && html` class="sheet action"`} method="post" action="${form.action}">
+  return html`<form${form.cancel !== undefined && html` class="sheet action"`} method="post" action="${form.action}"${form.attributes}>
 ${renderHidden({ [TOKEN_FIELD]: form.token, ...form.hidden })}
 ${form.fields}
 ${form.cancel === undefined ? button : html`<div class="action-buttons">${button}${form.cancel}</div>`}

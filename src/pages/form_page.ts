@@ -38,7 +38,10 @@ type Button = Pick<Parameters<typeof renderForm>[0], "hidden" | "fields" | "tone
   button: Part;
 };
 /** The form, or the markup in its place; with a status, also in place of a rejection. */
-export type FormView = (Button | { instead: Part; status?: number }) &
+export type FormView = (
+  | Button
+  | ({ instead: Part } & Partial<Pick<Rejection, "status" | "notice">>)
+) &
   Pick<PageOptions, "cookies" | "formTargets"> &
   Pick<Page, "scripts" | "hasSignOut"> & {
     lead?: Part;
