@@ -1,13 +1,21 @@
 /** The people with a role on an app, and a form to add a person. @module */
-import { type AppPerson, readConsole } from "../accounts/console/mod.ts";
-import { APP_ROLE, EMAIL, endSessionsOfApp, grantRole } from "../accounts/people/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { readConsole } from "../accounts/console/mod.ts";
+import {
+  APP_ROLE,
+  type AppPerson,
+  appPeopleList,
+  EMAIL,
+  endSessionsOfApp,
+  grantRole,
+} from "../accounts/people/mod.ts";
+import { type Html, html } from "../pages/mod.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
+import { renderListTable } from "./list_table.ts";
 import { checkNewRole, renderNewRole } from "./new_role.ts";
-import { ACTIONS_COLUMN, renderEmpty, renderLink, renderTable, renderTime } from "./parts.ts";
+import { renderEmpty, renderLink } from "./parts.ts";
 import { NEW_PERSON, toAppPath, toRolePath } from "./paths.ts";
 import {
   readPeopleQuery,
@@ -27,7 +35,10 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
     app_slug: slug,
     ...toPeopleValues(query),
   });
-  const { me, isDisabled, administrators, people } = found;
+  const { me, isDisabled, grants: people } = found;
+  const administrators = found.administrators.filter(
+    ({ disabledAt }) => disabledAt === null,
+  ).length;
   const list = renderPeopleList(visit, {
     path: `${toAppPath(slug)}/people`,
     query,
@@ -53,17 +64,16 @@ function renderNone(slug: string, { search, after }: ListQuery): Html {
 }
 
 function renderAppPeople(slug: string, people: readonly AppPerson[], deps: ConsolePageDeps): Html {
-  return renderTable(
-    "People",
-    ["Person", "Role", "State", "Since", ACTIONS_COLUMN],
-    people.map((person): Part[] => [
-      renderPersonLink(person),
-      renderRole(person, deps),
-      renderState(person),
-      renderTime(person.grantedAt, deps.now()),
-      renderRoleActions({ path: toRolePath(slug, person.id), what: person.email }),
-    ]),
-  );
+  return renderListTable(appPeopleList, people, {
+    label: "People",
+    now: deps.now(),
+    cells: {
+      email: renderPersonLink,
+      role: (person) => renderRole(person, deps),
+      invitationState: renderState,
+    },
+    actions: ({ id, email }) => renderRoleActions({ path: toRolePath(slug, id), what: email }),
+  });
 }
 
 export const endAppSessionsPage = makeAppAction({

@@ -1,16 +1,10 @@
 /** Pending invitations: inviter, roles, expiry and the state of the email. @module */
 import { readConsole } from "../accounts/console/mod.ts";
-import type { Invitation, ListedInvitation } from "../accounts/people/mod.ts";
+import { type Invitation, invitationList, type ListedInvitation } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
-import {
-  ACTIONS_COLUMN,
-  renderEmpty,
-  renderPill,
-  renderTable,
-  renderText,
-  renderTime,
-} from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderPill, renderText, renderTime } from "./parts.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import {
   readPeopleQuery,
@@ -46,17 +40,19 @@ function renderNone({ search, after }: ListQuery): Html {
 }
 
 function renderInvitations(invitations: readonly ListedInvitation[], now: number): Html {
-  return renderTable(
-    "Invitations",
-    ["Person", "To", "Invited", "State", ACTIONS_COLUMN],
-    invitations.map((invitation): Part[] => [
-      renderPersonLink(invitation),
-      renderRoles(invitation),
-      html`<span class="person">${renderTime(invitation.invitedAt, now)}<span class="quiet person-address">${renderInviter(invitation)}</span></span>`,
-      html`<span class="person"><span>${renderListedState(invitation)}</span><span class="quiet person-address">${renderLinkEnd(invitation, now)}</span><span class="quiet person-address">${renderMail(invitation, now)}</span></span>`,
-      renderInvitationActions(invitation),
-    ]),
-  );
+  return renderListTable(invitationList, invitations, {
+    label: "Invitations",
+    now,
+    cells: {
+      email: renderPersonLink,
+      roles: renderRoles,
+      invitedAt: (invitation) =>
+        html`<span class="person">${renderTime(invitation.invitedAt, now)}<span class="quiet person-address">${renderInviter(invitation)}</span></span>`,
+      state: (invitation) =>
+        html`<span class="person"><span>${renderListedState(invitation)}</span><span class="quiet person-address">${renderLinkEnd(invitation, now)}</span><span class="quiet person-address">${renderMail(invitation, now)}</span></span>`,
+    },
+    actions: renderInvitationActions,
+  });
 }
 
 function renderRoles({ roles, roleCount, consoleRole }: ListedInvitation): Part {

@@ -1,19 +1,13 @@
 /** A person: account, roles on apps, sessions, and links to the actions. @module */
 import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
+import { PERSON_GRANTS, sessionList } from "../accounts/people/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.ts";
-import {
-  ACTIONS_COLUMN,
-  renderEmpty,
-  renderLink,
-  renderPill,
-  renderTable,
-  renderText,
-  renderTime,
-} from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderLink, renderPill, renderText, renderTime } from "./parts.ts";
 import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
 import { renderState, toRoleText } from "./people.ts";
 import { findBlocker, findLastBlocker, hasFactor, toPersonName } from "./person_page.ts";
@@ -40,7 +34,7 @@ export async function handlePerson(visit: Visit): Promise<Response> {
       renderDone(visit),
       renderFacts(page, now),
       renderGrants(page, deps),
-      renderSessions(page, now),
+      renderSessions(page, deps),
       renderEnd(page),
     ],
   });
@@ -151,20 +145,21 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
       html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, including apps not listed here.</p>`,
     page.length === 0
       ? person.consoleRole === null && renderEmpty("No roles. This person cannot open any app.")
-      : renderTable(
-          "Apps",
-          ["App", "Role", "Since", ACTIONS_COLUMN],
-          page.map((grant): Part[] => [
-            html`<a class="row-name" href="${toAppPath(grant.app)}/people">${grant.app}</a>${grant.isDisabled && html` ${renderPill("disabled", "warn")}`}`,
-            renderRole(grant, deps),
-            renderTime(grant.grantedAt, now),
+      : renderListTable({ columns: PERSON_GRANTS }, page, {
+          label: "Apps",
+          now,
+          cells: {
+            app: ({ app, isDisabled }) =>
+              html`<a class="row-name" href="${toAppPath(app)}/people">${app}</a>${isDisabled && html` ${renderPill("disabled", "warn")}`}`,
+            role: (grant) => renderRole(grant, deps),
+          },
+          actions: ({ app }) =>
             renderRoleActions({
-              path: toRolePath(grant.app, person.id),
-              what: grant.app,
+              path: toRolePath(app, person.id),
+              what: app,
               query: "?from=person",
             }),
-          ]),
-        ),
+        }),
     last !== undefined && renderNext(path, { after: last.app }),
   ];
 }
@@ -200,26 +195,26 @@ export function renderRoleActions({
 <a class="button button-danger button-small" data-dialog href="${path}/revoke${query}">Revoke${heard}</a></span>`;
 }
 
-function renderSessions(page: PersonView, now: number): Part {
+function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
   const { person, sessions } = page;
+  const own = deps.cookies.session.split(",").map((cookie) => cookie.split(".")[0]);
   const path = toPersonPath(person.id);
   const isFree = findBlocker(page) === undefined;
   return [
     html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}</div>`,
     sessions.length === 0
       ? renderEmpty("No active sessions.")
-      : renderTable(
-          "Sessions",
-          ["Session", "Signed in", "Last seen", "Ends", ACTIONS_COLUMN],
-          sessions.map((session): Part[] => [
-            html`<span class="person">${renderText(session.device ?? "Unknown browser")}${session.isMine && html` ${renderPill("current", "good")}`}<span class="quiet person-address">${session.address !== null && html`from ${renderText(session.address)} · `}<code>${session.id}</code></span></span>`,
-            renderTime(session.createdAt, now),
-            renderTime(session.lastSeenAt, now),
-            renderTime(session.expiresAt, now),
+      : renderListTable(sessionList, sessions, {
+          label: "Sessions",
+          now: deps.now(),
+          cells: {
+            id: ({ id, device, address }) =>
+              html`<span class="person">${renderText(device ?? "Unknown browser")}${own.includes(id) && html` ${renderPill("current", "good")}`}<span class="quiet person-address">${address !== null && html`from ${renderText(address)} · `}<code>${id}</code></span></span>`,
+          },
+          actions: ({ id }) =>
             isFree &&
-              html`<a class="button button-danger button-small" data-dialog href="${path}/sessions/${session.id}">End<span class="visually-hidden"> session ${session.id}</span></a>`,
-          ]),
-        ),
+            html`<a class="button button-danger button-small" data-dialog href="${path}/sessions/${id}">End<span class="visually-hidden"> session ${id}</span></a>`,
+        }),
   ];
 }
 

@@ -1,12 +1,12 @@
 /** Invitations by commands, with email: the actions that each state allows, and the people that they do not affect. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { listAudit, readList } from "../../src/accounts/actions/mod.ts";
 import {
   findPasswordLink,
   giveConsoleRole,
   grantRole,
+  invitationList,
   invite,
-  listInvitations,
   makePasswordLink,
   removeConsoleRole,
   resendInvitation,
@@ -54,7 +54,7 @@ async function inviteTo(
 }
 
 async function find(email: string) {
-  const { invitations } = await listInvitations(deps(), { limit: 10_000 });
+  const { invitations } = await readList(deps(), invitationList);
   return invitations.find((one) => one.email === email);
 }
 

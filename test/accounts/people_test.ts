@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { listAudit, readList } from "../../src/accounts/actions/mod.ts";
 import {
   createUser,
   endSessionsOf,
   giveConsoleRole,
   grantRole,
-  listSessions,
   readEmail,
   removeConsoleRole,
   revokeRole,
+  sessionList,
   setDisabled,
 } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -89,16 +89,16 @@ describe("people", () => {
   test("have sessions that an operator can list and end", async () => {
     const person = await makePerson(service);
     const jars = [await signInAs(service, person), await signInAs(service, person)];
-    expect(await listSessions(deps(), person.email)).toHaveLength(2);
+    expect((await readList(deps(), sessionList, { of: person.email })).sessions).toHaveLength(2);
     expect(await endSessionsOf(deps(), person.email)).toBe(2);
-    expect(await listSessions(deps(), person.email)).toEqual([]);
+    expect((await readList(deps(), sessionList, { of: person.email })).sessions).toEqual([]);
     for (const jar of jars) {
       const response = await service.call(undefined, "/v1/auth/me", {
         headers: { cookie: sharedCookie(jar) },
       });
       expect(response.status).toBe(401);
     }
-    await expect(listSessions(deps(), "nobody@example.org")).rejects.toThrow(
+    await expect(readList(deps(), sessionList, { of: "nobody@example.org" })).rejects.toThrow(
       "No user has the address",
     );
   });

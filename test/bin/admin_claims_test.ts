@@ -46,7 +46,12 @@ test("a role from a claim is marked, with a warning if its provider is not set u
     { app: bySetUp.slug, provider: "corp", isProviderSetUp: true },
     gone,
   ])
-    expect(grants).toContainEqual({ ...grant, role: "editor", grantedAt: expect.any(String) });
+    expect(grants).toContainEqual({
+      ...grant,
+      role: "editor",
+      isDisabled: false,
+      grantedAt: expect.any(String),
+    });
   const shown = await admin.run("show-user", person.email);
   expect([shown.code, shown.err]).toEqual([0, note]);
   const lineOf = ({ slug }: TestApp) => shown.out.split("\n").find((line) => line.includes(slug));

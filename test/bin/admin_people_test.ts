@@ -181,10 +181,10 @@ test("people are listed, displayed with roles and sessions, listed by app, and d
   expect(JSON.stringify(shown)).not.toMatch(/digest|hash"|secret/i);
   const opens = await json("list-grants", app.slug);
   expect(opens["grants"]).toMatchObject([
-    { userId: person.id, email: person.email, role: "editor", disabledAt: null },
+    { id: person.id, email: person.email, role: "editor", disabledAt: null },
   ]);
   expect(opens["administrators"]).toContainEqual({
-    userId: boss.id,
+    id: boss.id,
     email: boss.email,
     consoleRole: "super_admin",
     disabledAt: null,

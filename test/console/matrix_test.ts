@@ -3,7 +3,8 @@
  * and everything else that the form needs. A new route is tested automatically.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listSessions, removeConsoleRole, setDisabled } from "../../src/accounts/people/mod.ts";
+import { readList } from "../../src/accounts/actions/mod.ts";
+import { removeConsoleRole, sessionList, setDisabled } from "../../src/accounts/people/mod.ts";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -56,7 +57,8 @@ beforeAll(async () => {
   rowId = (made.json as { id: string }).id;
   person = await makePerson(service, { app });
   await signInAs(service, person);
-  sessionId = (await listSessions(service.service, person.email))[0]?.id ?? "";
+  sessionId =
+    (await readList(service.service, sessionList, { of: person.email })).sessions[0]?.id ?? "";
   await write(`insert into rowhouse.passkeys (credential_id, user_id, public_key, label, digest, secret_id)
     values (sha256('x'), '${person.id}', 'x', 'x', sha256('x'), 'x')`);
   invited = await invite(service);

@@ -1,14 +1,14 @@
 /** People in the Console over HTTP: who can create, change and delete whom, and the effects. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
+import { listAudit, readList } from "../../src/accounts/actions/mod.ts";
 import {
+  appPeopleList,
   createUser,
   giveConsoleRole,
   grantRole,
-  listGrants,
-  listSessions,
   removeConsoleRole,
   revokeRole,
+  sessionList,
   showUser,
 } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -333,7 +333,8 @@ describe("an account", () => {
     const jars = [await signInAs(service, person), await signInAs(service, person)];
     jars.push(await signInAs(service, person));
     const statuses = async () => await Promise.all(jars.map(async (jar) => (await me(jar)).status));
-    const [first] = await listSessions(service.service, person.email);
+    const { sessions } = await readList(service.service, sessionList, { of: person.email });
+    const first = sessions.at(-1);
     await write(
       `update rowhouse.sessions set device = 'Firefox on Linux', address = '192.0.2.7' where id = '${first?.id}'`,
     );
@@ -387,7 +388,7 @@ describe("an account", () => {
 
   test("keeps its sessions when another person's page is used", async () => {
     const jar = await signInAs(service, person);
-    const [session] = await listSessions(service.service, person.email);
+    const [session] = (await readList(service.service, sessionList, { of: person.email })).sessions;
     const other = await makePerson(service);
     await submit(adminJar, `${pathOf(other)}/sessions/${session?.id}`);
     expect((await me(jar)).status).toBe(403);
@@ -464,7 +465,9 @@ describe("an account", () => {
     );
     const page = await visit(service, adminJar, `/console/apps/${other.slug}/people`);
     expect(page.text).toContain(person.email);
-    expect((await listGrants(service.service, other.slug)).grants).toHaveLength(1);
+    expect(
+      (await readList(service.service, appPeopleList, { of: other.slug })).grants,
+    ).toHaveLength(1);
   });
 });
 

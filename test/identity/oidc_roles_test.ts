@@ -1,9 +1,10 @@
 /** Roles on apps by claims of a provider: granted and revoked at each sign-in, and never instead of a role from a person. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { readList } from "../../src/accounts/actions/mod.ts";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import {
+  appPeopleList,
   grantRole,
-  listGrants,
   makeClaimedRecords,
   makePasswordLink,
   revokeRole,
@@ -105,7 +106,7 @@ test("a claim gives a role, changes it and revokes it, and the role is marked wi
   expect(await roleOn(first.jar, "todo")).toBe(403);
   expect((await visit(service, first.jar, "/login")).text).toContain("https://wiki.example.org");
   expect(await listRoles(email)).toEqual(["wiki editor ours"]);
-  expect((await listGrants(service.service, "wiki")).grants).toMatchObject([
+  expect((await readList(service.service, appPeopleList, { of: "wiki" })).grants).toMatchObject([
     { email, role: "editor", provider: "ours" },
   ]);
   const second = await signIn(email, { groups: "staff" });

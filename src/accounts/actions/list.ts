@@ -40,17 +40,15 @@ type Declared<Read extends FunctionName, Name extends string, Of extends Columns
   key?: keyof Of & string;
   /** The arguments of the SQL function for an operator. */
   ask: (asked: Asked) => Arguments<Read>;
-  lines?: Lines<Of>;
 };
-/** How a command shows columns, if the value is not enough. */
-export type Lines<Of extends Columns> = { readonly [Name in keyof Of]?: (row: Row<Of>) => string };
-
 export type List<
   Read extends FunctionName,
   Name extends string,
   Of extends Columns,
   More extends Columns,
 > = Declared<Read, Name, Of> & {
+  /** The other values that the SQL function returns. */
+  more: More;
   /** The result of the SQL function. */
   result: Column<Result<Name, Of, More>>;
 };
@@ -63,16 +61,20 @@ type Result<Name extends string, Of extends Columns, More extends Columns> = Rec
 /** The rows of a list. */
 export type RowsOf<Of extends { columns: Columns }> = Row<Of["columns"]>;
 
-/** `more` are the other values that the SQL function returns. */
+const NONE = {};
+
 export function list<
   Read extends FunctionName,
   const Name extends string,
   Of extends Columns,
   More extends Columns = Record<never, never>,
->({ more, ...declared }: Declared<Read, Name, Of> & { more?: More }): List<Read, Name, Of, More> {
+>({
+  more = NONE as More,
+  ...declared
+}: Declared<Read, Name, Of> & { more?: More }): List<Read, Name, Of, More> {
   const result = record({ [declared.name]: many(record(declared.columns)), ...more });
   // The compiler does not connect a computed name with its type.
-  return { ...declared, result: result as unknown as Column<Result<Name, Of, More>> };
+  return { ...declared, more, result: result as unknown as Column<Result<Name, Of, More>> };
 }
 
 /** @throws {Problem} unknown_app; invalid_request — no one has this address */

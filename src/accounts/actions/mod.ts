@@ -5,12 +5,12 @@ export {
   type VisitorActor,
 } from "./action.ts";
 export { listAudit, sweepAudit } from "./audit.ts";
-export { type Column, type Columns, type Row, toValueText } from "./columns.ts";
+export * from "./columns.ts";
 export { type Field, type Input, readInput } from "./input.ts";
 export { findIssues, rejectFor } from "./issues.ts";
 export {
-  type Lines,
   type List,
+  list,
   type RowsOf,
   readList,
   toCsvHead,

@@ -7,7 +7,7 @@ export type * from "./changes.ts";
 export type { ConsoleHome } from "./home.ts";
 export * from "./people.ts";
 export type { ConsolePush, PushView } from "./pushes.ts";
-export { type ConsoleMatches, readConsole } from "./reads.ts";
+export { type ConsoleMatches, type ConsoleReads, readConsole } from "./reads.ts";
 export * from "./requests.ts";
 export { openRows, type RowsKey } from "./rows.ts";
 export * from "./tables.ts";

@@ -1,15 +1,32 @@
 /** The read of each Console page: one call on the Console's login, which returns no secret. @module */
 import type { Arguments } from "../../db/mod.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
-import { type Checked, type Column, check } from "../actions/columns.ts";
-import type { ListedInvitation } from "../people/invitations.ts";
-import { peopleList } from "../people/people_lists.ts";
+import {
+  type Checked,
+  type Column,
+  check,
+  count,
+  flag,
+  many,
+  orNull,
+  record,
+  text,
+  time,
+} from "../actions/columns.ts";
+import { INVITATION, invitationList } from "../people/invitations.ts";
+import {
+  appPeopleList,
+  FAILED_SIGN_INS,
+  PERSON,
+  PERSON_GRANTS,
+  peopleList,
+  sessionList,
+} from "../people/people_lists.ts";
 import type { AppEnd } from "./app_end.ts";
 import type { AppContent, ConsoleApp, PageView } from "./apps.ts";
 import type { AuditContent } from "./audit.ts";
 import type { ChangesView } from "./changes.ts";
 import type { ConsoleHome } from "./home.ts";
-import type { AppPerson } from "./people.ts";
 import type { ConsolePush, PushView } from "./pushes.ts";
 import type { RequestContent, StoredRequest } from "./requests.ts";
 import type { RowsContent } from "./rows.ts";
@@ -24,17 +41,14 @@ export type ConsoleMatches = {
 };
 
 /** The result of each SQL function `console_<name>`. */
-export type ConsoleReads = {
+type Unchecked = {
   describe_app: AppEnd;
   find: ConsoleMatches;
   home: ConsoleHome;
-  list_app_people: { isDisabled: boolean; administrators: number; people: AppPerson[] };
   list_app_roles: { roles: string[] };
   list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
   list_apps: { apps: ConsoleApp[] };
   list_audit: AuditContent;
-  list_invitations: { invitations: ListedInvitation[]; invited: number };
-  list_people: Checked<typeof peopleList.result>;
   list_pushes: { app: PageApp; builds: ConsoleBuild[]; pushes: ConsolePush[] };
   list_requests: { requests: StoredRequest[] };
   list_tables: { tables: ConsoleTable[] };
@@ -46,6 +60,37 @@ export type ConsoleReads = {
   show_table: { table: TableView };
 };
 
+const CHECKS = {
+  list_app_people: appPeopleList.result,
+  list_invitations: invitationList.result,
+  list_people: peopleList.result,
+  show_person: record({
+    person: record({
+      ...PERSON,
+      /** When the unused password link expires. */
+      linkEndsAt: orNull(time()),
+      invitation: orNull(record(INVITATION)),
+      /** Whether the person has an authenticator app. */
+      hasTotp: flag(),
+      passkeys: count(),
+      /** Remaining codes. */
+      recoveryCodes: count(),
+      failedSignIns: orNull(FAILED_SIGN_INS),
+      /** Whether the person is the only super_admin who can sign in. */
+      isLast: flag(),
+      addressDigest: orNull(text()),
+      addressSecretId: orNull(text()),
+    }),
+    grants: many(record(PERSON_GRANTS)),
+    /** The latest 100 live sessions. */
+    sessions: many(record(sessionList.columns)),
+  }),
+};
+
+export type ConsoleReads = Unchecked & {
+  [Name in keyof typeof CHECKS]: Checked<(typeof CHECKS)[Name]>;
+};
+
 /** The content of a page, and its viewer. @throws {Problem} as `actions/rejections.ts` lists them, such as unknown_app */
 export async function readConsole<Name extends keyof ConsoleReads>(
   actor: ConsoleActor,
@@ -53,11 +98,7 @@ export async function readConsole<Name extends keyof ConsoleReads>(
   values: Arguments<`console_${Name}`>,
 ): Promise<PageView<ConsoleReads[Name]>> {
   const page = await callConsole(actor, `console_${name}`, values);
-  const column: Column | undefined = CHECKS[name];
+  const column = new Map<string, Column>(Object.entries(CHECKS)).get(name);
   const checked = column === undefined ? {} : check(column, page, name);
   return Object.assign({}, page, checked) as unknown as PageView<ConsoleReads[Name]>;
 }
-
-const CHECKS: { [Name in keyof ConsoleReads]?: Column<ConsoleReads[Name]> } = {
-  list_people: peopleList.result,
-};

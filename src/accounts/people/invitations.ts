@@ -1,8 +1,9 @@
 /** Creates, lists, resends and withdraws invitations, for operators and for administrators in the Console. @module */
-import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
+import { count, many, oneOf, orNull, type Row, record, text, time } from "../actions/columns.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
+import { list, type RowsOf } from "../actions/list.ts";
 import { unknownApp } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
 import { toAddressValues } from "./addresses.ts";
@@ -11,6 +12,7 @@ import { readEmail } from "./email.ts";
 import { checkRole } from "./grants.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 import {
+  CONSOLE_ROLES,
   type ConsoleRole,
   type CreatedLink,
   findUsedIssues,
@@ -21,33 +23,42 @@ import {
 
 /** Whether the invitation can still be accepted. An expired invitation can be resent. */
 export const INVITATION_STATES = ["pending", "expired"] as const;
-export type InvitationState = (typeof INVITATION_STATES)[number];
 
-export type Invitation = {
-  state: InvitationState;
+export const INVITATION = {
+  invitedAt: time({ title: "Invited", label: false }),
   /** As in the audit log: a user's id, or `operator`. */
-  invitedBy: string;
+  invitedBy: text({ label: "by" }),
   /** Null if that person was deleted. */
-  invitedByEmail: string | null;
-  invitedAt: string;
+  invitedByEmail: orNull(text({ label: false })),
+  state: oneOf(INVITATION_STATES, { title: "State" }),
   /** When the latest link was created; null if it was ended. */
-  linkMadeAt: string | null;
-  linkEndsAt: string | null;
+  linkMadeAt: orNull(time({ label: false })),
+  linkEndsAt: orNull(time({ label: "link until" })),
   /** The outcome of the email with the latest link; null if no email was requested. */
-  mail: "sent" | "waiting" | "failed" | null;
-  mailedAt: string | null;
+  mail: orNull(oneOf(["sent", "waiting", "failed"])),
+  mailedAt: orNull(time({ label: false })),
 };
+export type Invitation = Row<typeof INVITATION>;
 
-export type ListedInvitation = Invitation & {
-  id: string;
-  email: string;
-  displayName: string | null;
-  consoleRole: ConsoleRole | null;
-  disabledAt: string | null;
-  /** The first roles, by app. */
-  roles: { app: string; role: string }[];
-  roleCount: number;
-};
+export const invitationList = list({
+  read: "list_invitations",
+  name: "invitations",
+  columns: {
+    email: text({ title: "Person" }),
+    id: text({ label: false }),
+    displayName: orNull(text()),
+    /** The first roles, by app. */
+    roles: many(record({ app: text(), role: text() }), { title: "To" }),
+    roleCount: count({ label: false }),
+    consoleRole: orNull(oneOf(CONSOLE_ROLES)),
+    ...INVITATION,
+    disabledAt: orNull(time({ label: "disabled" })),
+  },
+  more: { invited: count() },
+  key: "email",
+  ask: ({ after, limit }) => ({ search: "", after_email: after.toLowerCase(), max_rows: limit }),
+});
+export type ListedInvitation = RowsOf<typeof invitationList>;
 
 /**
  * A new invitation is `mailed`, or `made` if the caller passes on its link. An existing person gets only the role: `added` to a
@@ -200,16 +211,6 @@ async function findAppIssues(actor: Actor, slug = ""): Promise<readonly Detail[]
   if (known !== null) return [];
   const { message } = unknownApp(slug, { isInBrowser: "cookies" in actor });
   return [{ path: "", message }];
-}
-
-/** The invitations after an address, ordered by address; at most `limit`. */
-export async function listInvitations(
-  deps: { admin: Database },
-  { after = "", limit }: { after?: string; limit: number },
-): Promise<{ invitations: ListedInvitation[]; hasMore: boolean }> {
-  const values = { search: "", after_email: after.toLowerCase(), max_rows: limit + 1 };
-  const found = (await call(deps.admin, "list_invitations", values)) as ListedInvitation[];
-  return { invitations: found.slice(0, limit), hasMore: found.length > limit };
 }
 
 /** Replaces the link. @throws {Problem} invalid_request — no pending invitation; and as {@linkcode namePerson} */

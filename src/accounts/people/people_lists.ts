@@ -1,14 +1,26 @@
 /** Lists of people and roles. Never passwords or proofs of sessions. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { callAsOperator } from "../actions/action.ts";
-import { count, flag, oneOf, orNull, type Row, text, time } from "../actions/columns.ts";
-import { list } from "../actions/list.ts";
+import {
+  type Checked,
+  check,
+  count,
+  flag,
+  many,
+  oneOf,
+  orNull,
+  type Row,
+  record,
+  text,
+  time,
+} from "../actions/columns.ts";
+import { list, type RowsOf } from "../actions/list.ts";
 import { readEmail } from "./email.ts";
 import { INVITATION_STATES } from "./invitations.ts";
-import { CONSOLE_ROLES, type ConsoleRole } from "./users.ts";
+import { CONSOLE_ROLES } from "./users.ts";
 
 /** A person, as every read of people describes one. */
-const PERSON = {
+export const PERSON = {
   email: text({ title: "Person" }),
   id: text(),
   displayName: orNull(text()),
@@ -23,13 +35,6 @@ const PERSON = {
 };
 export type ListedUser = Row<typeof PERSON>;
 
-/** How the person can sign in. */
-function describeSignIn({ hasPassword, hasProvider, invitationState }: ListedUser): string {
-  if (invitationState !== null) return `invitation ${invitationState}`;
-  if (hasProvider) return "signs in with a provider";
-  return hasPassword ? "" : "no password yet";
-}
-
 export const peopleList = list({
   read: "list_people",
   name: "users",
@@ -42,95 +47,100 @@ export const peopleList = list({
   more: { invited: count() },
   key: "email",
   ask: ({ after, limit }) => ({ search: "", after_email: after.toLowerCase(), max_rows: limit }),
-  lines: { invitationState: describeSignIn },
 });
 
-export type SessionRecord = {
-  id: string;
-  createdAt: string;
-  lastSeenAt: string;
-  expiresAt: string;
-};
-
-/**
- * The sessions of a person that have not expired.
- *
- * @throws {Problem} invalid_request — no one has this address
- */
-export async function listSessions(
-  deps: { admin: Database },
-  text: string,
-): Promise<SessionRecord[]> {
-  const email = readEmail(text);
-  const sessions = await callAsOperator(deps, "list_sessions", { mail: email });
-  return sessions as SessionRecord[];
-}
+export const sessionList = list({
+  read: "list_sessions",
+  name: "sessions",
+  columns: {
+    id: text({ title: "Session" }),
+    device: orNull(text()),
+    address: orNull(text({ label: "from" })),
+    createdAt: time({ title: "Signed in", label: "since" }),
+    lastSeenAt: time({ title: "Last seen", label: "seen" }),
+    expiresAt: time({ title: "Ends", label: "until" }),
+  },
+  of: "email",
+  ask: ({ of }) => ({ mail: readEmail(of) }),
+});
+export type SessionRecord = RowsOf<typeof sessionList>;
 
 /** Wrong passwords since the last correct one. */
-export type FailedSignIns = { attempts: number; lastAt: string; lastFrom: string | null };
+export const FAILED_SIGN_INS = record({
+  attempts: count(),
+  lastAt: time(),
+  lastFrom: orNull(text()),
+});
+export type FailedSignIns = Checked<typeof FAILED_SIGN_INS>;
 
 /** A role on an app. */
-export type Grant = {
-  role: string;
-  grantedAt: string;
+const GRANT = {
+  role: text({ title: "Role" }),
+  grantedAt: time({ title: "Since", label: "since" }),
   /** The provider whose claim gave the role; null: a person granted it. */
-  provider: string | null;
+  provider: orNull(text()),
 };
+export type Grant = Row<typeof GRANT>;
 
-export type UserView = ListedUser & {
-  grants: (Grant & { app: string })[];
-  sessions: SessionRecord[];
-  failedSignIns: FailedSignIns | null;
+/** The roles of a person, as every read of a person returns them. */
+export const PERSON_GRANTS = { app: text({ title: "App" }), ...GRANT, isDisabled: flag() };
+
+/** A person with the roles on apps, by app, the live sessions, latest first, and failed sign-ins. */
+export const USER_DETAILS = {
+  sessions: many(record(sessionList.columns)),
+  failedSignIns: orNull(FAILED_SIGN_INS),
 };
+const USER_VIEW = record({ ...PERSON, grants: many(record(PERSON_GRANTS)), ...USER_DETAILS });
+export type UserView = Checked<typeof USER_VIEW>;
 
-/**
- * A person with the roles on apps, by app, the sessions that have not expired, oldest first, and failed sign-ins.
- *
- * @throws {Problem} invalid_request — no one has this address
- */
-export async function showUser(deps: { admin: Database }, text: string): Promise<UserView> {
-  const email = readEmail(text);
-  const presented = await callAsOperator(deps, "show_user", { mail: email });
-  const { person, ...rest } = presented as Omit<UserView, keyof ListedUser> & {
-    person: ListedUser;
-  };
-  return { ...person, ...rest };
+/** @throws {Problem} invalid_request — no one has this address */
+export async function showUser(deps: { admin: Database }, address: string): Promise<UserView> {
+  const values = { mail: readEmail(address) };
+  return check(USER_VIEW, await callAsOperator(deps, "show_user", values), "show_user");
 }
 
-export type AppPeople = {
-  grants: (Grant & { userId: string; email: string; disabledAt: string | null })[];
-  /** The people with a Console role: admin on every app. */
-  administrators: {
-    userId: string;
-    email: string;
-    consoleRole: ConsoleRole;
-    disabledAt: string | null;
-  }[];
-};
-
-/**
- * People with a role on an app, by address.
- *
- * @throws {Problem} unknown_app
- */
-export async function listGrants(deps: { admin: Database }, slug: string): Promise<AppPeople> {
-  return (await callAsOperator(deps, "list_grants", { app_slug: slug })) as AppPeople;
-}
+const { email, id, displayName, ...REST } = PERSON;
+/** The people with a role on an app, and those with a Console role, which is admin on every app. */
+export const appPeopleList = list({
+  read: "list_app_people",
+  name: "grants",
+  columns: {
+    email,
+    id,
+    displayName,
+    role: GRANT.role,
+    provider: GRANT.provider,
+    ...REST,
+    consoleRole: orNull(oneOf(CONSOLE_ROLES)),
+    createdAt: time({ label: false }),
+    grantedAt: GRANT.grantedAt,
+  },
+  more: {
+    isDisabled: flag(),
+    administrators: many(
+      record({ id, email, consoleRole: oneOf(CONSOLE_ROLES), disabledAt: PERSON.disabledAt }),
+    ),
+  },
+  of: "app",
+  ask: ({ of, limit }) => ({ app_slug: of, search: "", after_email: "", max_rows: limit }),
+});
+export type AppPerson = RowsOf<typeof appPeopleList>;
 
 /** The roles of people on an app. @throws {Problem} unknown_app */
 export async function listAppRoles(deps: { admin: Database }, slug: string): Promise<string[]> {
   return await callAsOperator(deps, "list_app_roles", { app_slug: slug });
 }
 
-export type DevLeftovers = {
+export const DEV_LEFTOVERS = record({
   /** Enabled people with an address under `localhost`; at most 10. */
-  people: { id: string; email: string }[];
+  people: many(record({ id, email })),
   /** Live keys with the name that dev gives, at most 10. */
-  keys: { app: string; keyId: string }[];
-};
+  keys: many(record({ app: text(), keyId: text() })),
+});
+export type DevLeftovers = Checked<typeof DEV_LEFTOVERS>;
 
 /** `undefined` in a database of `rowhouse dev`. `db` is a login that reads people. */
 export async function findDevLeftovers(deps: { db: Database }): Promise<DevLeftovers | undefined> {
   const found = await call(deps.db, "dev_leftovers", {});
-  return (found ?? undefined) as DevLeftovers | undefined;
+  return check(orNull(DEV_LEFTOVERS), found, "dev_leftovers") ?? undefined;
 }

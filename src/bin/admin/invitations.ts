@@ -2,23 +2,17 @@
 import {
   DISPLAY_NAME,
   type InvitationOutcome,
+  invitationList,
   invite,
-  type ListedInvitation,
-  listInvitations,
   resendInvitation,
   withdrawInvitation,
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
-import { readWhole } from "../cli/settings.ts";
-import { toPrintableLine } from "../cli/terminal.ts";
 import { describeLink, makeLinkTask, toLink } from "./links.ts";
+import { makeListCommand } from "./list_command.ts";
 import { confirmNewRole, NEW_ROLE } from "./new_role.ts";
 import { type AdminTask, makeAdminCommands, readIdentitySecrets, toFlag } from "./task.ts";
-
-const DEFAULT_LIMIT = "100";
-const MAX_LIMIT = 10_000;
 
 const inviteTask: AdminTask = async (deps, args) => {
   const [text = "", slug = "", role = ""] = args.positionals;
@@ -45,59 +39,28 @@ function describeOutcome(
   return `Invited ${email} as ${what}`;
 }
 
-const listTask: AdminTask = async (deps, args) => {
-  const limit = readWhole("--limit", args.text("limit") ?? DEFAULT_LIMIT, [1, MAX_LIMIT]);
-  const after = args.text("after");
-  const found = await listInvitations(deps, { limit, ...(after === undefined ? {} : { after }) });
-  const invitations = found.invitations.map((invitation) => ({
-    ...invitation,
-    invitedAt: toSecond(invitation.invitedAt),
-    linkMadeAt: toSecond(invitation.linkMadeAt),
-    linkEndsAt: toSecond(invitation.linkEndsAt),
-    mailedAt: toSecond(invitation.mailedAt),
-    disabledAt: toSecond(invitation.disabledAt),
-  }));
-  const last = invitations.at(-1)?.email;
-  return {
-    document: { invitations, hasMore: found.hasMore },
-    lines: [
-      ...invitations.map(toLine),
-      ...(invitations.length === 0 ? ["No pending invitations"] : []),
-      ...(found.hasMore
-        ? [
-            `More invitations follow: rowhouse admin list-invitations --after ${quoteForShell(last ?? "")}`,
-          ]
-        : []),
-    ],
-  };
-};
-
-/** A time as all commands print it. */
-function toSecond(text: string): string;
-function toSecond(text: string | null): string | null;
-function toSecond(text: string | null): string | null {
-  return text === null ? null : new Date(text).toISOString().replace(/\.\d{3}Z$/, "Z");
-}
-
 const MAIL_TEXTS = { sent: "mailed", waiting: "mail pending", failed: "mail failed" } as const;
 
-function toLine(invitation: ListedInvitation): string {
-  const { email, displayName, state, disabledAt, consoleRole, mail, mailedAt } = invitation;
-  const roles = invitation.roles.map(({ app, role }) => `${app}:${role}`);
-  const more = invitation.roleCount - roles.length;
-  const parts = [
-    email,
-    toPrintableLine(displayName ?? ""),
-    disabledAt === null ? state : "disabled",
-    consoleRole ?? "",
-    ...roles,
-    more > 0 ? `and ${more} more` : "",
-    `by ${invitation.invitedByEmail ?? invitation.invitedBy} ${invitation.invitedAt}`,
-    invitation.linkEndsAt === null ? "no link" : `link until ${invitation.linkEndsAt}`,
-    mail === null ? "not mailed" : `${MAIL_TEXTS[mail]}${mailedAt === null ? "" : ` ${mailedAt}`}`,
-  ];
-  return parts.filter((part) => part !== "").join("  ");
-}
+const listCommand = makeListCommand(invitationList, {
+  example: "rowhouse admin list-invitations --json",
+  about: "The roles are the first five.",
+  limit: 100,
+  lines: {
+    roles: ({ roles, roleCount }) => {
+      const more = roleCount - roles.length;
+      const all = roles.map(({ app, role }) => `${app}:${role}`);
+      return [...all, ...(more > 0 ? [`and ${more} more`] : [])].join("  ");
+    },
+    state: ({ state, disabledAt }) => (disabledAt === null ? state : "disabled"),
+    invitedBy: ({ invitedBy, invitedByEmail, invitedAt }) =>
+      `by ${invitedByEmail ?? invitedBy} ${invitedAt}`,
+    linkEndsAt: ({ linkEndsAt }) => (linkEndsAt === null ? "no link" : `link until ${linkEndsAt}`),
+    mail: ({ mail, mailedAt }) =>
+      mail === null ? "not mailed" : [MAIL_TEXTS[mail], mailedAt ?? ""].join(" ").trim(),
+    disabledAt: () => "",
+  },
+  none: () => "No pending invitations",
+});
 
 const withdrawTask: AdminTask = async (deps, args) => {
   const email = await withdrawInvitation(deps, args.positionals[0] ?? "");
@@ -120,17 +83,7 @@ Prints { email, app, role, outcome, passwordLink } with --json; outcome is maile
     flags: { name: toFlag(DISPLAY_NAME), ...NEW_ROLE },
     task: inviteTask,
   },
-  "list-invitations": {
-    example: "rowhouse admin list-invitations --json",
-    about: `Prints { invitations: [{ id, email, displayName, state, consoleRole, roles, roleCount, invitedBy, invitedByEmail, invitedAt,
-linkMadeAt, linkEndsAt, mail, mailedAt, disabledAt }], hasMore } with --json; state is pending or expired, mail is sent,
-waiting, failed or null, and roles are the first five.`,
-    flags: {
-      limit: { value: "count", about: `1 to ${MAX_LIMIT}; default ${DEFAULT_LIMIT}` },
-      after: { value: "email", about: "starts after this address" },
-    },
-    task: listTask,
-  },
+  "list-invitations": listCommand,
   "resend-invitation": {
     example: "rowhouse admin resend-invitation ada@example.org",
     about: `Works for expired invitations too. Prints { email, passwordLink, isMailed } with --json.`,

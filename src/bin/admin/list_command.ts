@@ -1,10 +1,15 @@
 /** Commands that list records. Flags, help, lines, JSON and CSV follow from the declaration of the list. @module */
 import {
+  type Checked,
+  type Column,
   type Columns,
-  type Lines,
+  flag,
   type List,
+  many,
   type Row,
   readList,
+  record,
+  text,
   toCsvHead,
   toCsvRows,
   toJsonRow,
@@ -15,19 +20,26 @@ import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { type Arguments, CSV_FLAG, type Flags, UsageError } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
-import type { AdminRow } from "./task.ts";
+import type { AdminDeps, AdminRow } from "./task.ts";
 
 const MAX_LIMIT = 10_000;
 
-type ListCommand = {
-  /** After `admin`. */
-  name: string;
+/** Texts for columns whose value is not enough. */
+type Lines<Of extends Columns> = { readonly [Name in keyof Of]?: (row: Row<Of>) => string };
+
+type ListCommand<Of extends Columns, Own extends Columns, Found> = {
   example: string;
   about?: string;
   /** The default of --limit. Without it, the command prints all rows. */
   limit?: number;
+  lines?: Lines<Of & Own>;
   /** The line for an empty list. */
-  none: string | ((of: string) => string);
+  none: (of: string) => string;
+  /** Columns that the settings of this environment define. */
+  own?: { columns: Own; read: (deps: AdminDeps, row: Row<Of>) => Row<Own> };
+  /** Lines after those of the rows. */
+  moreLines?: (found: Found) => string[];
+  notes?: (rows: readonly Row<Of & Own>[]) => string[];
 };
 
 export function makeListCommand<
@@ -35,56 +47,62 @@ export function makeListCommand<
   Name extends string,
   Of extends Columns,
   More extends Columns,
->(list: List<Read, Name, Of, More>, command: ListCommand): Record<string, AdminRow> {
-  const { of, name, columns, key } = list;
-  const row: AdminRow = {
-    example: command.example,
-    about: [command.about ?? "", `Prints with --json: ${describeDocument(list, command)}`]
-      .join("\n")
-      .trim(),
-    positionals: of === undefined ? [] : [of === "app" ? "slug" : of],
-    flags: { ...toFlags(key, command.limit), csv: CSV_FLAG },
-    task: async (deps, args) => {
-      const isCsv = args.has("csv");
-      if (isCsv && args.has("json")) throw new UsageError("Use only one of --json and --csv");
-      const [owner = ""] = args.positionals;
-      const limit = readLimit(args, command);
-      const asked = {
-        of: owner,
-        after: args.text("after") ?? "",
-        ...(limit && { limit: limit + 1 }),
-      };
-      const found = await readList(deps, list, asked);
-      const all = found[name];
-      const rows = all.slice(0, limit);
-      const hasMore = rows.length < all.length && key !== undefined;
-      const after = hasMore ? toValueText(rows.at(-1)?.[key]) : null;
-      const next =
-        after === null
-          ? []
-          : [`More ${name} follow: rowhouse admin ${command.name} --after ${quoteForShell(after)}`];
-      const none = typeof command.none === "string" ? command.none : command.none(owner);
-      return {
-        document: {
-          ...(of && { [of]: owner }),
-          ...found,
-          [name]: rows.map((row) => toJsonRow(columns, row)),
-          ...(isPaged(list, command) && { hasMore }),
-        },
-        file: toCsvHead(columns) + toCsvRows(columns, rows),
-        lines: [...(rows.length === 0 ? [none] : rows.map((row) => toLine(list, row))), ...next],
-        notes: isCsv ? next : [],
-      };
-    },
+  Own extends Columns = Record<never, never>,
+>(
+  list: List<Read, Name, Of, More>,
+  command: ListCommand<Of, Own, Checked<List<Read, Name, Of, More>["result"]>>,
+): AdminRow {
+  const { of, name, key } = list;
+  const { limit, own } = command;
+  const isPaged = key !== undefined && limit !== undefined;
+  const columns: Of & Own = Object.assign({}, list.columns, own?.columns);
+  const task: AdminRow["task"] = async (deps, args) => {
+    const isCsv = args.has("csv");
+    if (isCsv && args.has("json")) throw new UsageError("Use only one of --json and --csv");
+    const [owner = ""] = args.positionals;
+    const max = readLimit(args, limit);
+    const asked = { of: owner, after: args.text("after") ?? "", ...(max && { limit: max + 1 }) };
+    const found = await readList(deps, list, asked);
+    const all = found[name];
+    // The compiler does not join the types of both kinds of columns.
+    const rows = all
+      .slice(0, max)
+      .map((row) => ({ ...row, ...own?.read(deps, row) }) as unknown as Row<Of & Own>);
+    const last = rows.length < all.length && key !== undefined ? rows.at(-1)?.[key] : null;
+    const after = toValueText(last);
+    const next = after === null ? [] : [`More ${name} follow: add --after ${quoteForShell(after)}`];
+    const lines = [
+      ...rows.map((row) => toLine(columns, row, command.lines)),
+      ...(command.moreLines?.(found) ?? []),
+    ];
+    return {
+      document: {
+        ...(of && { [of]: owner }),
+        ...found,
+        [name]: rows.map((row) => toJsonRow(columns, row)),
+        ...(isPaged && { hasMore: after !== null }),
+      },
+      file: toCsvHead(columns) + toCsvRows(columns, rows),
+      lines: [...(lines.length === 0 ? [command.none(owner)] : lines), ...next],
+      notes: [...(command.notes?.(rows) ?? []), ...(isCsv ? next : [])],
+    };
   };
-  return { [command.name]: row };
+  const document = record({
+    ...(of && { [of]: text() }),
+    [name]: many(record(columns)),
+    ...list.more,
+    ...(isPaged && { hasMore: flag() }),
+  });
+  return {
+    example: command.example,
+    about: describeJson(document, command.about),
+    positionals: of === undefined ? [] : [of === "app" ? "slug" : of],
+    flags: { ...toFlags(key, limit), csv: CSV_FLAG },
+    task,
+  };
 }
 
-function isPaged({ key }: { key?: string }, { limit }: ListCommand): boolean {
-  return key !== undefined && limit !== undefined;
-}
-
-function readLimit(args: Arguments, { limit }: ListCommand): number | undefined {
+function readLimit(args: Arguments, limit: number | undefined): number | undefined {
   return limit && readWhole("--limit", args.text("limit") ?? String(limit), [1, MAX_LIMIT]);
 }
 
@@ -102,34 +120,19 @@ function toFlags(key: string | undefined, limit: number | undefined): Flags {
 
 const WIDTH = 120;
 
-/** The document in the notation of TypeScript, in lines that fit a terminal. */
-function describeDocument<Of extends { of?: string; key?: string; result: { shape: string } }>(
-  list: Of,
-  command: ListCommand,
-): string {
-  const parts = [
-    ...(list.of === undefined ? [] : [`${list.of}: string`]),
-    list.result.shape.slice(2, -2),
-    ...(isPaged(list, command) ? ["hasMore: boolean"] : []),
-  ];
-  return wrap(`{ ${parts.join(", ")} }`);
-}
-
-function wrap(text: string): string {
+/** The help of --json: the document in the notation of TypeScript, in lines that fit a terminal. */
+export function describeJson({ shape }: Column, about = ""): string {
   const lines: string[] = [];
-  for (const term of text.split(" ")) {
+  for (const term of `Prints with --json: ${shape}`.split(/(?<=,) /)) {
     const line = lines.at(-1);
     if (line === undefined || line.length + term.length >= WIDTH) lines.push(term);
     else lines[lines.length - 1] = `${line} ${term}`;
   }
-  return lines.join("\n");
+  return [about, ...lines].filter((line) => line !== "").join("\n");
 }
 
 /** The values of a row on one line, without empty values. */
-function toLine<Of extends Columns>(
-  { columns, lines }: { columns: Of; lines?: Lines<Of> },
-  row: Row<Of>,
-): string {
+export function toLine<Of extends Columns>(columns: Of, row: Row<Of>, lines?: Lines<Of>): string {
   return Object.entries(columns)
     .map(([name, { label }]) => {
       const own = lines?.[name];

@@ -1,15 +1,20 @@
 /** `rowhouse admin` commands that list people, show one person, and list the people of an app. @module */
+import { flag, many, orNull, type Row, record } from "../../accounts/actions/mod.ts";
 import {
+  appPeopleList,
   exportUser,
   type FailedSignIns,
+  type Grant,
   type ListedUser,
-  listGrants,
+  PERSON,
+  PERSON_GRANTS,
   peopleList,
+  sessionList,
   showUser,
+  USER_DETAILS,
 } from "../../accounts/people/mod.ts";
-import { toDocument, toPrintableLine } from "../cli/terminal.ts";
-import { makeListCommand } from "./list_command.ts";
-import { describeSession } from "./sessions.ts";
+import { toDocument } from "../cli/terminal.ts";
+import { describeJson, makeListCommand, toLine } from "./list_command.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const OF_CLAIMS = `provider is the name of the provider whose claims granted the role. The role counts only while the service has that provider.
@@ -18,18 +23,15 @@ isProviderSetUp depends on OIDC_<NAME>_… in this environment: run the command 
 const showUserTask: AdminTask = async (deps, args) => {
   const user = await showUser(deps, args.positionals[0] ?? "");
   const { sessions, failedSignIns } = user;
-  const grants = user.grants.map((grant) => addGiver(deps, grant));
+  const grants = user.grants.map((grant) => ({ ...grant, ...readProvider(deps, grant) }));
   return {
     document: { ...user, grants },
     lines: [
-      toLine(user),
+      toLine(PERSON, user, OF_PERSON),
       ...(grants.length === 0 ? ["No role on an app"] : []),
-      ...grants.map(
-        ({ app, role, grantedAt, ...giver }) =>
-          `role  ${app}  ${role}  since ${grantedAt}${toGiver(giver)}`,
-      ),
+      ...grants.map((grant) => `role  ${toLine(GRANT_COLUMNS, grant, OF_GRANT)}`),
       ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),
-      ...sessions.map((session) => `session  ${describeSession(session)}`),
+      ...sessions.map((session) => `session  ${toLine(sessionList.columns, session)}`),
       ...(failedSignIns === null ? [] : [describeFailures(failedSignIns)]),
     ],
     notes: listRemoved(grants),
@@ -45,47 +47,23 @@ const exportUserTask: AdminTask = async (deps, args) => {
   return { document: stored, lines: [toDocument(stored)] };
 };
 
-const listGrantsTask: AdminTask = async (deps, { positionals: [slug = ""] }) => {
-  const { grants: found, administrators } = await listGrants(deps, slug);
-  const grants = found.map((grant) => addGiver(deps, grant));
-  const state = (disabledAt: string | null) => (disabledAt === null ? "" : "  disabled");
-  const lines = [
-    ...grants.map(
-      ({ email, role, grantedAt, disabledAt, ...giver }) =>
-        `${email}  ${role}  since ${grantedAt}${toGiver(giver)}${state(disabledAt)}`,
-    ),
-    ...administrators.map(
-      ({ email, consoleRole, disabledAt }) =>
-        `${email}  admin on every app, as ${consoleRole}${state(disabledAt)}`,
-    ),
-  ];
-  return {
-    document: { app: slug, grants, administrators },
-    lines: lines.length === 0 ? [`No one can open ${slug} yet`] : lines,
-    notes: listRemoved(grants),
-  };
-};
+type Giver = Pick<Grant, "provider"> & Row<typeof OF_PROVIDER>;
 
-type Giver = {
-  /** The provider whose claim granted the role; null if a person did. */
-  provider: string | null;
-  /** Whether the provider is set up in this environment. */
-  isProviderSetUp: boolean | null;
-};
+/** Whether the provider whose claim granted a role is set up in this environment; null for a person. */
+const OF_PROVIDER = { isProviderSetUp: orNull(flag()) };
+const GRANT_COLUMNS = { ...PERSON_GRANTS, ...OF_PROVIDER };
 
-function addGiver<Grant extends Pick<Giver, "provider">>(
-  { config: { providers } }: AdminDeps,
-  grant: Grant,
-): Grant & Giver {
-  const { provider } = grant;
-  const isSetUp = provider === null ? null : providers.some(({ name }) => name === provider);
-  return { ...grant, isProviderSetUp: isSetUp };
+function readProvider({ config }: AdminDeps, { provider }: Pick<Grant, "provider">) {
+  const isSetUp = config.providers.some(({ name }) => name === provider);
+  return { isProviderSetUp: provider === null ? null : isSetUp };
 }
 
-function toGiver({ provider, isProviderSetUp }: Giver): string {
-  if (provider === null) return "";
-  return `  by claim of ${provider}${isProviderSetUp === true ? "" : ", which is not set up here"}`;
-}
+const OF_GRANT = {
+  provider: ({ provider, isProviderSetUp }: Giver) =>
+    provider === null
+      ? ""
+      : `by claim of ${provider}${isProviderSetUp === true ? "" : ", which is not set up here"}`,
+};
 
 /** A notice for each provider that is not set up here: the service can have other settings. */
 function listRemoved(givers: readonly Giver[]): string[] {
@@ -100,39 +78,28 @@ function listRemoved(givers: readonly Giver[]): string[] {
     );
 }
 
-function toSignIn({ hasPassword, hasProvider, invitationState }: ListedUser): string {
-  if (invitationState !== null) return `invitation ${invitationState}`;
-  if (hasProvider) return "signs in with a provider";
-  return hasPassword ? "" : "no password yet";
-}
-
-function toLine(user: ListedUser): string {
-  const { email, id, displayName, consoleRole, createdAt, disabledAt } = user;
-  const parts = [
-    email,
-    id,
-    toPrintableLine(displayName ?? ""),
-    consoleRole ?? "",
-    toSignIn(user),
-    disabledAt === null ? "" : `disabled ${disabledAt}`,
-    `since ${createdAt}`,
-  ];
-  return parts.filter((part) => part !== "").join("  ");
-}
+const OF_PERSON = {
+  /** How the person can sign in. */
+  invitationState: ({ hasPassword, hasProvider, invitationState }: ListedUser) => {
+    if (invitationState !== null) return `invitation ${invitationState}`;
+    if (hasProvider) return "signs in with a provider";
+    return hasPassword ? "" : "no password yet";
+  },
+};
 
 export const adminPeopleListCommands = makeAdminCommands({
-  ...makeListCommand(peopleList, {
-    name: "list-users",
+  "list-users": makeListCommand(peopleList, {
     example: "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
     limit: 100,
-    none: "No users",
+    lines: OF_PERSON,
+    none: () => "No users",
   }),
   "show-user": {
     example: "rowhouse admin show-user ada@example.org --json",
-    about: `Prints the fields of list-users with --json, and
-grants: [{ app, role, grantedAt, provider, isProviderSetUp }], sessions: [{ id, createdAt, lastSeenAt, expiresAt }],
-failedSignIns: null or { attempts, lastAt, lastFrom }, the wrong passwords since the last correct one.
-${OF_CLAIMS}`,
+    about: describeJson(
+      record({ ...PERSON, grants: many(record(GRANT_COLUMNS)), ...USER_DETAILS }),
+      OF_CLAIMS,
+    ),
     positionals: ["email"],
     task: showUserTask,
   },
@@ -144,12 +111,17 @@ person, but no secret or hash of a session, link or password. Apps store their o
     positionals: ["email"],
     task: exportUserTask,
   },
-  "list-grants": {
+  "list-grants": makeListCommand(appPeopleList, {
     example: "rowhouse admin list-grants wiki --json",
-    about: `Prints { app, grants: [{ userId, email, role, grantedAt, provider, isProviderSetUp, disabledAt }],
-administrators: [{ userId, email, consoleRole, disabledAt }] } with --json: a Console role is admin on every app.
-${OF_CLAIMS}`,
-    positionals: ["slug"],
-    task: listGrantsTask,
-  },
+    about: `A Console role is admin on every app.\n${OF_CLAIMS}`,
+    own: { columns: OF_PROVIDER, read: readProvider },
+    lines: { ...OF_PERSON, ...OF_GRANT },
+    moreLines: ({ administrators }) =>
+      administrators.map(
+        ({ email, consoleRole, disabledAt }) =>
+          `${email}  admin on every app, as ${consoleRole}${disabledAt === null ? "" : "  disabled"}`,
+      ),
+    none: (slug) => `No one can open ${slug} yet`,
+    notes: listRemoved,
+  }),
 });

@@ -2,34 +2,28 @@
 import {
   endSessionsOf,
   endSessionsOfApp,
-  listSessions,
   readEmail,
-  type SessionRecord,
+  sessionList,
 } from "../../accounts/people/mod.ts";
 import { UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
+import { makeListCommand } from "./list_command.ts";
 import { type AdminTask, makeAdminCommands } from "./task.ts";
 
-const sessionsTask: AdminTask = async (deps, args) => {
+const sessionsCommand = makeListCommand(sessionList, {
+  example: "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
+  about: "With --end: { email, ended }.",
+  none: (email) => `${readEmail(email)} is not signed in anywhere`,
+});
+
+const endSessionsOfPersonTask: AdminTask = async (deps, args) => {
   const email = readEmail(args.positionals[0] ?? "");
-  if (args.has("end")) {
-    const ended = await endSessionsOf(deps, email);
-    return {
-      document: { email, ended },
-      lines: [`Ended ${showCount(ended, "session")} of ${email}`],
-    };
-  }
-  const sessions = await listSessions(deps, email);
-  const lines = sessions.map(describeSession);
+  const ended = await endSessionsOf(deps, email);
   return {
-    document: { email, sessions },
-    lines: lines.length === 0 ? [`${email} is not signed in anywhere`] : lines,
+    document: { email, ended },
+    lines: [`Ended ${showCount(ended, "session")} of ${email}`],
   };
 };
-
-export function describeSession({ id, createdAt, lastSeenAt, expiresAt }: SessionRecord): string {
-  return `${id}  since ${createdAt}  seen ${lastSeenAt}  until ${expiresAt}`;
-}
 
 const endSessionsTask: AdminTask = async (deps, args) => {
   const app = args.text("app");
@@ -43,12 +37,10 @@ const endSessionsTask: AdminTask = async (deps, args) => {
 
 export const adminSessionCommands = makeAdminCommands({
   sessions: {
-    example:
-      "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
-    about: "Prints { email, sessions } or { email, ended } with --json.",
-    positionals: ["email"],
-    flags: { end: { about: "ends all sessions" } },
-    task: sessionsTask,
+    ...sessionsCommand,
+    flags: { ...sessionsCommand.flags, end: { about: "ends all sessions" } },
+    task: (deps, args) =>
+      (args.has("end") ? endSessionsOfPersonTask : sessionsCommand.task)(deps, args),
   },
   "end-sessions": {
     example: "rowhouse admin end-sessions --app wiki",

@@ -66,45 +66,18 @@ declare
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'person', (select rowhouse.describe_user(users) || jsonb_build_object(
-        'linkEndsAt', (select expires_at from rowhouse.password_links where user_id = person
-          and expires_at > now()),
+        'linkEndsAt', (select rowhouse.utc_text(expires_at) from rowhouse.password_links
+          where user_id = person and expires_at > now()),
         'hasTotp', exists (select from rowhouse.totp_factors where user_id = person),
         'passkeys', (select count(*) from rowhouse.passkeys where user_id = person),
         'recoveryCodes', (select count(*) from rowhouse.recovery_codes where user_id = person),
         'addressDigest', encode(email_digest, 'hex'), 'addressSecretId', email_secret_id,
-        'failedSignIns', (select jsonb_build_object('attempts', attempts, 'lastAt', last_at,
-            'lastFrom', last_from)
-          from rowhouse.failed_sign_ins where user_id = person),
+        'failedSignIns', rowhouse.failed_sign_ins_of(person),
         'isLast', rowhouse.is_last_super_admin(users),
         'invitation', rowhouse.describe_invitation(person))
       from rowhouse.users where email = mail),
-    'grants', (select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
-      select slug as app, role, granted_at as "grantedAt", provider,
-        apps.disabled_at is not null as "isDisabled"
-      from rowhouse.grants join rowhouse.apps on apps.id = app_id
-      where user_id = person and slug > after_slug and (of_app is null or slug = of_app)
-        order by slug limit max_rows) as given),
-    'sessions', (select coalesce(jsonb_agg(to_jsonb(live)
-      order by live."lastSeenAt" desc, live.id), '[]') from (
-      select id, device, address, created_at as "createdAt", last_seen_at as "lastSeenAt",
-        expires_at as "expiresAt",
-        id in (select split_part(text, '.', 1)
-        from unnest(string_to_array(visitor.session_cookie, ',')) as text) as "isMine"
-      from rowhouse.sessions
-      where user_id = person and expires_at > now()
-        and last_seen_at > now() - make_interval(secs => visitor.idle_s)
-      order by last_seen_at desc, id limit 100) as live));
-end
-$$;
-
--- Pending invitations, by address.
--- proves: admin; idempotent
-create function rowhouse.console_list_invitations(search text, after_email text, max_rows integer)
-  returns jsonb as $$
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'invited', (select count(*) from rowhouse.invitations),
-    'invitations', rowhouse.list_invitations(search, after_email, max_rows));
+    'grants', rowhouse.grants_of(person, of_app, after_slug, max_rows),
+    'sessions', rowhouse.sessions_of(person, visitor.idle_s, 100));
 end
 $$;
 
@@ -114,26 +87,5 @@ create function rowhouse.console_list_app_roles(app_slug text) returns jsonb as 
 begin
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
     'roles', rowhouse.list_app_roles(app_slug));
-end
-$$;
-
--- People with a role on an app, by address, and how many people have a role on every app.
--- proves: admin; idempotent
-create function rowhouse.console_list_app_people(app_slug text, search text, after_email text,
-  max_rows integer) returns jsonb as $$
-declare
-  app uuid := rowhouse.find_app(app_slug);
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'isDisabled', (select disabled_at is not null from rowhouse.apps where id = app),
-    'administrators', (select count(*) from rowhouse.users
-    where console_role is not null and disabled_at is null),
-    'people', (select coalesce(jsonb_agg(listed.person order by email), '[]') from (
-      select email, rowhouse.describe_user(users) || jsonb_build_object('role', role,
-        'grantedAt', granted_at, 'provider', provider) as person
-      from rowhouse.grants join rowhouse.users on id = user_id
-      where app_id = app and email > after_email
-        and (email ~ search or display_name collate "C" ~ search)
-      order by email limit max_rows) as listed));
 end
 $$;

@@ -16,12 +16,15 @@ $$;
 -- mails.
 create function rowhouse.describe_invitation(person uuid) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object('state', rowhouse.invitation_state(person), 'invitedAt', invited_at,
+  select jsonb_build_object('state', rowhouse.invitation_state(person),
+    'invitedAt', rowhouse.utc_text(invited_at),
     'invitedBy', invited_by,
     'invitedByEmail', (select email from rowhouse.users
     where id = case when invited_by ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
     then invited_by::uuid end),
-    'linkMadeAt', links.created_at, 'linkEndsAt', links.expires_at, 'mailedAt', mailed_at,
+    'linkMadeAt', rowhouse.utc_text(links.created_at),
+    'linkEndsAt', rowhouse.utc_text(links.expires_at),
+    'mailedAt', rowhouse.utc_text(mailed_at),
     'mail', case when mailed_at is not null then 'sent' else (
       select case when given_up_at is null then 'waiting' else 'failed' end from rowhouse.mails
       where mails.user_id = person and link_id = links.id order by mails.id desc limit 1) end)
@@ -29,21 +32,23 @@ set search_path = pg_catalog, pg_temp as $$
     where user_id = person
 $$;
 
--- By address, each with the first roles. `search` is a regular expression.
+-- Pending invitations by address, each with the first roles, and their number. `search` is a
+-- regular expression.
+-- read: admin
 create function rowhouse.list_invitations(search text, after_email text, max_rows integer)
 returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(rowhouse.describe_invitation(id) || jsonb_build_object(
-    'id', id, 'email', email, 'displayName', display_name, 'consoleRole', console_role,
-      'disabledAt', disabled_at,
-    'roleCount', (select count(*) from rowhouse.grants where user_id = found.id),
-    'roles', (select coalesce(jsonb_agg(jsonb_build_object('app', app, 'role', role)
-    order by app), '[]') from (
-      select slug as app, role from rowhouse.grants join rowhouse.apps on apps.id = app_id
-      where user_id = found.id order by slug limit 5) as first)) order by email), '[]')
+  select jsonb_build_object('invited', (select count(*) from rowhouse.invitations),
+    'invitations', coalesce(jsonb_agg(rowhouse.describe_invitation(id) || jsonb_build_object(
+      'id', id, 'email', email, 'displayName', display_name, 'consoleRole', console_role,
+      'disabledAt', rowhouse.utc_text(disabled_at),
+      'roleCount', (select count(*) from rowhouse.grants where user_id = found.id),
+      'roles', (select coalesce(jsonb_agg(jsonb_build_object('app', app, 'role', role)
+        order by app), '[]') from (
+        select slug as app, role from rowhouse.grants join rowhouse.apps on apps.id = app_id
+        where user_id = found.id order by slug limit 5) as first)) order by email), '[]'))
   from (select users.* from rowhouse.invitations join rowhouse.users on id = user_id
-    where email > after_email
-      and (email ~ search or display_name collate "C" ~ search)
-      order by email limit max_rows) as found
+    where email > after_email and (email ~ search or display_name collate "C" ~ search)
+    order by email limit max_rows) as found
 $$;
 
 -- Invites a person, optionally to an app. An existing person gets only the role: "added" to a

@@ -28,30 +28,49 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     order by email limit max_rows) as users
 $$;
 
--- The unexpired sessions of a person, oldest first.
-create function rowhouse.list_sessions(mail text) returns json language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select coalesce(json_agg(json_build_object('id', id, 'createdAt', created_at,
-    'lastSeenAt', last_seen_at, 'expiresAt', expires_at) order by created_at), '[]')
-  from rowhouse.sessions where user_id = rowhouse.find_user(mail) and expires_at > now()
+-- The sessions of a person that are neither expired nor idle for longer, latest first.
+create function rowhouse.sessions_of(person uuid, max_idle_s integer, max_rows integer)
+returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', id, 'device', device, 'address', address,
+    'createdAt', rowhouse.utc_text(created_at), 'lastSeenAt', rowhouse.utc_text(last_seen_at),
+    'expiresAt', rowhouse.utc_text(expires_at)) order by last_seen_at desc, id), '[]')
+  from (select * from rowhouse.sessions
+    where user_id = person and expires_at > now()
+      and (max_idle_s is null or last_seen_at > now() - make_interval(secs => max_idle_s))
+    order by last_seen_at desc, id limit max_rows) as live
 $$;
 
--- A person with the roles by app, the unexpired sessions by age, and the number of wrong passwords
--- since the last correct one.
-create function rowhouse.show_user(mail text) returns json language sql stable
+create function rowhouse.list_sessions(mail text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select json_build_object('person', rowhouse.describe_user(users),
-    'grants', (select coalesce(json_agg(json_build_object('app', slug, 'role', role,
-        'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider) order by slug), '[]')
-      from rowhouse.grants join rowhouse.apps on apps.id = app_id where user_id = users.id),
-    'sessions', (select coalesce(json_agg(json_build_object('id', sessions.id,
-        'createdAt', rowhouse.utc_text(sessions.created_at),
-        'lastSeenAt', rowhouse.utc_text(last_seen_at),
-        'expiresAt', rowhouse.utc_text(expires_at)) order by sessions.created_at), '[]')
-      from rowhouse.sessions where user_id = users.id and expires_at > now()),
-    'failedSignIns', (select json_build_object('attempts', attempts,
-        'lastAt', rowhouse.utc_text(last_at), 'lastFrom', last_from)
-      from rowhouse.failed_sign_ins where user_id = users.id))
+  select jsonb_build_object('sessions',
+    rowhouse.sessions_of(rowhouse.find_user(mail), null, null))
+$$;
+
+-- The roles of a person on apps after a slug, or on one app.
+create function rowhouse.grants_of(person uuid, of_app text, after_slug text, max_rows integer)
+returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
+    select slug as app, role, rowhouse.utc_text(granted_at) as "grantedAt", provider,
+      apps.disabled_at is not null as "isDisabled"
+    from rowhouse.grants join rowhouse.apps on apps.id = app_id
+    where user_id = person and slug > after_slug and (of_app is null or slug = of_app)
+    order by slug limit max_rows) as given
+$$;
+
+-- The number of wrong passwords since the last correct one; null for none.
+create function rowhouse.failed_sign_ins_of(person uuid) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('attempts', attempts, 'lastAt', rowhouse.utc_text(last_at),
+    'lastFrom', last_from)
+  from rowhouse.failed_sign_ins where user_id = person
+$$;
+
+create function rowhouse.show_user(mail text) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.describe_user(users) || jsonb_build_object(
+    'grants', rowhouse.grants_of(id, null, '', null),
+    'sessions', rowhouse.sessions_of(id, null, null),
+    'failedSignIns', rowhouse.failed_sign_ins_of(id))
   from rowhouse.users where id = rowhouse.find_user(mail)
 $$;
 
@@ -65,18 +84,24 @@ begin
 end
 $$;
 
--- The people with access to an app, by address.
-create function rowhouse.list_grants(app_slug text) returns json language plpgsql stable
+-- The people with a role on an app, by address, and those with a Console role, which is admin on
+-- every app.
+-- read: admin
+create function rowhouse.list_app_people(app_slug text, search text, after_email text,
+  max_rows integer) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return json_build_object(
-    'grants', (select coalesce(json_agg(json_build_object('userId', users.id, 'email', email,
-        'role', role, 'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider,
-        'disabledAt', rowhouse.utc_text(users.disabled_at)) order by email), '[]')
-      from rowhouse.grants join rowhouse.users on users.id = user_id where app_id = app.id),
-    'administrators', (select coalesce(json_agg(json_build_object('userId', users.id,
+  return jsonb_build_object('isDisabled', app.disabled_at is not null,
+    'grants', (select coalesce(jsonb_agg(listed.person order by email), '[]') from (
+      select email, rowhouse.describe_user(users) || jsonb_build_object('role', role,
+        'grantedAt', rowhouse.utc_text(granted_at), 'provider', provider) as person
+      from rowhouse.grants join rowhouse.users on id = user_id
+      where app_id = app.id and email > after_email
+        and (email ~ search or display_name collate "C" ~ search)
+      order by email limit max_rows) as listed),
+    'administrators', (select coalesce(jsonb_agg(jsonb_build_object('id', users.id,
         'email', email, 'consoleRole', console_role,
         'disabledAt', rowhouse.utc_text(users.disabled_at)) order by email), '[]')
       from rowhouse.users where console_role is not null));
