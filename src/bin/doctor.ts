@@ -1,20 +1,12 @@
 /** `rowhouse doctor`: checks an installation and prints a remedy for each error. @module */
 import { type Environment, isGiven, readConfig } from "../config/mod.ts";
-import { type Database, isDriverPatched, openDatabase } from "../db/mod.ts";
+import { openDatabase } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {
   ADMIN_CONNECTIONS,
   type CheckResult,
-  checkAdmin,
-  checkConsole,
-  checkMailServer,
-  checkProviders,
-  checkService,
-  evaluateDriver,
-  evaluateProxies,
-  evaluateSecrets,
-  evaluateSettings,
-  toFailedCheck,
+  type DoctorContext,
+  runChecks,
 } from "../service/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from "./cli/command.ts";
@@ -35,7 +27,7 @@ valid ones for all other checks. Reads the configuration of each provider (OIDC_
 MAIL_URL, without sending mail; an unavailable mail server is a warning. With CONSOLE_DATABASE_URL it also checks the login
 of the Console. Without DATABASE_URL and ADMIN_DATABASE_URL it checks the database of a running rowhouse dev in this folder
 (${DEV_FILE}), as its administrator.
-Prints { findings: [{ about, level, says, remedy }] } with --json.`,
+Prints { findings: [{ about, level, message, remedy }] } with --json.`,
   positionals: [],
   flags: {
     json: JSON_FLAG,
@@ -52,14 +44,16 @@ async function runDoctor(setting: Setting): Promise<CommandResult> {
   const { issues, settings, pushes } = await readSound(setting);
   // A process does not serve with ROWS_DATABASE_URL.
   const isOperator = args.has("operator") || settings.ROWS_DATABASE_URL !== undefined;
-  const results = [
-    ...evaluateSettings(issues),
-    ...checkSecrets(env),
-    ...evaluateProxies(settings.TRUSTED_PROXIES ?? []),
-    ...(await checkOver(settings, { pushes, isOperator })),
-    ...(await checkConsoleOver(settings)),
-    ...(await checkOthers(settings)),
-  ];
+  const context = {
+    ...toContext(settings, pushes),
+    settingIssues: issues,
+    sharedSecrets: findSharedSecrets(env),
+    isOperator,
+  };
+  const { db, admin, identityDb, consoleDb } = context;
+  const results = await runChecks(context).finally(() =>
+    Promise.all([db, admin, identityDb, consoleDb].map((open) => open?.close())),
+  );
   const hasFailed = results.some(({ level }) => level === "fail");
   return {
     document: { findings: results },
@@ -68,11 +62,11 @@ async function runDoctor(setting: Setting): Promise<CommandResult> {
   };
 }
 
-/** Checks only a gateway, which shares secrets with two services. */
-function checkSecrets(env: Environment): CheckResult[] {
+/** Only a gateway shares secrets with two services. */
+function findSharedSecrets(env: Environment): DoctorContext["sharedSecrets"] {
   const read = readConfig(env);
-  if ("issues" in read || read.config.ROLE !== "gateway") return [];
-  return [evaluateSecrets(readSharedSecrets(read.config))];
+  if ("issues" in read || read.config.ROLE !== "gateway") return undefined;
+  return readSharedSecrets(read.config);
 }
 
 type Sound = {
@@ -108,85 +102,51 @@ async function readSound(setting: Setting): Promise<Sound> {
   };
 }
 
-/** Checks the databases of the connection strings that are set. */
-async function checkOver(
+/** The settings to check, and connections with those that are set. */
+function toContext(
   config: SoundSettings,
-  { pushes, isOperator }: { pushes: boolean; isOperator: boolean },
-): Promise<CheckResult[]> {
+  pushes: boolean,
+): Omit<DoctorContext, "settingIssues" | "sharedSecrets" | "isOperator"> {
   const { DATABASE_URL: databaseUrl, ADMIN_DATABASE_URL: adminUrl = databaseUrl } = config;
-  if (adminUrl === undefined) return [evaluateDriver(isDriverPatched())];
-  const asked = { ...toAsked(config), adminUrl, pushes, isOperator };
-  const admin = open(config, adminUrl, CONNECTIONS);
-  const db = databaseUrl === undefined ? undefined : open(config, databaseUrl, CONNECTIONS);
-  const identityUrl = config.IDENTITY_DATABASE_URL;
-  const identityDb = identityUrl === undefined ? undefined : open(config, identityUrl, CONNECTIONS);
-  try {
-    if (db === undefined || databaseUrl === undefined)
-      return [evaluateDriver(isDriverPatched()), ...(await checkAdmin(admin, asked))];
-    const connections = {
-      pool:
-        (config.DATABASE_POOL ?? 0) +
-        (identityDb === undefined ? 0 : (config.IDENTITY_DATABASE_POOL ?? 0)),
-      pushing: pushes ? ADMIN_CONNECTIONS : 0,
-      workers: config.WORKERS ?? 1,
-    };
-    return await checkService({
-      ...{ ...asked, db, identityDb, admin, databaseUrl, connections, now: Date.now },
-      isWhole: (config.ROLE ?? "all") === "all",
-      nodesUrl: (config.CITUS_NODE_POOL ?? 0) > 0 ? databaseUrl : undefined,
-    });
-  } finally {
-    await Promise.all([db?.close(), identityDb?.close(), admin.close()]);
-  }
-}
-
-function open(
-  { DATABASE_PREPARE: prepare = true }: SoundSettings,
-  url: string,
-  connections: number,
-): Database {
-  return openDatabase({ url, connections, prepare, name: "rowhouse doctor" });
-}
-
-/** The settings to compare with the database. */
-function toAsked(config: SoundSettings) {
-  const adminVariable: "DATABASE_URL" | "ADMIN_DATABASE_URL" =
-    config.ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL";
+  const { IDENTITY_DATABASE_URL: identityUrl, MAIL_URL: mailUrl } = config;
+  const from = config.MAIL_FROM ?? { name: "", address: "" };
+  const pagesUrl = config.IDENTITY_URL ?? config.PUBLIC_URL ?? "http://localhost";
+  const prepare = config.DATABASE_PREPARE ?? true;
+  const connect = (url: string | undefined, connections = CONNECTIONS) =>
+    url === undefined
+      ? undefined
+      : openDatabase({ url, connections, prepare, name: "rowhouse doctor" });
   return {
-    adminVariable,
-    prepare: config.DATABASE_PREPARE ?? true,
+    db: connect(databaseUrl),
+    databaseUrl,
+    admin: connect(adminUrl),
+    adminUrl,
+    adminVariable: config.ADMIN_DATABASE_URL === undefined ? "DATABASE_URL" : "ADMIN_DATABASE_URL",
+    identityDb: databaseUrl === undefined ? undefined : connect(identityUrl),
+    consoleDb: connect(config.CONSOLE_DATABASE_URL, 1),
+    prepare,
+    isWhole: (config.ROLE ?? "all") === "all",
+    pushes,
     identitySecrets: config.IDENTITY_SECRET,
     cookieDomain: config.COOKIE_DOMAIN,
-    providers: config.providers,
+    trustedProxies: config.TRUSTED_PROXIES ?? [],
+    providers: config.providers ?? [],
+    mail: mailUrl === undefined ? undefined : { url: mailUrl, from, pagesUrl },
     previews: config.PREVIEW,
+    nodesUrl: (config.CITUS_NODE_POOL ?? 0) > 0 ? databaseUrl : undefined,
+    connections: {
+      pool:
+        (config.DATABASE_POOL ?? 0) +
+        (identityUrl === undefined ? 0 : (config.IDENTITY_DATABASE_POOL ?? 0)),
+      pushing: pushes ? ADMIN_CONNECTIONS : 0,
+      workers: config.WORKERS ?? 1,
+    },
+    now: Date.now,
   };
 }
 
-/** Checks the Console's login, if it is set. */
-async function checkConsoleOver(config: SoundSettings): Promise<CheckResult[]> {
-  const { CONSOLE_DATABASE_URL: consoleUrl } = config;
-  const url = config.DATABASE_URL ?? config.ADMIN_DATABASE_URL;
-  if (consoleUrl === undefined || url === undefined) return [];
-  const [consoleDb, db] = [open(config, consoleUrl, 1), open(config, url, 1)];
-  try {
-    return await checkConsole(consoleDb, db).catch(
-      toFailedCheck("Console login", "CONSOLE_DATABASE_URL"),
-    );
-  } finally {
-    await Promise.all([consoleDb.close(), db.close()]);
-  }
-}
-
-/** Checks the external servers that sign-in depends on. */
-async function checkOthers(config: SoundSettings): Promise<CheckResult[]> {
-  const { providers = [], MAIL_URL: url, MAIL_FROM: from = { name: "", address: "" } } = config;
-  const pagesUrl = config.IDENTITY_URL ?? config.PUBLIC_URL ?? "http://localhost";
-  const mailServer = url === undefined ? [] : [await checkMailServer({ url, from, pagesUrl })];
-  return [...(await checkProviders(providers)), ...mailServer];
-}
-
-function toLines({ about, level, says, remedy }: CheckResult): string[] {
+function toLines({ about, level, message, remedy }: CheckResult): string[] {
   // A line end in a name from the database would look like another check.
-  const line = toPrintableLine(`${MARKS[level]} ${about}: ${says}`);
+  const line = toPrintableLine(`${MARKS[level]} ${about}: ${message}`);
   return remedy === undefined ? [line] : [line, `     ${toPrintableLine(remedy)}`];
 }

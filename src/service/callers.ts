@@ -8,7 +8,8 @@ export function evaluateProxies(trusted: readonly string[]): CheckResult[] {
   if (!trustsAllAddresses(trusted)) return [];
   return [
     warn("trusted proxies", {
-      says: "include every address: callers can claim any address in X-Forwarded-For, and so bypass the limits on failed sign-ins and keys",
+      message:
+        "include every address: callers can claim any address in X-Forwarded-For, and so bypass the limits on failed sign-ins and keys",
       remedy:
         "set TRUSTED_PROXIES to the addresses or networks of your own proxies, such as 10.0.0.0/8",
     }),
@@ -33,7 +34,7 @@ export async function checkCookieDomain(
   if (count === 0) return [];
   return [
     fail("cookies", {
-      says: `COOKIE_DOMAIN is not set, and ${count === 1 ? "1 person has an account" : `${count} people have accounts`}: sign-ins would not reach any app`,
+      message: `COOKIE_DOMAIN is not set, and ${count === 1 ? "1 person has an account" : `${count} people have accounts`}: sign-ins would not reach any app`,
       remedy: "set COOKIE_DOMAIN to the parent domain of all apps, such as example.org",
     }),
   ];

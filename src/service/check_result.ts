@@ -3,7 +3,7 @@
 export type CheckResult = {
   about: string;
   level: "ok" | "warn" | "fail";
-  says: string;
+  message: string;
   /** The next step for the operator; absent if nothing is needed. */
   remedy?: string;
 };
@@ -11,8 +11,8 @@ export type CheckResult = {
 /** The issue, and the next step for the operator. */
 type Advice = Omit<Required<CheckResult>, "about" | "level">;
 
-export function pass(about: string, says: string): CheckResult {
-  return { about, level: "ok", says };
+export function pass(about: string, message: string): CheckResult {
+  return { about, level: "ok", message };
 }
 
 export function warn(about: string, advice: Advice): CheckResult {

@@ -23,7 +23,7 @@ export async function checkClaimedApps(
     if (issues.length > 0)
       results.push(
         warn(`roles by claims of ${name}`, {
-          says: `refer to ${issues.join(", and ")}: these roles have no effect`,
+          message: `refer to ${issues.join(", and ")}: these roles have no effect`,
           remedy: `correct OIDC_${toVariable(name)}_ROLES, or create or enable the app`,
         }),
       );
@@ -42,7 +42,7 @@ export async function checkClaimedRoles(
   );
   return left.map(({ provider, roles }) =>
     warn(`roles by claims of ${provider}`, {
-      says: `are inactive (${roles} in total): no provider with this name is configured`,
+      message: `are inactive (${roles} in total): no provider with this name is configured`,
       remedy: `set OIDC_${toVariable(provider)}_… again, or revoke the roles with rowhouse admin revoke --provider ${quoteForShell(provider)}`,
     }),
   );
@@ -55,7 +55,7 @@ export async function checkWithheldClaims(db: Database): Promise<CheckResult[]> 
     .filter(({ withheld }) => withheld > 0)
     .map(({ provider, withheld, reason }) =>
       warn(`claims of ${provider}`, {
-        says: `were withheld from ${withheld} people in the last 7 days: ${reason}; their earlier roles stay`,
+        message: `were withheld from ${withheld} people in the last 7 days: ${reason}; their earlier roles stay`,
         remedy:
           "let the provider send fewer groups, such as the groups of this application, or grant roles with rowhouse admin grant",
       }),

@@ -7,7 +7,7 @@ export function evaluateSettings(issues: readonly string[]): CheckResult[] {
   const about = "settings";
   if (issues.length === 0) return [pass(about, "are valid")];
   const remedy = "correct the variable: .env.example lists every setting";
-  return issues.map((says) => fail(about, { says, remedy }));
+  return issues.map((message) => fail(about, { message, remedy }));
 }
 
 /** If both services share a secret, each can impersonate the gateway to the other. */
@@ -18,7 +18,8 @@ export function evaluateSecrets(
   if (!secrets.data.some((secret) => secrets.identity.includes(secret)))
     return pass(about, "of data and identity differ");
   return warn(about, {
-    says: "are the same for data and identity: each of these services can sign requests to the other",
+    message:
+      "are the same for data and identity: each of these services can sign requests to the other",
     remedy:
       "set INTERNAL_HMAC_SECRET_DATA and INTERNAL_HMAC_SECRET_IDENTITY on the gateway, and each as INTERNAL_HMAC_SECRET on its service",
   });
@@ -28,7 +29,8 @@ export function evaluateDriver(isPatched: boolean): CheckResult {
   const about = "driver";
   if (isPatched) return pass(about, "is patched");
   return warn(about, {
-    says: "is not patched: requests are slower, and a write interrupted by a database shutdown is reported as unknown instead of retried",
+    message:
+      "is not patched: requests are slower, and a write interrupted by a database shutdown is reported as unknown instead of retried",
     remedy:
       'copy node_modules/rowhouse/patches/postgres@3.4.9.patch to patches/, add "patchedDependencies": { "postgres@3.4.9": "patches/postgres@3.4.9.patch" } to package.json, then run bun install',
   });

@@ -24,7 +24,7 @@ export async function checkConnections(
   const limit = isLoginFull ? `the login's limit is ${loginMax}` : `PostgreSQL's limit is ${max}`;
   return [
     warn("connections", {
-      says: `this service can open ${isLoginFull ? serving : all}, but ${limit}: PostgreSQL would reject the rest under load`,
+      message: `this service can open ${isLoginFull ? serving : all}, but ${limit}: PostgreSQL would reject the rest under load`,
       remedy: `lower DATABASE_POOL or WORKERS, or raise ${isLoginFull ? "the login's CONNECTION LIMIT" : "max_connections"}`,
     }),
   ];

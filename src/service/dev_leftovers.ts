@@ -20,7 +20,7 @@ function evaluateDevLeftovers({ people, keys }: DevLeftovers = NOTHING): CheckRe
   if (people.length > 0)
     results.push(
       warn(about, {
-        says: `accounts have an address under localhost: ${people.map(({ email }) => email).join(", ")}; rowhouse dev prints the passwords of such accounts`,
+        message: `accounts have an address under localhost: ${people.map(({ email }) => email).join(", ")}; rowhouse dev prints the passwords of such accounts`,
         remedy:
           "if you do not need an account, run rowhouse admin disable with its address, or rowhouse admin delete-user",
       }),
@@ -28,7 +28,7 @@ function evaluateDevLeftovers({ people, keys }: DevLeftovers = NOTHING): CheckRe
   if (keys.length > 0)
     results.push(
       warn(about, {
-        says: `issued keys that are still active: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
+        message: `issued keys that are still active: ${keys.map(({ app, keyId }) => `${keyId} of ${app}`).join(", ")}; each has every scope and no expiry`,
         remedy: "if you do not need a key, run rowhouse admin revoke-key with its id",
       }),
     );

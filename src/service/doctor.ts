@@ -1,6 +1,6 @@
 /**
- * `rowhouse doctor`: checks settings, the database, its roles and the clock, and reports each result with a remedy. Changes
- * nothing and never reads apps' rows.
+ * `rowhouse doctor`: the table of its checks. Each names what it needs, and returns results with remedies. Changes nothing
+ * and never reads apps' rows.
  *
  * @module
  */
@@ -14,12 +14,14 @@ import {
   makeNodeMap,
   readRows,
 } from "../db/mod.ts";
+import type { Audience } from "../gateway/mod.ts";
 import type { ProviderSettings } from "../identity/mod.ts";
+import type { MailSettings } from "../mail/mod.ts";
 import type { Preview } from "../preview.ts";
-import { checkCookieDomain, readsPeople } from "./callers.ts";
+import { checkCookieDomain, evaluateProxies, readsPeople } from "./callers.ts";
 import { type CheckResult, pass } from "./check_result.ts";
 import { checkClaimedApps, checkClaimedRoles, checkWithheldClaims } from "./claimed_apps.ts";
-import { evaluateDriver } from "./configuration.ts";
+import { evaluateDriver, evaluateSecrets, evaluateSettings } from "./configuration.ts";
 import { type Connections, checkConnections } from "./connections.ts";
 import { checkDevLeftovers } from "./dev_leftovers.ts";
 import { checkIdentitySecrets } from "./identity_values.ts";
@@ -27,12 +29,14 @@ import { evaluateLoginLimits } from "./login_limits.ts";
 import {
   evaluateIdentityLogin,
   evaluateServingLogin,
+  type Login,
   readIdentityLogin,
   readLogin,
 } from "./logins.ts";
 import { evaluateMails } from "./mail_state.ts";
+import { checkMailServer, checkProviders } from "./outward.ts";
 import { checkPooler, evaluatePooling } from "./pooler.ts";
-import { checkPushing } from "./pushing.ts";
+import { checkConsole, checkPushing } from "./pushing.ts";
 import {
   checkFunctions,
   checkNodeAddresses,
@@ -42,164 +46,285 @@ import {
   evaluateMigrations,
   evaluateRelease,
 } from "./schema_state.ts";
-import { checkNodeLogs, evaluateSession, evaluateVersion, readSession } from "./session.ts";
+import {
+  checkNodeLogs,
+  evaluateSession,
+  evaluateVersion,
+  readSession,
+  type Session,
+} from "./session.ts";
 import { type DatabaseVariable, toFailedCheck, toUnavailable } from "./unavailable.ts";
 
-export type DoctorDeps = {
-  db: Database;
-  /** Connections of the separate login for identity, if there is one. */
+/** The settings of the checked process, and the connections of those that are set. */
+export type DoctorContext = {
+  /** All errors of the settings; the other fields are from the valid ones. */
+  settingIssues: readonly string[];
+  /** Secrets of a gateway, which it shares with two services. */
+  sharedSecrets?: Readonly<Record<Audience, readonly string[]>> | undefined;
+  trustedProxies: readonly string[];
+  /** The connections of DATABASE_URL. */
+  db?: Database | undefined;
+  databaseUrl?: string | undefined;
+  /** The connections of ADMIN_DATABASE_URL, or else of DATABASE_URL. */
+  admin?: Database | undefined;
+  adminUrl?: string | undefined;
+  adminVariable: "DATABASE_URL" | "ADMIN_DATABASE_URL";
+  /** The connections of the separate login for identity, if there is one. */
   identityDb?: Database | undefined;
-  /** Whether one process runs all parts; it should have a separate login for identity. */
-  isWhole?: boolean;
-  admin: Database;
-  /** The source of the connection string of `admin`. */
-  adminVariable: DatabaseVariable;
-  /** The connection strings of `admin` and `db`, for separate connections. */
-  adminUrl: string;
-  databaseUrl: string;
+  /** The connections of the Console's login. */
+  consoleDb?: Database | undefined;
   prepare: boolean;
+  /** Whether one process runs all parts; it should have a separate login for identity. */
+  isWhole: boolean;
   /** Whether the checked process pushes. */
   pushes: boolean;
   /** Whether the settings are those of an operator's commands, for which ADMIN_DATABASE_URL can be an administrator. */
-  isOperator?: boolean;
+  isOperator: boolean;
   /** Set if the checked process serves sign-in. */
   identitySecrets?: readonly string[] | undefined;
   cookieDomain?: string | undefined;
-  providers?: readonly ProviderSettings[] | undefined;
+  providers: readonly ProviderSettings[];
+  mail?: MailSettings | undefined;
   /** The value of PREVIEW, if it is valid. */
   previews?: readonly Preview[] | undefined;
   /** The connection string for calls straight to the nodes of a distributed database, if processes send them. */
   nodesUrl?: string | undefined;
   /** Connections that all processes of the service open. */
-  connections?: Connections;
+  connections?: Connections | undefined;
   now: () => number;
 };
 
-/** All results, in the order in which issues should be fixed. */
-export async function checkService(deps: DoctorDeps): Promise<CheckResult[]> {
-  const results = [evaluateDriver(isDriverPatched())];
-  const askedAt = deps.now();
-  const session = await readSession(deps.db).catch(toUnavailable("DATABASE_URL"));
-  const respondedAt = deps.now();
-  if (!("login" in session)) return [...results, session];
-  results.push(pass("database", `accepts the login ${session.login}`), evaluateVersion(session));
-  const check = makeCheck(results, "DATABASE_URL");
-  await check("login", async () => {
-    const login = await readLogin(deps.db);
-    results.push(...evaluateServingLogin(login), ...evaluateLoginLimits(login));
-    if (deps.isWhole !== true) return [];
-    return [
-      evaluateIdentityLogin(login, deps.identityDb && (await readIdentityLogin(deps.identityDb))),
-    ];
-  });
-  // The database read its clock at some moment between the two, even if the response was slow.
-  const nowMs = Math.min(Math.max(session.epochMs, askedAt), respondedAt);
-  results.push(...evaluateSession(session, nowMs));
-  await check("logs of nodes", () => checkNodeLogs(deps.db));
-  const { databaseUrl: url, prepare } = deps;
-  await check("pooler", async () => {
-    const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
-    results.push(evaluatePooling(pooling, "DATABASE_URL"));
-    if (pooling !== "none" || deps.connections === undefined) return [];
-    return await checkConnections(deps.db, deps.connections);
-  });
-  const isSound = results.every(({ level }) => level !== "fail");
-  const identitySecrets = isSound ? deps.identitySecrets : undefined;
-  return [...results, ...(await checkAdmin(deps.admin, { ...deps, identitySecrets }))];
+/** Facts that checks find for later checks. Absent if the check failed or did not run. */
+type Found = {
+  /** The serving login's session, and the time of this machine when the database read its clock. */
+  session?: Session & { nowMs: number };
+  login?: Login;
+  /** Set if DATABASE_URL connects without a pooler. */
+  direct?: true;
+  /** Connections for checks of the database: `admin`, if it responds. */
+  checking?: Database;
+  /** The serving login's connections if they respond, otherwise those of `checking`. */
+  serving?: Database;
+  /** Set if this release's migrations are all applied. */
+  migrated?: true;
+  nodes?: ReturnType<typeof makeNodeMap>;
+  /** The connections of the login that reads people. */
+  people?: Database;
+};
+type Known = DoctorContext & Found;
+type Results = CheckResult | CheckResult[];
+
+export type Check = {
+  about: string;
+  /** Without one of these, the check does not run: it is not set, or an earlier check reports why it is missing. */
+  needs: readonly (keyof Known)[];
+  /** The variable with the connection string that the check uses. */
+  variable: (known: Known) => DatabaseVariable | undefined;
+  run: (known: Known) => Results | Promise<Results>;
+};
+
+/** A check whose `run` has what it needs. */
+function check<Need extends keyof Known = never>(
+  about: string,
+  needs: readonly Need[],
+  run: (
+    known: Known & { [Name in Need]-?: NonNullable<Known[Name]> },
+  ) => Results | Promise<Results>,
+  variable: Check["variable"] = ({ adminVariable }) => adminVariable,
+): Check {
+  // Only runChecks() calls it, with all needs.
+  return { about, needs, variable, run: run as Check["run"] };
 }
 
-/** Adds the results of a check. A check that cannot run is a failure with a remedy, and the others still run. */
-type Check = (about: string, run: () => Promise<CheckResult | CheckResult[]>) => Promise<void>;
+const NONE = () => undefined;
+const SERVING = () => "DATABASE_URL" as const;
+const PEOPLE = ({ identityDb }: Known) =>
+  identityDb === undefined ? "DATABASE_URL" : "IDENTITY_DATABASE_URL";
 
-function makeCheck(results: CheckResult[], variable: DatabaseVariable): Check {
-  return async (about, run) => {
-    const toFailed = toFailedCheck(about, variable);
-    results.push(...[await run().catch(toFailed)].flat());
-  };
-}
+/** All checks, in the order in which issues should be fixed. */
+export const CHECKS: readonly Check[] = [
+  check("settings", [], ({ settingIssues }) => evaluateSettings(settingIssues), NONE),
+  check("secrets", ["sharedSecrets"], ({ sharedSecrets }) => evaluateSecrets(sharedSecrets), NONE),
+  check("trusted proxies", [], ({ trustedProxies }) => evaluateProxies(trustedProxies), NONE),
+  check("driver", [], () => evaluateDriver(isDriverPatched()), NONE),
+  check("database", ["db"], findSession, SERVING),
+  check("login", ["db", "session"], checkServingLogin, SERVING),
+  check(
+    "identity login",
+    ["login"],
+    async ({ login, isWhole, identityDb }) =>
+      isWhole
+        ? evaluateIdentityLogin(login, identityDb && (await readIdentityLogin(identityDb)))
+        : [],
+    () => "IDENTITY_DATABASE_URL",
+  ),
+  check("session", ["session"], ({ session }) => evaluateSession(session, session.nowMs), NONE),
+  check("logs of nodes", ["db", "session"], ({ db }) => checkNodeLogs(db), SERVING),
+  check("pooler", ["databaseUrl", "session"], findServingPooler, SERVING),
+  check(
+    "connections",
+    ["db", "direct", "connections"],
+    ({ db, connections }) => checkConnections(db, connections),
+    SERVING,
+  ),
+  check("admin database", ["admin"], findAdmin),
+  check("admin pooler", ["checking", "adminUrl"], checkAdminPooler),
+  check("pushing login", ["checking", "serving"], checkPushingLogin),
+  check("limits of the login", ["checking", "serving"], async ({ pushes, checking, serving }) =>
+    pushes && serving !== checking ? evaluateLoginLimits(await readLogin(checking)) : [],
+  ),
+  check("migrations", ["checking"], findMigrations),
+  check("previews", ["checking", "migrated"], (known) =>
+    readsTables(known) ? checkPreviews(known.checking, known.previews) : [],
+  ),
+  check("functions", ["checking", "migrated"], (known) =>
+    readsTables(known) ? checkFunctions(known.checking) : [],
+  ),
+  check("isolation", ["checking", "migrated"], checkIsolation),
+  check("addresses of nodes", ["nodes", "nodesUrl"], ({ nodes, nodesUrl }) =>
+    checkNodeAddresses(nodes.entries(), nodesUrl),
+  ),
+  check("rowhouse dev", ["checking", "serving", "migrated"], ({ serving, checking }) =>
+    checkDevLeftovers([serving, checking]),
+  ),
+  check("people", ["serving", "identitySecrets", "migrated"], findPeople, PEOPLE),
+  check(
+    "identity secret",
+    ["people", "identitySecrets"],
+    ({ people, identitySecrets }) => checkIdentitySecrets(people, identitySecrets),
+    PEOPLE,
+  ),
+  check(
+    "cookie domain",
+    ["people"],
+    ({ people, cookieDomain }) => checkCookieDomain(people, cookieDomain),
+    PEOPLE,
+  ),
+  check(
+    "mail",
+    ["people"],
+    async ({ people }) => evaluateMails(await readMailState({ db: people })),
+    PEOPLE,
+  ),
+  check(
+    "apps of providers",
+    ["people"],
+    ({ people, providers }) => checkClaimedApps(people, providers),
+    PEOPLE,
+  ),
+  check(
+    "roles of providers",
+    ["people"],
+    ({ people, providers }) => checkClaimedRoles(people, providers),
+    PEOPLE,
+  ),
+  check("claims of providers", ["people"], ({ people }) => checkWithheldClaims(people), PEOPLE),
+  check(
+    "console login",
+    ["consoleDb"],
+    ({ consoleDb, db, admin }) => checkConsole(consoleDb, db ?? admin),
+    () => "CONSOLE_DATABASE_URL",
+  ),
+  check("providers", [], ({ providers }) => checkProviders(providers), NONE),
+  check("mail server", ["mail"], ({ mail }) => checkMailServer(mail), NONE),
+];
 
-/** `db` is the serving login's connection, if there is one: the pushing login cannot read accounts. */
-type AdminOptions = Omit<
-  DoctorDeps,
-  "db" | "isWhole" | "admin" | "databaseUrl" | "connections" | "now"
-> & { db?: Database };
-
-/** The checks that do not need the serving login. */
-export async function checkAdmin(admin: Database, options: AdminOptions): Promise<CheckResult[]> {
-  const {
-    pushes,
-    adminUrl: url,
-    adminVariable: variable,
-    db = admin,
-    prepare,
-    previews,
-    nodesUrl,
-    isOperator = false,
-  } = options;
-  const result = await readRows(admin, "select 1").catch(toUnavailable(variable));
-  if ("about" in result) return [{ ...result, about: "admin database" }];
-  const results: CheckResult[] = [pass("admin database", "responds")];
-  const check = makeCheck(results, variable);
-  if (variable === "ADMIN_DATABASE_URL")
-    await check("pooler", async () => {
-      const pooler = await checkPooler({ url, prepare, variable });
-      return pooler.level === "ok" ? [] : pooler;
-    });
-  if (pushes) {
-    await check("pushing login", () =>
-      checkPushing(admin, { db, variable, rejectsAdministrator: !isOperator }),
-    );
-    if (db !== admin)
-      await check("limits of the login", async () => evaluateLoginLimits(await readLogin(admin)));
+/** The results of all checks. A check that cannot run is a failure with a remedy, and the others still run. */
+export async function runChecks(
+  context: DoctorContext,
+  checks: readonly Check[] = CHECKS,
+): Promise<CheckResult[]> {
+  const known: Known = { ...context };
+  const results: CheckResult[] = [];
+  for (const { about, needs, variable, run } of checks) {
+    if (needs.some((need) => known[need] === undefined)) continue;
+    const ran = Promise.try(() => run(known));
+    results.push(...[await ran.catch(toFailedCheck(about, variable(known)))].flat());
   }
-  await check("migrations", async () => evaluateMigrations(await compareMigrations(admin)));
-  if (results.at(-1)?.level !== "ok") return results;
-  // The logins of the gateway and of identity cannot read the list of tables.
-  if (pushes || variable === "ADMIN_DATABASE_URL") {
-    await check("previews", () => checkPreviews(admin, previews));
-    await check("functions", () => checkFunctions(admin));
-  }
-  const nodes = makeNodeMap();
-  await check("isolation", async () => {
-    const isolation = await makeIsolationCheck(admin, nodes)();
-    return [
-      ...evaluateIsolation(listIssues(isolation)),
-      ...evaluateRelease(isolation),
-      ...checkNodes(isolation),
-    ];
-  });
-  if (nodesUrl !== undefined)
-    await check("addresses of nodes", () => checkNodeAddresses(nodes.entries(), nodesUrl));
-  await check("rowhouse dev", () => checkDevLeftovers([db, admin]));
-  await checkPeople(results, { ...options, db });
   return results;
 }
 
-/** The checks of people and their sign-in, with the login that reads people. */
-async function checkPeople(
-  results: CheckResult[],
-  options: AdminOptions & { db: Database },
-): Promise<void> {
-  const {
-    identitySecrets,
-    cookieDomain,
-    providers = [],
-    identityDb: people = options.db,
-  } = options;
-  const variable = options.identityDb === undefined ? "DATABASE_URL" : "IDENTITY_DATABASE_URL";
-  const check = makeCheck(results, variable);
-  if (identitySecrets === undefined) return;
-  let canRead = false;
-  await check("people", async () => {
-    // If DATABASE_URL cannot be used, the only login can be the pushing login.
-    canRead = await readsPeople(people);
-    return [];
-  });
-  if (!canRead) return;
-  await check("identity secret", () => checkIdentitySecrets(people, identitySecrets));
-  await check("cookie domain", () => checkCookieDomain(people, cookieDomain));
-  await check("mail", async () => evaluateMails(await readMailState({ db: people })));
-  await check("apps of providers", () => checkClaimedApps(people, providers));
-  await check("roles of providers", () => checkClaimedRoles(people, providers));
-  await check("claims of providers", () => checkWithheldClaims(people));
+async function findSession(known: Known & { db: Database }): Promise<CheckResult[]> {
+  const askedAt = known.now();
+  const session = await readSession(known.db).catch(toUnavailable("DATABASE_URL"));
+  if (!("login" in session)) return [session];
+  // The database read its clock at some moment between the two, even if the response was slow.
+  const nowMs = Math.min(Math.max(session.epochMs, askedAt), known.now());
+  known.session = { ...session, nowMs };
+  return [pass("database", `accepts the login ${session.login}`), evaluateVersion(session)];
+}
+
+async function checkServingLogin(known: Known & { db: Database }): Promise<CheckResult[]> {
+  const login = await readLogin(known.db);
+  known.login = login;
+  return [...evaluateServingLogin(login), ...evaluateLoginLimits(login)];
+}
+
+async function findServingPooler(known: Known & { databaseUrl: string }): Promise<CheckResult> {
+  const { databaseUrl: url, prepare } = known;
+  const pooling = await findPooling({ url, prepare, name: "rowhouse doctor" });
+  if (pooling === "none") known.direct = true;
+  return evaluatePooling(pooling, "DATABASE_URL");
+}
+
+async function findAdmin(known: Known & { admin: Database }): Promise<CheckResult[]> {
+  const { admin, adminVariable, db, session } = known;
+  // The check of DATABASE_URL has reported it.
+  if (adminVariable === "DATABASE_URL" && db !== undefined && session === undefined) return [];
+  const response = await readRows(admin, "select 1").catch(toUnavailable(adminVariable));
+  if ("about" in response) return [{ ...response, about: "admin database" }];
+  known.checking = admin;
+  known.serving = session === undefined || db === undefined ? admin : db;
+  return [pass("admin database", "responds")];
+}
+
+async function checkAdminPooler({
+  adminUrl: url,
+  adminVariable: variable,
+  prepare,
+}: Known & { adminUrl: string }): Promise<CheckResult[]> {
+  if (variable === "DATABASE_URL") return [];
+  const pooler = await checkPooler({ url, prepare, variable });
+  return pooler.level === "ok" ? [] : [pooler];
+}
+
+async function checkPushingLogin({
+  pushes,
+  checking,
+  serving,
+  adminVariable: variable,
+  isOperator,
+}: Known & { checking: Database; serving: Database }): Promise<Results> {
+  if (!pushes) return [];
+  const options = { db: serving, variable, rejectsAdministrator: !isOperator };
+  return await checkPushing(checking, options);
+}
+
+async function findMigrations(known: Known & { checking: Database }): Promise<CheckResult> {
+  const result = evaluateMigrations(await compareMigrations(known.checking));
+  if (result.level === "ok") known.migrated = true;
+  return result;
+}
+
+/** The logins of the gateway and of identity cannot read the list of tables. */
+function readsTables({ pushes, adminVariable }: Known): boolean {
+  return pushes || adminVariable === "ADMIN_DATABASE_URL";
+}
+
+async function checkIsolation(known: Known & { checking: Database }): Promise<CheckResult[]> {
+  const nodes = makeNodeMap();
+  const isolation = await makeIsolationCheck(known.checking, nodes)();
+  known.nodes = nodes;
+  return [
+    ...evaluateIsolation(listIssues(isolation)),
+    ...evaluateRelease(isolation),
+    ...checkNodes(isolation),
+  ];
+}
+
+/** If DATABASE_URL cannot be used, the only login can be the pushing login, which cannot read people. */
+async function findPeople(known: Known & { serving: Database }): Promise<CheckResult[]> {
+  const people = known.identityDb ?? known.serving;
+  if (await readsPeople(people)) known.people = people;
+  return [];
 }

@@ -39,10 +39,10 @@ export async function checkIdentitySecrets(
 /** A warning about email addresses that the service did not set. */
 function evaluateAddresses(unconfirmed: number): CheckResult[] {
   if (unconfirmed === 0) return [];
-  const says = unconfirmed === 1 ? "1 is" : `${unconfirmed} are`;
+  const message = unconfirmed === 1 ? "1 is" : `${unconfirmed} are`;
   return [
     warn("addresses", {
-      says: `${says} not confirmed by a secret in IDENTITY_SECRET: the service emails no links there, and does not link provider accounts by address`,
+      message: `${message} not confirmed by a secret in IDENTITY_SECRET: the service emails no links there, and does not link provider accounts by address`,
       remedy:
         "if the database was restored and its IDENTITY_SECRET is lost, or someone wrote to the database: check the addresses, then run rowhouse admin confirm-addresses",
     }),
@@ -65,13 +65,13 @@ export function evaluateIdentitySecrets(
 }
 
 function toUnused(id: string): CheckResult {
-  const says = `${id} is no longer needed: it can be removed from IDENTITY_SECRET`;
-  return pass("identity secret", says);
+  const message = `${id} is no longer needed: it can be removed from IDENTITY_SECRET`;
+  return pass("identity secret", message);
 }
 
 function toNeeded(values: IdentityValues): CheckResult {
   return warn("identity secret", {
-    says: `${values.secretId} is still needed for ${describe(values)}`,
+    message: `${values.secretId} is still needed for ${describe(values)}`,
     remedy:
       "keep it in IDENTITY_SECRET after the first: a password moves to the first secret when its owner signs in, or sets it with a link from rowhouse admin password-link; addresses move with rowhouse admin confirm-addresses",
   });
@@ -79,7 +79,7 @@ function toNeeded(values: IdentityValues): CheckResult {
 
 function toLost(values: IdentityValues): CheckResult {
   return warn("identity secret", {
-    says: `${values.secretId} is not in IDENTITY_SECRET, and ${describe(values)} can be used only with it`,
+    message: `${values.secretId} is not in IDENTITY_SECRET, and ${describe(values)} can be used only with it`,
     remedy:
       "add it to IDENTITY_SECRET after the first; if it is lost, create new links for these people: rowhouse admin password-link",
   });

@@ -14,7 +14,7 @@ export function evaluateLoginLimits(found: Login): CheckResult[] {
 function evaluateConnectionLimit({ login, connectionLimit }: Login): CheckResult | undefined {
   if (connectionLimit >= 0) return undefined;
   return warn("connection limit", {
-    says: `${login} can use all connections of PostgreSQL`,
+    message: `${login} can use all connections of PostgreSQL`,
     remedy: `alter role ${quoteName(login)} connection limit 30, or twice the connections that its processes open`,
   });
 }
@@ -27,7 +27,7 @@ function evaluateTemporaryFiles({
 }: Login): CheckResult | undefined {
   if (tempFileLimitKb >= 0 || memberOf.includes("rowhouse_tables")) return undefined;
   return warn("temporary files", {
-    says: `of ${login} can fill the disk`,
+    message: `of ${login} can fill the disk`,
     remedy:
       "as a superuser, grant set on parameter temp_file_limit to the administrator, then run rowhouse migrate",
   });
@@ -47,7 +47,7 @@ export function evaluateOpenFunctions(open: readonly (keyof typeof OPEN)[]): Che
       "can neither block others with advisory locks nor fill the disk with large objects",
     );
   return warn(about, {
-    says: `can ${open.map((kind) => OPEN[kind]).join(", and ")}`,
+    message: `can ${open.map((kind) => OPEN[kind]).join(", and ")}`,
     remedy: "run deploy/superuser.sql as a superuser in this database: see docs/operating.md",
   });
 }

@@ -47,12 +47,12 @@ export function evaluateServingLogin(found: Login): CheckResult[] {
     (canServe
       ? pass("login", `${login} has exactly the rights that serving needs`)
       : fail("login", {
-          says: `${login} lacks the rights to serve`,
+          message: `${login} lacks the rights to serve`,
           remedy: "run rowhouse migrate with this DATABASE_URL",
         }));
   if (statementTimeoutMs > 0) return [result];
   const limit = warn("time limit", {
-    says: `statements of ${login} have no time limit in the database`,
+    message: `statements of ${login} have no time limit in the database`,
     remedy: `alter role ${quoteName(login)} in database ${quoteName(database)} set statement_timeout = '30s'`,
   });
   return [result, limit];
@@ -71,13 +71,13 @@ export function evaluatePushingLogin(
   const about = "pushing login";
   if (!found.isSuperuser && !memberOf.includes("rowhouse_tables"))
     return fail(about, {
-      says: `${variable === "DATABASE_URL" ? "ADMIN_DATABASE_URL is not set, and " : ""}${login} of ${variable} lacks the rights to push`,
+      message: `${variable === "DATABASE_URL" ? "ADMIN_DATABASE_URL is not set, and " : ""}${login} of ${variable} lacks the rights to push`,
       remedy:
         "set ADMIN_DATABASE_URL to a login with these rights: grant rowhouse_tables to a role with only LOGIN",
     });
-  const says = `${login} has exactly the rights that pushing needs`;
+  const message = `${login} has exactly the rights that pushing needs`;
   const isAdministrator = found.isSuperuser || memberOf.includes("rowhouse_owner");
-  return findPushingExcess(found, isAdministrator ? toAdministrator : warn) ?? pass(about, says);
+  return findPushingExcess(found, isAdministrator ? toAdministrator : warn) ?? pass(about, message);
 }
 
 /** The login of CONSOLE_DATABASE_URL. It should act only for users who present both cookies. */
@@ -86,14 +86,14 @@ export function evaluateConsoleLogin(found: Login): CheckResult {
   const about = "console login";
   if (!memberOf.includes(CONSOLE))
     return fail(about, {
-      says: `${login} lacks the rights of the Console`,
+      message: `${login} lacks the rights of the Console`,
       remedy: "run rowhouse migrate with this CONSOLE_DATABASE_URL",
     });
   const member = [...OWNERS, ...SERVING].find((role) => memberOf.includes(role));
   const rights = describeExcess(found, member ?? otherRoles[0]);
   if (rights === "") return pass(about, `${login} has exactly the rights of the Console`);
   return warn(about, {
-    says: `${login} ${rights}: more than the Console needs`,
+    message: `${login} ${rights}: more than the Console needs`,
     remedy:
       "create a role with only LOGIN, use it in CONSOLE_DATABASE_URL and run rowhouse migrate",
   });
@@ -115,14 +115,14 @@ export function evaluateIdentityLogin(
   const about = "identity login";
   if (identity === undefined)
     return warn(about, {
-      says: "is not set: a stolen pushing login can do everything that the serving login can",
+      message: "is not set: a stolen pushing login can do everything that the serving login can",
       remedy:
         "create a role with only LOGIN, use it in IDENTITY_DATABASE_URL, run rowhouse migrate and restart",
     });
   if ("about" in identity) return identity;
   if (!identity.memberOf.includes("rowhouse_identity"))
     return fail(about, {
-      says: `${identity.login} lacks the rights to serve identity`,
+      message: `${identity.login} lacks the rights to serve identity`,
       remedy: "run rowhouse migrate with this IDENTITY_DATABASE_URL",
     });
   const member = [...OWNERS, CONSOLE, "rowhouse_service", "rowhouse_data"].find((role) =>
@@ -135,7 +135,7 @@ export function evaluateIdentityLogin(
   if (rights === "" && shared === undefined)
     return pass(about, `${identity.login} serves only identity`);
   return warn(about, {
-    says:
+    message:
       rights === ""
         ? `${serving.login} of DATABASE_URL is a member of ${shared}, so it can do what ${identity.login} can`
         : `${identity.login} ${rights}: more than identity needs`,
@@ -150,7 +150,7 @@ export function findServingExcess(found: Login): CheckResult | undefined {
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
   return warn("login", {
-    says: `${found.login} ${rights}: more than serving needs`,
+    message: `${found.login} ${rights}: more than serving needs`,
     remedy:
       "create a role with only LOGIN, use it in DATABASE_URL and run rowhouse migrate with ADMIN_DATABASE_URL set",
   });
@@ -163,7 +163,7 @@ function findPushingExcess(found: Login, toResult: typeof warn): CheckResult | u
   const rights = describeExcess(found, member);
   if (rights === "") return undefined;
   return toResult("pushing login", {
-    says: `${found.login} ${rights}: more than pushing needs`,
+    message: `${found.login} ${rights}: more than pushing needs`,
     remedy:
       "for serve, set ADMIN_DATABASE_URL to a login that is a member of rowhouse_tables only; only operators' commands need an administrator, whose settings rowhouse doctor --operator checks",
   });

@@ -15,14 +15,14 @@ export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailStat
   if (waiting > 0 && !hasSender)
     results.push(
       warn(about, {
-        says: `${count}, and no process has sent email for ${toDurationText(MAIL_PAUSE_S)}`,
+        message: `${count}, and no process has sent email for ${toDurationText(MAIL_PAUSE_S)}`,
         remedy: "start a process with MAIL_URL where ROLE is all or identity",
       }),
     );
   else if (oldestS > OVERDUE_S)
     results.push(
       warn(about, {
-        says: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
+        message: `${count}, the oldest for ${Math.floor(oldestS / 60)} minutes`,
         remedy:
           'search the log for "event":"mail": these lines show the response of the mail server',
       }),
@@ -31,7 +31,7 @@ export function evaluateMails({ hasSender, waiting, oldestS, givenUp }: MailStat
   if (givenUp > 0)
     results.push(
       warn(about, {
-        says: `${givenUp} ${givenUp === 1 ? "email was" : "emails were"} not delivered in the last ${toDurationText(GIVEN_UP_LIFE_S)}`,
+        message: `${givenUp} ${givenUp === 1 ? "email was" : "emails were"} not delivered in the last ${toDurationText(GIVEN_UP_LIFE_S)}`,
         remedy:
           'search the log for "event":"mail", then create new links for these people: rowhouse admin password-link',
       }),

@@ -3,7 +3,7 @@ export { checkCookieDomain, evaluateProxies } from "./callers.ts";
 export type { CheckResult } from "./check_result.ts";
 export { evaluateDriver, evaluateSecrets, evaluateSettings } from "./configuration.ts";
 export { ADMIN_CONNECTIONS } from "./databases.ts";
-export { checkAdmin, checkService } from "./doctor.ts";
+export { CHECKS, type DoctorContext, runChecks } from "./doctor.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
 export { checkMailServer, checkProviders } from "./outward.ts";
 export { checkPooler } from "./pooler.ts";

@@ -18,7 +18,7 @@ async function checkProvider(settings: ProviderSettings): Promise<CheckResult> {
     return pass(about, `${settings.issuer} responds`);
   } catch (error) {
     return warn(about, {
-      says: `${settings.issuer} does not respond as an OpenID Connect provider: ${String(toLogFields(error)["message"])}`,
+      message: `${settings.issuer} does not respond as an OpenID Connect provider: ${String(toLogFields(error)["message"])}`,
       remedy: `sign-in with this provider fails until then: fetch ${settings.issuer.replace(/\/$/, "")}/.well-known/openid-configuration from this machine, and compare its "issuer" with OIDC_${settings.name.toUpperCase()}_ISSUER`,
     });
   }
@@ -35,20 +35,20 @@ export async function checkMailServer(settings: MailSettings): Promise<CheckResu
 const REJECTED: Readonly<
   Record<
     NonNullable<MailAttempt["rejection"]>["step"],
-    (reason: string, greeting: string) => { says: string; remedy: string }
+    (reason: string, greeting: string) => { message: string; remedy: string }
   >
 > = {
   connection: (reason) => ({
-    says: `does not respond: ${reason}`,
+    message: `does not respond: ${reason}`,
     remedy: "emails stay in the queue until then: check the host, port and scheme of MAIL_URL",
   }),
   greeting: (reason, greeting) => ({
-    says: `rejects the greeting EHLO ${greeting}: ${reason}`,
+    message: `rejects the greeting EHLO ${greeting}: ${reason}`,
     remedy:
       "emails stay in the queue until then: the greeting is the host of IDENTITY_URL or PUBLIC_URL, or the domain of MAIL_FROM; use a name that the mail server resolves",
   }),
   login: (reason) => ({
-    says: `rejects the login: ${reason}`,
+    message: `rejects the login: ${reason}`,
     remedy: "emails stay in the queue until then: check the user and the password in MAIL_URL",
   }),
 };

@@ -13,13 +13,14 @@ export async function checkPooler({ variable, ...options }: PoolerOptions): Prom
 type Evaluation = Omit<CheckResult, "about">;
 
 const EVALUATIONS: Readonly<Record<Pooling, Evaluation>> = {
-  none: { level: "ok", says: "none: connected directly to PostgreSQL" },
-  pooled: { level: "ok", says: "found; compatible with DATABASE_PREPARE=off" },
-  sessions: { level: "ok", says: "found; uses a session for each connection" },
-  followed: { level: "ok", says: "found; supports prepared statements" },
+  none: { level: "ok", message: "none: connected directly to PostgreSQL" },
+  pooled: { level: "ok", message: "found; compatible with DATABASE_PREPARE=off" },
+  sessions: { level: "ok", message: "found; uses a session for each connection" },
+  followed: { level: "ok", message: "found; supports prepared statements" },
   mixed: {
     level: "fail",
-    says: "found; mixes up prepared statements, like PgBouncer before 1.21 or without max_prepared_statements: under load, calls fail or get the results of other calls",
+    message:
+      "found; mixes up prepared statements, like PgBouncer before 1.21 or without max_prepared_statements: under load, calls fail or get the results of other calls",
     remedy: "set DATABASE_PREPARE=off",
   },
 };
@@ -30,7 +31,7 @@ const OF_ADMIN: Partial<Record<Pooling, Evaluation>> = Object.fromEntries(
     pooling,
     {
       level: "warn",
-      says: "found; pushes and migrations should not go through a pooler",
+      message: "found; pushes and migrations should not go through a pooler",
       remedy: "make ADMIN_DATABASE_URL connect directly to PostgreSQL",
     },
   ]),

@@ -30,13 +30,16 @@ export async function checkPushing(
   const [served, pushed] = [await readServerIdentity(db), await readServerIdentity(admin)];
   if (served === pushed) return result;
   return fail("pushing login", {
-    says: `${variable} and DATABASE_URL are different databases`,
+    message: `${variable} and DATABASE_URL are different databases`,
     remedy: "correct one of the variables: otherwise pushed tables are never served",
   });
 }
 
 /** Whether the Console's login has exactly the rights of the Console, and uses the same database as `db`. */
-export async function checkConsole(consoleDb: Database, db: Database): Promise<CheckResult[]> {
+export async function checkConsole(
+  consoleDb: Database,
+  db: Database | undefined,
+): Promise<CheckResult[]> {
   const about = "console login";
   const variable = "CONSOLE_DATABASE_URL";
   const login = await readLogin(consoleDb).catch(toNoConnection(variable, about));
@@ -45,11 +48,11 @@ export async function checkConsole(consoleDb: Database, db: Database): Promise<C
   if (result.level === "fail") return [result];
   const results = [result, ...evaluateLoginLimits(login)];
   // An unavailable database is reported elsewhere.
-  const here = await readServerIdentity(db).catch(() => undefined);
+  const here = db && (await readServerIdentity(db).catch(() => undefined));
   if (here === undefined || here === (await readServerIdentity(consoleDb))) return results;
   return [
     fail(about, {
-      says: `${variable} and the service use different databases`,
+      message: `${variable} and the service use different databases`,
       remedy: "correct it: otherwise administrators manage accounts and apps that are never served",
     }),
   ];

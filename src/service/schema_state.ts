@@ -16,12 +16,12 @@ import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 export function evaluateMigrations({ missing, isOtherBaseline }: MigrationState): CheckResult {
   const about = "migrations";
   if (isOtherBaseline) {
-    const { says, remedy } = OTHER_BASELINE;
-    return fail(about, { says: `the database ${says}`, remedy });
+    const { message, remedy } = OTHER_BASELINE;
+    return fail(about, { message: `the database ${message}`, remedy });
   }
   if (missing.length === 0) return pass(about, "are all applied");
   return fail(about, {
-    says: `${missing.length} missing`,
+    message: `${missing.length} missing`,
     remedy: "run rowhouse migrate",
   });
 }
@@ -37,7 +37,7 @@ export async function checkPreviews(
   const recorded = show(await readPreviews(admin));
   if (previews === undefined || show(previews) === recorded) return pass(about, `on: ${recorded}`);
   return fail(about, {
-    says: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
+    message: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
     remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
   });
 }
@@ -52,7 +52,7 @@ export async function checkFunctions(admin: Database): Promise<CheckResult> {
   return {
     about,
     level: uncallable > 0 ? "fail" : "warn",
-    says: `of ${tables} are from another release${uncallable > 0 ? ": this release cannot serve their rows" : ""}`,
+    message: `of ${tables} are from another release${uncallable > 0 ? ": this release cannot serve their rows" : ""}`,
     remedy: "run rowhouse migrate",
   };
 }
@@ -62,9 +62,9 @@ export function evaluateIsolation(issues: readonly string[]): CheckResult[] {
   const about = "isolation";
   if (issues.length === 0)
     return [pass(about, "holds: row security, policies, owners, grants, roles")];
-  return issues.map((says) =>
+  return issues.map((message) =>
     fail(about, {
-      says,
+      message,
       remedy: "restore the object in the message: until then the service rejects requests",
     }),
   );
@@ -75,7 +75,8 @@ export function evaluateRelease({ release }: Pick<Isolation, "release">): CheckR
   if (release !== null) return [];
   return [
     warn("release", {
-      says: "rowhouse migrate has not finished, so the service does not check the bodies of functions",
+      message:
+        "rowhouse migrate has not finished, so the service does not check the bodies of functions",
       remedy: "run rowhouse migrate again, unless it is still running",
     }),
   ];
@@ -85,13 +86,13 @@ export function evaluateRelease({ release }: Pick<Isolation, "release">): CheckR
 export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added">): CheckResult[] {
   const unprepared = added.map((node) =>
     warn("nodes", {
-      says: `${node} was added but is not set up: it gets no rows`,
+      message: `${node} was added but is not set up: it gets no rows`,
       remedy: "run rowhouse migrate",
     }),
   );
   const unavailable = silent.map((node) =>
     warn("nodes", {
-      says: `${node} does not respond: requests of apps on this node fail, and so does every push`,
+      message: `${node} does not respond: requests of apps on this node fail, and so does every push`,
       remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: its isolation is not checked until then`,
     }),
   );
@@ -110,7 +111,7 @@ export async function checkNodeAddresses(
     .filter(({ failure }) => failure !== undefined)
     .map(({ node: { host, port }, failure }) =>
       warn("nodes", {
-        says: `${host}:${port} does not accept connections from here (${errorCode(failure) ?? "unknown error"}): its calls go through the coordinator`,
+        message: `${host}:${port} does not accept connections from here (${errorCode(failure) ?? "unknown error"}): its calls go through the coordinator`,
         remedy: `let the login of DATABASE_URL connect from here to ${host}:${port} (network, firewall, pg_hba.conf), or set CITUS_NODE_POOL to 0`,
       }),
     );

@@ -51,10 +51,10 @@ export function evaluateSession(session: Session, nowMs: number): CheckResult[] 
 }
 
 export function evaluateVersion({ version }: Session): CheckResult {
-  const says = `PostgreSQL ${version}`;
-  if (isSupportedVersion(version)) return pass("version", says);
+  const message = `PostgreSQL ${version}`;
+  if (isSupportedVersion(version)) return pass("version", message);
   return fail("version", {
-    says,
+    message,
     remedy: `upgrade to ${MIN_POSTGRES_VERSION} or newer`,
   });
 }
@@ -64,7 +64,8 @@ export function evaluateTemp({ publicTemp, database }: Session): CheckResult {
   const about = "temporary tables";
   if (!publicTemp) return pass(about, "restricted");
   return warn(about, {
-    says: "every login can create temporary tables in this database, for example after a restore without --create",
+    message:
+      "every login can create temporary tables in this database, for example after a restore without --create",
     remedy: `revoke temporary on database ${quoteName(database)} from public`,
   });
 }
@@ -74,7 +75,7 @@ export function evaluateParameterLog({ logsParameters }: Session): CheckResult {
   const about = "parameters";
   if (!logsParameters) return pass(about, "are not logged by the database");
   return warn(about, {
-    says: "of statements are logged by the database: values of rows, and proofs of keys",
+    message: "of statements are logged by the database: values of rows, and proofs of keys",
     remedy: "set log_parameter_max_length = 0 and log_parameter_max_length_on_error = 0",
   });
 }
@@ -84,7 +85,7 @@ export function evaluateFailureLog({ logsFailures, login }: Session): CheckResul
   const about = "failures";
   if (!logsFailures) return pass(about, "are logged by the database without statements");
   return warn(about, {
-    says: `are logged by the database with the statements of ${login}`,
+    message: `are logged by the database with the statements of ${login}`,
     remedy:
       "as a superuser, grant set on parameter log_min_error_statement to the administrator, then run rowhouse migrate",
   });
@@ -102,7 +103,7 @@ export async function checkNodeLogs(db: Database): Promise<CheckResult[]> {
   );
   return nodes.map(({ node }) =>
     warn("nodes", {
-      says: `${node} logs statements: values of rows, and proofs of keys`,
+      message: `${node} logs statements: values of rows, and proofs of keys`,
       remedy:
         "run rowhouse migrate as a superuser, and set log_statement = 'none' and log_min_duration_statement = -1 on the node",
     }),
@@ -114,7 +115,7 @@ export function evaluateClock({ epochMs }: Session, nowMs: number): CheckResult 
   const about = "clock";
   if (skewMs <= MAX_SKEW_MS) return pass(about, "agrees with the database's");
   return warn(about, {
-    says: `differs from the database's by ${skewMs} ms`,
+    message: `differs from the database's by ${skewMs} ms`,
     remedy:
       "synchronize both machines with a time server: signatures and sessions depend on the clock",
   });

@@ -10,26 +10,26 @@ export type DatabaseVariable =
   | "CONSOLE_DATABASE_URL"
   | "IDENTITY_DATABASE_URL";
 
-type ConnectFailure = { says: string; remedy: (variable: DatabaseVariable) => string };
+type ConnectFailure = { message: string; remedy: (variable: DatabaseVariable) => string };
 
 /** By SQLSTATE: PostgreSQL responded and rejected the login. */
 const REJECTIONS: Readonly<Record<string, ConnectFailure>> = {
   "28P01": {
-    says: "rejects the login's password (28P01)",
+    message: "rejects the login's password (28P01)",
     remedy: (variable) =>
       `correct the password in ${variable}; a .env file needs \\$ for each $ of it, in every kind of quotes, and a URL %40 for @, %2F for / and %25 for %`,
   },
   "28000": {
-    says: "rejects the login (28000)",
+    message: "rejects the login (28000)",
     remedy: (variable) => `correct the login in ${variable}, and check pg_hba.conf`,
   },
   "3D000": {
-    says: "does not exist (3D000)",
+    message: "does not exist (3D000)",
     remedy: (variable) => `create the database, or correct ${variable}`,
   },
   // PgBouncer uses one SQLSTATE for all rejections.
   "08P01": {
-    says: "is behind a pooler that rejects the login (08P01)",
+    message: "is behind a pooler that rejects the login (08P01)",
     remedy: (variable) =>
       `check the login, password and database in ${variable}, and in the pooler's configuration`,
   },
@@ -38,7 +38,7 @@ const REJECTIONS: Readonly<Record<string, ConnectFailure>> = {
 /** By SQLSTATE: PostgreSQL rejected a statement of a check. */
 const UNCHECKED: Readonly<Record<string, ConnectFailure>> = {
   "42501": {
-    says: "the login has no right to read what this check needs (42501)",
+    message: "the login has no right to read what this check needs (42501)",
     remedy: (variable) =>
       `run rowhouse migrate with this ${variable} and the administrator's ADMIN_DATABASE_URL: it grants the rights`,
   },
@@ -46,7 +46,7 @@ const UNCHECKED: Readonly<Record<string, ConnectFailure>> = {
     ["42P01", "42883", "3F000", "42704", "42703"].map((code) => [
       code,
       {
-        says: `the database has no tables of this release (${code})`,
+        message: `the database has no tables of this release (${code})`,
         remedy: (variable: DatabaseVariable) =>
           `run rowhouse migrate, and check that ${variable} names the same database as the other connection strings`,
       },
@@ -55,20 +55,23 @@ const UNCHECKED: Readonly<Record<string, ConnectFailure>> = {
 };
 
 /** The issue and the remedy of a check that ended with an error. Never its message, which can have values. */
-function toAdvice(error: unknown, variable: DatabaseVariable): { says: string; remedy: string } {
+function toAdvice(
+  error: unknown,
+  variable: DatabaseVariable | undefined,
+): { message: string; remedy: string } {
   const code = errorCode(error instanceof Problem ? error.cause : error);
+  const message = `this check could not run${code === undefined ? "" : ` (${code})`}`;
+  if (variable === undefined) return { message, remedy: "run rowhouse doctor again" };
   const known = UNCHECKED[code ?? ""] ?? REJECTIONS[code ?? ""];
-  if (known !== undefined) return { says: known.says, remedy: known.remedy(variable) };
-  return {
-    says: `this check could not run${code === undefined ? "" : ` (${code})`}`,
-    remedy: `check that the database of ${variable} responds, and run rowhouse doctor again`,
-  };
+  if (known !== undefined) return { message: known.message, remedy: known.remedy(variable) };
+  const remedy = `check that the database of ${variable} responds, and run rowhouse doctor again`;
+  return { message, remedy };
 }
 
-/** The failed result of a check that ended with an error. */
+/** The failed result of a check that ended with an error; `variable`: the connections that it used. */
 export function toFailedCheck(
   about: string,
-  variable: DatabaseVariable,
+  variable: DatabaseVariable | undefined,
 ): (error: unknown) => CheckResult[] {
   return (error) => [fail(about, toAdvice(error, variable))];
 }
@@ -77,8 +80,8 @@ export function toFailedCheck(
 export function toUnavailable(variable: DatabaseVariable): (error: unknown) => CheckResult {
   return (error) => {
     const code = errorCode(error instanceof Problem ? error.cause : error);
-    const { says, remedy } = REJECTIONS[code ?? ""] ?? UNCHECKED[code ?? ""] ?? toSilence(code);
-    return fail("database", { says, remedy: remedy(variable) });
+    const { message, remedy } = REJECTIONS[code ?? ""] ?? UNCHECKED[code ?? ""] ?? toSilence(code);
+    return fail("database", { message, remedy: remedy(variable) });
   };
 }
 
@@ -88,14 +91,14 @@ export function toNoConnection(
   about: string,
 ): (error: unknown) => CheckResult {
   return (error) => {
-    const { says, ...result } = toUnavailable(variable)(error);
-    return { ...result, about, says: `cannot connect: the database ${says}` };
+    const { message, ...result } = toUnavailable(variable)(error);
+    return { ...result, about, message: `cannot connect: the database ${message}` };
   };
 }
 
 function toSilence(code: string | undefined): ConnectFailure {
   return {
-    says: `does not respond${code === undefined ? "" : ` (${code})`}`,
+    message: `does not respond${code === undefined ? "" : ` (${code})`}`,
     remedy: (variable) => `start it, or correct ${variable}`,
   };
 }

@@ -141,7 +141,7 @@ test("an address changed in the database gets no link, and its owner signs in as
   const { unconfirmed } = await readAddresses({ db: service.service.db }, SECRETS);
   expect(unconfirmed.map((one) => one.email)).toEqual([email]);
   const findings = await checkIdentitySecrets(service.service.db, [NEXT, TEST_IDENTITY_SECRET]);
-  expect(findings.map(({ says }) => says)).toContainEqual(
+  expect(findings.map(({ message }) => message)).toContainEqual(
     expect.stringContaining("1 is not confirmed by a secret"),
   );
   const deps = { admin: service.service.admin, identitySecrets: SECRETS };

@@ -310,7 +310,7 @@ test("a rule for an unknown or disabled app is logged, and does not prevent the 
     {
       about: "roles by claims of ours",
       level: "warn",
-      says: expect.stringMatching(/no-app,.* closed,/),
+      message: expect.stringMatching(/no-app,.* closed,/),
     },
   ]);
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { RELEASE, recordRelease } from "../../src/push/mod.ts";
 import { type CheckResult, fail } from "../../src/service/check_result.ts";
 import { evaluateDriver, evaluateSecrets } from "../../src/service/configuration.ts";
+import { CHECKS, runChecks } from "../../src/service/doctor.ts";
 import { evaluateIdentitySecrets } from "../../src/service/identity_values.ts";
 import { evaluateLoginLimits } from "../../src/service/login_limits.ts";
 import {
@@ -507,6 +508,89 @@ describe("rowhouse doctor", () => {
     }
   });
 
+  test("checks the pushing login, the Console and outward servers if DATABASE_URL does not respond", async () => {
+    const mail = await openMailServer();
+    const nowhere = Object.assign(new URL(database.servingUrl), { port: "1" }).href;
+    const { code, out, err } = await runHere(["doctor"], {
+      ...project,
+      env: {
+        ...serving(),
+        DATABASE_URL: nowhere,
+        IDENTITY_DATABASE_URL: database.roleUrls.identity,
+        MAIL_URL: mail.url,
+        MAIL_FROM: "no-reply@example.org",
+        IDENTITY_URL: "https://id.example.org",
+        COOKIE_DOMAIN: "example.org",
+      },
+    });
+    await mail.close();
+    expect([code, err]).toEqual([1, ""]);
+    const lines = out.split("\n");
+    expect(lines.filter((line) => line.startsWith("FAIL"))).toEqual([
+      "FAIL database: does not respond (ECONNREFUSED)",
+    ]);
+    for (const about of [
+      ...["settings", "driver", "admin database", "pushing login", "migrations", "functions"],
+      ...["isolation", "identity secret", "console login", "mail server"],
+    ])
+      expect(lines.filter((line) => line.startsWith(`ok   ${about}: `))).toHaveLength(1);
+  });
+
+  /** Functions that one check calls, with a login that must be able to. */
+  test.each([
+    { about: "identity secret", used: "count_identity_values()" },
+    { about: "cookie domain", used: "count_users()" },
+    { about: "mail", used: "mail_state()" },
+    { about: "roles of providers", used: "count_claimed_roles()" },
+  ])("continues after $about without a right", async ({ about, used }) => {
+    const own = await makeDatabase();
+    await withDatabase(own.adminUrl, (admin) =>
+      admin.message(
+        `revoke execute on function rowhouse.${used} from public, rowhouse_service, rowhouse_identity; select 1`,
+      ),
+    );
+    const { code, out, err } = await runHere(["doctor", "--json"], {
+      ...project,
+      env: {
+        DATABASE_URL: own.servingUrl,
+        ADMIN_DATABASE_URL: own.pushUrl,
+        CONSOLE_DATABASE_URL: own.consoleUrl,
+        DATABASE_PREPARE: own.prepare ? "on" : "off",
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+      },
+    });
+    await own.drop();
+    const { findings } = JSON.parse(out) as { findings: Finding[] };
+    expect([code, err]).toEqual([1, ""]);
+    const failed = findings.filter(({ level }) => level === "fail");
+    expect(failed.map((result) => result.about)).toContain(about);
+    for (const { message } of failed) expect(message).toContain("has no right to read");
+    expect(findings.at(-1)).toMatchObject({ about: "console login", level: "ok" });
+  });
+
+  test.each(CHECKS.map(({ about }) => about))("continues after an error in %s", async (about) => {
+    const later: string[] = [];
+    const checks = CHECKS.map((check) => ({
+      ...check,
+      needs: [],
+      run: () => {
+        if (check.about === about) throw new Error("secret-word");
+        later.push(check.about);
+        return [];
+      },
+    }));
+    const results = await runChecks(
+      {
+        ...{ settingIssues: [], trustedProxies: [], providers: [], adminVariable: "DATABASE_URL" },
+        ...{ prepare: true, isWhole: true, pushes: true, isOperator: false, now: Date.now },
+      },
+      checks,
+    );
+    expect(later).toEqual(CHECKS.map((check) => check.about).filter((name) => name !== about));
+    expect(results).toEqual([expect.objectContaining({ about, level: "fail" })]);
+    expect(JSON.stringify(results)).not.toContain("secret-word");
+  });
+
   test("warns of a login with too many rights, and never prints a password", async () => {
     const { code, out } = await run(database.superuserUrl);
     expect(code).toBe(0);
@@ -732,7 +816,7 @@ describe("rowhouse doctor", () => {
     expect(out).not.toMatch(/s{32}|i{32}/);
   });
 
-  type Finding = { about: string; level: string; says: string };
+  type Finding = { about: string; level: string; message: string };
   test.each([
     {
       name: "a setting that the doctor does not need",
@@ -787,7 +871,8 @@ describe("rowhouse doctor", () => {
     expect([code, err]).toEqual([1, ""]);
     const failed = findings.filter(({ level }) => level === "fail");
     expect(failed.map(({ about }) => about)).toEqual(issues.map(() => "settings"));
-    for (const [index, issue] of issues.entries()) expect(failed[index]?.says).toStartWith(issue);
+    for (const [index, issue] of issues.entries())
+      expect(failed[index]?.message).toStartWith(issue);
     expect(findings.map(({ about }) => about)).toEqual(expect.arrayContaining(otherChecks));
     expect(out).not.toContain("secret-word");
   });
@@ -840,7 +925,7 @@ describe("rowhouse doctor", () => {
       const { findings } = JSON.parse(out) as { findings: Finding[] };
       return findings
         .filter(({ about }) => about === "rowhouse dev")
-        .map(({ level, says }) => `${level} ${says}`);
+        .map(({ level, message }) => `${level} ${message}`);
     };
     const serving = { DATABASE_URL: adopted.servingUrl, ADMIN_DATABASE_URL: adopted.pushUrl };
     const admin = { ADMIN_DATABASE_URL: adopted.adminUrl };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { push } from "../../src/push/mod.ts";
-import { checkService } from "../../src/service/doctor.ts";
+import { runChecks } from "../../src/service/doctor.ts";
 import { openService, type Service } from "../../src/service/open.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { PUSH_LOGIN } from "../support/cluster.ts";
@@ -37,6 +37,11 @@ const LIST = "/v1/data/db/todos";
 const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
 const blocks = readBlocks(page.split("## Backup\n")[1] ?? "");
 const [LOGIN = "", SAVE = "", RESTORE = ""] = blocks.map(({ code }) => code);
+
+const SETTINGS = {
+  ...{ settingIssues: [], trustedProxies: [], providers: [] },
+  ...{ prepare: true, isWhole: false, isOperator: false, now: Date.now },
+};
 
 let folder: string;
 let first: DebianCluster;
@@ -232,15 +237,14 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
 
   test("passes the doctor", async () => {
     const { servingUrl } = original.database;
-    const findings = await checkService({
+    const findings = await runChecks({
+      ...SETTINGS,
       db: copy.db,
       admin: pushing,
       adminVariable: "ADMIN_DATABASE_URL",
       adminUrl: withCluster(original.database.pushUrl, second.url),
       databaseUrl: withCluster(servingUrl, second.url),
-      prepare: true,
       pushes: true,
-      now: Date.now,
     });
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
   });
@@ -257,15 +261,14 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
     );
     const db = openDatabase({ url: serving, connections: 2, prepare: true, name: "test" });
     const admin = openDatabase({ url, connections: 2, prepare: true, name: "test" });
-    const findings = await checkService({
+    const findings = await runChecks({
+      ...SETTINGS,
       db,
       admin,
       adminVariable: "ADMIN_DATABASE_URL",
       adminUrl: url,
       databaseUrl: serving,
-      prepare: true,
       pushes: false,
-      now: Date.now,
     });
     await Promise.all([db.close(), admin.close()]);
     const wanting = findings.filter(({ level }) => level !== "ok").map(({ about }) => about);

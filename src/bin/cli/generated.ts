@@ -6,6 +6,7 @@ import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
 import { MAX_STREAMS } from "../../http/mod.ts";
 import { PROBLEMS } from "../../problem.ts";
 import { MAX_BYTES } from "../../push/mod.ts";
+import { CHECKS } from "../../service/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import * as limits from "../../std/limits.ts";
 
@@ -61,6 +62,7 @@ export const COMPOSE = {
 export const TABLES = {
   settings: { page: "docs/operating.md", render: renderSettings },
   errors: { page: "docs/data.md", render: renderErrors },
+  checks: { page: "docs/operating.md", render: renderChecks },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
@@ -116,6 +118,10 @@ function renderSettings(): string {
       `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
   );
   return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
+}
+
+function renderChecks(): string {
+  return `${CHECKS.map(({ about }) => about).join(", ")}.`;
 }
 
 function renderErrors(): string {

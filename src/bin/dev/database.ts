@@ -160,7 +160,7 @@ async function provision(
 function rejectBaseline(typedDataDir: string | undefined): RejectedError {
   const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
   return new RejectedError(
-    `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.says}: run rowhouse dev --reset${flag} to delete it and start over`,
+    `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.message}: run rowhouse dev --reset${flag} to delete it and start over`,
   );
 }
 

@@ -99,14 +99,14 @@ export async function waitForDatabase(
 }
 
 function warn(event: string, results: readonly CheckResult[], log: Log): void {
-  for (const { about, level, says, remedy } of results)
-    if (level !== "ok") log("warn", event, { message: `The ${about} ${says}: ${remedy}` });
+  for (const { about, level, message, remedy } of results)
+    if (level !== "ok") log("warn", event, { message: `The ${about} ${message}: ${remedy}` });
 }
 
 /** @throws {RejectedError} lists all failed checks */
 function reject(results: readonly CheckResult[]): void {
   const failed = results.filter(({ level }) => level === "fail");
   if (failed.length === 0) return;
-  const lines = failed.map(({ about, says, remedy }) => `  ${about}: ${says}; ${remedy}`);
+  const lines = failed.map(({ about, message, remedy }) => `  ${about}: ${message}; ${remedy}`);
   throw new RejectedError(`Cannot serve this database\n${lines.join("\n")}`);
 }

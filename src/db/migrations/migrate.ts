@@ -18,14 +18,14 @@ const ATTEMPTS = 8;
 
 /** A database whose record of migrations does not match this release. */
 export const OTHER_BASELINE = {
-  says: "was set up by another release of Rowhouse and cannot be upgraded by this one",
+  message: "was set up by another release of Rowhouse and cannot be upgraded by this one",
   remedy:
     'run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/operating.md, "A database of another baseline")',
 } as const;
 
 export class BaselineError extends Error {
   constructor() {
-    super(`This database ${OTHER_BASELINE.says}: ${OTHER_BASELINE.remedy}`);
+    super(`This database ${OTHER_BASELINE.message}: ${OTHER_BASELINE.remedy}`);
   }
 }
 
