@@ -14,6 +14,7 @@ import { routes } from "../../src/service/routes.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { LOGIN } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
+import { names, openEvents, until } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileLocked } from "../support/held_lock.ts";
 import { makeHistory } from "../support/history.ts";
@@ -23,6 +24,7 @@ import {
   type Call,
   callService,
   definitionOf,
+  openTestService,
   type TestApp,
   type TestService,
 } from "../support/service.ts";
@@ -231,6 +233,38 @@ test("stored responses replay, and other writes with a key store none", async ()
   await setReadOnly(false);
   const later = await create({ title: "later" }, keyed("later"));
   expect([later.status, later.headers.has("idempotency-replayed")]).toEqual([201, false]);
+});
+
+test("writes of a live app are rejected, and its event streams stay open", async () => {
+  const live = await openTestService({ service: { previews: ["live"], groupsCreates: true } });
+  const columns = { title: t.string() };
+  const own = await live.makeApp(defineSchema({ notes: columns }));
+  const notes = "/v1/data/db/notes";
+  const write = (method: string, to: string, json?: unknown) =>
+    live.call(own, to, { method, ...(json === undefined ? {} : { json }) });
+  await setAppSwitch(live.service, own.slug, ["live", true]);
+  const { location = "" } = Object.fromEntries(
+    (await write("POST", notes, { title: "a" })).headers,
+  );
+  const events = await openEvents(`${live.url}${notes}/changes`, { key: own.key });
+  await until(events, ({ kind }) => kind === "ready");
+
+  await setAppSwitch(live.service, own.slug, ["read_only", true]);
+  for (const { json } of [
+    await write("POST", notes, { title: "b" }),
+    await write("POST", notes, [{ title: "b" }]),
+    await write("PATCH", location, { title: "b" }),
+    await write("DELETE", location),
+    ...(await Promise.all([1, 2, 3].map(() => write("POST", notes, { title: "b" })))),
+  ])
+    expect(json).toMatchObject(REJECTED);
+  await setAppSwitch(live.service, own.slug, ["read_only", false]);
+  await write("PATCH", location, { title: "later" });
+
+  const changed = await until(events, names("later"));
+  expect(changed.data).toMatchObject([{ put: { title: "later" } }]);
+  await events.close();
+  await live.close();
 });
 
 test("new keys, and keys after the app was disabled, are read-only too", async () => {
