@@ -1,16 +1,17 @@
 /** The people with a role on an app, and a form to add a person. @module */
+import { runAction } from "../accounts/actions/mod.ts";
 import { readConsole } from "../accounts/console/mod.ts";
 import {
   APP_ROLE,
   type AppPerson,
   appPeopleList,
   EMAIL,
-  endSessionsOfApp,
   grantRole,
 } from "../accounts/people/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.ts";
+import { ROLE_SAVED, SESSIONS_ENDED } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { renderListTable } from "./list_table.ts";
@@ -84,8 +85,8 @@ export const endAppSessionsPage = makeAppAction({
     button: "End all sessions",
     tone: "danger",
   }),
-  run: ({ deps }, { slug }) => endSessionsOfApp(deps, slug),
-  done: "ended",
+  run: ({ deps }, { slug }) => runAction(deps, "end_app_sessions", { app_slug: slug }),
+  done: SESSIONS_ENDED,
   back: ({ slug }) => `${toAppPath(slug)}/people`,
 });
 
@@ -114,7 +115,7 @@ export const addPersonPage = makeAppAction({
     await checkNewRole(visit, typed);
     await grantRole(visit.deps, typed);
   },
-  done: "role",
+  done: ROLE_SAVED,
   back: ({ slug }) => `${toAppPath(slug)}/people`,
   failed: "The person was not added.",
 });

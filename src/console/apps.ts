@@ -102,6 +102,7 @@ export const newAppPage = makeFormPage({
     await createApp(visit.deps, { slug, ...readTargetFields(visit) });
     return redirectWithNotice(toAppPath(slug), "created");
   },
+  done: { created: "App created." },
   back: () => APPS,
   crumbs: () => [{ name: "Apps", path: APPS }],
   failed: "No app was created.",
@@ -141,6 +142,7 @@ export const deleteAppPage = makeFormPage({
       "The app has many rows and is not fully deleted yet. Delete it again to continue";
     throw new Problem("invalid_request", { message });
   },
+  done: { "app-deleted": "App deleted. Any app can now use its name." },
   back: ({ slug }) => `${toAppPath(slug)}/settings`,
   crumbs: toAppCrumbs,
   failed: "The app was not deleted.",

@@ -52,6 +52,9 @@ export type ConsolePageDeps = PageDeps & {
 /** Large enough for a complete row. */
 const MAX_FORM_BYTES = 102_400;
 
+/** The notices after a form, by the value of `done` in the address of the page that follows. */
+export type Notices = Readonly<Record<string, string>>;
+
 /** A request for one page. */
 export type Visit = {
   /** Dependencies with the cookies, which identify the actor. */
@@ -60,6 +63,8 @@ export type Visit = {
   /** The sent form; empty for GET. */
   fields: ReadonlyMap<string, string>;
   token: string;
+  /** Of all forms. */
+  notices: Notices;
 };
 
 type Handle = (visit: Visit) => Promise<Response>;
@@ -68,9 +73,10 @@ type Handle = (visit: Visit) => Promise<Response>;
 export function enter(
   path: string,
   handle: Handle,
+  notices: Notices,
 ): (deps: ConsolePageDeps, context: RequestContext) => Promise<Response> {
   return async (deps, context) => {
-    const visit = await toVisit(deps, context, path);
+    const visit = { ...(await toVisit(deps, context, path)), notices };
     try {
       return await handle(visit);
     } catch (error) {
@@ -86,7 +92,7 @@ async function toVisit(
   pageDeps: ConsolePageDeps,
   context: RequestContext,
   path: string,
-): Promise<Visit> {
+): Promise<Omit<Visit, "notices">> {
   const { consoleDb } = pageDeps;
   if (consoleDb === undefined) throw new Problem("unknown_route");
   const isForm = context.request.method === "POST";

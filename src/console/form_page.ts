@@ -14,10 +14,10 @@ import {
 } from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { type ActionName, isForRecentSignIn } from "../db/mod.ts";
-import { type Html, makeFormPage as makePage, type Part } from "../pages/mod.ts";
+import { type Html, makeFormPage as makePage, type Part, redirect } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { type Notice, redirectWithNotice } from "./done.ts";
-import { redirectToSignIn, type Visit } from "./enter.ts";
+import { redirectWithNotice } from "./done.ts";
+import { type Notices, redirectToSignIn, type Visit } from "./enter.ts";
 import { type Crumbs, respondWithConsolePage } from "./frame.ts";
 import {
   renderCancel,
@@ -39,9 +39,9 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   title: (content: Content, visit: Visit) => string;
   /** The form, with the sent values in `fields` of the visit. */
   form: (content: Content, visit: Visit) => Promise<View | NoForm> | View | NoForm;
-  /** Returns the page that follows, unless this is the page of `back` with the notice `done`. */
+  /** Returns the page that follows, unless this is the page of `back` with the first notice. */
   run: (visit: Visit, content: Content) => Promise<unknown>;
-  done?: Notice | ((visit: Visit) => Notice);
+  done?: Notices;
   /** The page to return to, also if the form is canceled. */
   back: (content: Content, visit: Visit) => string;
   /** The parent pages. */
@@ -55,7 +55,7 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
 };
 
 export function makeFormPage<Content extends { me: ConsoleVisitor }>(page: FormPage<Content>) {
-  return makePage<Visit, Content>({
+  const handles = makePage<Visit, Content>({
     read: page.read,
     title: page.title,
     form: async (content, visit) => {
@@ -69,8 +69,9 @@ export function makeFormPage<Content extends { me: ConsoleVisitor }>(page: FormP
       try {
         const next = await page.run(visit, content);
         if (next instanceof Response) return next;
-        const done = typeof page.done === "function" ? page.done(visit) : page.done;
-        return redirectWithNotice(page.back(content, visit), done);
+        const [done] = Object.keys(page.done ?? {});
+        const back = page.back(content, visit);
+        return done === undefined ? redirect(back) : redirectWithNotice(back, done);
       } catch (error) {
         const messages = toVisibleMessages(error);
         return {
@@ -87,6 +88,7 @@ export function makeFormPage<Content extends { me: ConsoleVisitor }>(page: FormP
       );
     },
   });
+  return { ...handles, done: page.done ?? {} };
 }
 
 const EXPLAINED: readonly string[] = ["invalid_request", "unknown_app", "push_busy"];

@@ -146,7 +146,7 @@ export const revokeKeyPage = makeFormPage({
   run: async ({ deps }, { slug, keyId }) => {
     if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
   },
-  done: "key-revoked",
+  done: { "key-revoked": "Key revoked. It stopped working." },
   back: ({ slug }) => toKeysPath(slug),
   crumbs: toAppCrumbs,
 });

@@ -80,6 +80,10 @@ export const newPersonPage = makeFormPage({
     const title = link.isMailed ? "Invited" : "Copy this link now";
     return respondWithConsolePage({ me, crumbs: CRUMBS, title, body });
   },
+  done: {
+    added: "Role added to the pending invitation.",
+    granted: "Role granted. The person already had an account.",
+  },
   back: (_content, visit) => {
     const app = readQuery(visit)("app");
     return app === "" ? PEOPLE : `${toAppPath(app)}/people`;

@@ -1,18 +1,17 @@
 /** Actions on an account: password link, invitation, Console role, disabling, sign-out and deletion. @module */
+import { runAction } from "../accounts/actions/mod.ts";
 import type { PersonView } from "../accounts/console/mod.ts";
 import {
   CONSOLE_ROLE,
   CONSOLE_ROLES,
   changeEmail,
-  deleteUser,
-  endSessionOf,
-  endSessionsOf,
   giveConsoleRole,
   makePasswordLink,
   NEW_EMAIL,
+  namePerson,
   removeConsoleRole,
   resendInvitation,
-  resetSecondFactor,
+  runOnPerson,
   setDisabled,
   withdrawInvitation,
 } from "../accounts/people/mod.ts";
@@ -21,7 +20,7 @@ import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toDurationText } from "../std/duration.ts";
 import { LINK_LIFE_S } from "../std/limits.ts";
-import { redirectWithNotice } from "./done.ts";
+import { redirectWithNotice, SESSIONS_ENDED } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { renderInput } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
@@ -36,62 +35,213 @@ import {
   renderName,
   toPersonCrumbs,
 } from "./person_page.ts";
+import { newRoleAction } from "./person_roles.ts";
 
-export const passwordLinkAction = makePersonAction({
-  action: "make_password_link",
-  title: () => "New password link",
-  blocker: findBlocker,
-  form: ({ person }) => ({
-    fields: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
+/** The pages below a person's page, by the last part of their path. */
+export const PERSON_PAGES = {
+  "password-link": makePersonAction({
+    action: "make_password_link",
+    title: () => "New password link",
+    blocker: findBlocker,
+    form: ({ person }) => ({
+      fields: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
 <p class="quiet">${person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the new password is set.</p>
 ${person.disabledAt !== null && html`<p>The account is disabled: the link works once you enable it.</p>`}`,
-    button: "Create link",
+      button: "Create link",
+    }),
+    run: async (visit, page) => {
+      const { person } = page;
+      const link = await makePasswordLink(visit.deps, person);
+      const body = renderPasswordLink(visit, { link, person });
+      return respondWithConsolePage({
+        me: page.me,
+        crumbs: toPersonCrumbs(page),
+        title: "Copy this link now",
+        body,
+      });
+    },
   }),
-  run: async (visit, page) => {
-    const { person } = page;
-    const link = await makePasswordLink(visit.deps, person);
-    const body = renderPasswordLink(visit, { link, person });
-    return respondWithConsolePage({
-      me: page.me,
-      crumbs: toPersonCrumbs(page),
-      title: "Copy this link now",
-      body,
-    });
-  },
-});
-
-export const consoleRoleAction = makePersonAction({
-  action: "set_console_role",
-  title: () => "Console role",
-  blocker: (page) =>
-    page.me.role === "super_admin"
-      ? findLastBlocker(page)
-      : "Only a super_admin can change a Console role.",
-  form: ({ person }) => ({
-    fields: [
-      html`<p>With a Console role, ${renderName(person.email)} can use this Console and is <code>admin</code> on every app. Only a super admin can change the role.</p>`,
-      person.consoleRole === null &&
-        html`<p class="quiet">Anyone who knows the password gets the role too. Check who created <a href="${toActionsPath(person.id, "make_password_link")}">password links</a> and <a href="${toActionsPath(person.id, "resend_invitation")}">resent invitations</a>.</p>`,
-      person.consoleRole === null &&
-        person.hasProvider &&
-        html`<p class="quiet">Anyone who can sign in with the linked provider account gets it too. Check <a href="${toActionsPath(person.id, "link_provider")}">when and from where it was linked</a>.</p>`,
-      person.consoleRole === null &&
-        person.passkeys > 0 &&
-        html`<p class="quiet">Anyone who has a passkey of this account gets it too. Check <a href="${toActionsPath(person.id, "add_passkey")}">when and from where it was added</a>.</p>`,
-      person.linkEndsAt !== null &&
-        html`<p class="quiet">The unused password link stops working. Create a new link afterwards.</p>`,
-      renderInput("console_role", CONSOLE_ROLE, person.consoleRole ?? "none", { hint: "" }),
-    ],
-    button: "Save",
+  "resend-invitation": makePersonAction({
+    action: "resend_invitation",
+    title: () => "Resend the invitation",
+    blocker: (page) => findAccepted(page) ?? findDisabled(page) ?? findBlocker(page),
+    form: ({ person }, { deps }) => ({
+      fields: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
+      button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
+    }),
+    run: async (visit, page) => {
+      const { person } = page;
+      const link = await resendInvitation(visit.deps, person);
+      const body = renderPasswordLink(visit, { link, person });
+      const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
+      return respondWithConsolePage({ me: page.me, crumbs: toPersonCrumbs(page), title, body });
+    },
+    origin: toOrigin,
   }),
-  run: async ({ deps, fields }, { person }) => {
-    const role = readConsoleRole(fields.get("console_role"));
-    await (role === undefined
-      ? removeConsoleRole(deps, person)
-      : giveConsoleRole(deps, person, role));
-  },
-  done: "console",
-});
+  "withdraw-invitation": makePersonAction({
+    action: "withdraw_invitation",
+    title: () => "Withdraw the invitation",
+    blocker: (page) => findAccepted(page) ?? findLastBlocker(page),
+    form: ({ person }) => ({
+      fields: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
+      button: "Withdraw the invitation",
+      tone: "danger",
+    }),
+    run: async ({ deps }, { person }) => {
+      await withdrawInvitation(deps, person);
+      return redirectWithNotice(INVITATIONS, "withdrawn");
+    },
+    done: { withdrawn: "Invitation withdrawn. The link no longer works." },
+    origin: toOrigin,
+  }),
+  address: makePersonAction({
+    action: "change_email",
+    title: () => "Change the address",
+    blocker: findBlocker,
+    form: ({ person }, { deps, fields }) => ({
+      fields: [
+        html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by email."}</p>`,
+        renderInput("new_email", NEW_EMAIL, fields.get("new_email") ?? "", { isFirst: true }),
+      ],
+      button: "Change the address",
+    }),
+    run: ({ deps, fields }, { person: { id, email } }) =>
+      changeEmail(deps, { id, email, newEmail: fields.get("new_email") ?? "" }),
+    done: { address: "Address changed. The person signs in with the new address." },
+  }),
+  "console-role": makePersonAction({
+    action: "set_console_role",
+    title: () => "Console role",
+    blocker: (page) =>
+      page.me.role === "super_admin"
+        ? findLastBlocker(page)
+        : "Only a super_admin can change a Console role.",
+    form: ({ person }) => ({
+      fields: [
+        html`<p>With a Console role, ${renderName(person.email)} can use this Console and is <code>admin</code> on every app. Only a super admin can change the role.</p>`,
+        person.consoleRole === null &&
+          html`<p class="quiet">Anyone who knows the password gets the role too. Check who created <a href="${toActionsPath(person.id, "make_password_link")}">password links</a> and <a href="${toActionsPath(person.id, "resend_invitation")}">resent invitations</a>.</p>`,
+        person.consoleRole === null &&
+          person.hasProvider &&
+          html`<p class="quiet">Anyone who can sign in with the linked provider account gets it too. Check <a href="${toActionsPath(person.id, "link_provider")}">when and from where it was linked</a>.</p>`,
+        person.consoleRole === null &&
+          person.passkeys > 0 &&
+          html`<p class="quiet">Anyone who has a passkey of this account gets it too. Check <a href="${toActionsPath(person.id, "add_passkey")}">when and from where it was added</a>.</p>`,
+        person.linkEndsAt !== null &&
+          html`<p class="quiet">The unused password link stops working. Create a new link afterwards.</p>`,
+        renderInput("console_role", CONSOLE_ROLE, person.consoleRole ?? "none", { hint: "" }),
+      ],
+      button: "Save",
+    }),
+    run: async ({ deps, fields }, { person }) => {
+      const role = readConsoleRole(fields.get("console_role"));
+      await (role === undefined
+        ? removeConsoleRole(deps, person)
+        : giveConsoleRole(deps, person, role));
+    },
+    done: { console: "Console role saved. Takes effect on the next request." },
+  }),
+  "second-factor": makePersonAction({
+    action: "reset_second_factor",
+    title: () => "Reset the second factor",
+    blocker: (page) =>
+      hasFactor(page.person) ? findBlocker(page) : "There is no second factor to reset.",
+    form: ({ me, person }) => ({
+      fields: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
+<p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if email is configured.</p>
+${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
+      button: "Reset the second factor",
+      tone: "danger",
+    }),
+    run: ({ deps }, { person }) => runOnPerson(deps, "reset_second_factor", person),
+    done: { reset: "Second factor reset. All sessions have ended." },
+  }),
+  state: makePersonAction({
+    action: "set_disabled",
+    title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),
+    blocker: findLastBlocker,
+    form: ({ me, person }) => {
+      const isDisabled = person.disabledAt !== null;
+      return {
+        // The wanted state, not a toggle: a form that is sent twice has no second effect.
+        fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
+<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}</p>
+${me.id === person.id && html`<p>This is your account.</p>`}`,
+        button: isDisabled ? "Enable" : "Disable",
+        ...(isDisabled ? {} : { tone: "danger" }),
+      };
+    },
+    run: async ({ deps, fields }, { person }) => {
+      const isDisabled = fields.get("disabled") !== "no";
+      await setDisabled(deps, person, isDisabled);
+      return redirectWithNotice(toPersonPath(person.id), isDisabled ? "disabled" : "enabled");
+    },
+    done: {
+      disabled: "Account disabled. All sessions have ended.",
+      enabled: "Account enabled. The person can sign in again.",
+    },
+  }),
+  "new-role": newRoleAction,
+  "end-sessions": makePersonAction({
+    action: "end_sessions",
+    title: () => "End all sessions",
+    blocker: findBlocker,
+    form: ({ me, person, sessions }) => ({
+      fields: html`<p>${renderName(person.email)} is signed out of all apps immediately, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
+${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
+      button: "End all sessions",
+      tone: "danger",
+    }),
+    run: ({ deps }, { person }) => runOnPerson(deps, "end_sessions", person),
+    done: SESSIONS_ENDED,
+  }),
+  "sessions/:session": makePersonAction({
+    action: "end_session",
+    title: () => "End a session",
+    blocker: findBlocker,
+    form: ({ person }, { context }) => ({
+      fields: html`<p>This ends the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} immediately. Other sessions continue.</p>`,
+      button: "End the session",
+      tone: "danger",
+    }),
+    // A session that has already ended counts as success.
+    run: ({ deps, context }, { person }) =>
+      runAction(deps, "end_session", {
+        ...namePerson(person),
+        session_id: context.params["session"] ?? "",
+      }),
+    done: SESSIONS_ENDED,
+  }),
+  delete: makePersonAction({
+    action: "delete_user",
+    title: () => "Delete a person",
+    blocker: findLastBlocker,
+    form: ({ me, person }) => ({
+      fields: [
+        html`<p>This deletes the account with its roles, sessions and password. It cannot be undone. Rows that name the person do not change. The audit log keeps only the id.</p>
+<p class="quiet">To keep the roles, disable the account instead.</p>
+${me.id === person.id && html`<p>This is your account.</p>`}`,
+        renderTextField({
+          name: "typed_address",
+          label: html`Type ${renderText(person.email)} to delete it`,
+          maxLength: 254,
+          isRequired: true,
+          mustBe: person.email,
+          isEmail: true,
+        }),
+      ],
+      button: "Delete permanently",
+      tone: "danger",
+    }),
+    run: async ({ deps, fields }, { person }) => {
+      if (fields.get("typed_address")?.trim().toLowerCase() !== person.email)
+        throw new Problem("invalid_request", { message: `Type ${person.email} to delete it` });
+      await runOnPerson(deps, "delete_user", person);
+      return redirectWithNotice(PEOPLE, "deleted");
+    },
+    done: { deleted: "Account deleted. The audit log keeps only its id." },
+  }),
+};
 
 /** @throws {Problem} invalid_request — the form was not sent by its page */
 export function readConsoleRole(text = "none") {
@@ -101,153 +251,10 @@ export function readConsoleRole(text = "none") {
   return role;
 }
 
-export const changeEmailAction = makePersonAction({
-  action: "change_email",
-  title: () => "Change the address",
-  blocker: findBlocker,
-  form: ({ person }, { deps, fields }) => ({
-    fields: [
-      html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by email."}</p>`,
-      renderInput("new_email", NEW_EMAIL, fields.get("new_email") ?? "", { isFirst: true }),
-    ],
-    button: "Change the address",
-  }),
-  run: ({ deps, fields }, { person: { id, email } }) =>
-    changeEmail(deps, { id, email, newEmail: fields.get("new_email") ?? "" }),
-  done: "address",
-});
-
-export const personStateAction = makePersonAction({
-  action: "set_disabled",
-  title: ({ person }) => (person.disabledAt === null ? "Disable" : "Enable"),
-  blocker: findLastBlocker,
-  form: ({ me, person }) => {
-    const isDisabled = person.disabledAt !== null;
-    return {
-      // The wanted state, not a toggle: a form that is sent twice has no second effect.
-      fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
-<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}</p>
-${me.id === person.id && html`<p>This is your account.</p>`}`,
-      button: isDisabled ? "Enable" : "Disable",
-      ...(isDisabled ? {} : { tone: "danger" }),
-    };
-  },
-  run: ({ deps, fields }, { person }) => setDisabled(deps, person, fields.get("disabled") !== "no"),
-  done: ({ fields }) => (fields.get("disabled") === "no" ? "enabled" : "disabled"),
-});
-
-export const resetFactorAction = makePersonAction({
-  action: "reset_second_factor",
-  title: () => "Reset the second factor",
-  blocker: (page) =>
-    hasFactor(page.person) ? findBlocker(page) : "There is no second factor to reset.",
-  form: ({ me, person }) => ({
-    fields: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
-<p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if email is configured.</p>
-${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
-    button: "Reset the second factor",
-    tone: "danger",
-  }),
-  run: ({ deps }, { person }) => resetSecondFactor(deps, person),
-  done: "reset",
-});
-
-export const endSessionsAction = makePersonAction({
-  action: "end_sessions",
-  title: () => "End all sessions",
-  blocker: findBlocker,
-  form: ({ me, person, sessions }) => ({
-    fields: html`<p>${renderName(person.email)} is signed out of all apps immediately, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
-${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
-    button: "End all sessions",
-    tone: "danger",
-  }),
-  run: ({ deps }, { person }) => endSessionsOf(deps, person),
-  done: "ended",
-});
-
-export const endSessionAction = makePersonAction({
-  action: "end_session",
-  title: () => "End a session",
-  blocker: findBlocker,
-  form: ({ person }, { context }) => ({
-    fields: html`<p>This ends the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} immediately. Other sessions continue.</p>`,
-    button: "End the session",
-    tone: "danger",
-  }),
-  // A session that has already ended counts as success.
-  run: ({ deps, context }, { person }) =>
-    endSessionOf(deps, person, context.params["session"] ?? ""),
-  done: "ended",
-});
-
-export const deletePersonAction = makePersonAction({
-  action: "delete_user",
-  title: () => "Delete a person",
-  blocker: findLastBlocker,
-  form: ({ me, person }) => ({
-    fields: [
-      html`<p>This deletes the account with its roles, sessions and password. It cannot be undone. Rows that name the person do not change. The audit log keeps only the id.</p>
-<p class="quiet">To keep the roles, disable the account instead.</p>
-${me.id === person.id && html`<p>This is your account.</p>`}`,
-      renderTextField({
-        name: "typed_address",
-        label: html`Type ${renderText(person.email)} to delete it`,
-        maxLength: 254,
-        isRequired: true,
-        mustBe: person.email,
-        isEmail: true,
-      }),
-    ],
-    button: "Delete permanently",
-    tone: "danger",
-  }),
-  run: async ({ deps, fields }, { person }) => {
-    if (fields.get("typed_address")?.trim().toLowerCase() !== person.email)
-      throw new Problem("invalid_request", { message: `Type ${person.email} to delete it` });
-    await deleteUser(deps, person);
-    return redirectWithNotice(PEOPLE, "deleted");
-  },
-});
-
 /** The audit log filtered by action and person. */
 function toActionsPath(person: string, action: string): string {
   return `${ACTIVITY}?${new URLSearchParams({ action, person })}`;
 }
-
-export const resendInvitationAction = makePersonAction({
-  action: "resend_invitation",
-  title: () => "Resend the invitation",
-  blocker: (page) => findAccepted(page) ?? findDisabled(page) ?? findBlocker(page),
-  form: ({ person }, { deps }) => ({
-    fields: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
-    button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
-  }),
-  run: async (visit, page) => {
-    const { person } = page;
-    const link = await resendInvitation(visit.deps, person);
-    const body = renderPasswordLink(visit, { link, person });
-    const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
-    return respondWithConsolePage({ me: page.me, crumbs: toPersonCrumbs(page), title, body });
-  },
-  origin: toOrigin,
-});
-
-export const withdrawInvitationAction = makePersonAction({
-  action: "withdraw_invitation",
-  title: () => "Withdraw the invitation",
-  blocker: (page) => findAccepted(page) ?? findLastBlocker(page),
-  form: ({ person }) => ({
-    fields: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
-    button: "Withdraw the invitation",
-    tone: "danger",
-  }),
-  run: async ({ deps }, { person }) => {
-    await withdrawInvitation(deps, person);
-    return redirectWithNotice(INVITATIONS, "withdrawn");
-  },
-  origin: toOrigin,
-});
 
 /** An invitation that was accepted cannot change: the person can sign in. */
 function findAccepted({ person }: PersonView): Html | undefined {

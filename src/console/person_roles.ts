@@ -4,6 +4,7 @@ import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { ROLE_SAVED } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { readText, renderInput } from "./form_page.ts";
 import { checkNewRole, renderNewRole } from "./new_role.ts";
@@ -47,7 +48,7 @@ export const newRoleAction = makePersonAction({
     };
   },
   run: (visit, page) => grant(visit, page, readText(visit.fields, "app")),
-  done: "role",
+  done: ROLE_SAVED,
 });
 
 /** The reason why a role cannot be changed or revoked, if any. */
@@ -82,32 +83,35 @@ export const changeRoleAction = makePersonAction({
       throw new Problem("invalid_request", { message: "Cannot change a role that was revoked" });
     await grant(visit, page, visit.context.params["app"] ?? "");
   },
-  done: "role",
+  done: ROLE_SAVED,
   origin: toOrigin,
 });
 
-export const revokeRoleAction = makePersonAction({
-  action: "revoke_role",
-  title: () => "Revoke a role",
-  blocker: findMissingRole,
-  form: ({ person, grants }, { deps, context }) => ({
-    fields: [
-      html`<p>From the next request on, <b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>.</p>
+/** The pages below the page of a role. */
+export const ROLE_PAGES = {
+  revoke: makePersonAction({
+    action: "revoke_role",
+    title: () => "Revoke a role",
+    blocker: findMissingRole,
+    form: ({ person, grants }, { deps, context }) => ({
+      fields: [
+        html`<p>From the next request on, <b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>.</p>
 <p class="quiet">${person.consoleRole === null ? "The account and its other roles do not change." : "With a Console role, this person remains admin on every app."}</p>`,
-      renderClaim(
-        grants,
-        deps,
-        "granted this role. The next sign-in grants it again unless you also remove it at the provider.",
-      ),
-    ],
-    button: "Revoke the role",
-    tone: "danger",
+        renderClaim(
+          grants,
+          deps,
+          "granted this role. The next sign-in grants it again unless you also remove it at the provider.",
+        ),
+      ],
+      button: "Revoke the role",
+      tone: "danger",
+    }),
+    run: ({ deps, context }, { person: { id, email } }) =>
+      revokeRole(deps, { id, email, slug: context.params["app"] ?? "" }),
+    done: { revoked: "Role revoked." },
+    origin: toOrigin,
   }),
-  run: ({ deps, context }, { person: { id, email } }) =>
-    revokeRole(deps, { id, email, slug: context.params["app"] ?? "" }),
-  done: "revoked",
-  origin: toOrigin,
-});
+};
 
 /** The effect on a role that a provider's claim granted. */
 function renderClaim(

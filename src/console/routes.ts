@@ -6,7 +6,7 @@ import { handleActivity, handleActivityCsv, handleAppActivity } from "./activity
 import { addPersonPage, endAppSessionsPage, handleAppPeople } from "./app_people.ts";
 import { deleteAppPage, handleApps, newAppPage } from "./apps.ts";
 import { handleChanges } from "./changes.ts";
-import { type ConsolePageDeps, enter } from "./enter.ts";
+import { type ConsolePageDeps, enter, type Notices } from "./enter.ts";
 import { handleFind } from "./find.ts";
 import { handleHome } from "./home.ts";
 import { handleInvitations } from "./invitations.ts";
@@ -17,19 +17,8 @@ import { handleOverview } from "./overview.ts";
 import { DOCS, FIND } from "./paths.ts";
 import { handlePeople } from "./people.ts";
 import { handlePerson } from "./person.ts";
-import {
-  changeEmailAction,
-  consoleRoleAction,
-  deletePersonAction,
-  endSessionAction,
-  endSessionsAction,
-  passwordLinkAction,
-  personStateAction,
-  resendInvitationAction,
-  resetFactorAction,
-  withdrawInvitationAction,
-} from "./person_actions.ts";
-import { changeRoleAction, newRoleAction, revokeRoleAction } from "./person_roles.ts";
+import { PERSON_PAGES } from "./person_actions.ts";
+import { changeRoleAction, ROLE_PAGES } from "./person_roles.ts";
 import { handlePush, handlePushes } from "./pushes.ts";
 import { handleRequest } from "./request.ts";
 import { handleRequests } from "./requests.ts";
@@ -57,64 +46,70 @@ const KEY = `${APP}/keys/:key`;
 const PERSON = `${CONSOLE_PATH}/people/:person`;
 const ROLE = `${APP}/people/:person`;
 
+type Handle = Parameters<typeof enter>[1];
+type Page = { show: Handle; submit?: Handle; done?: Notices };
+type Pages = Readonly<Record<string, Page>>;
+
+function below(parent: string, pages: Pages): Pages {
+  return Object.fromEntries(Object.entries(pages).map(([path, of]) => [`${parent}/${path}`, of]));
+}
+
+/** By path. */
+const PAGES: Pages = {
+  [CONSOLE_PATH]: { show: handleHome },
+  [`${CONSOLE_PATH}/apps`]: { show: handleApps },
+  [`${CONSOLE_PATH}/new-app`]: newAppPage,
+  [FIND]: { show: handleFind },
+  [APP]: { show: handleOverview },
+  [`${APP}/keys`]: { show: handleKeys },
+  [`${APP}/new-key`]: newKeyPage,
+  [`${KEY}/roll`]: rollKeyPage,
+  [`${KEY}/revoke`]: revokeKeyPage,
+  [`${APP}/settings`]: settingsPage,
+  [`${APP}/limits`]: limitsPage,
+  ...below(APP, SWITCH_PAGES),
+  [`${APP}/delete`]: deleteAppPage,
+  [`${APP}/people`]: { show: handleAppPeople },
+  [`${APP}/add-person`]: addPersonPage,
+  [`${APP}/end-sessions`]: endAppSessionsPage,
+  [ROLE]: changeRoleAction,
+  ...below(ROLE, ROLE_PAGES),
+  [`${CONSOLE_PATH}/people`]: { show: handlePeople },
+  [`${CONSOLE_PATH}/invitations`]: { show: handleInvitations },
+  [`${CONSOLE_PATH}/new-person`]: newPersonPage,
+  [PERSON]: { show: handlePerson },
+  ...below(PERSON, PERSON_PAGES),
+  [`${CONSOLE_PATH}/requests`]: { show: handleRequests },
+  [`${CONSOLE_PATH}/requests/:request`]: { show: handleRequest },
+  [TABLE]: makeRowsPage(handleRows),
+  [`${TABLE}/new`]: makeRowsPage(handleNewRow, handleNewRowForm),
+  [`${TABLE}/rows/:row`]: makeRowsPage(handleRow, handleRowForm),
+  [`${TABLE}/rows/:row/delete`]: makeRowsPage(handleRowDeletion, handleRowDeletionForm),
+  [`${TABLE}/import`]: makeRowsPage(handleImport, handleImportForm),
+  [`${TABLE}/change`]: makeRowsPage(handleChange, handleChangeForm),
+  [`${TABLE}/list`]: { show: handleRowsJson },
+  [`${TABLE}/changes`]: { show: streamRowsChanges },
+  [`${TABLE}/export/csv`]: makeRowsPage(handleCsv),
+  [`${TABLE}/export/json`]: makeRowsPage(handleJsonFile),
+  [`${APP}/tables`]: { show: handleAppTables },
+  [`${TABLE}/end`]: endUsePage,
+  [`${APP}/pushes`]: { show: handlePushes },
+  [`${APP}/pushes/:seq`]: { show: handlePush },
+  [`${CONSOLE_PATH}/tables`]: { show: handleTables },
+  [SHARED_TABLE]: { show: handleTable },
+  [`${SHARED_TABLE}/transfer`]: transferTablePage,
+  [`${SHARED_TABLE}/drop`]: dropTablePage,
+  [`${CONSOLE_PATH}/changes`]: { show: handleChanges },
+  [`${APP}/activity`]: { show: handleAppActivity },
+  [`${CONSOLE_PATH}/activity`]: { show: handleActivity },
+  [`${CONSOLE_PATH}/activity/csv`]: { show: handleActivityCsv },
+};
+
+/** The notices after all forms. */
+const NOTICES: Notices = Object.assign({}, ...Object.values(PAGES).map(({ done }) => done));
+
 export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
-  ...page(CONSOLE_PATH, { show: handleHome }),
-  ...page(`${CONSOLE_PATH}/apps`, { show: handleApps }),
-  ...page(`${CONSOLE_PATH}/new-app`, newAppPage),
-  ...page(FIND, { show: handleFind }),
-  ...page(APP, { show: handleOverview }),
-  ...page(`${APP}/keys`, { show: handleKeys }),
-  ...page(`${APP}/new-key`, newKeyPage),
-  ...page(`${KEY}/roll`, rollKeyPage),
-  ...page(`${KEY}/revoke`, revokeKeyPage),
-  ...page(`${APP}/settings`, settingsPage),
-  ...page(`${APP}/limits`, limitsPage),
-  ...SWITCH_PAGES.flatMap(({ path, page: of }) => page(`${APP}/${path}`, of)),
-  ...page(`${APP}/delete`, deleteAppPage),
-  ...page(`${APP}/people`, { show: handleAppPeople }),
-  ...page(`${APP}/add-person`, addPersonPage),
-  ...page(`${APP}/end-sessions`, endAppSessionsPage),
-  ...page(ROLE, changeRoleAction),
-  ...page(`${ROLE}/revoke`, revokeRoleAction),
-  ...page(`${CONSOLE_PATH}/people`, { show: handlePeople }),
-  ...page(`${CONSOLE_PATH}/invitations`, { show: handleInvitations }),
-  ...page(`${CONSOLE_PATH}/new-person`, newPersonPage),
-  ...page(PERSON, { show: handlePerson }),
-  ...page(`${PERSON}/password-link`, passwordLinkAction),
-  ...page(`${PERSON}/resend-invitation`, resendInvitationAction),
-  ...page(`${PERSON}/withdraw-invitation`, withdrawInvitationAction),
-  ...page(`${PERSON}/address`, changeEmailAction),
-  ...page(`${PERSON}/console-role`, consoleRoleAction),
-  ...page(`${PERSON}/second-factor`, resetFactorAction),
-  ...page(`${PERSON}/state`, personStateAction),
-  ...page(`${PERSON}/new-role`, newRoleAction),
-  ...page(`${PERSON}/end-sessions`, endSessionsAction),
-  ...page(`${PERSON}/sessions/:session`, endSessionAction),
-  ...page(`${PERSON}/delete`, deletePersonAction),
-  ...page(`${CONSOLE_PATH}/requests`, { show: handleRequests }),
-  ...page(`${CONSOLE_PATH}/requests/:request`, { show: handleRequest }),
-  ...page(TABLE, makeRowsPage(handleRows)),
-  ...page(`${TABLE}/new`, makeRowsPage(handleNewRow, handleNewRowForm)),
-  ...page(`${TABLE}/rows/:row`, makeRowsPage(handleRow, handleRowForm)),
-  ...page(`${TABLE}/rows/:row/delete`, makeRowsPage(handleRowDeletion, handleRowDeletionForm)),
-  ...page(`${TABLE}/import`, makeRowsPage(handleImport, handleImportForm)),
-  ...page(`${TABLE}/change`, makeRowsPage(handleChange, handleChangeForm)),
-  ...page(`${TABLE}/list`, { show: handleRowsJson }),
-  ...page(`${TABLE}/changes`, { show: streamRowsChanges }),
-  ...page(`${TABLE}/export/csv`, makeRowsPage(handleCsv)),
-  ...page(`${TABLE}/export/json`, makeRowsPage(handleJsonFile)),
-  ...page(`${APP}/tables`, { show: handleAppTables }),
-  ...page(`${TABLE}/end`, endUsePage),
-  ...page(`${APP}/pushes`, { show: handlePushes }),
-  ...page(`${APP}/pushes/:seq`, { show: handlePush }),
-  ...page(`${CONSOLE_PATH}/tables`, { show: handleTables }),
-  ...page(SHARED_TABLE, { show: handleTable }),
-  ...page(`${SHARED_TABLE}/transfer`, transferTablePage),
-  ...page(`${SHARED_TABLE}/drop`, dropTablePage),
-  ...page(`${CONSOLE_PATH}/changes`, { show: handleChanges }),
-  ...page(`${APP}/activity`, { show: handleAppActivity }),
-  ...page(`${CONSOLE_PATH}/activity`, { show: handleActivity }),
-  ...page(`${CONSOLE_PATH}/activity/csv`, { show: handleActivityCsv }),
+  ...Object.entries(PAGES).flatMap(toRoutes),
   { method: "GET", path: DOCS, access: "open", handle: handleDocs },
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignIn },
   { method: "POST", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignInForm },
@@ -134,14 +129,10 @@ function handleDocs(deps: ConsolePageDeps, context: RequestContext): Response {
   return redirect(`${toApiUrl({ deps, context })}/docs`);
 }
 
-type Handle = Parameters<typeof enter>[1];
-
-function page(
-  path: string,
-  { show, submit }: { show: Handle; submit?: Handle },
-): Route<ConsolePageDeps>[] {
-  const page = { method: "GET", path, access: "open", handle: enter(path, show) } as const;
+function toRoutes([path, { show, submit }]: [string, Page]): Route<ConsolePageDeps>[] {
+  const toRoute = (method: "GET" | "POST", handle: Handle) =>
+    ({ method, path, access: "open", handle: enter(path, handle, NOTICES) }) as const;
   // The size of a compressed page would leak information about its form's token.
-  if (submit === undefined) return [{ ...page, handle: enter(path, compressed(show)) }];
-  return [page, { method: "POST", path, access: "open", handle: enter(path, submit) }];
+  if (submit === undefined) return [toRoute("GET", compressed(show))];
+  return [toRoute("GET", show), toRoute("POST", submit)];
 }

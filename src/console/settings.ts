@@ -25,6 +25,10 @@ import { renderLink, renderTextField } from "./parts.ts";
 import { toAppPath } from "./paths.ts";
 import { readLines } from "./read.ts";
 
+const SETTINGS_SAVED = {
+  settings: "Settings saved. They take effect on the next request.",
+};
+
 export const settingsPage = makeFormPage({
   action: "set_targets",
   read: readApp,
@@ -42,6 +46,7 @@ export const settingsPage = makeFormPage({
     await setTargets(visit.deps, { slug, replaced: [], ...changes, cookieDomain });
     return redirectWithNotice(toSettingsPath({ slug }), "settings");
   },
+  done: SETTINGS_SAVED,
   back: ({ slug }) => toAppPath(slug),
   crumbs: toAppCrumbs,
   respond: ({ me, slug, app }, { body, status }, visit) =>
@@ -178,7 +183,7 @@ export const limitsPage = makeAppAction({
     const stored = unchanged.map((name) => [name, toLimitText(app, name)] as const);
     await setLimit(deps, { slug, ...readInputs(new Map([...fields, ...stored]), INPUTS) });
   },
-  done: "limits",
+  done: { limits: "Limits saved. They take effect on the next request." },
   back: toSettingsPath,
 });
 
@@ -187,10 +192,9 @@ function toLimitText(app: AppView, name: LimitName): string {
 }
 
 /** The page of each switch, by the last part of its path. The form sends the wanted state, so sending it twice changes nothing. */
-export const SWITCH_PAGES = APP_SWITCH_NAMES.map((name) => ({
-  path: `set-${toDashed(name)}`,
-  page: makeSwitchPage(name),
-}));
+export const SWITCH_PAGES = Object.fromEntries(
+  APP_SWITCH_NAMES.map((name) => [`set-${toDashed(name)}`, makeSwitchPage(name)]),
+);
 
 function makeSwitchPage(name: AppSwitchName) {
   const { on, off, buttons, isChange } = describeSwitch(name);
@@ -207,7 +211,7 @@ function makeSwitchPage(name: AppSwitchName) {
     }),
     run: ({ deps, fields }, { slug }) =>
       setAppSwitch(deps, slug, [name, fields.get("wanted") === "on"]),
-    done: "settings",
+    done: SETTINGS_SAVED,
     back: toSettingsPath,
   });
 }

@@ -1,17 +1,19 @@
 /** Actions on a table that require its typed name: transfer its ownership, end an app's use of it, drop it if unused. @module */
-import {
-  beginEndRegistration,
-  type DroppedTable,
-  dropTable,
-  transferTable,
-} from "../accounts/apps/mod.ts";
+import { runAction } from "../accounts/actions/mod.ts";
+import { beginEndRegistration, type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { endRegistrationByConsole, readConsole, type TableView } from "../accounts/console/mod.ts";
 import { html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { checkTypedName, makeFormPage, renderTypedName, toVisibleMessages } from "./form_page.ts";
+import {
+  checkTypedName,
+  makeFormPage,
+  readText,
+  renderTypedName,
+  toVisibleMessages,
+} from "./form_page.ts";
 import { renderEmpty, renderError, renderLink, renderSelect, renderTextField } from "./parts.ts";
 import { TABLES, toAppPath, toAppTablesPath, toTablePath } from "./paths.ts";
 import { readTable, renderRowCount, toTableCrumbs } from "./table_parts.ts";
@@ -39,9 +41,12 @@ export const transferTablePage = makeFormPage({
         },
   run: async (visit, { table: { name: table } }) => {
     checkTypedName(visit, table, "transfer its ownership");
-    await transferTable(visit.deps, { table, slug: (visit.fields.get("app") ?? "").trim() });
+    await runAction(visit.deps, "transfer_table", {
+      wanted_table: table,
+      new_slug: readText(visit.fields, "app"),
+    });
   },
-  done: "transferred",
+  done: { transferred: "Ownership transferred." },
   back: ({ table }) => toTablePath(table.name),
   crumbs: toTableCrumbs,
   failed: "Ownership was not transferred.",
@@ -110,7 +115,7 @@ export const endUsePage = makeFormPage({
     const message = "Rows of another table reference these rows: stop using that table first";
     if (state === "rejected") throw new Problem("invalid_request", { message });
   },
-  done: "use-ended",
+  done: { "use-ended": "The app no longer uses the table." },
   back: ({ slug }) => toAppTablesPath(slug),
   crumbs: toAppCrumbs,
   failed: "The app still uses the table.",
@@ -154,6 +159,7 @@ export const dropTablePage = makeFormPage({
     await dropTable(visit.deps, { table, expected: readExpected(visit) });
     return redirectWithNotice(TABLES, "dropped");
   },
+  done: { dropped: "Table dropped." },
   back: ({ table }) => toTablePath(table.name),
   crumbs: toTableCrumbs,
   failed: "The table was not dropped.",

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listAudit, readList } from "../../src/accounts/actions/mod.ts";
 import {
   createUser,
-  endSessionsOf,
   giveConsoleRole,
   grantRole,
   readEmail,
   removeConsoleRole,
   revokeRole,
+  runOnPerson,
   sessionList,
   setDisabled,
 } from "../../src/accounts/people/mod.ts";
@@ -90,7 +90,7 @@ describe("people", () => {
     const person = await makePerson(service);
     const jars = [await signInAs(service, person), await signInAs(service, person)];
     expect((await readList(deps(), sessionList, { of: person.email })).sessions).toHaveLength(2);
-    expect(await endSessionsOf(deps(), person.email)).toBe(2);
+    expect(await runOnPerson(deps(), "end_sessions", person.email)).toBe(2);
     expect((await readList(deps(), sessionList, { of: person.email })).sessions).toEqual([]);
     for (const jar of jars) {
       const response = await service.call(undefined, "/v1/auth/me", {

@@ -1,7 +1,7 @@
 /** The event stream of a table's page in the Console: ids and tags of one app's rows, for an administrator's live session. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { endSessionsOf, removeConsoleRole } from "../../src/accounts/people/mod.ts";
+import { removeConsoleRole, runOnPerson } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   type EventReader,
@@ -139,7 +139,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
   });
 
   test.each([
-    { name: "the session", end: () => endSessionsOf(service.service, admin.email) },
+    { name: "the session", end: () => runOnPerson(service.service, "end_sessions", admin.email) },
     { name: "the person's role", end: () => removeConsoleRole(service.service, admin.email) },
     { name: "the app", end: () => setAppSwitch(service.service, app.slug, ["disabled", true]) },
     {

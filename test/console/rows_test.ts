@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { listKeys, renameApp, setLimit } from "../../src/accounts/apps/mod.ts";
-import { endSessionsOf } from "../../src/accounts/people/mod.ts";
+import { runOnPerson } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import {
@@ -93,7 +93,7 @@ describe("the key for rows", () => {
   });
 
   test.each([
-    { name: "the session", end: () => endSessionsOf(service.service, admin.email) },
+    { name: "the session", end: () => runOnPerson(service.service, "end_sessions", admin.email) },
     { name: "the person's role", end: () => setRole("null") },
   ])("and its proof end with $name", async ({ end }) => {
     await visit(service, jar, path);

@@ -2,7 +2,9 @@
  * The first request after an operator's action gets the response that every later request gets: the process has not read
  * the change yet.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { runAction } from "../../src/accounts/actions/mod.ts";
 import {
   deleteApp,
   dropTable,
@@ -11,7 +13,6 @@ import {
   renameApp,
   revokeKey,
   setAppSwitch,
-  transferTable,
 } from "../../src/accounts/apps/mod.ts";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -100,7 +101,7 @@ const UNSEEN: Readonly<Record<string, Act>> = {
     renameApp(deps(), { slug: app.slug, newSlug: `new-${app.slug}`.slice(0, 40) }),
   "transferring the table": async ({ table }) => {
     const next = await service.makeApp(defineSchema({ [table]: { title: t.string() } }));
-    await transferTable(deps(), { table, slug: next.slug });
+    await runAction(deps(), "transfer_table", { wanted_table: table, new_slug: next.slug });
   },
 };
 

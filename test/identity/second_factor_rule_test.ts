@@ -1,6 +1,6 @@
 /** The second factor: people who need one, pages that require it, resets, and sign-in with a provider. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { resetSecondFactor } from "../../src/accounts/people/mod.ts";
+import { runOnPerson } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { openService } from "../../src/service/open.ts";
@@ -134,7 +134,7 @@ test("resetting a lost factor ends sessions, makes the password sufficient, and 
   const { jar: recovered } = await passPassword(strict, person);
   await enterFactor(strict, recovered, { recovery: codes[0] ?? "" });
   const { jar: waiting } = await passPassword(strict, person);
-  await resetSecondFactor(strict.service, person.email);
+  await runOnPerson(strict.service, "reset_second_factor", person.email);
   for (const one of [jar, recovered]) expect((await visit(strict, one, SECURITY)).status).toBe(303);
   expect((await visit(strict, waiting, "/second-factor")).status).toBe(303);
   const free = await signInAs(strict, person);

@@ -1,11 +1,6 @@
 /** The second step of a sign-in, through the pages: codes of an authenticator app and recovery codes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  endSessionsOf,
-  makePasswordLink,
-  resetSecondFactor,
-  setDisabled,
-} from "../../src/accounts/people/mod.ts";
+import { makePasswordLink, runOnPerson, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import {
   DEVICE_COOKIE,
@@ -266,11 +261,11 @@ describe("a pending sign-in", () => {
     },
     {
       name: "an administrator who ends all sessions",
-      end: ({ email }) => endSessionsOf(service.service, email),
+      end: ({ email }) => runOnPerson(service.service, "end_sessions", email),
     },
     {
       name: "a reset of the second factor",
-      end: ({ email }) => resetSecondFactor(service.service, email),
+      end: ({ email }) => runOnPerson(service.service, "reset_second_factor", email),
     },
     { name: "a link that sets a new password", end: ({ email }) => setPassword(email) },
     { name: "a new password", end: (_, jar) => send(jar, "/account/password", CHANGED) },
@@ -503,7 +498,7 @@ describe("the long-term limit of codes", () => {
       await setPassword(person.email);
       seen.push(await isUsedUp());
     }
-    await resetSecondFactor(service.service, person.email);
+    await runOnPerson(service.service, "reset_second_factor", person.email);
     expect([...seen, await isUsedUp()]).toEqual([false, true, true, false]);
   });
 });

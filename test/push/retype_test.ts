@@ -1,7 +1,7 @@
 /** Retyping a column: the conversion of values, the state after a crash, and requests during the conversion. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { transferTable } from "../../src/accounts/apps/mod.ts";
+import { runAction } from "../../src/accounts/actions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/dsl/mod.ts";
 import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
@@ -305,7 +305,7 @@ test("a transferred table's new owner cancels a retype", async () => {
   const app = await service.makeApp(schema);
   const next = await service.makeApp(schema);
   await beginRetype(app, name);
-  await transferTable(service.service, { table: name, slug: next.slug });
+  await runAction(service.service, "transfer_table", { wanted_table: name, new_slug: next.slug });
   const cancel = retypeOf(name, { kind: "string" });
   expect((await change(next, cancel)).json).toMatchObject({ status: "unchanged" });
   const renamed = { kind: "rename_table", table: name, to: freshName() } as const;

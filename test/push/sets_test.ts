@@ -3,7 +3,7 @@
  * share.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { transferTable } from "../../src/accounts/apps/mod.ts";
+import { runAction } from "../../src/accounts/actions/mod.ts";
 import { endpointsOf } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -185,7 +185,10 @@ describe("a new owner that declared fewer enum values", () => {
     await service.makeApp(schema(kind(...ALL)));
     const owner = await service.makeApp(schema(declared));
     await service.makeApp(schema(kind("doing", "done")));
-    await transferTable(service.service, { table: name, slug: owner.slug });
+    await runAction(service.service, "transfer_table", {
+      wanted_table: name,
+      new_slug: owner.slug,
+    });
     return {
       pushAs: (columns: object) => postSchema(service, owner, schema(columns)),
       create: (json: object) => service.call(owner, `/v1/data/db/${name}`, post(json)),

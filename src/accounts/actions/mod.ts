@@ -2,6 +2,7 @@
 export {
   type ConsoleActor,
   recordRejection,
+  runAction,
   type VisitorActor,
 } from "./action.ts";
 export { listAudit, sweepAudit } from "./audit.ts";

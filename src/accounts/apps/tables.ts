@@ -13,19 +13,6 @@ import { type EndedUse, endRowsJob, runRowsJob } from "./rows_jobs.ts";
 type RowsDeps = { admin: Database; rows: Database };
 
 /**
- * Transfers a table to another app that uses it; returns the slug of the previous owner.
- *
- * @throws {Problem} unknown_table; unknown_app; invalid_request — the app has not pushed the table; push_busy
- */
-export async function transferTable(
-  actor: Actor,
-  { table, slug }: { table: string; slug: string },
-): Promise<string> {
-  const values = { wanted_table: table, new_slug: slug };
-  return await runAction(actor, "transfer_table", values);
-}
-
-/**
  * Checks that an app's use of a table and of its reference circle can end. Returns the tables with the app's number of rows in
  * each.
  *

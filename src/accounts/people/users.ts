@@ -1,5 +1,5 @@
 /** Creates and changes people, for operators and for administrators in the Console. @module */
-import type { Database } from "../../db/mod.ts";
+import type { Database, Result } from "../../db/mod.ts";
 import type { Detail } from "../../problem.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
@@ -130,31 +130,19 @@ export async function setDisabled(
   await runAction(actor, "set_disabled", { ...namePerson(person), disabled });
 }
 
-/** Deletes a person with grants, sessions and password; returns the id, which the audit log keeps. */
-export async function deleteUser(actor: Actor, person: PersonRef): Promise<string> {
-  return await runAction(actor, "delete_user", namePerson(person));
-}
+/** An action that needs only the person. */
+type PersonAction = "delete_user" | "end_sessions" | "reset_second_factor";
 
-/** Ends all sessions of a person; returns their number. */
-export async function endSessionsOf(actor: Actor, person: PersonRef): Promise<number> {
-  return await runAction(actor, "end_sessions", namePerson(person));
-}
-
-/** Ends all sessions of the people with a role on an app; returns their number. @throws {Problem} unknown_app */
-export async function endSessionsOfApp(actor: Actor, slug: string): Promise<number> {
-  return await runAction(actor, "end_app_sessions", { app_slug: slug });
-}
-
-/** Ends one session of a person; returns whether there was one. */
-export async function endSessionOf(
+/**
+ * Runs an action on a person; returns the result of its SQL function.
+ *
+ * @throws {Problem} invalid_request — no one has this address, or this is the last super_admin; forbidden — only a super_admin
+ *   can run this action
+ */
+export async function runOnPerson(
   actor: Actor,
+  name: PersonAction,
   person: PersonRef,
-  sessionId: string,
-): Promise<boolean> {
-  return await runAction(actor, "end_session", { ...namePerson(person), session_id: sessionId });
-}
-
-/** Removes every second factor of a person, and ends all their sessions; returns whether there was one. */
-export async function resetSecondFactor(actor: Actor, person: PersonRef): Promise<boolean> {
-  return await runAction(actor, "reset_second_factor", namePerson(person));
+): Promise<Result<PersonAction>> {
+  return await runAction(actor, name, namePerson(person));
 }

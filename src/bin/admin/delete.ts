@@ -1,6 +1,6 @@
 /** `rowhouse admin` commands that delete an app or a person permanently. @module */
 import { type AppContents, deleteApp, findAppContents } from "../../accounts/apps/mod.ts";
-import { deleteUser, showUser } from "../../accounts/people/mod.ts";
+import { runOnPerson, showUser } from "../../accounts/people/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { Arguments, CommandResult } from "../cli/command.ts";
@@ -67,7 +67,7 @@ const deleteUserTask: AdminTask = async (deps, args) => {
     question: "Type the address to continue:",
     isYes: (reply) => reply.toLowerCase() === email,
   });
-  const id = await deleteUser(deps, email);
+  const id = await runOnPerson(deps, "delete_user", email);
   return {
     document: { id, email, deleted: true },
     lines: [`Deleted ${email} (${id})`],

@@ -8,7 +8,7 @@ import {
   findNewUserIssues,
   makePasswordLink,
   readEmail,
-  resetSecondFactor,
+  runOnPerson,
   setDisabled,
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
@@ -66,7 +66,7 @@ function makeDisableTask(disabled: boolean): AdminTask {
 
 const resetFactorTask: AdminTask = async (deps, args) => {
   const email = readEmail(args.positionals[0] ?? "");
-  if (!(await resetSecondFactor(deps, email)))
+  if (!(await runOnPerson(deps, "reset_second_factor", email)))
     throw new RejectedError(`${email} has no second factor`);
   return {
     document: { email, secondFactor: null },

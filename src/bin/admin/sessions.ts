@@ -1,10 +1,6 @@
 /** `rowhouse admin` commands for sessions. @module */
-import {
-  endSessionsOf,
-  endSessionsOfApp,
-  readEmail,
-  sessionList,
-} from "../../accounts/people/mod.ts";
+import { runAction } from "../../accounts/actions/mod.ts";
+import { readEmail, runOnPerson, sessionList } from "../../accounts/people/mod.ts";
 import { UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
 import { makeListCommand } from "./list_command.ts";
@@ -18,17 +14,17 @@ const sessionsCommand = makeListCommand(sessionList, {
 
 const endSessionsOfPersonTask: AdminTask = async (deps, args) => {
   const email = readEmail(args.positionals[0] ?? "");
-  const ended = await endSessionsOf(deps, email);
+  const ended = await runOnPerson(deps, "end_sessions", email);
   return {
     document: { email, ended },
-    lines: [`Ended ${showCount(ended, "session")} of ${email}`],
+    lines: [`Ended ${showCount(Number(ended), "session")} of ${email}`],
   };
 };
 
 const endSessionsTask: AdminTask = async (deps, args) => {
   const app = args.text("app");
   if (app === undefined) throw new UsageError("Name the app: --app <slug>");
-  const ended = await endSessionsOfApp(deps, app);
+  const ended = await runAction(deps, "end_app_sessions", { app_slug: app });
   return {
     document: { app, ended },
     lines: [`Ended ${ended} sessions of people with a role on ${app}`],

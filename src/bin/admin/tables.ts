@@ -1,10 +1,10 @@
 /** `rowhouse admin` commands that transfer a table, end an app's use of a table, and drop a table. @module */
+import { runAction } from "../../accounts/actions/mod.ts";
 import {
   dropTable,
   type EndedUse,
   endRegistration,
   findEndedUse,
-  transferTable,
 } from "../../accounts/apps/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import type { Arguments, CommandResult } from "../cli/command.ts";
@@ -14,7 +14,10 @@ import { confirm, YES } from "./confirm.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const transferTableTask: AdminTask = async (deps, { positionals: [table = "", slug = ""] }) => {
-  const from = await transferTable(deps, { table, slug });
+  const from = await runAction(deps, "transfer_table", {
+    wanted_table: table,
+    new_slug: slug,
+  });
   return {
     document: { table, from, to: slug },
     lines: [

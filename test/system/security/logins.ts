@@ -8,10 +8,10 @@ import {
   changeEmail,
   confirmAddresses,
   createUser,
-  deleteUser,
   giveConsoleRole,
   makePasswordLink,
   readAddresses,
+  runOnPerson,
   showUser,
 } from "../../../src/accounts/people/mod.ts";
 import { proveSignIn, toPresented } from "../../../src/accounts/secrets/mod.ts";
@@ -450,7 +450,7 @@ async function acceptsNoInvitation(world: World, login: Login): Promise<void> {
     }
   const finished = `select ${finishProvider(boss.id, "'x'", "[]")} as outcome`;
   expect((await tryAs(login, finished)).rows).toEqual([{ outcome: "wrong" }]);
-  await deleteUser(service.service, boss.email);
+  await runOnPerson(service.service, "delete_user", boss.email);
 }
 
 /** Returns a call that signs a person in with a linked account of the same name. */
@@ -484,7 +484,7 @@ async function getsNoConsoleRole({ service, tryAs }: World): Promise<void> {
   await expect(move).rejects.toThrow(rejected);
   expect((await showUser(deps, email)).consoleRole).toBeNull();
   await losesConfirmedAccount({ service, tryAs } as World, { id, email });
-  await deleteUser(service.service, email);
+  await runOnPerson(service.service, "delete_user", email);
 }
 
 /** If an operator confirms the address by mistake, the attacker's sessions and link are removed. */
@@ -532,7 +532,7 @@ async function lowersNoCount(world: World): Promise<void> {
     { retry: "safe", queue: SERVICE_QUEUE },
   );
   expect(counted).toEqual([{ attempts: 5 }, { attempts: 5 }]);
-  await deleteUser(world.service.service, email);
+  await runOnPerson(world.service.service, "delete_user", email);
   await admin.message("delete from rowhouse.throttle; select 1");
 }
 
@@ -574,7 +574,7 @@ async function plantsRole({ service, mine, tryAs }: World): Promise<void> {
   const stored = JSON.parse(String(rows[0]?.["stored"])) as StoredGrant;
   expect(stored.slice(0, 2)).toEqual(["admin", "x"]);
   expect(toGrantedRole(IDENTITY_SECRETS, { userId: id, appId: mine.id }, stored)).toBeUndefined();
-  await deleteUser(service.service, email);
+  await runOnPerson(service.service, "delete_user", email);
 }
 
 /** Expects that a login that serves people cannot sign in as a person with the values that it can read and write. */
