@@ -28,7 +28,7 @@ import { openTestService, type TestApp, type TestService } from "../support/serv
 const ROUTES = consoleRoutes.filter(({ path }) => !/^\/console\/(sign-in|docs)$/.test(path));
 const GETS = ROUTES.filter(({ method }) => method === "GET").map(({ path }) => path);
 /** Routes that end something come last. */
-const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "set-disabled", "delete"];
+const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "set-", "delete"];
 const POSTS = ROUTES.filter(({ method }) => method === "POST")
   .map(({ path }) => path)
   .sort((a, b) => toPlace(a) - toPlace(b));
