@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { exportUser, makePasswordLink } from "../../src/accounts/people/mod.ts";
 import { SIGN_IN_LIMITS } from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -18,8 +18,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 let service: TestService;
 /** The number of passwords that the service has hashed for a comparison. */
 let verified: number;
-beforeEach(async () => {
-  verified = 0;
+beforeAll(async () => {
   const hashing: Hashing = {
     ...TEST_HASHING,
     verify: (...words) => {
@@ -29,7 +28,12 @@ beforeEach(async () => {
   };
   service = await openTestService({ service: { hashing } });
 });
-afterEach(() => service.close());
+afterAll(() => service.close());
+/** Each test begins without attempts: all count for the same client. */
+beforeEach(async () => {
+  verified = 0;
+  await service.service.admin.message("delete from rowhouse.throttle");
+});
 
 async function tryWrong(email: string): Promise<{ status: number; wait: number }> {
   const response = await submitSignIn(service, new Map(), { email, password: "not the password" });
