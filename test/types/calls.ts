@@ -2,11 +2,11 @@
 import { call, type Database } from "../../src/db/mod.ts";
 
 export const calls = (db: Database) => [
-  call(db, "list_sessions", { mail: "x" }),
+  call(db, "list_sessions", { email: "x" }),
   // @ts-expect-error another name
   call(db, "list_sessions", { id: "x" }),
   // @ts-expect-error another type
-  call(db, "list_sessions", { mail: 1 }),
+  call(db, "list_sessions", { email: 1 }),
   // @ts-expect-error no such function
   call(db, "list_session", {}),
   // @ts-expect-error an argument is missing

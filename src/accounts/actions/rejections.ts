@@ -113,21 +113,21 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.secondFactorNeeded]: () => new SecondFactorNeeded(),
   [SIGNALS.superAdminNeeded]: () => new SuperAdminNeeded(),
   [SIGNALS.unknownApp]: ({ values, isInBrowser }) => {
-    const slug = values["app_slug"] ?? values["wanted_slug"] ?? values["new_slug"];
+    const slug = values["app_slug"] ?? values["new_slug"];
     return typeof slug === "string"
       ? unknownApp(slug, { isInBrowser })
       : new Problem("unknown_app");
   },
-  [SIGNALS.unknownUser]: ({ values }) => unknownUser(String(values["mail"])),
+  [SIGNALS.unknownUser]: ({ values }) => unknownUser(String(values["email"])),
   [SIGNALS.lastSuperAdmin]: reject(
     "invalid_request",
     ({ values }) =>
-      `Cannot disable, demote or delete ${values["mail"]}: this is the last super_admin; appoint another super_admin first`,
+      `Cannot disable, demote or delete ${values["email"]}: this is the last super_admin; appoint another super_admin first`,
   ),
   [SIGNALS.addressUnconfirmed]: reject(
     "invalid_request",
     ({ values }) =>
-      `Cannot change the address or grant a Console role: this service has not set ${values["mail"]} with its IDENTITY_SECRET, so the account can belong to another person; delete the account and invite the person again, or confirm the address with rowhouse admin confirm-addresses`,
+      `Cannot change the address or grant a Console role: this service has not set ${values["email"]} with its IDENTITY_SECRET, so the account can belong to another person; delete the account and invite the person again, or confirm the address with rowhouse admin confirm-addresses`,
   ),
   [SIGNALS.pushBusy]: PUSH_BUSY,
   [SIGNALS.unknownTable]: reject(
@@ -166,7 +166,7 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
     "This form was already sent, and its first address was invited. The link is not shown again: resend the invitation on the person's page. To invite another person, open this page again",
   ),
   users_email_key: reject("invalid_request", ({ values }) =>
-    toDuplicateText(String(values["mail"])),
+    toDuplicateText(String(values["email"])),
   ),
   api_keys_pkey: reject(
     "invalid_request",
@@ -216,7 +216,7 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
     ),
   },
   change_email: {
-    users_email_key: ({ values }) => usedEmail(String(values["new_mail"])),
+    users_email_key: ({ values }) => usedEmail(String(values["new_email"])),
   },
   show_person: {
     [SIGNALS.unknownUser]: unknownPerson,

@@ -62,7 +62,7 @@ export async function beginEndRegistration(
   actor: Actor,
   { table, slug, expected }: { table: string; slug: string; expected?: readonly string[] },
 ): Promise<Begun> {
-  const values = { wanted_slug: slug, wanted_table: table, expected };
+  const values = { app_slug: slug, wanted_table: table, expected };
   return (await runAction(actor, BEGIN_END, values)) as Begun;
 }
 

@@ -24,7 +24,7 @@ export async function showConsolePerson(
 ): Promise<PersonView> {
   // A malformed id belongs to no person.
   if (!isUuid(id)) throw unknownPerson();
-  const values = { person: id, of_app: app, after_slug: after, max_rows: maxRows };
+  const values = { person: id, app_slug: app, after_slug: after, max_rows: maxRows };
   const page = await readConsole(deps, "show_person", values);
   const { addressDigest: digest, addressSecretId: secretId, ...person } = page.person;
   const stored = { userId: person.id, email: person.email, digest, secretId };

@@ -47,7 +47,7 @@ export async function askForPassword(
 ): Promise<number> {
   const { networks, bounds } = toClient(address);
   return await call(deps.db, "ask_for_password", {
-    typed: email,
+    email,
     client_networks: networks,
     bounds: [SIGN_IN_LIMITS.pair, ...bounds],
     window_s: SIGN_IN_LIMITS.windowS,

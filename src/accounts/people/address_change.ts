@@ -23,7 +23,7 @@ export async function changeEmail(
   const { id, proofs } = await findChanging(deps, { email: before, newEmail: email });
   const digest = toAddressValues(deps.identitySecrets, id, email);
   // Messages name the person by the address.
-  const values = { person_id: texts.id ?? id, proofs, mail: before, new_mail: email, ...digest };
+  const values = { person: texts.id ?? id, proofs, email: before, new_email: email, ...digest };
   await runAction(deps, "change_email", values);
   return { email, before };
 }

@@ -73,7 +73,7 @@ export async function renewAddress(
   const presentedProof = Buffer.from(proveAddress(by, userId, email)).toString("hex");
   await call(db, "renew_address", {
     who: userId,
-    mail: email,
+    email,
     presented_proof: presentedProof,
     fresh_digest: makeAddressDigest(identitySecrets, userId, email),
     fresh_secret_id: current.id,

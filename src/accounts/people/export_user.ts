@@ -34,5 +34,5 @@ export type UserExport = {
 
 /** @throws {Problem} invalid_request — no one has this address */
 export async function exportUser(deps: { admin: Database }, text: string): Promise<UserExport> {
-  return (await callAsOperator(deps, "export_user", { mail: readEmail(text) })) as UserExport;
+  return (await callAsOperator(deps, "export_user", { email: readEmail(text) })) as UserExport;
 }

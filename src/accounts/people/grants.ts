@@ -25,7 +25,7 @@ export async function grantRole(
   const email = ofEmail === undefined ? readEmail(text) : NO_EMAIL;
   // Only the database knows the people and the apps: it reports unknown ones together with malformed values.
   const new_role = ofRole === undefined ? role : null;
-  const values = { mail: email, app_slug: toAskedSlug(slug), new_role };
+  const values = { email, app_slug: toAskedSlug(slug), new_role };
   await runAction(actor, "grant_role", values, (error) => {
     const ofApp = unknownApp(slug, { isInBrowser: "cookies" in actor });
     const unknown = findUnknown(error, { email, ofApp });
@@ -87,7 +87,7 @@ export async function revokeRole(
   { slug, ...options }: Omit<GrantOptions, "role"> & { id?: string },
 ): Promise<boolean> {
   const email = readEmail(options.email);
-  const values = { mail: email, person: options.id, app_slug: slug };
+  const values = { email, person: options.id, app_slug: slug };
   return await runAction(actor, "revoke_role", values);
 }
 

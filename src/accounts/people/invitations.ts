@@ -100,7 +100,7 @@ export async function invite(
   const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
   const values = {
     new_id: id,
-    mail: email,
+    email,
     mail_digest,
     new_name: displayName === "" ? undefined : displayName,
     new_console_role: consoleRole,

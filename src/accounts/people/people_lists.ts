@@ -61,7 +61,7 @@ export const sessionList = list({
     expiresAt: time({ title: "Ends", label: "until" }),
   },
   of: "email",
-  ask: ({ of }) => ({ mail: readEmail(of) }),
+  ask: ({ of }) => ({ email: readEmail(of) }),
 });
 export type SessionRecord = RowsOf<typeof sessionList>;
 
@@ -95,7 +95,7 @@ export type UserView = Checked<typeof USER_VIEW>;
 
 /** @throws {Problem} invalid_request — no one has this address */
 export async function showUser(deps: { admin: Database }, address: string): Promise<UserView> {
-  const values = { mail: readEmail(address) };
+  const values = { email: readEmail(address) };
   return check(USER_VIEW, await callAsOperator(deps, "show_user", values), "show_user");
 }
 

@@ -37,7 +37,7 @@ export async function createUser(
   const { mail_digest } = toAddressValues(deps.identitySecrets, id, email);
   const values = {
     new_id: id,
-    mail: email,
+    email,
     mail_digest,
     new_name: options.displayName,
     new_role: options.consoleRole,
@@ -73,9 +73,9 @@ export type PersonRef = string | { id: string; email: string };
  *
  * @throws {Problem} invalid_request — malformed address
  */
-export function namePerson(ref: PersonRef): { mail: string; person: string | undefined } {
+export function namePerson(ref: PersonRef): { email: string; person: string | undefined } {
   const { id, email } = readPersonRef(ref);
-  return { mail: email, person: id };
+  return { email, person: id };
 }
 
 export function readPersonRef(person: PersonRef): { id: string | undefined; email: string } {

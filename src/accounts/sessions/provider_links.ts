@@ -37,7 +37,7 @@ export async function findProviderPerson(
   { issuer, subject }: Subject,
   email: string | undefined,
 ): Promise<ProviderPerson> {
-  const values = { link_issuer: issuer, link_subject: subject, mail: email };
+  const values = { link_issuer: issuer, link_subject: subject, email };
   const row = await callRow(db, "find_provider_person", values);
   if (row.link_user === null || row.digest === null || row.secret_id === null)
     return {
@@ -99,7 +99,7 @@ export async function linkInvited(
   const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
   const isDone = await call(deps.db, "link_invited_person", {
     who: userId,
-    mail: email,
+    email,
     presented_proof: presentedProof,
     link_issuer: linked.issuer,
     link_subject: linked.subject,
@@ -119,7 +119,7 @@ export async function createLinked(
   const { digest, secretId, proof } = makeLinkRecord(deps, linked, userId);
   const isDone = await call(deps.db, "create_linked_person", {
     new_id: userId,
-    mail: email,
+    email,
     mail_digest: makeAddressDigest(deps.identitySecrets, userId, email),
     new_name: displayName,
     link_issuer: linked.issuer,

@@ -57,7 +57,7 @@ export type KnownUser = {
 export async function beginSignIn(deps: { db: Database }, from: AttemptFrom): Promise<Attempt> {
   const { networks, bounds } = toClient(from.address);
   const row = await callRow(deps.db, "begin_sign_in", {
-    typed: from.email,
+    email: from.email,
     client_networks: networks,
     device_id: from.device?.id,
     device_users: from.device?.userIds ?? [],

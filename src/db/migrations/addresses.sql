@@ -50,10 +50,11 @@ comment on function rowhouse.confirm_addresses is 'idempotent';
 -- Re-signs the address with another secret, if the caller presents the proof of the current
 -- digest.
 create function rowhouse.renew_address(
-  who uuid, mail text, presented_proof bytea, fresh_digest bytea, fresh_secret_id text
+  who uuid, email text, presented_proof bytea, fresh_digest bytea, fresh_secret_id text
 ) returns void language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   update rowhouse.users set email_digest = fresh_digest, email_secret_id = fresh_secret_id
-  where id = who and email = mail and email_digest = sha256(presented_proof || uuid_send(who))
+  where id = who and users.email = renew_address.email
+    and email_digest = sha256(presented_proof || uuid_send(who))
 $$;
 comment on function rowhouse.renew_address is 'idempotent';
 grant execute on function rowhouse.renew_address to rowhouse_service, rowhouse_identity;

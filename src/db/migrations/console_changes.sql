@@ -5,20 +5,20 @@ create index migrations__applied_at__idx on rowhouse.migrations (applied_at);
 create index api_keys__expires_at__idx on rowhouse.api_keys (expires_at);
 
 -- The latest changes of an app, or of all apps without a slug, newest first.
-create function rowhouse.changes_between(of_app text, from_at timestamptz, until_at timestamptz,
+create function rowhouse.changes_between(app_slug text, from_at timestamptz, until_at timestamptz,
   max_rows integer) returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (
     select coalesce((select id from rowhouse.audit where at < from_at - interval '1 hour'
       order by at desc limit 1), 0) as first_id,
-      (select id from rowhouse.apps where slug = of_app) as app_id
+      (select id from rowhouse.apps where slug = app_slug) as app_id
   ), entries as (
     (select audit.* from bounds, rowhouse.audit
-      where of_app = '' and is_change and id > first_id
+      where app_slug = '' and is_change and id > first_id
         and at >= from_at and at < until_at
       order by id desc limit max_rows)
     union all
     (select audit.* from bounds, rowhouse.audit
-      where of_app <> '' and app = of_app and is_change and id > first_id
+      where app_slug <> '' and app = app_slug and is_change and id > first_id
         and at >= from_at and at < until_at
       order by id desc limit max_rows)
   ), changes as (
@@ -33,13 +33,13 @@ create function rowhouse.changes_between(of_app text, from_at timestamptz, until
     (select applied_at, 'push', slug, coalesce(migrations.key_id, 'operator'), null, null, name,
       seq, migrations.key_id
       from bounds, rowhouse.migrations join rowhouse.apps on apps.id = migrations.app_id
-      where (of_app = '' or migrations.app_id = bounds.app_id)
+      where (app_slug = '' or migrations.app_id = bounds.app_id)
         and applied_at >= from_at and applied_at < until_at
       order by applied_at desc limit max_rows)
     union all
     (select expires_at, 'expire_key', slug, '', null, null, left(name, 200), null, key_id
       from bounds, rowhouse.api_keys join rowhouse.apps on apps.id = api_keys.app_id
-      where (of_app = '' or api_keys.app_id = bounds.app_id)
+      where (app_slug = '' or api_keys.app_id = bounds.app_id)
         -- Keys of the Console's own pages of rows expire after minutes.
         and expires_at - api_keys.created_at > interval '1 hour'
         and expires_at >= from_at and expires_at < least(until_at, now()) and revoked_at is null
@@ -52,7 +52,7 @@ $$;
 -- An app's counts in each step of a span and of the previous span, whose steps have negative
 -- numbers, and the changes of the span. The rejections of an app include requests with a key that
 -- it no longer accepts.
-create function rowhouse.axis_of(app uuid, of_app text, wanted_span text) returns jsonb
+create function rowhouse.axis_of(app uuid, app_slug text, wanted_span text) returns jsonb
   language sql stable set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (
     select *, since - make_interval(secs => step_s * steps) as since_before
@@ -75,24 +75,24 @@ create function rowhouse.axis_of(app uuid, of_app text, wanted_span text) return
         coalesce(latencies, '[]')) order by ordinal), '[]')
       from counted full join rejected using (ordinal),
         greatest(coalesce(all_rejections, 0) - coalesce(rejections, 0), 0) as unproven),
-    'changes', rowhouse.changes_between(of_app, since, 'infinity', 200))
+    'changes', rowhouse.changes_between(app_slug, since, 'infinity', 200))
   from bounds
 $$;
 
 -- Error codes of a span by app and table, ordered by increase, with the count of the previous span
 -- of equal length; for each, the keys and fields of the stored requests, and the first time of each
 -- field in both spans.
-create function rowhouse.risen_codes(of_app text, unit text, from_at timestamptz,
+create function rowhouse.risen_codes(app_slug text, unit text, from_at timestamptz,
   until_at timestamptz, max_rows integer) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   with bounds as materialized (
-    select (select id from rowhouse.apps where slug = of_app) as app,
+    select (select id from rowhouse.apps where slug = app_slug) as app,
       from_at - (until_at - from_at) as before_at
   ), risen as (
     select app_id, table_name, code, sum(requests) filter (where at >= from_at) as now,
       sum(requests) filter (where at < from_at) as before
     from bounds, rowhouse.rejections
-    where span = unit and at >= before_at and at < until_at and (of_app = '' or app_id = app)
+    where span = unit and at >= before_at and at < until_at and (app_slug = '' or app_id = app)
     group by 1, 2, 3
     having sum(requests) filter (where at >= from_at) > 0
     order by coalesce(sum(requests) filter (where at < from_at), 0)

@@ -59,7 +59,7 @@ $$;
 
 -- A person with roles on apps after a slug, or on one app, and the active sessions, latest first.
 -- proves: admin; idempotent
-create function rowhouse.console_show_person(person uuid, of_app text, after_slug text,
+create function rowhouse.console_show_person(person uuid, app_slug text, after_slug text,
   max_rows integer) returns jsonb as $$
 declare
   mail text := rowhouse.email_of(person);
@@ -76,7 +76,7 @@ begin
         'isLast', rowhouse.is_last_super_admin(users),
         'invitation', rowhouse.describe_invitation(person))
       from rowhouse.users where email = mail),
-    'grants', rowhouse.grants_of(person, of_app, after_slug, max_rows),
+    'grants', rowhouse.grants_of(person, app_slug, after_slug, max_rows),
     'sessions', rowhouse.sessions_of(person, visitor.idle_s, 100));
 end
 $$;

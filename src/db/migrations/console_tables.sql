@@ -144,12 +144,12 @@ end
 $$;
 
 -- An app by its slug, for its pages.
-create function rowhouse.console_app(wanted text) returns rowhouse.apps language plpgsql stable
+create function rowhouse.console_app(app_slug text) returns rowhouse.apps language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps;
 begin
-  select * into app from rowhouse.apps where slug = wanted;
+  select * into app from rowhouse.apps where slug = app_slug;
   if app.id is null then
     raise exception 'no such app' using errcode = 'RH005';
   end if;

@@ -57,22 +57,22 @@ $$;
 -- action: admin, recent sign-in
 --   new_console_role = rowhouse.check_new_role(who, new_console_role text)
 create function rowhouse.invite(
-  new_id uuid, mail text, mail_digest bytea, new_name text, new_console_role text, link_id text,
+  new_id uuid, email text, mail_digest bytea, new_name text, new_console_role text, link_id text,
   proof bytea, link_secret_id text, ends_at timestamptz, app_slug text, new_role text, actor text
 ) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  known uuid := (select id from rowhouse.users where email = mail);
+  known uuid := (select id from rowhouse.users where users.email = invite.email);
   is_mailed boolean;
 begin
   -- A repeated request is rejected, and a Console role is never granted as a side effect.
   if known <> new_id and app_slug is not null and new_console_role is null then
-    perform rowhouse.grant_role(mail, app_slug, new_role, actor);
+    perform rowhouse.grant_role(email, app_slug, new_role, actor);
     return case when rowhouse.invitation_state(known) is null then 'granted' else 'added' end;
   end if;
-  is_mailed := rowhouse.create_user(new_id, mail, mail_digest, new_name, new_console_role, link_id,
+  is_mailed := rowhouse.create_user(new_id, email, mail_digest, new_name, new_console_role, link_id,
     proof, link_secret_id, ends_at, actor);
   if app_slug is not null then
-    perform rowhouse.grant_role(mail, app_slug, new_role, actor);
+    perform rowhouse.grant_role(email, app_slug, new_role, actor);
     update rowhouse.password_links set return_app = app_slug, return_to = app.home
     from (select min(origin) || '/' as home from rowhouse.targets
       where kind = 'origin' and app_id = rowhouse.find_app(app_slug)) as app
@@ -111,12 +111,12 @@ $$;
 -- Creates a new link and ends the earlier link. "mailed" or "made"; null if no invitation is
 -- pending: it was accepted, or the account is disabled.
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
+--   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.resend_invitation(
-  mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+  email text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
 ) returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  person uuid := rowhouse.find_user(mail);
+  person uuid := rowhouse.find_user(email);
 begin
   perform from rowhouse.users where id = person and disabled_at is null for no key update;
   if not found then
@@ -137,11 +137,11 @@ comment on function rowhouse.resend_invitation is 'null result';
 -- Deletes an invited person with link and roles; a person who has never signed in has nothing
 -- else. False if no invitation is pending.
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.withdraw_invitation(mail text, actor text) returns boolean
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.withdraw_invitation(email text, actor text) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  person rowhouse.users := rowhouse.lock_user(mail);
+  person rowhouse.users := rowhouse.lock_user(email);
 begin
   if person.password_hash is not null or rowhouse.invitation_state(person.id) is null
      or exists (select from rowhouse.provider_links where user_id = person.id) then

@@ -65,13 +65,13 @@ $$;
 -- Counts an attempt to request a link, and queues the mail; or returns how long to wait. The same
 -- work is done for every address: people without a password, or disabled people, count as unknown.
 create function rowhouse.ask_for_password(
-  typed text, client_networks text[], bounds integer[], window_s integer, client_address text,
+  email text, client_networks text[], bounds integer[], window_s integer, client_address text,
   return_app text, return_to text
 ) returns integer language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
   wait integer := rowhouse.count_attempt(
-    rowhouse.throttle_key('forgotten address', typed)
+    rowhouse.throttle_key('forgotten address', email)
       || rowhouse.client_keys('forgotten client', client_networks), bounds, null, window_s);
   person uuid;
   is_allowed boolean;
@@ -79,7 +79,7 @@ begin
   if wait is not null then
     return wait;
   end if;
-  select id into person from rowhouse.users where email = typed
+  select id into person from rowhouse.users where users.email = ask_for_password.email
     and disabled_at is null and password_hash is not null
   for key share;
   is_allowed := rowhouse.may_mail(person, 'forgotten_password');

@@ -2,10 +2,10 @@
 -- functions is granted: only administrators run them, by a command or through a function that
 -- verifies the user. Each writes the audit log with the name of "actor".
 
-create function rowhouse.find_user(mail text) returns uuid language plpgsql stable
+create function rowhouse.find_user(email text) returns uuid language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
-  person uuid := (select id from rowhouse.users where email = mail);
+  person uuid := (select id from rowhouse.users where users.email = find_user.email);
 begin
   if person is null then
     raise exception 'unknown user' using errcode = 'RH011';
@@ -40,12 +40,12 @@ $$;
 -- Creates an invited person without a password, and the link that sets it. Returns whether it is
 -- mailed.
 create function rowhouse.create_user(
-  new_id uuid, mail text, mail_digest bytea, new_name text, new_role text,
+  new_id uuid, email text, mail_digest bytea, new_name text, new_role text,
   link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
 ) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name, console_role)
-  values (new_id, mail, mail_digest, link_secret_id, new_name, new_role);
+  values (new_id, email, mail_digest, link_secret_id, new_name, new_role);
   insert into rowhouse.invitations (user_id, invited_by) values (new_id, actor);
   perform rowhouse.put_password_link(new_id, link_id, proof, link_secret_id, ends_at);
   perform rowhouse.log(actor, 'create_user', person => new_id,
@@ -56,13 +56,13 @@ $$;
 
 -- For an invited person it is the link of the invitation. Returns whether it is mailed.
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
+--   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.make_password_link(
-  mail text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
+  email text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
 ) returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  person uuid := rowhouse.find_user(mail);
-  outcome text := rowhouse.resend_invitation(mail, link_id, proof, link_secret_id, ends_at, actor);
+  person uuid := rowhouse.find_user(email);
+  outcome text := rowhouse.resend_invitation(email, link_id, proof, link_secret_id, ends_at, actor);
 begin
   if outcome is not null then
     return outcome = 'mailed';
@@ -75,7 +75,7 @@ $$;
 
 -- Grants a role on an app, and replaces the previous role: claims no longer change it.
 -- action: admin, recent sign-in
-create function rowhouse.grant_role(mail text, app_slug text, new_role text, actor text)
+create function rowhouse.grant_role(email text, app_slug text, new_role text, actor text)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   person uuid;
@@ -83,7 +83,7 @@ declare
   old_role text;
 begin
   -- Waits for a concurrent deletion of the person.
-  select id into person from rowhouse.users where email = mail for key share;
+  select id into person from rowhouse.users where users.email = grant_role.email for key share;
   if person is null then
     raise exception 'unknown user' using errcode = 'RH011',
       detail = case when app is null then 'unknown app' else '' end;
@@ -101,11 +101,11 @@ $$;
 
 -- Revokes a role; returns whether there was one.
 -- action: admin, recent sign-in
---   mail = rowhouse.email_of(person uuid)
-create function rowhouse.revoke_role(mail text, app_slug text, actor text) returns boolean
+--   email = rowhouse.email_of(person uuid)
+create function rowhouse.revoke_role(email text, app_slug text, actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  person uuid := rowhouse.find_user(mail);
+  person uuid := rowhouse.find_user(email);
   app uuid := rowhouse.find_app(app_slug);
   old_role text;
 begin
@@ -148,11 +148,11 @@ $$;
 
 -- Ends all sessions of a person; returns their number.
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.end_sessions(mail text, actor text) returns integer
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.end_sessions(email text, actor text) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  person uuid := rowhouse.find_user(mail);
+  person uuid := rowhouse.find_user(email);
   ended integer;
 begin
   delete from rowhouse.pending_sign_ins where user_id = person;
@@ -185,11 +185,11 @@ $$;
 
 -- Ends one session of a person; returns whether it existed.
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.end_session(mail text, session_id text, actor text) returns boolean
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.end_session(email text, session_id text, actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  person uuid := rowhouse.find_user(mail);
+  person uuid := rowhouse.find_user(email);
 begin
   delete from rowhouse.sessions where id = session_id and user_id = person;
   if not found then
@@ -208,13 +208,13 @@ create table rowhouse.account_actions (
   is_only boolean primary key default true check (is_only)
 );
 insert into rowhouse.account_actions default values;
-create function rowhouse.lock_user(mail text) returns rowhouse.users
+create function rowhouse.lock_user(email text) returns rowhouse.users
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
   person rowhouse.users;
 begin
   perform from rowhouse.account_actions for update;
-  select * into person from rowhouse.users where email = mail for no key update;
+  select * into person from rowhouse.users where users.email = lock_user.email for no key update;
   if person.id is null then
     raise exception 'unknown user' using errcode = 'RH011';
   end if;
@@ -254,11 +254,11 @@ $$;
 -- A role is granted only to a person whose address the service has set. A serving login can create
 -- a person with any address and a session of that person, but not a proof of the address.
 -- action: admin, recent sign-in
---   mail = rowhouse.find_by_super_admin(who, person uuid)
-create function rowhouse.set_console_role(mail text, new_role text, proofs bytea[], actor text)
+--   email = rowhouse.find_by_super_admin(who, person uuid)
+create function rowhouse.set_console_role(email text, new_role text, proofs bytea[], actor text)
 returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  person rowhouse.users := rowhouse.lock_user(mail);
+  person rowhouse.users := rowhouse.lock_user(email);
 begin
   if new_role is not null and not rowhouse.has_proved_address(person, proofs) then
     raise exception 'address not confirmed' using errcode = 'RH018';
@@ -281,11 +281,11 @@ end
 $$;
 
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.set_disabled(mail text, disabled boolean, actor text) returns void
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.set_disabled(email text, disabled boolean, actor text) returns void
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  person rowhouse.users := rowhouse.lock_user(mail);
+  person rowhouse.users := rowhouse.lock_user(email);
 begin
   if disabled then
     perform rowhouse.keep_super_admin(person);
@@ -303,11 +303,11 @@ $$;
 -- Removes every second factor of a person who has lost it; false without a factor. Ends sessions
 -- and pending sign-ins, and restarts the grace period for a required second factor.
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.reset_second_factor(mail text, actor text) returns boolean
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.reset_second_factor(email text, actor text) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  person rowhouse.users := rowhouse.lock_user(mail);
+  person rowhouse.users := rowhouse.lock_user(email);
 begin
   if not rowhouse.has_second_factor(person.id) then
     return false;
@@ -332,28 +332,28 @@ $$;
 -- address: otherwise the new address would confirm an account that an attacker with a serving login
 -- has inserted.
 -- action: admin, recent sign-in
---   person_id = rowhouse.find_user(rowhouse.hold_account(who, person_id uuid))
+--   person = rowhouse.find_user(rowhouse.hold_account(who, person uuid))
 create function rowhouse.change_email(
-  person_id uuid, proofs bytea[], new_mail text, mail_digest bytea, mail_secret_id text, actor text
+  person uuid, proofs bytea[], new_email text, mail_digest bytea, mail_secret_id text, actor text
 ) returns boolean language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  person rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person_id));
+  before rowhouse.users := rowhouse.lock_user(rowhouse.email_of(person));
 begin
-  if not rowhouse.has_proved_address(person, proofs) then
+  if not rowhouse.has_proved_address(before, proofs) then
     raise exception 'address not confirmed' using errcode = 'RH018';
   end if;
-  if person.email = new_mail then
+  if before.email = new_email then
     return false;
   end if;
-  update rowhouse.users set email = new_mail, email_digest = mail_digest,
+  update rowhouse.users set email = new_email, email_digest = mail_digest,
     email_secret_id = mail_secret_id
-  where id = person.id;
-  delete from rowhouse.password_links where user_id = person.id;
-  perform rowhouse.log(actor, 'change_email', person => person.id);
-  if rowhouse.invitation_state(person.id) is null then
-    perform rowhouse.queue_mail(person.id, 'address_changed', null, '{}');
-    perform rowhouse.queue_mail(person.id, 'address_changed', null,
-      jsonb_build_object('to', person.email));
+  where id = before.id;
+  delete from rowhouse.password_links where user_id = before.id;
+  perform rowhouse.log(actor, 'change_email', person => person);
+  if rowhouse.invitation_state(before.id) is null then
+    perform rowhouse.queue_mail(before.id, 'address_changed', null, '{}');
+    perform rowhouse.queue_mail(before.id, 'address_changed', null,
+      jsonb_build_object('to', before.email));
   end if;
   return true;
 end
@@ -362,11 +362,11 @@ $$;
 -- Deletes the person with grants, sessions and link. The audit log keeps the id, but nothing that
 -- identifies the person.
 -- action: admin, recent sign-in
---   mail = rowhouse.hold_account(who, person uuid)
-create function rowhouse.delete_user(mail text, actor text) returns uuid
+--   email = rowhouse.hold_account(who, person uuid)
+create function rowhouse.delete_user(email text, actor text) returns uuid
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
 declare
-  person rowhouse.users := rowhouse.lock_user(mail);
+  person rowhouse.users := rowhouse.lock_user(email);
 begin
   perform rowhouse.keep_super_admin(person);
   delete from rowhouse.throttle where starts_with(key, person.id || ' ');

@@ -40,20 +40,20 @@ returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
     order by last_seen_at desc, id limit max_rows) as live
 $$;
 
-create function rowhouse.list_sessions(mail text) returns jsonb language sql stable
+create function rowhouse.list_sessions(email text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('sessions',
-    rowhouse.sessions_of(rowhouse.find_user(mail), null, null))
+    rowhouse.sessions_of(rowhouse.find_user(list_sessions.email), null, null))
 $$;
 
 -- The roles of a person on apps after a slug, or on one app.
-create function rowhouse.grants_of(person uuid, of_app text, after_slug text, max_rows integer)
+create function rowhouse.grants_of(person uuid, app_slug text, after_slug text, max_rows integer)
 returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   select coalesce(jsonb_agg(to_jsonb(given) order by app), '[]') from (
     select slug as app, role, rowhouse.utc_text(granted_at) as "grantedAt", provider,
       apps.disabled_at is not null as "isDisabled"
     from rowhouse.grants join rowhouse.apps on apps.id = app_id
-    where user_id = person and slug > after_slug and (of_app is null or slug = of_app)
+    where user_id = person and slug > after_slug and (app_slug is null or slug = app_slug)
     order by slug limit max_rows) as given
 $$;
 
@@ -65,13 +65,13 @@ set search_path = pg_catalog, pg_temp as $$
   from rowhouse.failed_sign_ins where user_id = person
 $$;
 
-create function rowhouse.show_user(mail text) returns jsonb language sql stable
+create function rowhouse.show_user(email text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select rowhouse.describe_user(users) || jsonb_build_object(
     'grants', rowhouse.grants_of(id, null, '', null),
     'sessions', rowhouse.sessions_of(id, null, null),
     'failedSignIns', rowhouse.failed_sign_ins_of(id))
-  from rowhouse.users where id = rowhouse.find_user(mail)
+  from rowhouse.users where id = rowhouse.find_user(show_user.email)
 $$;
 
 -- The roles of people on an app.
@@ -171,10 +171,10 @@ $$;
 
 -- All stored data about a person, for that person. Never the proof of a session, a link or a
 -- password: a reader of the file must not be able to use it.
-create function rowhouse.export_user(mail text) returns json language plpgsql stable
+create function rowhouse.export_user(email text) returns json language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
-  who uuid := rowhouse.find_user(mail);
+  who uuid := rowhouse.find_user(email);
 begin
   return json_build_object(
     'user', (select rowhouse.without_secrets(to_jsonb(users))

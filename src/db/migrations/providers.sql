@@ -145,13 +145,15 @@ grant execute on function rowhouse.finish_provider_sign_in to rowhouse_service, 
 -- depends on the service's secret: a serving login cannot link an invited person to its own
 -- provider account.
 create function rowhouse.link_invited_person(
-  who uuid, mail text, presented_proof bytea, link_issuer text, link_subject text, new_digest bytea,
+  who uuid, email text, presented_proof bytea, link_issuer text, link_subject text,
+  new_digest bytea,
     new_secret_id text, provider text
 ) returns boolean
 language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform from rowhouse.users
-  where id = who and email = mail and email_digest = sha256(presented_proof || uuid_send(who))
+  where id = who and users.email = link_invited_person.email
+    and email_digest = sha256(presented_proof || uuid_send(who))
     and password_hash is null and disabled_at is null for no key update;
   if not found or exists (select from rowhouse.provider_links where user_id = who)
      or rowhouse.invitation_state(who) is distinct from 'pending' then
@@ -174,7 +176,7 @@ grant execute on function rowhouse.link_invited_person to rowhouse_service, rowh
 -- Creates a person without any role, who can sign in only with the link. False if the address or
 -- the link is already in use.
 create function rowhouse.create_linked_person(
-  new_id uuid, mail text, mail_digest bytea, new_name text, link_issuer text, link_subject text,
+  new_id uuid, email text, mail_digest bytea, new_name text, link_issuer text, link_subject text,
   new_digest bytea, new_secret_id text, provider text
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
@@ -184,7 +186,7 @@ begin
     return false;
   end if;
   insert into rowhouse.users (id, email, email_digest, email_secret_id, display_name)
-  values (new_id, mail, mail_digest, new_secret_id, new_name) on conflict do nothing;
+  values (new_id, email, mail_digest, new_secret_id, new_name) on conflict do nothing;
   if not found then
     return false;
   end if;
@@ -252,7 +254,7 @@ end
 $$;
 
 -- The person linked to a subject of an issuer, and the person with an address.
-create function rowhouse.find_provider_person(link_issuer text, link_subject text, mail text)
+create function rowhouse.find_provider_person(link_issuer text, link_subject text, email text)
 returns table (
   link_user uuid, digest bytea, secret_id text, is_disabled boolean, mail_user uuid,
   mail_digest bytea, mail_secret_id text, is_invited boolean
@@ -263,11 +265,12 @@ returns table (
       and not exists (select from rowhouse.provider_links where user_id = mailed.id)
       and exists (select from rowhouse.password_links
         where user_id = mailed.id and expires_at > now())
-  from (values (link_issuer, link_subject, mail)) as asked (issuer, subject, mail)
+  from (values (link_issuer, link_subject, find_provider_person.email))
+    as asked (issuer, subject, email)
   left join rowhouse.provider_links as link
     on link.issuer = asked.issuer and link.subject = asked.subject
   left join rowhouse.users as owner on owner.id = link.user_id
-  left join rowhouse.users as mailed on mailed.email = asked.mail
+  left join rowhouse.users as mailed on mailed.email = asked.email
 $$;
 comment on function rowhouse.find_provider_person is
   'null link_user, digest, secret_id, mail_user, mail_digest, mail_secret_id';

@@ -141,10 +141,10 @@ $$;
 -- the call. If the end has already started, it continues.
 -- action: admin, recent sign-in
 create function rowhouse.begin_end_registration(
-  wanted_slug text, wanted_table text, expected text[], actor text) returns jsonb
+  app_slug text, wanted_table text, expected text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  app uuid := (rowhouse.console_app(wanted_slug)).id;
+  app uuid := (rowhouse.console_app(app_slug)).id;
   circle text[];
   next_version bigint;
   job_id uuid;

@@ -28,9 +28,9 @@ language sql immutable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- The counter of a device on which the person with this address signed in before.
-create function rowhouse.device_key(device_id text, mail text) returns text
+create function rowhouse.device_key(device_id text, email text) returns text
 language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.throttle_key('device', device_id || ' ' || mail)
+  select rowhouse.throttle_key('device', device_id || ' ' || email)
 $$;
 
 create function rowhouse.pair_key(address_key text, client_key text) returns text
@@ -147,7 +147,7 @@ $$;
 
 -- Before a password is hashed: counts the attempt, or returns how long to wait and writes nothing.
 create function rowhouse.begin_sign_in(
-  typed text, client_networks text[], device_id text, device_users uuid[], client_address text,
+  email text, client_networks text[], device_id text, device_users uuid[], client_address text,
   max_pair integer, max_clients integer[], max_global integer, window_s integer
 ) returns table (
   wait_s integer, user_id uuid, password_hash text, password_secret_id text, is_disabled boolean,
@@ -158,7 +158,7 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   person rowhouse.users;
   is_known boolean;
-  address_key text := rowhouse.throttle_key('address', typed);
+  address_key text := rowhouse.throttle_key('address', email);
   client_keys text[] := rowhouse.client_keys('client', client_networks);
   -- The pair and the address come first: reaching their limit is recorded in the audit log.
   keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys
@@ -166,10 +166,10 @@ declare
   bounds integer[] := array[max_pair, max_pair * 10] || max_clients || max_global;
   wait integer;
 begin
-  select * into person from rowhouse.users where email = typed;
+  select * into person from rowhouse.users where users.email = begin_sign_in.email;
   is_known := coalesce(person.id = any(device_users), false);
   if is_known then
-    keys := array[rowhouse.device_key(device_id, typed)];
+    keys := array[rowhouse.device_key(device_id, email)];
     bounds := array[max_pair];
   end if;
   wait := rowhouse.count_attempt(keys, bounds, max_global, window_s);

@@ -97,7 +97,7 @@ export const CONSOLE: Page = {
               ...rejected,
               act("invite", {
                 new_id: "NEW_ID",
-                mail: "x@example.org",
+                email: "x@example.org",
                 new_console_role: "admin",
                 ...LINK,
               }),
@@ -184,7 +184,7 @@ const LINK = {
 /** The backslash is escaped in the text of an array. */
 const PROOFS = { proofs: "{\\\\xPROOF}" };
 
-const GRANT = act("grant_role", { mail: "MAIL", ...APP, new_role: "reader" });
+const GRANT = act("grant_role", { email: "MAIL", ...APP, new_role: "reader" });
 
 /** Calls that any live session allows. `APP` is replaced by the app's slug, `PERSON` by a person's id. */
 const LASTING = [
@@ -228,16 +228,16 @@ const SENSITIVE = [
   }),
   act("roll_key", { ...KEY, new_key_id: "0000000000000001", new_digest: BYTES, grace_s: "0" }),
   act("revoke_key", KEY),
-  act("invite", { new_id: "NEW_ID", mail: "xNEW_ID@example.org", mail_digest: BYTES, ...LINK }),
+  act("invite", { new_id: "NEW_ID", email: "xNEW_ID@example.org", mail_digest: BYTES, ...LINK }),
   act("invite_people", { people: [], link_secret_id: LINK.link_secret_id, ends_at: LINK.ends_at }),
   act("make_password_link", { ...PERSON, ...LINK }),
   act("resend_invitation", { ...PERSON, ...LINK }),
   act("withdraw_invitation", PERSON),
   act("set_console_role", { ...PERSON, new_role: "super_admin", ...PROOFS }),
   act("change_email", {
-    person_id: "PERSON",
+    person: "PERSON",
     ...PROOFS,
-    new_mail: "yNEW_ID@example.org",
+    new_email: "yNEW_ID@example.org",
     mail_digest: BYTES,
     mail_secret_id: "x",
   }),
@@ -251,7 +251,7 @@ const SENSITIVE = [
   act("delete_user", PERSON),
   "console_delete_app_step(WHO, 'APP')",
   act("transfer_table", { wanted_table: "TABLE", new_slug: "APP" }),
-  act("begin_end_registration", { wanted_slug: "APP", wanted_table: "TABLE", expected: "{TABLE}" }),
+  act("begin_end_registration", { app_slug: "APP", wanted_table: "TABLE", expected: "{TABLE}" }),
   act("drop_table", { wanted_table: "TABLE_unused", expected: "{TABLE_unused}" }),
 ] as const;
 
