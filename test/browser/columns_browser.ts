@@ -1,51 +1,23 @@
 /** The column menu of a table in a real browser: visibility, order and widths are stored for each table. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  openBrowser,
-  openSite,
-  type TestSite,
-  withConsole,
-} from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { displays, findAxeViolations } from "../support/browser.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const TABLE = { title: t.string().required(), note: t.string(), hours: t.decimal() };
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
+const pages = useTablePages(defineSchema({ todos: TABLE, plans: TABLE }));
 beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-  app = await site.service.makeApp(defineSchema({ todos: TABLE, plans: TABLE }));
+  await pages.makeApp();
   for (const table of ["todos", "plans"]) {
     const json = [
       { title: "Milk", note: "cold", hours: "1.5" },
       { title: "Tea", note: "hot", hours: "2.5" },
     ];
-    await site.service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
+    await pages.addRows(json, table);
   }
 }, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
-
-async function openTodos(
-  run: (page: Page) => Promise<void>,
-  options: BrowserContextOptions = {},
-): Promise<void> {
-  const visitor = {
-    url: `${site.identityUrl}/console/apps/${app.slug}/tables/todos`,
-    email: person.email,
-  };
-  await withConsole(browser, visitor, run, options);
-}
 
 const heads = (page: Page) =>
   page
@@ -68,7 +40,7 @@ const shows = (page: Page, ...columns: string[]) =>
   );
 
 test("columns are hidden, moved and sized, and the layout applies only to this table", async () => {
-  await openTodos(async (page) => {
+  await pages.open("todos", async (page) => {
     expect(await heads(page)).toEqual(["title", "note", "hours"]);
     await menu(page);
     expect(await page.getByRole("checkbox", { name: "note" }).isChecked()).toBe(true);
@@ -86,14 +58,14 @@ test("columns are hidden, moved and sized, and the layout applies only to this t
     await shows(page, "hours", "title");
     expect(await firstRow(page)).toEqual(["1.5", "Milk"]);
     await page.getByText("Columns (1 hidden)").waitFor();
-    const path = `${site.identityUrl}/console/apps/${app.slug}/tables/plans`;
+    const path = pages.toUrl("plans");
     await page.goto(path);
     expect(await heads(page)).toEqual(["title", "note", "hours"]);
   });
 });
 
 test("edits and searches follow the chosen column order", async () => {
-  await openTodos(async (page) => {
+  await pages.open("todos", async (page) => {
     await menu(page);
     await page.getByRole("checkbox", { name: "note" }).uncheck();
     await shows(page, "title", "hours");
@@ -121,7 +93,7 @@ test("edits and searches follow the chosen column order", async () => {
 });
 
 test("a column is resized by dragging the edge of its head", async () => {
-  await openTodos(async (page) => {
+  await pages.open("todos", async (page) => {
     const head = page.locator("th[data-column=title]");
     const before = (await head.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
     await page.mouse.move(before.x + before.width - 3, before.y + before.height / 2);
@@ -139,7 +111,8 @@ test("a column is resized by dragging the edge of its head", async () => {
 test.each(displays("dark", 360))(
   "the menu has no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
-    await openTodos(
+    await pages.open(
+      "todos",
       async (page) => {
         await menu(page);
         expect(await findAxeViolations(page)).toEqual([]);

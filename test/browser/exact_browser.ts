@@ -1,11 +1,9 @@
 /** Values that an edit must not change, and copies that are the same: line ends, long numbers, JSON as text, times, spaces. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { splitList, splitObject } from "../../src/std/json_text.ts";
-import { openBrowser, openSite, type TestSite, withConsole } from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   todos: {
@@ -20,51 +18,31 @@ const SCHEMA = defineSchema({
 const COLUMNS = ["id", "title", "note", "empty", "size", "due_at", "meta"];
 const JSON_TEXT = '{"n": 12345678901234567890, "10": 0.1000, "list": [1, {"e": 1E+400}]}';
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
+const pages = useTablePages(SCHEMA);
 let id: string;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
 beforeEach(async () => {
-  app = await site.service.makeApp(SCHEMA);
+  await pages.makeApp();
 });
 
 async function addRow(json: object): Promise<void> {
-  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  ({ id } = response.json as { id: string });
+  const [row] = await pages.addRows([json]);
+  id = row?.id ?? "";
 }
 
 /** Stores values that only SQL can write. */
 async function addLongNumbers(json: object): Promise<void> {
   await addRow(json);
-  await site.service.service.admin.message(
-    `set session rowhouse.app_id = '${app.id}'; update data.todos set meta = '${JSON_TEXT}', size = 12345678901234567890 where id = '${id}'; select 1`,
+  await pages.site.service.service.admin.message(
+    `set session rowhouse.app_id = '${pages.app.id}'; update data.todos set meta = '${JSON_TEXT}', size = 12345678901234567890 where id = '${id}'; select 1`,
   );
 }
 
 /** The values of all rows as the endpoints send them. */
 async function read(): Promise<Record<string, string>[]> {
-  const { text } = await site.service.call(app, "/v1/data/db/todos");
+  const { text } = await pages.call("/v1/data/db/todos");
   return splitList(splitObject(text).get("rows") ?? "").map((row) =>
     Object.fromEntries(splitObject(row)),
   );
-}
-
-async function open(
-  path: string,
-  run: (page: Page) => Promise<void>,
-  options: BrowserContextOptions = {},
-): Promise<void> {
-  const url = `${site.identityUrl}/console/apps/${app.slug}/tables/todos${path}`;
-  await withConsole(browser, { url, email: person.email }, run, options);
 }
 
 const cell = (page: Page, column: string) =>
@@ -77,7 +55,7 @@ const SURFACES: readonly [name: string, edit: Edit][] = [
   [
     "the grid",
     (column, change) =>
-      open("", async (page) => {
+      pages.open("todos", async (page) => {
         await cell(page, column).focus();
         await page.keyboard.press("F2");
         await field(page, column).waitFor();
@@ -89,7 +67,7 @@ const SURFACES: readonly [name: string, edit: Edit][] = [
   [
     "the dialog of a row",
     (column, change) =>
-      open("", async (page) => {
+      pages.open("todos", async (page) => {
         await cell(page, column).focus();
         await page.keyboard.press("Shift+Enter");
         await page.getByRole("dialog").waitFor();
@@ -101,8 +79,8 @@ const SURFACES: readonly [name: string, edit: Edit][] = [
   ...([true, false] as const).map((javaScriptEnabled): [string, Edit] => [
     `the page of a row ${javaScriptEnabled ? "with" : "without"} JavaScript`,
     (column, change) =>
-      open(
-        `/rows/${id}`,
+      pages.open(
+        `todos/rows/${id}`,
         async (page) => {
           await field(page, column).fill(change(await field(page, column).inputValue()));
           await page.getByRole("button", { name: "Save", exact: true }).click();
@@ -146,8 +124,8 @@ test.each([true, false])("a duplicate is the same, with JavaScript: %j", async (
     due_at: "2026-01-02T03:04:05.123456Z",
     meta: { b: 0.1, "10": [1] },
   });
-  await open(
-    `/new?like=${id}`,
+  await pages.open(
+    `todos/new?like=${id}`,
     async (page) => {
       await page.getByRole("button", { name: "Add the row" }).click();
       await page.waitForURL("**added=*");
@@ -160,7 +138,7 @@ test.each([true, false])("a duplicate is the same, with JavaScript: %j", async (
 
 test("Undo restores the exact text", async () => {
   await addRow({ title: "t", note: "a\rb\r\nc" });
-  await open("", async (page) => {
+  await pages.open("todos", async (page) => {
     await cell(page, "note").focus();
     await page.keyboard.type("x");
     await page.keyboard.press("Enter");
@@ -174,7 +152,7 @@ test("Undo restores the exact text", async () => {
 
 test("a change of several rows is undone exactly, and sets a text that differs only in line ends", async () => {
   await addRow({ title: "t", note: "a\rb" });
-  await open("", async (page) => {
+  await pages.open("todos", async (page) => {
     await page.locator("tbody .select").first().check();
     await page.locator(".selection select").selectOption("note");
     await page.locator(".selection").getByRole("button", { name: "Set" }).click();
@@ -196,7 +174,7 @@ test("copies, exports and the deletion have the digits of the endpoints", async 
   const { size = "", meta = "" } = row ?? {};
   expect(meta).toContain("12345678901234567890");
   const inCsv = `,${size},,"${meta.replaceAll(" ", "").replaceAll('"', '""')}"`;
-  await open("", async (page) => {
+  await pages.open("todos", async (page) => {
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     expect(await cell(page, "meta").textContent()).toContain("12345678901234567890");
     expect(await cell(page, "size").textContent()).toBe(size);

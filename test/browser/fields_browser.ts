@@ -1,17 +1,9 @@
 /** The fields of a row in a real browser: labels of references, rows that refer to a row, a calendar, checks of typed JSON. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  openBrowser,
-  openSite,
-  type TestSite,
-  withConsole,
-} from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { displays, findAxeViolations } from "../support/browser.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   projects: { note: t.string(), name: t.string().required().unique() },
@@ -27,60 +19,32 @@ describe.each([
   { name: "with rows in the browser", previews: [] },
   { name: "with search in the list endpoint", previews: ["filters"] },
 ] as const)("$name,", ({ previews }) => {
-  let site: TestSite;
-  let browser: Browser;
-  let person: Person;
-  let app: TestApp;
+  const pages = useTablePages(SCHEMA, { previews });
   let projects: string[];
-  beforeAll(async () => {
-    [site, browser] = await Promise.all([openSite({}, { service: { previews } }), openBrowser()]);
-    person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-  }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await site.close();
-  });
   beforeEach(async () => {
-    app = await site.service.makeApp(SCHEMA);
+    await pages.makeApp();
     const names = Array.from({ length: 150 }, (_, place) => ({
       name: `Project ${place + 1}.`,
       note: "not its label",
     }));
-    projects = await addRows("projects", names);
-    await addRows("todos", [
+    projects = (await pages.addRows(names, "projects")).map(({ id }) => id);
+    await pages.addRows([
       { title: "Milk", project: projects[2] },
       { title: "Tea", project: projects[2] },
       { title: "Salt", project: projects[3] },
     ]);
   });
 
-  async function addRows(table: string, json: object[]): Promise<string[]> {
-    const response = await site.service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
-    return (response.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
-  }
-
   async function firstTodo(): Promise<Record<string, unknown>> {
-    const response = await site.service.call(app, "/v1/data/db/todos?limit=1");
+    const response = await pages.call("/v1/data/db/todos?limit=1");
     return (response.json as { rows: Record<string, unknown>[] }).rows[0] ?? {};
-  }
-
-  async function open(
-    path: string,
-    run: (page: Page) => Promise<void>,
-    options: BrowserContextOptions = {},
-  ): Promise<void> {
-    const visitor = {
-      url: `${site.identityUrl}/console/apps/${app.slug}/tables/${path}`,
-      email: person.email,
-    };
-    await withConsole(browser, visitor, run, options);
   }
 
   const options = (page: Page) => page.locator(".options [role=option]");
   const reference = (page: Page) => page.getByRole("combobox", { name: /^project/ });
 
   test("a reference displays the unique text of its row, and the cell's editor selects by that text", async () => {
-    await open("todos", async (page) => {
+    await pages.open("todos", async (page) => {
       const cell = page.locator("tbody tr").first().locator("td").nth(2);
       await cell.getByText("Project 3.").dblclick();
       await reference(page).fill("project 142");
@@ -100,7 +64,7 @@ describe.each([
   });
 
   test("arrow keys list the first rows, a click selects a row, and Escape restores the value", async () => {
-    await open("todos/new", async (page) => {
+    await pages.open("todos/new", async (page) => {
       await reference(page).focus();
       await page.keyboard.press("ArrowDown");
       await options(page).first().waitFor();
@@ -115,7 +79,7 @@ describe.each([
   });
 
   test("a row links to the rows that reference it", async () => {
-    await open(`projects/rows/${projects[2]}`, async (page) => {
+    await pages.open(`projects/rows/${projects[2]}`, async (page) => {
       await page.getByText("todos.project").click();
       await page.getByText("2 rows", { exact: true }).waitFor();
       expect(await page.locator(".referrers li a").allTextContents()).toEqual(["Milk", "Tea"]);
@@ -126,7 +90,7 @@ describe.each([
   });
 
   test("a link displays the rows that reference a row, without JavaScript", async () => {
-    await open(
+    await pages.open(
       `projects/rows/${projects[2]}`,
       async (page) => {
         await page.getByText("todos.project").click();
@@ -144,7 +108,7 @@ describe.each([
   });
 
   test("a timestamp is selected in a calendar, and JSON is validated during input", async () => {
-    await open("todos", async (page) => {
+    await pages.open("todos", async (page) => {
       await page.locator("tbody td").nth(1).focus();
       await page.keyboard.press("Shift+Enter");
       const dialog = page.getByRole("dialog");
@@ -168,7 +132,7 @@ describe.each([
   test.each(displays("light", 360))(
     "the fields have no accessibility issue: $colorScheme, $width px",
     async ({ colorScheme, width }) => {
-      await open(
+      await pages.open(
         `projects/rows/${projects[2]}`,
         async (page) => {
           const expectSound = async (what: string) => {
@@ -181,7 +145,7 @@ describe.each([
           await page.getByText("todos.project").click();
           await page.getByText("2 rows", { exact: true }).waitFor();
           await expectSound("referrers");
-          await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos/new`);
+          await page.goto(pages.toUrl("todos/new"));
           await page.locator('[id="value.meta"]').fill("{");
           await reference(page).focus();
           await page.keyboard.press("ArrowDown");

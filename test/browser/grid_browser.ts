@@ -2,20 +2,11 @@
  * The grid of a table's rows in a real browser: keyboard use, editing in place, conflicts with other editors, paging without
  * growth.
  */
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
+import { expect, test } from "bun:test";
+import type { BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  openBrowser,
-  openSite,
-  signInToConsole,
-  type TestSite,
-  withConsole,
-} from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { displays, findAxeViolations, signInToConsole } from "../support/browser.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   todos: {
@@ -30,25 +21,7 @@ const SCHEMA = defineSchema({
 });
 const COLUMNS = ["id", "title", "note", "status", "hours", "due_at", "is_paid", "meta"];
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
-
-async function addRows(titles: readonly string[]): Promise<void> {
-  if (titles.length === 0) return;
-  const json = titles.map((title) => ({ title }));
-  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  expect(response.status).toBe(201);
-}
+const pages = useTablePages(SCHEMA);
 
 /** The page of rows of a fresh app, in a fresh browser. */
 async function openGrid(
@@ -56,16 +29,15 @@ async function openGrid(
   run: (page: Page) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
-  app = await site.service.makeApp(SCHEMA);
-  await addRows(titles);
-  const url = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
+  await pages.makeApp();
+  await pages.addRows(titles.map((title) => ({ title })));
   const waitFirst = async (page: Page) => {
     await page
       .locator(options.javaScriptEnabled === false ? "table" : "table[role=grid]")
       .waitFor();
     await run(page);
   };
-  await withConsole(browser, { url, email: person.email }, waitFirst, options);
+  await pages.open("todos", waitFirst, options);
 }
 
 async function keys(page: Page, ...chords: string[]): Promise<void> {
@@ -133,7 +105,7 @@ test("keys typed before the editor opens go into it and trigger no shortcuts", a
     await keys(page, "Enter");
     await cell(page, 1, "title").locator("bdi", { hasText: "gh" }).waitFor();
     await isSaved(page);
-    expect((await rowsOf()).map(({ title }) => title)).toEqual(["new", "gh"]);
+    expect((await pages.listRows()).map(({ title }) => title)).toEqual(["new", "gh"]);
   });
 });
 
@@ -143,7 +115,7 @@ test("a character key starts editing the cell and triggers no shortcut", async (
     await page.keyboard.type("new?/");
     await keys(page, "Enter");
     await said(page, "^Saved");
-    expect((await rowsOf())[0]?.["title"]).toBe("new?/");
+    expect((await pages.listRows())[0]?.["title"]).toBe("new?/");
     await cell(page, 0, "status").focus();
     await keys(page, "d");
     await control(page, "status").waitFor();
@@ -182,7 +154,7 @@ test("a change is marked as saved, or as not saved while offline, and Retry send
     await page.context().setOffline(false);
     await shown.getByRole("button", { name: "Retry" }).click();
     await shown.getByText("Saved", { exact: true }).waitFor();
-    expect((await rowsOf())[0]?.["title"]).toBe("Oat milk");
+    expect((await pages.listRows())[0]?.["title"]).toBe("Oat milk");
     await page.route("**/rows/*", (route) => route.abort());
     await cell(page, 0, "title").focus();
     await page.keyboard.type("Tea");
@@ -192,19 +164,19 @@ test("a change is marked as saved, or as not saved while offline, and Retry send
     await page.unroute("**/rows/*");
     await shown.getByRole("button", { name: "Retry" }).click();
     await shown.getByText("Saved", { exact: true }).waitFor();
-    expect((await rowsOf())[0]?.["title"]).toBe("Tea");
+    expect((await pages.listRows())[0]?.["title"]).toBe("Tea");
   });
 });
 
 /** Ends all sessions of the person on the server; the browser keeps its cookies. */
 const endSessions = () =>
-  site.service.service.admin.message("delete from rowhouse.sessions; select 1");
+  pages.site.service.service.admin.message("delete from rowhouse.sessions; select 1");
 
 /** Signs in again in a separate tab. */
 async function signInElsewhere(page: Page): Promise<void> {
   const other = await page.context().newPage();
-  await other.goto(`${site.identityUrl}/console`);
-  await signInToConsole(other, person.email);
+  await other.goto(`${pages.site.identityUrl}/console`);
+  await signInToConsole(other, pages.person.email);
   await other.close();
 }
 
@@ -220,7 +192,7 @@ test("text typed in a cell or a drawer survives the end of the session", async (
     await signInElsewhere(page);
     await shown.getByRole("button", { name: "Retry" }).click();
     await shown.getByText("Saved", { exact: true }).waitFor();
-    expect((await rowsOf())[0]?.["title"]).toBe("Oat milk");
+    expect((await pages.listRows())[0]?.["title"]).toBe("Oat milk");
     await keys(page, "Shift+Enter");
     const dialog = page.getByRole("dialog");
     await dialog.waitFor();
@@ -231,24 +203,24 @@ test("text typed in a cell or a drawer survives the end of the session", async (
     await signInElsewhere(page);
     await dialog.getByRole("button", { name: "Retry" }).click();
     await dialog.waitFor({ state: "detached" });
-    expect((await rowsOf())[0]?.["note"]).toBe("typed in the drawer");
+    expect((await pages.listRows())[0]?.["note"]).toBe("typed in the drawer");
   });
 });
 
 test("text typed on a row's page survives the end of the session", async () => {
   await openGrid(["Milk"], async (page) => {
     const row = (await cell(page, 0, "id").getByRole("link").getAttribute("href")) ?? "";
-    await page.goto(site.identityUrl + row);
+    await page.goto(pages.site.identityUrl + row);
     await control(page, "title").fill("Oat milk");
     await endSessions();
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator("#password").waitFor();
-    await signInToConsole(page, person.email);
+    await signInToConsole(page, pages.person.email);
     await page.locator(".notice", { hasText: "Your input is restored" }).waitFor();
     expect(await control(page, "title").inputValue()).toBe("Oat milk");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator("table[role=grid]").waitFor();
-    expect((await rowsOf())[0]?.["title"]).toBe("Oat milk");
+    expect((await pages.listRows())[0]?.["title"]).toBe("Oat milk");
   });
 });
 
@@ -272,7 +244,7 @@ test("the drawer has the caret after its first value and a visible Save, and a d
       expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Cancel");
       await keys(page, "Enter");
       await dialog.waitFor({ state: "detached" });
-      expect((await rowsOf()).length).toBe(1);
+      expect((await pages.listRows()).length).toBe(1);
     },
     { viewport: { width: 1280, height: 600 } },
   );
@@ -289,12 +261,12 @@ test("Undo restores the value before the last change, unless the row has changed
     await change("note", "cold");
     await keys(page, "Control+z");
     await said(page, "^Undone");
-    expect((await rowsOf())[0]?.["note"]).toBeNull();
+    expect((await pages.listRows())[0]?.["note"]).toBeNull();
     await change("title", "Tea");
     await changeFirst({ hours: "1" });
     await page.locator("#save-state").getByRole("button", { name: "Undo" }).click();
     await said(page, "^Not saved: the row has changed since");
-    expect((await rowsOf())[0]?.["title"]).toBe("Tea");
+    expect((await pages.listRows())[0]?.["title"]).toBe("Tea");
   });
 });
 
@@ -310,7 +282,7 @@ test("the last page, a row by its id, the total and the column heads are directl
     await page.getByRole("link", { name: "Last", exact: true }).click();
     await said(page, "Rows 51 to 60 of 60");
     expect(await place(page)).toEqual([0, 0]);
-    const [, second] = await rowsOf();
+    const [, second] = await pages.listRows();
     await page.locator(".pager [name=from]").fill(second?.id ?? "");
     await keys(page, "Enter");
     await page.waitForURL(`**/rows/${second?.id}`);
@@ -350,7 +322,7 @@ test("10,000 rows are paged, and the page does not grow", async () => {
   const titles = Array.from({ length: 10_000 }, (_, n) => `row ${n + 1}.`);
   await openGrid(titles.slice(0, 1000), async (page) => {
     for (let start = 1000; start < titles.length; start += 1000)
-      await addRows(titles.slice(start, start + 1000));
+      await pages.addRows(titles.slice(start, start + 1000).map((title) => ({ title })));
     await page.goto(`${page.url().split("?")[0]}?limit=100`);
     await cell(page, 0, "title").focus();
     const session = await page.context().newCDPSession(page);
@@ -377,13 +349,6 @@ async function measure(session: CDPSession): Promise<{ nodes: number; heapBytes:
   return { nodes: read("Nodes"), heapBytes: read("JSHeapUsedSize") };
 }
 
-type Row = Record<string, unknown> & { id: string };
-
-async function rowsOf(): Promise<Row[]> {
-  const response = await site.service.call(app, "/v1/data/db/todos");
-  return (response.json as { rows: Row[] }).rows;
-}
-
 async function edit(page: Page, row: number, column: string): Promise<void> {
   await cell(page, row, column).focus();
   await keys(page, "F2");
@@ -395,9 +360,9 @@ const control = (page: Page, column: string) => page.locator(`[id="value.${colum
 
 /** Another user changes a value of the first row. */
 async function changeFirst(json: object): Promise<void> {
-  const [first] = await rowsOf();
+  const [first] = await pages.listRows();
   const path = `/v1/data/db/todos/${first?.id}`;
-  expect((await site.service.call(app, path, { method: "PATCH", json })).status).toBe(200);
+  expect((await pages.call(path, { method: "PATCH", json })).status).toBe(200);
 }
 
 test("a cell is edited in place by its kind, and Enter and Tab store and move on", async () => {
@@ -427,7 +392,7 @@ test("a cell is edited in place by its kind, and Enter and Tab store and move on
       await said(page, "^Saved");
       await page.locator(".cell-form").waitFor({ state: "detached" });
     }
-    const [first] = await rowsOf();
+    const [first] = await pages.listRows();
     for (const [column, , , value] of typed)
       expect([column, first?.[column]]).toEqual([column, value]);
     expect([first?.["status"], first?.["is_paid"]]).toEqual(["doing", true]);
@@ -443,15 +408,15 @@ test("null and an empty text are distinguished, and Escape restores the value", 
     await page.keyboard.type("two");
     await keys(page, "Enter");
     await said(page, "^Saved");
-    expect((await rowsOf())[0]?.["note"]).toBe("one\ntwo");
+    expect((await pages.listRows())[0]?.["note"]).toBe("one\ntwo");
     await edit(page, 0, "note");
     await keys(page, "Delete", "Enter");
     await isSaved(page);
-    expect((await rowsOf())[0]?.["note"]).toBe("");
+    expect((await pages.listRows())[0]?.["note"]).toBe("");
     await cell(page, 0, "note").focus();
     await keys(page, "Control+Backspace");
     await cell(page, 0, "note").locator(".nothing", { hasText: "null" }).waitFor();
-    expect((await rowsOf())[0]?.["note"]).toBeNull();
+    expect((await pages.listRows())[0]?.["note"]).toBeNull();
     expect(await place(page)).toEqual([0, 2]);
     await edit(page, 0, "title");
     await page.keyboard.type("Wine");
@@ -459,7 +424,7 @@ test("null and an empty text are distinguished, and Escape restores the value", 
     expect(await cell(page, 0, "title").textContent()).toBe("Milk");
     await keys(page, "Control+Backspace");
     await said(page, "cannot be null");
-    expect((await rowsOf())[0]?.["title"]).toBe("Milk");
+    expect((await pages.listRows())[0]?.["title"]).toBe("Milk");
   });
 });
 
@@ -474,7 +439,7 @@ test("an error is displayed in the cell and announced, and the input remains", a
     await control(page, "hours").fill("1.50");
     await keys(page, "Enter");
     await said(page, "^Saved");
-    expect((await rowsOf())[0]?.["hours"]).toBe("1.50");
+    expect((await pages.listRows())[0]?.["hours"]).toBe("1.50");
   });
 });
 
@@ -485,10 +450,10 @@ test("NULL replaces only the value of a cell", async () => {
     await keys(page, "Control+Backspace");
     await said(page, "The row has changed");
     expect(await control(page, "note").inputValue()).toBe("stored meanwhile");
-    expect((await rowsOf())[0]?.["note"]).toBe("stored meanwhile");
+    expect((await pages.listRows())[0]?.["note"]).toBe("stored meanwhile");
     await keys(page, "Control+Backspace");
     await said(page, "^Saved");
-    expect((await rowsOf())[0]?.["note"]).toBeNull();
+    expect((await pages.listRows())[0]?.["note"]).toBeNull();
   });
 });
 
@@ -499,7 +464,7 @@ test("the second of two editors gets a conflict with the stored value, and loses
     await page.keyboard.type("Coffee");
     await keys(page, "Enter");
     await said(page, "Another user changed this row");
-    expect((await rowsOf())[0]?.["title"]).toBe("Tea");
+    expect((await pages.listRows())[0]?.["title"]).toBe("Tea");
     expect(await page.locator(".cell-form").textContent()).toContain("Stored value: Tea");
     await keys(page, "Escape");
     await cell(page, 0, "title").getByText("Tea").waitFor();
@@ -531,7 +496,7 @@ test("a row opens over the grid, is stored and deleted there, and the focus retu
     await page.locator("tbody tr").nth(1).waitFor({ state: "detached" });
     await page.waitForFunction(() => document.activeElement?.closest("td") !== null);
     expect(await place(page)).toEqual([0, 1]);
-    expect((await rowsOf()).map(({ title }) => title)).toEqual(["Bread"]);
+    expect((await pages.listRows()).map(({ title }) => title)).toEqual(["Bread"]);
   });
 });
 
@@ -543,11 +508,11 @@ test("a row's page warns before unsaved input is lost, and focuses its issue", a
       void dialog.accept();
     });
     const row = (await cell(page, 0, "id").getByRole("link").getAttribute("href")) ?? "";
-    await page.goto(site.identityUrl + row);
+    await page.goto(pages.site.identityUrl + row);
     await page.getByRole("link", { name: "Cancel" }).click();
     await page.locator("table[role=grid]").waitFor();
     expect(asked).toBe(0);
-    await page.goto(site.identityUrl + row);
+    await page.goto(pages.site.identityUrl + row);
     await control(page, "meta").fill("{");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     const message = await control(page, "meta").evaluate(
@@ -557,7 +522,7 @@ test("a row's page warns before unsaved input is lost, and focuses its issue", a
     await page.getByRole("link", { name: "Cancel" }).click();
     await page.locator("table[role=grid]").waitFor();
     expect(asked).toBe(1);
-    await page.goto(site.identityUrl + row);
+    await page.goto(pages.site.identityUrl + row);
     await control(page, "hours").fill("1,5");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.waitForFunction(() => document.activeElement?.id === "value.hours");
@@ -567,7 +532,7 @@ test("a row's page warns before unsaved input is lost, and focuses its issue", a
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.locator("table[role=grid]").waitFor();
     expect(asked).toBe(1);
-    expect((await rowsOf())[0]?.["meta"]).toEqual({});
+    expect((await pages.listRows())[0]?.["meta"]).toEqual({});
   });
 });
 
@@ -602,11 +567,11 @@ test("links and forms open, store and delete a row without JavaScript", async ()
       await control(page, "title").fill("Tea");
       await page.getByRole("button", { name: "Save", exact: true }).click();
       await page.getByRole("cell", { name: "Tea" }).waitFor();
-      expect((await rowsOf())[0]?.["title"]).toBe("Tea");
+      expect((await pages.listRows())[0]?.["title"]).toBe("Tea");
       await page.getByRole("link", { name: /^Delete row/ }).click();
       await page.getByRole("button", { name: "Delete the row" }).click();
       await page.getByText("No rows yet").waitFor();
-      expect(await rowsOf()).toEqual([]);
+      expect(await pages.listRows()).toEqual([]);
     },
     { javaScriptEnabled: false },
   );

@@ -1,10 +1,8 @@
 /** Typed text in the grid and in pickers: without pauses, with slow responses, with input methods, pasted. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, CDPSession, Page } from "playwright-core";
+import { describe, expect, test } from "bun:test";
+import type { BrowserContextOptions, CDPSession, Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { openBrowser, openSite, type TestSite, withConsole } from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   todos: {
@@ -17,18 +15,7 @@ const SCHEMA = defineSchema({
 });
 const COLUMNS = ["id", "title", "note", "status", "hours", "parent"];
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const pages = useTablePages(SCHEMA);
 
 type Grid = {
   page: Page;
@@ -43,16 +30,10 @@ async function openGrid(
   run: (grid: Grid) => Promise<void>,
   options: BrowserContextOptions = {},
 ): Promise<void> {
-  app = await site.service.makeApp(SCHEMA);
-  const json = titles.map((title) => ({ title }));
-  await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  const visitor = {
-    url: `${site.identityUrl}/console/apps/${app.slug}/tables/todos`,
-    email: person.email,
-  };
-  await withConsole(
-    browser,
-    visitor,
+  await pages.makeApp();
+  await pages.addRows(titles.map((title) => ({ title })));
+  await pages.open(
+    "todos",
     async (page) => {
       await page.locator("table[role=grid]").waitFor();
       const cells = (row: number) => page.locator("tbody tr").nth(row).locator("td");
@@ -62,8 +43,7 @@ async function openGrid(
         select: (row, column) => cells(row).nth(COLUMNS.indexOf(column)).focus(),
         read: async (column) => {
           await page.locator("td[data-saving]").first().waitFor({ state: "detached" });
-          const { json } = await site.service.call(app, "/v1/data/db/todos");
-          return (json as { rows: Record<string, unknown>[] }).rows.map((row) => row[column]);
+          return (await pages.listRows()).map((row) => row[column]);
         },
       });
     },

@@ -1,17 +1,9 @@
 /** Rows of an app in a real browser: added, changed and deleted without a script. No value breaks the layout. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  openBrowser,
-  openSite,
-  signInToConsole,
-  type TestSite,
-} from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { displays, findAxeViolations, signInToConsole } from "../support/browser.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   projects: { name: t.string().required() },
@@ -29,33 +21,19 @@ const SCHEMA = defineSchema({
 });
 const HOSTILE = `<script>document.title = "hurt"</script>\u202e${"x".repeat(10_000)}`;
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
-let rows: string;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const pages = useTablePages(SCHEMA, { consoleRole: "admin" });
 beforeEach(async () => {
-  app = await site.service.makeApp(SCHEMA);
-  rows = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
+  await pages.makeApp();
 });
 
 async function addRow(json: object): Promise<string> {
-  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  expect(response.status).toBe(201);
-  return (response.json as { id: string }).id;
+  const [row] = await pages.addRows([json]);
+  return row?.id ?? "";
 }
 
 async function signIn(page: Page): Promise<void> {
-  await page.goto(rows);
-  await signInToConsole(page, person.email);
+  await page.goto(pages.toUrl("todos"));
+  await signInToConsole(page, pages.person.email);
 }
 
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
@@ -70,7 +48,7 @@ test.each([
 ])(
   "a row is added, changed, edited in a conflict and deleted without JavaScript on $name",
   async ({ width }) => {
-    const context = await browser.newContext({
+    const context = await pages.browser.newContext({
       javaScriptEnabled: false,
       viewport: { width, height: 800 },
     });
@@ -113,7 +91,7 @@ test.each([
 );
 
 test("an untouched new row is not added, and an empty text is stored only on request", async () => {
-  const context = await browser.newContext();
+  const context = await pages.browser.newContext();
   const page = await context.newPage();
   await signIn(page);
   await follow(page, "New row");
@@ -128,7 +106,7 @@ test("an untouched new row is not added, and an empty text is stored only on req
 
 test("a row is duplicated from its drawer", async () => {
   await addRow({ title: "Milk", hours: "1.50" });
-  const context = await browser.newContext();
+  const context = await pages.browser.newContext();
   const page = await context.newPage();
   await signIn(page);
   await page.locator("table[role=grid]").waitFor();
@@ -143,9 +121,9 @@ test("a row is duplicated from its drawer", async () => {
 
 test("a click on a reference edits the cell, and the arrow next to it opens the row", async () => {
   const json = { name: "House" };
-  const made = await site.service.call(app, "/v1/data/db/projects", { method: "POST", json });
+  const made = await pages.call("/v1/data/db/projects", { method: "POST", json });
   await addRow({ title: "Milk", project: (made.json as { id: string }).id });
-  const context = await browser.newContext();
+  const context = await pages.browser.newContext();
   const page = await context.newPage();
   await signIn(page);
   const reference = page.locator("tbody td").nth(7);
@@ -163,7 +141,7 @@ describe.each(displays("dark", 360))("$colorScheme, $width px wide:", ({ colorSc
   test("no page of rows has an accessibility issue or horizontal scroll", async () => {
     const id = await addRow({ title: HOSTILE, note: "", meta: [HOSTILE], hours: "1.50" });
     const viewport = { width, height: 800 };
-    const context = await browser.newContext({ colorScheme, viewport, bypassCSP: true });
+    const context = await pages.browser.newContext({ colorScheme, viewport, bypassCSP: true });
     const page = await context.newPage();
     await signIn(page);
     for (const path of [
@@ -174,10 +152,10 @@ describe.each(displays("dark", 360))("$colorScheme, $width px wide:", ({ colorSc
       "?from=100",
       "?deleted=x",
     ]) {
-      await page.goto(rows + path);
+      await page.goto(pages.toUrl(`todos${path}`));
       await expectSound(page, path);
     }
-    await page.goto(rows);
+    await page.goto(pages.toUrl("todos"));
     await page.getByText("Columns", { exact: true }).click();
     await expectSound(page, "columns");
     await expectRejectionSound(page, id);
@@ -187,14 +165,14 @@ describe.each(displays("dark", 360))("$colorScheme, $width px wide:", ({ colorSc
 
 /** Rejected values, and then a row that another user has changed. */
 async function expectRejectionSound(page: Page, id: string): Promise<void> {
-  await page.goto(`${rows}/rows/${id}`);
+  await page.goto(`${pages.toUrl("todos")}/rows/${id}`);
   await page.locator("[name='value.hours']").fill("2,5");
   await page.locator("[name='value.due_at']").fill("tomorrow");
   await press(page, "Save");
   await page.getByText("Nothing was stored.").waitFor();
   await expectSound(page, "rejected");
   const json = { title: "Oat milk" };
-  await site.service.call(app, `/v1/data/db/todos/${id}`, { method: "PATCH", json });
+  await pages.call(`/v1/data/db/todos/${id}`, { method: "PATCH", json });
   await press(page, "Save");
   await page.getByText("Another user changed this row").waitFor();
   await expectSound(page, "late");

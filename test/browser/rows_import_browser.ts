@@ -1,47 +1,30 @@
 /** Importing a file in a real browser: columns are chosen, all rows are checked, and an interrupted import continues. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { beforeEach, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
   displays,
   findAxeViolations,
-  openBrowser,
-  openSite,
   signInToConsole,
-  type TestSite,
   weighPage,
   withPage,
 } from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   todos: { title: t.string().required().unique(), size: t.number(), due: t.timestamp() },
 });
 
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
-let rows: string;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada Lovelace", consoleRole: "admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const pages = useTablePages(SCHEMA, { consoleRole: "admin" });
 beforeEach(async () => {
-  app = await site.service.makeApp(SCHEMA);
-  rows = `${site.identityUrl}/console/apps/${app.slug}/tables/todos`;
+  await pages.makeApp();
 });
 
 const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
 
 async function openImport(page: Page): Promise<void> {
-  await page.goto(rows);
-  await signInToConsole(page, person.email);
+  await page.goto(pages.toUrl("todos"));
+  await signInToConsole(page, pages.person.email);
   await page.getByRole("link", { name: "Import", exact: true }).click();
   await page.getByLabel("File", { exact: true }).waitFor();
 }
@@ -56,16 +39,13 @@ async function chooseBytes(page: Page, buffer: Buffer): Promise<void> {
   await page.getByLabel("File", { exact: true }).setInputFiles(file);
 }
 
-async function listRows(): Promise<Record<string, unknown>[]> {
-  const { json } = await site.service.call(app, "/v1/data/db/todos");
-  return (json as { rows: Record<string, unknown>[] }).rows;
-}
-
 async function countRows(): Promise<number> {
-  const pages = [0, 1000, 2000].map((offset) =>
-    site.service.call(app, `/v1/data/db/todos?offset=${offset}`),
+  const responses = [0, 1000, 2000].map((offset) =>
+    pages.call(`/v1/data/db/todos?offset=${offset}`),
   );
-  const lists = (await Promise.all(pages)).map(({ json }) => (json as { rows: unknown[] }).rows);
+  const lists = (await Promise.all(responses)).map(
+    ({ json }) => (json as { rows: unknown[] }).rows,
+  );
   return lists.flat().length;
 }
 
@@ -76,7 +56,7 @@ const makeCsv = (count: number, toSize: (index: number) => string) =>
   ].join("\n");
 
 test("a file of German Excel is stored: its encoding is chosen, and a column without a name is left out", async () => {
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     await openImport(page);
     const text = ";title;size;;\r\n0;Größe;1,5;;\r\n1;'x;2;;\r\n;;;;\r\n";
     await chooseBytes(page, Buffer.from(text, "latin1"));
@@ -90,7 +70,7 @@ test("a file of German Excel is stored: its encoding is chosen, and a column wit
     await press(page, "Import 2 rows");
     await page.getByText("2 rows stored.").waitFor();
   });
-  expect(await listRows()).toMatchObject([
+  expect(await pages.listRows()).toMatchObject([
     { title: "Größe", size: 1.5 },
     { title: "'x", size: 2 },
   ]);
@@ -99,7 +79,7 @@ test("a file of German Excel is stored: its encoding is chosen, and a column wit
 test("two repeated names are left out, and an export for spreadsheets is recognized", async () => {
   const id = "0190163d-8694-739b-aea5-966c26f8ad91";
   const text = `\uFEFFid,title,Comments,Comments\r\n"${id}",'+49 30,x,\r\n`;
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     await openImport(page);
     await choose(page, text);
     expect(await page.locator("#spreadsheet").isChecked()).toBe(true);
@@ -107,11 +87,11 @@ test("two repeated names are left out, and an export for spreadsheets is recogni
     await press(page, "Import 1 row");
     await page.getByText("1 row stored.").waitFor();
   });
-  expect(await listRows()).toMatchObject([{ title: "+49 30" }]);
+  expect(await pages.listRows()).toMatchObject([{ title: "+49 30" }]);
 });
 
 test("an import of 2,000 rows with 30 invalid rows lists all errors by line, then stores the other rows", async () => {
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     await openImport(page);
     await choose(
       page,
@@ -134,7 +114,7 @@ test("an import of 2,000 rows with 30 invalid rows lists all errors by line, the
 });
 
 test("a file whose header lacks a required column is an error before any request", async () => {
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     await openImport(page);
     await choose(page, "size\n1\n");
     await press(page, "Check the file");
@@ -144,7 +124,7 @@ test("a file whose header lacks a required column is an error before any request
 });
 
 test("an import without a response continues with Resume, and stores each row once", async () => {
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     await openImport(page);
     let sent = 0;
     await page.route("**/import", async (route) => {
@@ -152,10 +132,10 @@ test("an import without a response continues with Resume, and stores each row on
       if (isBatch) sent++;
       // The second batch is stored, but its response is lost.
       if (isBatch && sent === 2) {
-        const { host, pathname } = new URL(rows);
+        const { host, pathname } = new URL(pages.toUrl("todos"));
         const headers = { ...(await route.request().allHeaders()), host };
         const body = route.request().postData() ?? "";
-        const url = `${site.service.url}${pathname}/import`;
+        const url = `${pages.site.service.url}${pathname}/import`;
         expect((await fetch(url, { method: "POST", headers, body })).status).toBe(200);
         return await route.abort();
       }
@@ -173,7 +153,7 @@ test("an import without a response continues with Resume, and stores each row on
 });
 
 test("a file that was imported before is reported, and is stored again only on request", async () => {
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     await openImport(page);
     for (const message of [
       "1 row stored.",
@@ -185,8 +165,8 @@ test("a file that was imported before is reported, and is stored again only on r
       await page.getByText(message).waitFor();
       expect(await countRows()).toBe(1);
     }
-    await site.service.service.admin.message(
-      `set session rowhouse.app_id = '${app.id}'; delete from data.todos where app_id = '${app.id}'; select 1`,
+    await pages.site.service.service.admin.message(
+      `set session rowhouse.app_id = '${pages.app.id}'; delete from data.todos where app_id = '${pages.app.id}'; select 1`,
     );
     await press(page, "Store again");
     await page.getByText("1 row stored. Open the table", { exact: true }).waitFor();
@@ -195,7 +175,7 @@ test("a file that was imported before is reported, and is stored again only on r
 });
 
 test("a session that ends during an import can be renewed, and Resume continues", async () => {
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     await openImport(page);
     await choose(page, "title\na\n");
     await press(page, "Check the file");
@@ -203,8 +183,8 @@ test("a session that ends during an import can be renewed, and Resume continues"
     await press(page, "Import 1 row");
     await page.getByText("Your session has ended").waitFor();
     const other = await page.context().newPage();
-    await other.goto(rows);
-    await signInToConsole(other, person.email);
+    await other.goto(pages.toUrl("todos"));
+    await signInToConsole(other, pages.person.email);
     await press(page, "Resume");
     await page.getByText("1 row stored.").waitFor();
     expect(await countRows()).toBe(1);
@@ -212,9 +192,9 @@ test("a session that ends during an import can be renewed, and Resume continues"
 });
 
 test("a duplicate of a stored row is reported with its line, after the rows before it are stored", async () => {
-  await withPage(browser, async (page) => {
+  await withPage(pages.browser, async (page) => {
     const json = { title: "a" };
-    await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+    await pages.call("/v1/data/db/todos", { method: "POST", json });
     await openImport(page);
     await choose(page, '{"title":"c"}\n{"title":"b"}\n\n{"title":"a"}\n', "todos.ndjson");
     await press(page, "Check the file");
@@ -230,7 +210,7 @@ describe("the layout", () => {
     "has no axe violation and fits the page, $colorScheme at $width px",
     async ({ colorScheme, width }) => {
       const options = { colorScheme, viewport: { width, height: 800 }, bypassCSP: true };
-      const context = await browser.newContext(options);
+      const context = await pages.browser.newContext(options);
       const page = await context.newPage();
       const expectSound = async (what: string) => {
         expect([what, await findAxeViolations(page)]).toEqual([what, []]);
@@ -254,10 +234,10 @@ describe("the layout", () => {
   );
 
   test("needs at most 60 KB on a first visit", async () => {
-    await withPage(browser, async (page) => {
-      await page.goto(rows);
-      await signInToConsole(page, person.email);
-      const bytes = await weighPage(page, `${rows}/import`);
+    await withPage(pages.browser, async (page) => {
+      await page.goto(pages.toUrl("todos"));
+      await signInToConsole(page, pages.person.email);
+      const bytes = await weighPage(page, `${pages.toUrl("todos")}/import`);
       console.log(`import page: ${bytes} bytes on a first visit`);
       expect(bytes).toBeGreaterThan(10_000);
       expect(bytes).toBeLessThan(60 * 1024);

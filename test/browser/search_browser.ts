@@ -1,17 +1,9 @@
 /** Search, filters and order over a whole table in a real browser: by the list endpoint, or by reading the table. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  openBrowser,
-  openSite,
-  type TestSite,
-  withConsole,
-} from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { displays, findAxeViolations } from "../support/browser.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   todos: {
@@ -30,24 +22,14 @@ describe.each([
   { name: "with rows in the browser", previews: [] },
   { name: "with search in the list endpoint", previews: ["filters"] },
 ] as const)("$name,", ({ previews }) => {
-  let site: TestSite;
-  let browser: Browser;
-  let person: Person;
-  let app: TestApp;
+  const pages = useTablePages(SCHEMA, { previews });
   beforeAll(async () => {
-    [site, browser] = await Promise.all([openSite({}, { service: { previews } }), openBrowser()]);
-    person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-    app = await site.service.makeApp(SCHEMA);
+    await pages.makeApp();
     for (let start = 0; start < 5000; start += 1000) {
       const json = Array.from({ length: 1000 }, (_, place) => toTodo(start + place));
-      const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-      expect(response.status).toBe(201);
+      await pages.addRows(json);
     }
   }, 60_000);
-  afterAll(async () => {
-    await browser.close();
-    await site.close();
-  });
 
   const toTodo = (number: number) => ({
     title: `Row ${number}.`,
@@ -56,17 +38,6 @@ describe.each([
     due_at: `2026-01-01T${String(number % 24).padStart(2, "0")}:00:00Z`,
     is_paid: number % 2 === 0,
   });
-
-  async function openTodos(
-    run: (page: Page) => Promise<void>,
-    options: BrowserContextOptions = {},
-  ): Promise<void> {
-    const visitor = {
-      url: `${site.identityUrl}/console/apps/${app.slug}/tables/todos`,
-      email: person.email,
-    };
-    await withConsole(browser, visitor, run, options);
-  }
 
   const box = (page: Page) => page.getByRole("searchbox", { name: "Search all columns" });
   const range = (page: Page, text: string) =>
@@ -90,7 +61,7 @@ describe.each([
   }
 
   test("one row of 5,000 is found by keyboard and edited, and its address opens it again", async () => {
-    await openTodos(async (page) => {
+    await pages.open("todos", async (page) => {
       await page.keyboard.press("f");
       await page.keyboard.type("row 4321.");
       const start = performance.now();
@@ -114,7 +85,7 @@ describe.each([
   });
 
   test("filters of every kind are combined, and their rows are paged", async () => {
-    await openTodos(async (page) => {
+    await pages.open("todos", async (page) => {
       await addFilter(page, "status", "is", "done");
       await addFilter(page, "hours", "is at least", "20");
       await addFilter(page, "is_paid", "is", "true");
@@ -143,7 +114,7 @@ describe.each([
   });
 
   test("a column head sorts all rows up, down and not at all, and nulls come last", async () => {
-    await openTodos(async (page) => {
+    await pages.open("todos", async (page) => {
       const sort = page.getByRole("button", { name: "hours" });
       const head = page.getByRole("columnheader", { name: /^hours/ });
       const hours = () => page.locator("tbody tr").first().locator("td").nth(4).textContent();
@@ -164,9 +135,9 @@ describe.each([
   });
 
   test("a deleted row leaves the search results", async () => {
-    await openTodos(async (page) => {
+    await pages.open("todos", async (page) => {
       const json = [{ title: "gone 1" }, { title: "gone 2" }];
-      await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
+      await pages.addRows(json);
       await box(page).fill("GONE");
       await page.keyboard.press("Enter");
       await range(page, "of 2 found");
@@ -179,7 +150,7 @@ describe.each([
   });
 
   test("no match, a value of another kind and a failed search are explained", async () => {
-    await openTodos(async (page) => {
+    await pages.open("todos", async (page) => {
       await box(page).fill("no such text");
       await page.keyboard.press("Enter");
       await page.getByText("No rows match this search.").waitFor();
@@ -203,7 +174,8 @@ describe.each([
     "$colorScheme, $width px wide:",
     ({ colorScheme, width }) => {
       test("the search has no accessibility issue and no horizontal scroll", async () => {
-        await openTodos(
+        await pages.open(
+          "todos",
           async (page) => {
             await addFilter(page, "status", "is", "done");
             await addFilter(page, "due_at", "is before", "2026-01-01T12:00");
@@ -222,7 +194,8 @@ describe.each([
   );
 
   test("a sentence explains without JavaScript that search needs it", async () => {
-    await openTodos(
+    await pages.open(
+      "todos",
       async (page) => {
         await page.locator("noscript p", { hasText: "need JavaScript" }).waitFor();
         expect(await page.locator("form[data-search]").isVisible()).toBe(false);
@@ -245,44 +218,24 @@ describe("what a page displays is found", () => {
     },
   });
   describe.each([[[]], [["filters"]]] as const)("with the previews %j:", (previews) => {
-    let site: TestSite;
-    let browser: Browser;
-    let person: Person;
-    let app: TestApp;
+    const pages = useTablePages(FOUND, { previews });
     let ids: string[];
     beforeAll(async () => {
-      [site, browser] = await Promise.all([openSite({}, { service: { previews } }), openBrowser()]);
-      person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-      app = await site.service.makeApp(FOUND);
-      const add = async (table: string, json: object): Promise<string[]> => {
-        const path = `/v1/data/db/${table}`;
-        const response = await site.service.call(app, path, { method: "POST", json });
-        return (response.json as { rows: { id: string }[] }).rows.map(({ id }) => id);
-      };
-      const [host] = await add("people", [{ name: "ÉLODIE Straße" }, { name: "Bob" }]);
-      ids = await add("visits", [
+      await pages.makeApp();
+      const people = [{ name: "ÉLODIE Straße" }, { name: "Bob" }];
+      const [host] = await pages.addRows(people, "people");
+      const visits = [
         {
           ...{ title: "first", at: "2026-11-22T02:30:05.123456Z", is_paid: true, size: 4711.5 },
-          ...{ meta: { place: "Кафе" }, host },
+          ...{ meta: { place: "Кафе" }, host: host?.id },
         },
         { title: "second", at: "2025-07-01T12:00:00Z", is_paid: false, size: 12 },
-      ]);
+      ];
+      ids = (await pages.addRows(visits, "visits")).map(({ id }) => id);
     }, 60_000);
-    afterAll(async () => {
-      await browser.close();
-      await site.close();
-    });
 
     const open = (hash: string, run: (page: Page) => Promise<void>) =>
-      withConsole(
-        browser,
-        {
-          url: `${site.identityUrl}/console/apps/${app.slug}/tables/visits${hash}`,
-          email: person.email,
-        },
-        run,
-        { timezoneId: "America/New_York", locale: "en-US" },
-      );
+      pages.open(`visits${hash}`, run, { timezoneId: "America/New_York", locale: "en-US" });
     const found = async (page: Page, count: number) =>
       await page
         .locator("[data-range]", { hasText: count === 0 ? "No rows" : `of ${count} found` })
@@ -339,7 +292,7 @@ describe("what a page displays is found", () => {
       await open(`#${new URLSearchParams({ where: "title.contains.FIRST" })}`, async (page) => {
         await found(page, 1);
       });
-      const path = `${site.identityUrl}/console/apps/${app.slug}/tables/people`;
+      const path = pages.toUrl("people");
       await open("", async (page) => {
         for (const text of ["strasse", "e\u0301lo"]) {
           await page.goto(

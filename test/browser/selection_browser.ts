@@ -2,19 +2,11 @@
  * Several selected rows in a real browser: a column is set, rows are deleted and copied, with a preview and a result for
  * each row.
  */
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { beforeEach, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import {
-  displays,
-  findAxeViolations,
-  openBrowser,
-  openSite,
-  type TestSite,
-  withConsole,
-} from "../support/browser.ts";
-import { makePerson, type Person } from "../support/people.ts";
-import type { TestApp } from "../support/service.ts";
+import { displays, findAxeViolations } from "../support/browser.ts";
+import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({
   todos: {
@@ -25,22 +17,9 @@ const SCHEMA = defineSchema({
   },
 });
 
-type Row = Record<string, unknown> & { id: string; title: string };
-
-let site: TestSite;
-let browser: Browser;
-let person: Person;
-let app: TestApp;
-beforeAll(async () => {
-  [site, browser] = await Promise.all([openSite(), openBrowser()]);
-  person = await makePerson(site.service, { name: "Ada", consoleRole: "super_admin" });
-}, 60_000);
-afterAll(async () => {
-  await browser.close();
-  await site.close();
-});
+const pages = useTablePages(SCHEMA);
 beforeEach(async () => {
-  app = await site.service.makeApp(SCHEMA);
+  await pages.makeApp();
 });
 
 async function addRows(count: number): Promise<void> {
@@ -48,24 +27,7 @@ async function addRows(count: number): Promise<void> {
     title: `Row ${place + 1}.`,
     note: place % 2 === 0 ? "even" : null,
   }));
-  const response = await site.service.call(app, "/v1/data/db/todos", { method: "POST", json });
-  expect(response.status).toBe(201);
-}
-
-async function rowsOf(): Promise<Row[]> {
-  const response = await site.service.call(app, "/v1/data/db/todos");
-  return (response.json as { rows: Row[] }).rows;
-}
-
-async function openTodos(
-  run: (page: Page) => Promise<void>,
-  options: BrowserContextOptions = {},
-): Promise<void> {
-  const visitor = {
-    url: `${site.identityUrl}/console/apps/${app.slug}/tables/todos`,
-    email: person.email,
-  };
-  await withConsole(browser, visitor, run, options);
+  await pages.addRows(json);
 }
 
 const box = (page: Page, row: number) => page.locator("tbody input.select").nth(row);
@@ -83,7 +45,7 @@ async function openSet(page: Page, column: string): Promise<void> {
 
 test("a column is set in three rows after a preview, and the change is undone", async () => {
   await addRows(5);
-  await openTodos(async (page) => {
+  await pages.open("todos", async (page) => {
     const start = performance.now();
     expect(await toolbar(page).isVisible()).toBe(false);
     for (const row of [0, 1, 3]) await box(page, row).check();
@@ -99,11 +61,17 @@ test("a column is set in three rows after a preview, and the change is undone", 
       "null",
       "even",
     ]);
-    expect((await rowsOf()).map(({ note }) => note)).toEqual(["even", null, "even", null, "even"]);
+    expect((await pages.listRows()).map(({ note }) => note)).toEqual([
+      "even",
+      null,
+      "even",
+      null,
+      "even",
+    ]);
     await press(page, "Save 2 rows");
     await title(page, "Changed 2 of 2 rows");
     console.log(`three rows set after ${Math.round(performance.now() - start)} ms`);
-    expect((await rowsOf()).map(({ note }) => note)).toEqual([
+    expect((await pages.listRows()).map(({ note }) => note)).toEqual([
       "even",
       "even",
       "even",
@@ -114,37 +82,43 @@ test("a column is set in three rows after a preview, and the change is undone", 
     await title(page, "Restored 2 of 2 rows");
     await page.getByRole("dialog").getByRole("link", { name: "Close" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
-    expect((await rowsOf()).map(({ note }) => note)).toEqual(["even", null, "even", null, "even"]);
+    expect((await pages.listRows()).map(({ note }) => note)).toEqual([
+      "even",
+      null,
+      "even",
+      null,
+      "even",
+    ]);
     await page.locator("tbody tr").nth(1).getByText("null").first().waitFor();
   });
 });
 
 test("a row that another user changes is not written, displays its new value, and can be edited again", async () => {
   await addRows(3);
-  await openTodos(async (page) => {
+  await pages.open("todos", async (page) => {
     await page.locator("[data-select-all]").check();
     await openSet(page, "status");
     await page.getByRole("dialog").locator('[id="value.status"]').selectOption("done");
     await press(page, "Preview");
     await title(page, "Set status in 3 rows");
-    const [, second] = await rowsOf();
+    const [, second] = await pages.listRows();
     const path = `/v1/data/db/todos/${second?.id}`;
-    await site.service.call(app, path, { method: "PATCH", json: { note: "mine" } });
+    await pages.call(path, { method: "PATCH", json: { note: "mine" } });
     await press(page, "Save 3 rows");
     await title(page, "Changed 2 of 3 rows");
     await page.getByText("Not saved: the row has changed since").waitFor();
-    expect((await rowsOf()).map(({ status }) => status)).toEqual(["done", "open", "done"]);
+    expect((await pages.listRows()).map(({ status }) => status)).toEqual(["done", "open", "done"]);
     await press(page, "Review 1 row");
     await title(page, "Set status in 1 row");
     await press(page, "Save 1 row");
     await title(page, "Changed 1 of 1 rows");
-    expect((await rowsOf())[1]).toMatchObject({ status: "done", note: "mine" });
+    expect((await pages.listRows())[1]).toMatchObject({ status: "done", note: "mine" });
   });
 });
 
 test("an invalid value changes nothing, and a duplicate fails only its row", async () => {
   await addRows(3);
-  await openTodos(async (page) => {
+  await pages.open("todos", async (page) => {
     await page.locator("[data-select-all]").check();
     await openSet(page, "hours");
     await page.getByRole("dialog").locator('[id="value.hours"]').fill("1,5");
@@ -164,14 +138,14 @@ test("an invalid value changes nothing, and a duplicate fails only its row", asy
     await press(page, "Save 3 rows");
     await title(page, "Changed 1 of 3 rows");
     expect(await page.locator(".is-failed", { hasText: "Not saved: " }).count()).toBe(2);
-    expect((await rowsOf()).map(({ hours }) => hours)).toEqual(["1.50", "1.50", "1.50"]);
-    expect((await rowsOf()).filter((row) => row.title === "Only one")).toHaveLength(1);
+    expect((await pages.listRows()).map(({ hours }) => hours)).toEqual(["1.50", "1.50", "1.50"]);
+    expect((await pages.listRows()).filter((row) => row["title"] === "Only one")).toHaveLength(1);
   });
 });
 
 test("40 rows of a search are deleted by keyboard, after their JSON is offered", async () => {
   await addRows(100);
-  await openTodos(async (page) => {
+  await pages.open("todos", async (page) => {
     const start = performance.now();
     await page.keyboard.press("f");
     await page.keyboard.type("even");
@@ -190,20 +164,21 @@ test("40 rows of a search are deleted by keyboard, after their JSON is offered",
     await title(page, "Delete 40 rows");
     await page.getByText("Copy the rows as JSON first").click();
     const json = (await page.locator("#rows-json").textContent()) ?? "";
-    expect((JSON.parse(json) as Row[]).length).toBe(40);
-    expect(await rowsOf()).toHaveLength(100);
+    expect((JSON.parse(json) as unknown[]).length).toBe(40);
+    expect(await pages.listRows()).toHaveLength(100);
     await press(page, "Delete 40 rows");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.locator("[data-range]", { hasText: "of 10 found" }).waitFor();
     console.log(`40 of 100 rows deleted after ${Math.round(performance.now() - start)} ms`);
-    expect(await rowsOf()).toHaveLength(60);
+    expect(await pages.listRows()).toHaveLength(60);
     expect(await toolbar(page).isVisible()).toBe(false);
   });
 });
 
 test("rows of several pages are copied as JSON and as CSV", async () => {
   await addRows(120);
-  await openTodos(
+  await pages.open(
+    "todos",
     async (page) => {
       await page.getByRole("searchbox", { name: "Search all columns" }).fill("Row");
       await page.keyboard.press("Enter");
@@ -211,7 +186,7 @@ test("rows of several pages are copied as JSON and as CSV", async () => {
       const read = () => page.evaluate(() => navigator.clipboard.readText());
       await toolbar(page).getByRole("button", { name: "Copy as JSON" }).click();
       await page.locator("#save-state", { hasText: "Copied 120 rows" }).waitFor();
-      expect(JSON.parse(await read())).toEqual(await rowsOf());
+      expect(JSON.parse(await read())).toEqual(await pages.listRows());
       await page.locator("#save-state").waitFor({ state: "detached", timeout: 15_000 });
       await toolbar(page).getByRole("button", { name: "Copy as CSV" }).click();
       await page.locator("#save-state", { hasText: "Copied 120 rows" }).waitFor();
@@ -226,7 +201,8 @@ test("rows of several pages are copied as JSON and as CSV", async () => {
 
 test("rows are selected, set and deleted without JavaScript", async () => {
   await addRows(3);
-  await openTodos(
+  await pages.open(
+    "todos",
     async (page) => {
       await box(page, 0).check();
       await box(page, 2).check();
@@ -236,14 +212,14 @@ test("rows are selected, set and deleted without JavaScript", async () => {
       await page.getByRole("button", { name: "Preview" }).click();
       await page.getByRole("button", { name: "Save 2 rows" }).click();
       await page.getByRole("heading", { name: "Changed 2 of 2 rows" }).waitFor();
-      expect((await rowsOf()).map(({ note }) => note)).toEqual(["plain", null, "plain"]);
+      expect((await pages.listRows()).map(({ note }) => note)).toEqual(["plain", null, "plain"]);
       await page.getByRole("link", { name: "Close" }).click();
       await box(page, 0).check();
       await box(page, 1).check();
       await toolbar(page).getByRole("button", { name: "Delete" }).click();
       await page.getByRole("button", { name: "Delete 2 rows" }).click();
       await page.getByText("2 rows were deleted.").waitFor();
-      expect(await rowsOf()).toHaveLength(1);
+      expect(await pages.listRows()).toHaveLength(1);
     },
     { javaScriptEnabled: false },
   );
@@ -253,7 +229,8 @@ test.each(displays("dark", 1280))(
   "the selection, a preview and results have no accessibility issue: $colorScheme, $width px",
   async ({ colorScheme, width }) => {
     await addRows(3);
-    await openTodos(
+    await pages.open(
+      "todos",
       async (page) => {
         const expectSound = async (what: string) => {
           expect([what, await findAxeViolations(page)]).toEqual([what, []]);
@@ -271,7 +248,7 @@ test.each(displays("dark", 1280))(
         await press(page, "Save 3 rows");
         await title(page, "Changed 3 of 3 rows");
         await expectSound("results");
-        await page.goto(`${site.identityUrl}/console/apps/${app.slug}/tables/todos/change`);
+        await page.goto(pages.toUrl("todos/change"));
         await expectSound("page");
       },
       { colorScheme, viewport: { width, height: 800 }, bypassCSP: true },
@@ -283,7 +260,8 @@ test.each([384, 640, 768, 820, 900, 1024, 1100])(
   "every action is visible at %d px, such as at 200% zoom",
   async (width) => {
     await addRows(3);
-    await openTodos(
+    await pages.open(
+      "todos",
       async (page) => {
         await page.getByRole("button", { name: "Add a filter" }).click();
         await page.locator("[data-select-all]").check();
