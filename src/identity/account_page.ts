@@ -1,7 +1,7 @@
 /** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
 import { type AccountSettings, readAccountSettings } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld, type VisitorActor } from "../accounts/actions/mod.ts";
-import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
+import { type RequestContext, splitTarget } from "../http/mod.ts";
 import {
   type FormPage,
   type Html,
@@ -25,7 +25,7 @@ import {
   ADD_FACTOR_PATH,
   LOGIN_PATH,
 } from "./paths.ts";
-import { toOwnSignIn } from "./return_to.ts";
+import { readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
 
 /** An account page needs a line here and a line in page_routes.ts. */
 const TABS = [
@@ -124,11 +124,9 @@ export function makeAccountForm<Content, Name extends string = never>({
 }: AccountForm<Content, Name>) {
   return makeFormPage({
     ...page,
-    // The address of a rejected form must not show a result.
-    sentTo: ({ context }) => {
-      const { path, query } = splitTarget(context.request.url);
-      return notices?.has(context.query) ? path : toTarget({ path, query });
-    },
+    // The address of a rejected form must not show a result, or repeat parameters that no page reads.
+    sentTo: ({ context }) =>
+      `${splitTarget(context.request.url).path}${toReturnQuery(readReturnTo(context.query))}`,
     respond: (_content, body, { deps, context }) =>
       respondWithAccountPage(deps, {
         tab,
