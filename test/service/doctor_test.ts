@@ -474,7 +474,8 @@ describe("rowhouse doctor", () => {
     await withDatabase(database.superuserUrl, (root) =>
       root.message(`create role ${login} login password 'secret-word'; select 1`),
     );
-    const ungranted = new URL(database.servingUrl);
+    // A pooler knows only the logins of the tests.
+    const ungranted = new URL(database.adminUrl);
     ungranted.username = login;
     ungranted.password = "secret-word";
     const env = {
