@@ -1,17 +1,18 @@
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
-import { type AuditContent, type ConsoleAuditEntry, readConsole } from "../accounts/console/mod.ts";
+import { type AuditEntry, auditList, toCsvHead, toCsvRows } from "../accounts/actions/mod.ts";
+import { readConsole } from "../accounts/console/mod.ts";
 import { labelAction } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { BYTE_ORDER_MARK, toCsvLine } from "../std/csv.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_filter.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { renderAddress, renderEmpty, renderTable, renderText, renderTime } from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderAddress, renderEmpty, renderText } from "./parts.ts";
 import { ACTIVITY, toAppPath, toPersonPath } from "./paths.ts";
 import { ROWS_READ, toPage } from "./search.ts";
 
@@ -54,7 +55,7 @@ function readBefore(query: string): number | undefined {
 }
 
 function renderPage(
-  { entries }: AuditContent,
+  { entries }: { entries: readonly AuditEntry[] },
   { typed }: ReadFilter,
   { app, now }: { app: string | undefined; now: number },
 ): Part {
@@ -71,22 +72,22 @@ function renderPage(
 }
 
 function renderEntries(
-  entries: readonly ConsoleAuditEntry[],
+  entries: readonly AuditEntry[],
   { now, hasApp }: { now: number; hasApp: boolean },
 ): Html {
-  return renderTable(
-    "Activity",
-    ["When", "Event", "Action"],
-    entries.map((entry): Part[] => [
-      renderTime(entry.at, now),
-      html`<div class="event">${renderEvent(entry, hasApp)}${entry.client !== null && html`<span class="row-detail">from ${renderText(entry.client)}</span>`}${renderDetails(entry.details)}</div>`,
-      html`<code class="action-name">${entry.action}</code>`,
-    ]),
-  );
+  return renderListTable(auditList, entries, {
+    label: "Activity",
+    now,
+    cells: {
+      actor: (entry) =>
+        html`<div class="event">${renderEvent(entry, hasApp)}${entry.client !== null && html`<span class="row-detail">from ${renderText(entry.client)}</span>`}${renderDetails(entry.details)}</div>`,
+      action: ({ action }) => html`<code class="action-name">${action}</code>`,
+    },
+  });
 }
 
 /** A sentence with actor, action, person and app. */
-function renderEvent(entry: ConsoleAuditEntry, hasApp: boolean): Html {
+function renderEvent(entry: AuditEntry, hasApp: boolean): Html {
   const { actor, actorEmail, action, userId, email, appExists } = entry;
   const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
   const app = hasApp ? entry.app : null;
@@ -131,19 +132,6 @@ const CSV_PAGE_ROWS = 1000;
 /** Max characters of a spreadsheet cell. */
 const CSV_DETAILS_CHARS = 32_000;
 
-const COLUMNS = {
-  id: ({ id }) => String(id),
-  at: ({ at }) => new Date(at).toISOString(),
-  actor: ({ actor }) => actor,
-  actor_email: ({ actorEmail }) => actorEmail,
-  action: ({ action }) => action,
-  app: ({ app }) => app,
-  user_id: ({ userId }) => userId,
-  user_email: ({ email }) => email,
-  client: ({ client }) => client,
-  details: ({ details }) => details,
-} as const satisfies Record<string, (entry: ConsoleAuditEntry) => string | null>;
-
 /** @throws {Problem} invalid_query — with every issue of the filter */
 export async function handleActivityCsv(visit: Visit): Promise<Response> {
   const { issues } = readFilter(visit.context.query, undefined);
@@ -164,20 +152,20 @@ export async function handleActivityCsv(visit: Visit): Promise<Response> {
 async function readCsvPage(
   { deps, context }: Visit,
   before: number | undefined,
-): Promise<ConsoleAuditEntry[]> {
+): Promise<AuditEntry[]> {
   const { filter } = readFilter(context.query, undefined);
   const page = { before_id: before, max_rows: CSV_PAGE_ROWS, details_chars: CSV_DETAILS_CHARS };
   return (await readConsole(deps, "list_audit", { ...filter, ...page })).entries;
 }
 
 /** Reads a page when the previous page has been sent. A failure aborts the response, so that it never looks complete. */
-function toStream(visit: Visit, first: ConsoleAuditEntry[]): ReadableStream<Uint8Array> {
+function toStream(visit: Visit, first: AuditEntry[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let entries = first;
-  let head = BYTE_ORDER_MARK + toCsvLine(Object.keys(COLUMNS));
+  let head = toCsvHead(auditList.columns);
   return new ReadableStream({
     pull: async (controller) => {
-      controller.enqueue(encoder.encode(head + entries.map(toLine).join("")));
+      controller.enqueue(encoder.encode(head + toCsvRows(auditList.columns, entries)));
       head = "";
       if (entries.length < CSV_PAGE_ROWS) return controller.close();
       try {
@@ -188,8 +176,4 @@ function toStream(visit: Visit, first: ConsoleAuditEntry[]): ReadableStream<Uint
       }
     },
   });
-}
-
-function toLine(entry: ConsoleAuditEntry): string {
-  return toCsvLine(Object.values(COLUMNS).map((read) => read(entry)));
 }

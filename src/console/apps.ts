@@ -1,11 +1,6 @@
 /** Apps: the list by slug, with search and pages; the creation of an app; its deletion. @module */
-import { createApp, SLUG } from "../accounts/apps/mod.ts";
-import {
-  type AppEnd,
-  type ConsoleApp,
-  deleteAppByConsole,
-  readConsole,
-} from "../accounts/console/mod.ts";
+import { type App, appList, createApp, SLUG } from "../accounts/apps/mod.ts";
+import { type AppEnd, deleteAppByConsole, readConsole } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.ts";
@@ -19,16 +14,8 @@ import {
   renderTypedName,
 } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import {
-  numeric,
-  renderEmpty,
-  renderError,
-  renderLink,
-  renderPill,
-  renderTable,
-  renderText,
-  renderTime,
-} from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderError, renderLink, renderPill, renderText } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath, toTablePath } from "./paths.ts";
 import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
 import { readTargetFields, renderTargetFields } from "./settings.ts";
@@ -70,20 +57,19 @@ function renderNone(search: string, after: string): Html {
   );
 }
 
-function renderAppList(apps: readonly ConsoleApp[], now: number): Html {
-  return renderTable(
-    "Apps",
-    ["App", "Address", numeric("Tables"), numeric("Keys"), "Last push"],
-    apps.map((app): Part[] => [
-      html`<a class="row-name" href="${toAppPath(app.slug)}">${app.slug}</a>${app.disabledAt !== null && html` ${renderPill("disabled", "warn")}`}`,
-      app.origin === null
-        ? html`<span class="quiet">none yet</span>`
-        : renderText(new URL(app.origin).host),
-      app.tables,
-      app.keys,
-      renderTime(app.pushedAt, now),
-    ]),
-  );
+function renderAppList(apps: readonly App[], now: number): Html {
+  return renderListTable(appList, apps, {
+    label: "Apps",
+    now,
+    cells: {
+      slug: ({ slug, disabledAt }) =>
+        html`<a class="row-name" href="${toAppPath(slug)}">${slug}</a>${disabledAt !== null && html` ${renderPill("disabled", "warn")}`}`,
+      origin: ({ origin }) =>
+        origin === null
+          ? html`<span class="quiet">none yet</span>`
+          : renderText(new URL(origin).host),
+    },
+  });
 }
 
 export const newAppPage = makeFormPage({

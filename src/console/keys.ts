@@ -1,6 +1,5 @@
 /** An app's keys: scopes, last use and expiry. Never shows a secret. @module */
-import { revokeKey } from "../accounts/apps/mod.ts";
-import type { AppKey } from "../accounts/console/mod.ts";
+import { keyList, type ListedKey, revokeKey } from "../accounts/apps/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
@@ -8,14 +7,8 @@ import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage } from "./form_page.ts";
-import {
-  ACTIONS_COLUMN,
-  renderEmpty,
-  renderLink,
-  renderTable,
-  renderText,
-  renderTime,
-} from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderLink, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
@@ -49,21 +42,39 @@ export function renderNoKey(slug: string): Html {
   );
 }
 
-function renderKeys(slug: string, keys: readonly AppKey[], now: number): Html {
-  return renderTable(
-    "Keys",
-    ["Name", "Key", "Scopes", "Last used", "Expires", ACTIONS_COLUMN],
-    pairKeys(keys).map((key) => renderKey(slug, key, now)),
-  );
+function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html {
+  const paired = pairKeys(keys);
+  const replaced = new Map(paired.map(({ keyId, replaces }) => [keyId, replaces]));
+  return renderListTable(keyList, paired, {
+    label: "Keys",
+    now,
+    first: "name",
+    cells: {
+      name: (key) => {
+        const name =
+          key.name === "" ? html`<span class="quiet">no name</span>` : renderText(key.name);
+        return isLive(key) ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`;
+      },
+      keyId: (key) => [html`<code>${key.keyId}</code>`, renderPair(key, replaced.get(key.keyId))],
+      scopes: (key) => listScopes(key) || "nothing",
+      expiresAt: (key) => renderEnd(key, now),
+    },
+    actions: (key) => isLive(key) && renderActions(slug, key),
+  });
 }
 
-type PairedKey = AppKey & { replaces: string | undefined };
+/** Whether the key works while its app is enabled. */
+export function isLive({ status }: ListedKey): boolean {
+  return status === "active" || status === "disabled app";
+}
+
+type PairedKey = ListedKey & { replaces: string | undefined };
 
 /** Each key, followed by the key that it replaced. */
-function pairKeys(keys: readonly AppKey[]): PairedKey[] {
+function pairKeys(keys: readonly ListedKey[]): PairedKey[] {
   const replaced = new Map(keys.map((key) => [key.replacedBy, key]));
   const known = new Set(keys.map(({ keyId }) => keyId));
-  const follow = (key: AppKey): PairedKey[] => {
+  const follow = (key: ListedKey): PairedKey[] => {
     const before = replaced.get(key.keyId);
     return [{ ...key, replaces: before?.keyId }, ...(before === undefined ? [] : follow(before))];
   };
@@ -72,25 +83,12 @@ function pairKeys(keys: readonly AppKey[]): PairedKey[] {
     .flatMap(follow);
 }
 
-function renderKey(slug: string, key: PairedKey, now: number): Part[] {
-  const isActive = key.status === "active";
-  const name = key.name === "" ? html`<span class="quiet">no name</span>` : renderText(key.name);
-  return [
-    isActive ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`,
-    html`<code>${key.keyId}</code>${renderPair(key)}`,
-    listScopes(key) || "nothing",
-    renderTime(key.lastUsedAt, now),
-    renderEnd(key, now),
-    isActive && renderActions(slug, key),
-  ];
-}
-
-function listScopes({ scopes }: AppKey): string {
+function listScopes({ scopes }: ListedKey): string {
   const sorted = SCOPES.filter((scope) => scopes.includes(scope));
   return sorted.map((scope) => SCOPE_LABELS[scope]).join(", ");
 }
 
-function renderPair({ replaces, replacedBy }: PairedKey): Part {
+function renderPair({ replacedBy }: ListedKey, replaces: string | undefined): Part {
   return [
     replaces !== undefined &&
       html`<span class="row-detail">replaces <code>${replaces}</code></span>`,
@@ -101,7 +99,7 @@ function renderPair({ replaces, replacedBy }: PairedKey): Part {
 
 const SOON_MS = 14 * 86_400_000;
 
-function renderEnd({ status, expiresAt, revokedAt }: AppKey, now: number): Html {
+function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Html {
   if (status === "revoked")
     return html`<span class="quiet">revoked ${renderTime(revokedAt, now)}</span>`;
   if (status === "expired")
@@ -111,7 +109,7 @@ function renderEnd({ status, expiresAt, revokedAt }: AppKey, now: number): Html 
   return isSoon ? html`<span class="pill pill-warn">${time}</span>` : time;
 }
 
-function renderActions(slug: string, { keyId, name }: AppKey): Html {
+function renderActions(slug: string, { keyId, name }: ListedKey): Html {
   const path = toKeyPath(slug, keyId);
   const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
   return html`<span class="row-actions"><a class="button button-quiet button-small" data-dialog href="${path}/roll">Rotate${what}</a>
@@ -122,7 +120,7 @@ function renderActions(slug: string, { keyId, name }: AppKey): Html {
 export async function readActiveKey(visit: Visit) {
   const { key: keyId = "" } = visit.context.params;
   const page = await readApp(visit);
-  const key = page.keys.find((key) => key.keyId === keyId && key.status === "active");
+  const key = page.keys.find((key) => key.keyId === keyId && isLive(key));
   if (key === undefined) throw noActiveKey();
   return { ...page, keyId, key };
 }

@@ -8,6 +8,8 @@ type ListTable<Of extends Columns> = {
   now: number;
   /** The cells that show more than their value; `undefined` for the value. */
   cells?: { readonly [Name in keyof Of]?: (row: Row<Of>) => Part };
+  /** The column that comes first. */
+  first?: keyof Of;
   /** Links to the actions on a row. */
   actions?: (row: Row<Of>) => Part;
 };
@@ -15,11 +17,11 @@ type ListTable<Of extends Columns> = {
 export function renderListTable<Of extends Columns>(
   { columns }: { columns: Of },
   rows: readonly Row<Of>[],
-  { label, now, cells, actions }: ListTable<Of>,
+  { label, now, cells, first, actions }: ListTable<Of>,
 ): Html {
-  const visible = Object.entries(columns).flatMap(([name, { title, kind }]) =>
-    title === undefined ? [] : [{ name, title, kind }],
-  );
+  const visible = Object.entries(columns)
+    .flatMap(([name, { title, kind }]) => (title === undefined ? [] : [{ name, title, kind }]))
+    .toSorted((a, b) => Number(b.name === first) - Number(a.name === first));
   const heads = visible.map(({ title, kind }) => (kind === "count" ? numeric(title) : title));
   const toCells = (row: Row<Of>): Part[] => [
     ...visible.map(({ name, kind }) => cells?.[name]?.(row) ?? renderValue(kind, row[name], now)),

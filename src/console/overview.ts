@@ -5,7 +5,7 @@ import { readApp, respondWithAppPage } from "./app_page.ts";
 import { renderAxis } from "./axis.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { renderNoKey } from "./keys.ts";
+import { isLive, renderNoKey } from "./keys.ts";
 import { readSpan, renderSpans, renderStats } from "./numbers.ts";
 import { renderText, renderTime } from "./parts.ts";
 import { toAppPath, toAppTablesPath, toKeysPath, toPushesPath, toRowsPath } from "./paths.ts";
@@ -18,7 +18,7 @@ export async function handleOverview(visit: Visit): Promise<Response> {
   const { me, slug, app, keys, axis } = await readApp(visit, span);
   const now = visit.deps.now();
   const isDisabled = app.disabledAt !== null;
-  const active = keys.filter(({ status }) => status === "active").length;
+  const active = keys.filter(isLive).length;
   return respondWithAppPage({
     me,
     slug,

@@ -1,7 +1,8 @@
 /** The retention of the audit log: old entries are deleted automatically, in steps, and no other entries can be deleted. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listAudit, sweepAudit } from "../../src/accounts/actions/mod.ts";
+import { sweepAudit } from "../../src/accounts/actions/mod.ts";
 import { eventually } from "../support/eventually.ts";
+import { listAudit } from "../support/lists.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 import { openShape } from "../support/shape.ts";
 

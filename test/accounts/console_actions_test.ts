@@ -1,7 +1,7 @@
 /** Actions on the Console's login: each needs both cookies of an administrator. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit, runAction } from "../../src/accounts/actions/mod.ts";
-import { issueKey, listKeys, rollKey } from "../../src/accounts/apps/mod.ts";
+import { runAction } from "../../src/accounts/actions/mod.ts";
+import { issueKey, rollKey } from "../../src/accounts/apps/mod.ts";
 import {
   type GrantOptions,
   grantRole,
@@ -16,6 +16,7 @@ import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { IDENTITY_SECRETS } from "../support/deps.ts";
+import { listAudit, listKeys } from "../support/lists.ts";
 import { type Jar, makePerson, OLD_SIGN_IN, type Person, signInAs } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 

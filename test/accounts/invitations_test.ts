@@ -1,6 +1,6 @@
 /** Invitations by commands, with email: the actions that each state allows, and the people that they do not affect. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit, readList } from "../../src/accounts/actions/mod.ts";
+import { readList } from "../../src/accounts/actions/mod.ts";
 import {
   findPasswordLink,
   giveConsoleRole,
@@ -20,6 +20,7 @@ import { setPasswordByLink } from "../../src/identity/mod.ts";
 import { makePasswordRecord } from "../../src/identity/password_record.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { listAudit } from "../support/lists.ts";
 import type { MailServer, Received } from "../support/mail_server.ts";
 import { openMailService } from "../support/mail_service.ts";
 import { makePerson, submitForm, visit } from "../support/people.ts";

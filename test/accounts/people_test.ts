@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit, readList } from "../../src/accounts/actions/mod.ts";
+import { readList } from "../../src/accounts/actions/mod.ts";
 import {
   createUser,
   giveConsoleRole,
@@ -14,6 +14,7 @@ import {
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
+import { listAudit } from "../support/lists.ts";
 import { makePerson, sharedCookie, signInAs } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 

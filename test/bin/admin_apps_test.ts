@@ -26,6 +26,10 @@ test("an app is created, listed and issued a key that works until it is revoked"
     ...app,
     createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     disabledAt: null,
+    origin: "https://app.example.org",
+    tables: 0,
+    keys: 0,
+    pushedAt: null,
     targets: ["https://app.example.org/callback", "https://wiki.example.org"],
   });
 

@@ -1,7 +1,7 @@
 /** The Console in a real browser: from an empty database to a first row, accessible in both themes, without a script. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { issueKey, listApps } from "../../src/accounts/apps/mod.ts";
+import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
@@ -15,6 +15,7 @@ import {
   withPage,
 } from "../support/browser.ts";
 import { testDeps } from "../support/deps.ts";
+import { listApps } from "../support/lists.ts";
 import { makePerson, type Person } from "../support/people.ts";
 
 let site: TestSite;

@@ -1,7 +1,7 @@
 /** Invitations in the Console over HTTP: their display, and who can resend and withdraw them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { showUser } from "../../src/accounts/people/mod.ts";
+import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

@@ -1,11 +1,11 @@
 /** The Console over HTTP: access, the effects of forms, and input that is displayed as text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
-import { issueKey, listApps, listKeys } from "../../src/accounts/apps/mod.ts";
+import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { listApps, listAudit, listKeys } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

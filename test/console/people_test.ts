@@ -1,6 +1,6 @@
 /** People in the Console over HTTP: who can create, change and delete whom, and the effects. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit, readList } from "../../src/accounts/actions/mod.ts";
+import { readList } from "../../src/accounts/actions/mod.ts";
 import {
   appPeopleList,
   createUser,
@@ -15,6 +15,7 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
+import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

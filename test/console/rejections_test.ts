@@ -1,10 +1,10 @@
 /** Rejected actions in the Console are in the audit log: once for each action and reason, only of signed-in people. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
 import { TOKEN_FIELD } from "../../src/pages/mod.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
+import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

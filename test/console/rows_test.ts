@@ -1,10 +1,10 @@
 /** Rows of an app in the Console, through HTTP: read and written by a key that lives five minutes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
-import { listKeys, renameApp, setLimit } from "../../src/accounts/apps/mod.ts";
+import { renameApp, setLimit } from "../../src/accounts/apps/mod.ts";
 import { runOnPerson } from "../../src/accounts/people/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { testDeps } from "../support/deps.ts";
+import { listAudit, listKeys } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

@@ -1,11 +1,11 @@
 /** The Console's pages of tables: their content without waiting for a table, and the actions of administrators. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
+import { listAudit } from "../support/lists.ts";
 import { rowsOf, textOf } from "../support/page_text.ts";
 import {
   type Jar,

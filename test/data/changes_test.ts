@@ -1,6 +1,5 @@
 /** Event streams of changes if the preview is on and the app is live. Otherwise, the response is the same as before. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { call } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -15,6 +14,7 @@ import {
 } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileLocked } from "../support/held_lock.ts";
+import { listAudit } from "../support/lists.ts";
 import { makePerson, signInAs, submitForm, visit } from "../support/people.ts";
 import { codeOf } from "../support/problem.ts";
 import { openTestService, type TestApp, type TestService, UNGUARDED } from "../support/service.ts";

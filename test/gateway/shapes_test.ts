@@ -5,7 +5,6 @@ import {
   GRACES,
   type Grace,
   issueKey,
-  listKeys,
   revokeKey,
   rollKey,
   setLimit,
@@ -15,6 +14,7 @@ import { toBase62 } from "../../src/std/base62.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { limitHeaders } from "../support/limit_headers.ts";
+import { listKeys } from "../support/lists.ts";
 import { sendRaw, writeRequest } from "../support/raw_http.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";

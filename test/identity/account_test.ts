@@ -1,9 +1,9 @@
 /** Account pages: profile, password and sessions, by the forms that a browser sends. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { toDeviceName } from "../../src/accounts/sessions/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { RECENT_SIGN_IN, RECENT_SIGN_IN_S } from "../../src/std/limits.ts";
+import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

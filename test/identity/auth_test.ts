@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import {
   giveConsoleRole,
@@ -11,6 +10,7 @@ import {
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { testDeps } from "../support/deps.ts";
+import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

@@ -1,6 +1,5 @@
 /** Emails through a real SMTP server: their text, recipients and number, and that no database or log contains their secrets. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import {
   changeEmail,
   createUser,
@@ -15,6 +14,7 @@ import { makeDeliver } from "../../src/mail/transport.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { listAudit } from "../support/lists.ts";
 import { type MailServer, openMailServer, type Received } from "../support/mail_server.ts";
 import { openMailService } from "../support/mail_service.ts";
 import {

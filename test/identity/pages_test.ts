@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { createUser, makePasswordLink, setDisabled } from "../../src/accounts/people/mod.ts";
 import { toKeyedPassword, toPasswordRecord } from "../../src/accounts/secrets/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
@@ -11,6 +10,7 @@ import {
 } from "../../src/identity/mod.ts";
 import { withParents } from "../../src/identity/paths.ts";
 import { IDENTITY_SECRETS, TEST_HASHING, testDeps } from "../support/deps.ts";
+import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

@@ -1,10 +1,10 @@
 /** The people of an app: listed for a person with a role on it, if its setting allows it, and never with an address. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listAudit } from "../../src/accounts/actions/mod.ts";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
+import { listAudit } from "../support/lists.ts";
 import {
   type Jar,
   makePerson,

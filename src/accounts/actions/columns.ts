@@ -7,8 +7,8 @@ type Texts = {
   title?: string;
   /** The text before the value in a command's lines, such as "since"; `false` if the lines omit the value. */
   label?: string | false;
-  /** The name in CSV; by default the name in JSON with underscores. */
-  csv?: string;
+  /** The name in CSV; by default the name in JSON with underscores. `false` if CSV omits the column. */
+  csv?: string | false;
 };
 export type Column<Value = unknown> = Texts & {
   schema: v.GenericSchema<unknown, Value>;

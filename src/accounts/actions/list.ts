@@ -107,13 +107,17 @@ export function toJsonRow<Of extends Columns>(columns: Of, row: Row<Of>) {
 
 /** The first line of a CSV, for spreadsheets. */
 export function toCsvHead(columns: Columns): string {
-  const names = Object.entries(columns).map(
-    ([name, { csv }]) => csv ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  const names = toCsvColumns(columns).map(
+    ([name, { csv }]) => csv || name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
   );
   return BYTE_ORDER_MARK + toCsvLine(names);
 }
 
 export function toCsvRows<Of extends Columns>(columns: Of, rows: readonly Row<Of>[]): string {
-  const toText = (row: Row<Of>) => Object.keys(columns).map((name) => toValueText(row[name]));
-  return rows.map((row) => toCsvLine(toText(row))).join("");
+  const listed = toCsvColumns(columns);
+  return rows.map((row) => toCsvLine(listed.map(([name]) => toValueText(row[name])))).join("");
+}
+
+function toCsvColumns(columns: Columns) {
+  return Object.entries(columns).filter(([, { csv }]) => csv !== false);
 }

@@ -5,7 +5,7 @@ export {
   runAction,
   type VisitorActor,
 } from "./action.ts";
-export { listAudit, sweepAudit } from "./audit.ts";
+export { type AuditEntry, auditList, sweepAudit } from "./audit.ts";
 export * from "./columns.ts";
 export { type Field, type Input, readInput } from "./input.ts";
 export { findIssues, rejectFor } from "./issues.ts";

@@ -4,18 +4,33 @@ import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { SLUG_PATTERN, SLUG_TEXTS } from "../../std/stored_text.ts";
 import { type Actor, runAction } from "../actions/action.ts";
+import { count, many, orNull, text, time } from "../actions/columns.ts";
 import { findIssues, rejectFor } from "../actions/issues.ts";
+import { list, type RowsOf } from "../actions/list.ts";
 import { readTarget, readTargets, type Target } from "./target.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);
 
-export type App = {
-  id: string;
-  slug: string;
-  createdAt: string;
-  disabledAt: string | null;
-  targets: string[];
-};
+export const appList = list({
+  read: "list_apps",
+  name: "apps",
+  columns: {
+    slug: text({ title: "App" }),
+    id: text(),
+    createdAt: time(),
+    disabledAt: orNull(time({ label: "disabled" })),
+    /** The first origin. */
+    origin: orNull(text({ title: "Address", label: false })),
+    tables: count({ title: "Tables", label: "tables" }),
+    keys: count({ title: "Keys", label: "keys" }),
+    pushedAt: orNull(time({ title: "Last push", label: "pushed" })),
+    /** Origins and redirects. */
+    targets: many(text()),
+  },
+  ask: ({ limit }) => ({ search: "", after_slug: "", max_rows: limit }),
+});
+export type App = RowsOf<typeof appList>;
+
 export type CreateAppOptions = {
   slug: string;
   /** URLs as typed: `--origin` and `--redirect`. */
@@ -70,11 +85,6 @@ export async function addOrigin(
     new_url: target.url,
     new_origin: target.origin,
   });
-}
-
-/** Every app with its targets, by slug. */
-export async function listApps(deps: { admin: Database }): Promise<App[]> {
-  return (await call(deps.admin, "list_all_apps", {})) as App[];
 }
 
 export async function findAppId(

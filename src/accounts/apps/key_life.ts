@@ -1,10 +1,11 @@
 /** Rotates and lists issued keys. Never returns a secret, except the new secret of a rotation. @module */
-import type { Database } from "../../db/mod.ts";
-import { SCOPES, type Scope } from "../../principal.ts";
+import { SCOPES } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import { DAY_S, HOUR_S } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
-import { callAsOperator, runAction } from "../actions/action.ts";
+import { runAction } from "../actions/action.ts";
+import { many, oneOf, orNull, text, time } from "../actions/columns.ts";
+import { list, type RowsOf } from "../actions/list.ts";
 import { makeKeyText, toProof, toProofDigest } from "./key_text.ts";
 import type { IssueDeps } from "./keys.ts";
 
@@ -56,27 +57,23 @@ export async function rollKey(
   };
 }
 
-export type ListedKey = {
-  keyId: string;
-  name: string;
-  scopes: Scope[];
-  /** If several reasons disable the key, the most permanent reason. */
-  status: "active" | "disabled app" | "expired" | "revoked";
-  createdAt: string;
-  expiresAt: string | null;
-  revokedAt: string | null;
-  lastUsedAt: string | null;
-};
-
-/**
- * The keys of an app, newest first; never their secrets.
- *
- * @throws {Problem} unknown_app
- */
-export async function listKeys(deps: { admin: Database }, slug: string): Promise<ListedKey[]> {
-  const keys = (await callAsOperator(deps, "list_keys", { app_slug: slug })) as ListedKey[];
-  return keys.map((key) => ({
-    ...key,
-    scopes: SCOPES.filter((scope) => key.scopes.includes(scope)),
-  }));
-}
+/** The keys of an app, newest first; never their secrets. */
+export const keyList = list({
+  read: "list_keys",
+  name: "keys",
+  columns: {
+    keyId: text({ title: "Key" }),
+    status: oneOf(["active", "disabled app", "expired", "revoked"]),
+    name: text({ title: "Name" }),
+    scopes: many(oneOf(SCOPES), { title: "Scopes" }),
+    createdAt: time({ label: false }),
+    lastUsedAt: orNull(time({ title: "Last used", label: "used" })),
+    expiresAt: orNull(time({ title: "Expires", label: "expires" })),
+    revokedAt: orNull(time({ label: false })),
+    /** The key that replaced it in a rotation. */
+    replacedBy: orNull(text({ label: false })),
+  },
+  of: "app",
+  ask: ({ of }) => ({ app_slug: of }),
+});
+export type ListedKey = RowsOf<typeof keyList>;

@@ -6,7 +6,7 @@ export { moveApp } from "./app_node.ts";
 export { setTargets } from "./app_targets.ts";
 export * from "./apps.ts";
 export { GRACE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./inputs.ts";
-export { GRACES, type Grace, type ListedKey, listKeys, rollKey } from "./key_life.ts";
+export { GRACES, type Grace, keyList, type ListedKey, rollKey } from "./key_life.ts";
 export { KEY_MAX_LENGTH, readKeyText, toProof } from "./key_text.ts";
 export {
   issueKey,

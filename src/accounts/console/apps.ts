@@ -20,15 +20,6 @@ export type ConsoleVisitor = {
 };
 export type PageView<Content> = Content & { me: ConsoleVisitor };
 
-export type ConsoleApp = {
-  slug: string;
-  createdAt: string;
-  disabledAt: string | null;
-  origin: string | null;
-  keys: number;
-  tables: number;
-  pushedAt: string | null;
-};
 export type AppView = RegisteredTargets & {
   slug: string;
   id: string;
@@ -47,16 +38,11 @@ export type AppView = RegisteredTargets & {
   pushedAt: string | null;
 };
 
-export type AppKey = ListedKey & {
-  /** The key that replaced it in a rotation. */
-  replacedBy: string | null;
-};
-
 export type AppContent = {
   app: AppView;
   /** Null without a requested span. */
   axis: Axis | null;
-  keys: AppKey[];
+  keys: ListedKey[];
 };
 
 /** The spans of time that numbers cover. */

@@ -1,6 +1,8 @@
 /** The content of Home: numbers of requests by app, and apps that need attention. @module */
+
+import type { App } from "../apps/apps.ts";
 import type { DevLeftovers } from "../people/people_lists.ts";
-import type { ConsoleApp, Numbers } from "./apps.ts";
+import type { Numbers } from "./apps.ts";
 import type { Axis } from "./axis.ts";
 
 export type ConsoleHome = {
@@ -8,7 +10,7 @@ export type ConsoleHome = {
   hasTables: boolean;
   appCount: number;
   /** Starts with the apps that need attention. */
-  apps: (ConsoleApp & { numbers: Numbers })[];
+  apps: (App & { numbers: Numbers })[];
   /** Requests without an app: pages, and requests that were rejected or failed before their key was checked. */
   withoutApp: Numbers;
   /** Requests of the Console: its pages, and its reads and writes of rows. */

@@ -1,7 +1,6 @@
 /** Reads of the Console's pages, and changes that only the Console makes. @module */
 export { type AppEnd, deleteAppByConsole } from "./app_end.ts";
 export * from "./apps.ts";
-export type { AuditContent, ConsoleAuditEntry } from "./audit.ts";
 export type { Axis, Change } from "./axis.ts";
 export type * from "./changes.ts";
 export type { ConsoleHome } from "./home.ts";

@@ -1,6 +1,7 @@
 /** The read of each Console page: one call on the Console's login, which returns no secret. @module */
 import type { Arguments } from "../../db/mod.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
+import { auditList } from "../actions/audit.ts";
 import {
   type Checked,
   type Column,
@@ -13,6 +14,7 @@ import {
   text,
   time,
 } from "../actions/columns.ts";
+import { appList } from "../apps/apps.ts";
 import { INVITATION, invitationList } from "../people/invitations.ts";
 import {
   appPeopleList,
@@ -23,8 +25,7 @@ import {
   sessionList,
 } from "../people/people_lists.ts";
 import type { AppEnd } from "./app_end.ts";
-import type { AppContent, ConsoleApp, PageView } from "./apps.ts";
-import type { AuditContent } from "./audit.ts";
+import type { AppContent, PageView } from "./apps.ts";
 import type { ChangesView } from "./changes.ts";
 import type { ConsoleHome } from "./home.ts";
 import type { ConsolePush, PushView } from "./pushes.ts";
@@ -47,8 +48,6 @@ type Unchecked = {
   home: ConsoleHome;
   list_app_roles: { roles: string[] };
   list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
-  list_apps: { apps: ConsoleApp[] };
-  list_audit: AuditContent;
   list_pushes: { app: PageApp; builds: ConsoleBuild[]; pushes: ConsolePush[] };
   list_requests: { requests: StoredRequest[] };
   list_tables: { tables: ConsoleTable[] };
@@ -61,6 +60,8 @@ type Unchecked = {
 };
 
 const CHECKS = {
+  list_apps: appList.result,
+  list_audit: auditList.result,
   list_app_people: appPeopleList.result,
   list_invitations: invitationList.result,
   list_people: peopleList.result,

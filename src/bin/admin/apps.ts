@@ -1,12 +1,13 @@
 /** `rowhouse admin` commands that create and list apps and set their limits. @module */
 import {
+  appList,
   createApp,
   DEFAULT_PER_MINUTE,
-  listApps,
   PER_MINUTE,
   PER_MINUTE_OF_KEY,
   setLimit,
 } from "../../accounts/apps/mod.ts";
+import { makeListCommand } from "./list_command.ts";
 import { listNextSteps } from "./next_steps.ts";
 import { type AdminTask, makeAdminCommands, readFlag, toFlag } from "./task.ts";
 
@@ -22,14 +23,6 @@ const createAppTask: AdminTask = async (deps, args) => {
     document: app,
     lines: [`Created app ${app.slug} (${app.id})`, ...(await listNextSteps(deps, app.slug))],
   };
-};
-
-const listAppsTask: AdminTask = async (deps) => {
-  const apps = await listApps(deps);
-  const lines = apps.map(({ id, slug, createdAt, disabledAt, targets }) =>
-    [slug, id, createdAt, ...(disabledAt === null ? [] : ["disabled"]), ...targets].join("  "),
-  );
-  return { document: { apps }, lines: lines.length === 0 ? ["No apps yet"] : lines };
 };
 
 const setLimitTask: AdminTask = async (deps, args) => {
@@ -66,11 +59,10 @@ Prints { id, slug } with --json.`,
     },
     task: createAppTask,
   },
-  "list-apps": {
+  "list-apps": makeListCommand(appList, {
     example: "rowhouse admin list-apps --json",
-    about: "Prints { apps: [{ id, slug, createdAt, disabledAt, targets }] } with --json.",
-    task: listAppsTask,
-  },
+    none: () => "No apps yet",
+  }),
   "set-limit": {
     example: `rowhouse admin set-limit wiki --per-minute 6000
 rowhouse admin set-limit wiki --per-minute 6000 --per-key 600`,

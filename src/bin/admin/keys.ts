@@ -4,8 +4,7 @@ import {
   type Grace,
   issueKey,
   KEY_NAME,
-  type ListedKey,
-  listKeys,
+  keyList,
   revokeKey,
   rollKey,
 } from "../../accounts/apps/mod.ts";
@@ -15,7 +14,7 @@ import { readDuration } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
-import { toPrintableLine } from "../cli/terminal.ts";
+import { makeListCommand } from "./list_command.ts";
 import { type AdminTask, makeAdminCommands, readFlag, toFlag } from "./task.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";
@@ -71,21 +70,6 @@ const rollKeyTask: AdminTask = async (deps, args) => {
   };
 };
 
-const listKeysTask: AdminTask = async (deps, { positionals: [slug = ""] }) => {
-  const keys = await listKeys(deps, slug);
-  const lines = keys.map(toLine);
-  return {
-    document: { app: slug, keys },
-    lines: lines.length === 0 ? [`App ${slug} has no keys yet`] : lines,
-  };
-};
-
-function toLine({ keyId, status, scopes, expiresAt, lastUsedAt, name }: ListedKey): string {
-  const life = expiresAt === null ? "no expiry" : `expires ${expiresAt}`;
-  const use = lastUsedAt === null ? "never used" : `used ${lastUsedAt}`;
-  return [keyId, status, scopes.join(","), life, use, toPrintableLine(name)].join("  ").trimEnd();
-}
-
 export const adminKeyCommands = makeAdminCommands({
   "issue-key": {
     example: `rowhouse admin issue-key wiki --name server
@@ -118,13 +102,16 @@ Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
     },
     task: rollKeyTask,
   },
-  "list-keys": {
+  "list-keys": makeListCommand(keyList, {
     example: "rowhouse admin list-keys wiki --json",
-    about: `Never shows a secret.
-Prints { app, keys: [{ keyId, name, scopes, status, createdAt, expiresAt, revokedAt, lastUsedAt }] } with --json.`,
-    positionals: ["slug"],
-    task: listKeysTask,
-  },
+    about: "Never shows a secret.",
+    lines: {
+      scopes: ({ scopes }) => scopes.join(","),
+      lastUsedAt: ({ lastUsedAt }) => (lastUsedAt === null ? "never used" : `used ${lastUsedAt}`),
+      expiresAt: ({ expiresAt }) => (expiresAt === null ? "no expiry" : `expires ${expiresAt}`),
+    },
+    none: (slug) => `App ${slug} has no keys yet`,
+  }),
 });
 
 function readScopes(text: string): Scope[] {

@@ -1,6 +1,5 @@
 /** Commands that list records. Flags, help, lines, JSON and CSV follow from the declaration of the list. @module */
 import {
-  type Checked,
   type Column,
   type Columns,
   flag,
@@ -27,7 +26,7 @@ const MAX_LIMIT = 10_000;
 /** Texts for columns whose value is not enough. */
 type Lines<Of extends Columns> = { readonly [Name in keyof Of]?: (row: Row<Of>) => string };
 
-type ListCommand<Of extends Columns, Own extends Columns, Found> = {
+type ListCommand<Of extends Columns, More extends Columns, Own extends Columns> = {
   example: string;
   about?: string;
   /** The default of --limit. Without it, the command prints all rows. */
@@ -37,8 +36,11 @@ type ListCommand<Of extends Columns, Own extends Columns, Found> = {
   none: (of: string) => string;
   /** Columns that the settings of this environment define. */
   own?: { columns: Own; read: (deps: AdminDeps, row: Row<Of>) => Row<Own> };
-  /** Lines after those of the rows. */
-  moreLines?: (found: Found) => string[];
+  /** The other values of the read that JSON has, and their lines. */
+  more?: {
+    names: readonly (keyof More & string)[];
+    toLines: (found: Row<More>) => string[];
+  };
   notes?: (rows: readonly Row<Of & Own>[]) => string[];
 };
 
@@ -48,10 +50,7 @@ export function makeListCommand<
   Of extends Columns,
   More extends Columns,
   Own extends Columns = Record<never, never>,
->(
-  list: List<Read, Name, Of, More>,
-  command: ListCommand<Of, Own, Checked<List<Read, Name, Of, More>["result"]>>,
-): AdminRow {
+>(list: List<Read, Name, Of, More>, command: ListCommand<Of, More, Own>): AdminRow {
   const { of, name, key } = list;
   const { limit, own } = command;
   const isPaged = key !== undefined && limit !== undefined;
@@ -73,12 +72,12 @@ export function makeListCommand<
     const next = after === null ? [] : [`More ${name} follow: add --after ${quoteForShell(after)}`];
     const lines = [
       ...rows.map((row) => toLine(columns, row, command.lines)),
-      ...(command.moreLines?.(found) ?? []),
+      ...(command.more?.toLines(found) ?? []),
     ];
     return {
       document: {
         ...(of && { [of]: owner }),
-        ...found,
+        ...pick(found, command.more?.names),
         [name]: rows.map((row) => toJsonRow(columns, row)),
         ...(isPaged && { hasMore: after !== null }),
       },
@@ -90,7 +89,7 @@ export function makeListCommand<
   const document = record({
     ...(of && { [of]: text() }),
     [name]: many(record(columns)),
-    ...list.more,
+    ...pick(list.more, command.more?.names),
     ...(isPaged && { hasMore: flag() }),
   });
   return {
@@ -100,6 +99,10 @@ export function makeListCommand<
     flags: { ...toFlags(key, limit), csv: CSV_FLAG },
     task,
   };
+}
+
+function pick<Of extends object>(from: Of, names: readonly (keyof Of)[] = []): Partial<Of> {
+  return Object.fromEntries(names.map((name) => [name, from[name]])) as Partial<Of>;
 }
 
 function readLimit(args: Arguments, limit: number | undefined): number | undefined {

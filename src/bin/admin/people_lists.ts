@@ -116,11 +116,14 @@ person, but no secret or hash of a session, link or password. Apps store their o
     about: `A Console role is admin on every app.\n${OF_CLAIMS}`,
     own: { columns: OF_PROVIDER, read: readProvider },
     lines: { ...OF_PERSON, ...OF_GRANT },
-    moreLines: ({ administrators }) =>
-      administrators.map(
-        ({ email, consoleRole, disabledAt }) =>
-          `${email}  admin on every app, as ${consoleRole}${disabledAt === null ? "" : "  disabled"}`,
-      ),
+    more: {
+      names: ["administrators"],
+      toLines: ({ administrators }) =>
+        administrators.map(
+          ({ email, consoleRole, disabledAt }) =>
+            `${email}  admin on every app, as ${consoleRole}${disabledAt === null ? "" : "  disabled"}`,
+        ),
+    },
     none: (slug) => `No one can open ${slug} yet`,
     notes: listRemoved,
   }),

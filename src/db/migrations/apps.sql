@@ -211,15 +211,6 @@ $$;
 grant execute on function rowhouse.is_stopped, rowhouse.check_writes
   to rowhouse_tables, rowhouse_rows;
 
--- For operators: every app with its targets, by slug.
-create function rowhouse.list_all_apps() returns json language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select coalesce(json_agg(json_build_object('id', id, 'slug', slug,
-    'createdAt', rowhouse.utc_text(created_at), 'disabledAt', rowhouse.utc_text(disabled_at),
-    'targets', (select coalesce(json_agg(url order by url), '[]') from rowhouse.targets
-      where app_id = apps.id)) order by slug), '[]') from rowhouse.apps
-$$;
-
 -- Registers another origin of an app; an existing origin stays unchanged.
 create function rowhouse.add_origin(app_slug text, new_url text, new_origin text, actor text)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -1,4 +1,4 @@
--- The audit log in the Console, filtered by actor, action, app, person and time. Each filter has
+-- The audit log, filtered by actor, action, app, person and time. Each filter has
 -- an index, and times become bounds of ids, so that the cost of a page does not depend on the size
 -- of the log.
 
@@ -10,10 +10,11 @@ create index audit__action__id__idx on rowhouse.audit (action, id);
 -- or a text such as "sign-in". A person is an address or an id: only the id of a deleted person
 -- remains. The period includes its start and excludes its end. An entry gets its id when it is
 -- written, and its time when its transaction begins, less than an hour earlier.
--- proves: admin; idempotent
-create function rowhouse.console_list_audit(of_actor text, of_action text, of_app text,
+-- read: admin
+create function rowhouse.list_audit(of_actor text, of_action text, of_app text,
   of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, max_rows integer,
-  details_chars integer) returns jsonb as $$
+  details_chars integer) returns jsonb language plpgsql volatile
+set search_path = pg_catalog, pg_temp as $$
 declare
   wanted_actor text := coalesce((select id::text from rowhouse.users
     where email = lower(of_actor)), of_actor);
@@ -28,7 +29,7 @@ declare
 begin
   -- A plan cached for other filters would read the whole log.
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
+  return jsonb_build_object(
     'app', (select jsonb_build_object('disabledAt', disabled_at) from rowhouse.apps
       where slug = of_app),
     'entries', (select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
@@ -52,3 +53,4 @@ begin
         then actor::uuid end) as entry));
 end
 $$;
+comment on function rowhouse.list_audit is 'idempotent';

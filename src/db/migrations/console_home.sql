@@ -63,27 +63,18 @@ $$;
 create function rowhouse.busy_apps(wanted_span text, max_rows integer) returns jsonb
 language sql stable
 set search_path = pg_catalog, pg_temp set max_parallel_workers_per_gather = 0 as $$
-  select coalesce(jsonb_agg(to_jsonb(listed) - array['id', 'ordinal']
-    || jsonb_build_object('numbers', rowhouse.numbers_of(listed.id, wanted_span))
-      order by ordinal), '[]') from (
-    select id, slug, created_at as "createdAt", disabled_at as "disabledAt", ordinal,
-      (select min(origin) from rowhouse.targets where app_id = ranked.id) as origin,
-      (select count(*) from rowhouse.api_keys where app_id = ranked.id and revoked_at is null
-        and (expires_at is null or expires_at > now())) as keys,
-      (select count(*) from rowhouse.registrations where app_id = ranked.id) as tables,
-      (select max(applied_at) from rowhouse.migrations where app_id = ranked.id) as "pushedAt"
-    from (
-      select apps.*, row_number() over (order by coalesce(errors, 0) desc,
-        coalesce(requests, 0) desc, slug) as ordinal
-      from rowhouse.apps left join (
-        select app_id, sum(errors) as errors, sum(requests) as requests from rowhouse.statistics
-        where span = 'hour'
-          and at >= date_bin('1 hour', now(), 'epoch') - case wanted_span when 'hour'
-            then interval '1 hour' else interval '23 hours' end
-        group by app_id) as recent on app_id = id
-      order by ordinal limit max_rows
-    ) as ranked
-  ) as listed
+  select coalesce(jsonb_agg(rowhouse.listed_app(app) || jsonb_build_object('numbers',
+    rowhouse.numbers_of((app).id, wanted_span)) order by ordinal), '[]') from (
+    select apps as app, row_number() over (order by coalesce(errors, 0) desc,
+      coalesce(requests, 0) desc, slug) as ordinal
+    from rowhouse.apps left join (
+      select app_id, sum(errors) as errors, sum(requests) as requests from rowhouse.statistics
+      where span = 'hour'
+        and at >= date_bin('1 hour', now(), 'epoch') - case wanted_span when 'hour'
+          then interval '1 hour' else interval '23 hours' end
+      group by app_id) as recent on app_id = id
+    order by ordinal limit max_rows
+  ) as ranked
 $$;
 
 -- Leftovers of rowhouse dev in another database: enabled people with an address under localhost,

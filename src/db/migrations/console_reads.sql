@@ -18,28 +18,30 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
   from rowhouse.users where id = who
 $$;
 
--- Apps by slug, for lists.
-create function rowhouse.list_apps(search text, after_slug text, max_rows integer) returns jsonb
-language sql stable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(to_jsonb(listed) order by slug), '[]') from (
-    select slug, created_at as "createdAt", disabled_at as "disabledAt",
-      (select min(origin) from rowhouse.targets where app_id = apps.id) as origin,
-      (select count(*) from rowhouse.api_keys where app_id = apps.id and revoked_at is null
-        and (expires_at is null or expires_at > now())) as keys,
-      (select count(*) from rowhouse.registrations where app_id = apps.id) as tables,
-      (select max(applied_at) from rowhouse.migrations where app_id = apps.id) as "pushedAt"
-    from rowhouse.apps where slug > after_slug and strpos(slug, search) > 0
-    order by slug limit max_rows
-  ) as listed
+-- An app in a list.
+create function rowhouse.listed_app(app rowhouse.apps) returns jsonb language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('id', app.id, 'slug', app.slug,
+    'createdAt', rowhouse.utc_text(app.created_at),
+    'disabledAt', rowhouse.utc_text(app.disabled_at),
+    'origin', (select min(origin) from rowhouse.targets where app_id = app.id),
+    'targets', (select coalesce(jsonb_agg(url order by url), '[]') from rowhouse.targets
+      where app_id = app.id),
+    'keys', (select count(*) from rowhouse.api_keys where app_id = app.id and revoked_at is null
+      and (expires_at is null or expires_at > now())),
+    'tables', (select count(*) from rowhouse.registrations where app_id = app.id),
+    'pushedAt', (select rowhouse.utc_text(max(applied_at)) from rowhouse.migrations
+      where app_id = app.id))
 $$;
 
--- proves: admin; idempotent
-create function rowhouse.console_list_apps(search text, after_slug text, max_rows integer)
-  returns jsonb as $$
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'apps', rowhouse.list_apps(search, after_slug, max_rows));
-end
+-- Apps by slug.
+-- read: admin
+create function rowhouse.list_apps(search text, after_slug text, max_rows integer) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('apps',
+    coalesce(jsonb_agg(rowhouse.listed_app(listed) order by slug), '[]'))
+  from (select * from rowhouse.apps where slug > after_slug and strpos(slug, search) > 0
+    order by slug limit max_rows) as listed
 $$;
 
 -- An app with its origins, tables and keys, newest first; with its requests over time if a span is
@@ -60,12 +62,6 @@ begin
       'people', (select count(*) from rowhouse.grants where app_id = app.id),
       'pushedAt', (select max(applied_at) from rowhouse.migrations where app_id = app.id)),
     'axis', case when wanted_span <> '' then rowhouse.axis_of(app.id, app.slug, wanted_span) end,
-    'keys', (select coalesce(jsonb_agg(to_jsonb(listed)
-      order by listed."createdAt" desc, listed."keyId"), '[]') from (
-      select key_id as "keyId", name, scopes, created_at as "createdAt", expires_at as "expiresAt",
-        revoked_at as "revokedAt", last_used_at as "lastUsedAt", replaced_by as "replacedBy",
-        case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired'
-        else 'active' end as status
-      from rowhouse.api_keys where app_id = app.id order by created_at desc limit 500) as listed));
+    'keys', rowhouse.keys_of(app, 500));
 end
 $$;

@@ -379,21 +379,25 @@ $$;
 comment on function rowhouse.use_keys is 'idempotent; null expires_at';
 grant execute on function rowhouse.use_keys to rowhouse_service, rowhouse_gateway;
 
--- For operators: the keys of an app, newest first; never their secrets.
-create function rowhouse.list_keys(app_slug text) returns json language plpgsql stable
+-- The keys of an app, newest first; never their secrets. If several reasons end a key, the status
+-- is the most permanent one.
+create function rowhouse.keys_of(app rowhouse.apps, max_rows integer) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('keyId', key_id, 'name', name, 'scopes', scopes,
+    'status', case when revoked_at is not null then 'revoked'
+      when expires_at <= now() then 'expired'
+      when app.disabled_at is not null then 'disabled app' else 'active' end,
+    'createdAt', rowhouse.utc_text(created_at), 'expiresAt', rowhouse.utc_text(expires_at),
+    'revokedAt', rowhouse.utc_text(revoked_at), 'lastUsedAt', rowhouse.utc_text(last_used_at),
+    'replacedBy', replaced_by) order by created_at desc, key_id), '[]')
+  from (select * from rowhouse.api_keys where app_id = app.id
+    order by created_at desc, key_id limit max_rows) as listed
+$$;
+
+create function rowhouse.list_keys(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
-declare
-  app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return (select coalesce(json_agg(json_build_object(
-      'keyId', key_id, 'name', name, 'scopes', scopes,
-      'status', case when revoked_at is not null then 'revoked'
-        when expires_at <= now() then 'expired'
-        when app.disabled_at is not null then 'disabled app' else 'active' end,
-      'createdAt', rowhouse.utc_text(created_at), 'expiresAt', rowhouse.utc_text(expires_at),
-      'revokedAt', rowhouse.utc_text(revoked_at), 'lastUsedAt', rowhouse.utc_text(last_used_at)
-    ) order by created_at desc, key_id), '[]')
-    from rowhouse.api_keys where app_id = app.id);
+  return jsonb_build_object('keys', rowhouse.keys_of(rowhouse.console_app(app_slug), null));
 end
 $$;
 

@@ -344,16 +344,6 @@ $$;
 grant execute on function rowhouse.use_password_link, rowhouse.sign_in_by_link
   to rowhouse_service, rowhouse_identity;
 
--- For operators: the audit log, latest entries first.
-create function rowhouse.list_audit(max_rows integer) returns json language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select coalesce(json_agg(entry order by entry.id desc), '[]') from (
-    select audit.id, at, actor, action, user_id as "userId", email, app, client, details
-    from rowhouse.audit left join rowhouse.users on users.id = audit.user_id
-    order by audit.id desc limit max_rows
-  ) as entry
-$$;
-
 -- For operators: the progress of an app's setup; without a slug, of the newest app without a key.
 create function rowhouse.read_setup(app_slug text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
