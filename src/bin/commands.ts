@@ -121,6 +121,9 @@ export const COMMANDS: readonly CommandRow[] = [
   ...fromModule(async () => (await import("./admin/audit.ts")).adminAuditCommands, {
     "admin audit": "shows the audit log, newest first",
   }),
+  ...fromModule(async () => (await import("./admin/pushes.ts")).adminPushCommands, {
+    "admin list-pushes": "lists the pushes of an app, newest first",
+  }),
   ...fromModule(async () => (await import("./admin/tables.ts")).adminTableCommands, {
     "admin transfer-table": "transfers a table to another app that uses it",
     "admin end-registration": "ends an app's use of a table and deletes the app's rows in it",

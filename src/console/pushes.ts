@@ -1,5 +1,5 @@
 /** An app's pushes, newest first, with running builds; one push with its changes and statements. @module */
-import { type ConsolePush, type PushView, readConsole } from "../accounts/console/mod.ts";
+import { type ConsolePush, type PushView, pushList, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
@@ -8,7 +8,8 @@ import { toPushNumber } from "./change.ts";
 import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { numeric, renderEmpty, renderPill, renderTable, renderText, renderTime } from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderPill, renderText, renderTime } from "./parts.ts";
 import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
 import { ROWS_READ, renderNext, toPage } from "./search.ts";
 import { renderPushHint } from "./snippets.ts";
@@ -46,18 +47,18 @@ export async function handlePushes(visit: Visit): Promise<Response> {
 }
 
 function renderList(slug: string, pushes: readonly ConsolePush[], now: number): Html {
-  return renderTable(
-    "Pushes",
-    ["Push", "Changes", numeric("Statements"), "When", "By", "Checksum"],
-    pushes.map((push): Part[] => [
-      html`<a class="row-name" href="${toPushPath(slug, push.seq)}">${toPushNumber(push.seq)}</a>`,
-      renderSteps(push),
-      push.statements,
-      renderTime(push.appliedAt, now),
-      renderPusher(push),
-      html`<code class="quiet" title="${push.checksum}">${push.checksum.replace(/^sha256:/, "").slice(0, 12)}</code>`,
-    ]),
-  );
+  return renderListTable(pushList, pushes, {
+    label: "Pushes",
+    now,
+    cells: {
+      seq: ({ seq }) =>
+        html`<a class="row-name" href="${toPushPath(slug, seq)}">${toPushNumber(seq)}</a>`,
+      head: renderSteps,
+      key: renderPusher,
+      checksum: ({ checksum }) =>
+        html`<code class="quiet" title="${checksum}">${checksum.replace(/^sha256:/, "").slice(0, 12)}</code>`,
+    },
+  });
 }
 
 /** The key that pushed, by its name if it has one. */

@@ -105,6 +105,7 @@ export const FUNCTIONS = {
   list_keys: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb" },
   list_origins: { retry: "safe", parameters: {}, returns: { slug: "text", app_id: "uuid", origin: "text?", is_disabled: "bool" }, isSet: true },
   list_people: { retry: "safe", parameters: { search: "text", after_email: "text", max_rows: "int4" }, returns: "jsonb" },
+  list_pushes: { retry: "safe", parameters: { app_slug: "text", before_seq: "int4", max_rows: "int4" }, returns: "jsonb" },
   list_sessions: { retry: "safe", parameters: { email: "text" }, returns: "jsonb" },
   list_table_apps: { retry: "safe", parameters: { app: "uuid" }, returns: { table: "text", owner: "text", users: "text[]" }, isSet: true },
   list_writers: { retry: "safe", parameters: {}, returns: { id: "text", pid: "int4", login: "text", began_at: "text?" }, isSet: true },

@@ -258,6 +258,7 @@ const ARGUMENTS: readonly string[][] = [
   ["set-origins", "recorded", "--add-origin", "https://more.example.org"],
   ["issue-key", "recorded", "--name", "json"],
   ["list-keys", "recorded"],
+  ["list-pushes", "recorded"],
   ["create-user", "ada@example.org"],
   ["password-link", "ada@example.org"],
   ["grant", "ada@example.org", "recorded", "editor"],

@@ -63,7 +63,11 @@ export function orNull<Value>({ schema, shape, ...rest }: Column<Value>): Column
 }
 
 export function many<Value>({ schema, shape }: Column<Value>, texts: Texts = {}): Column<Value[]> {
-  const items = shape.includes(" ") ? `[${shape}]` : `${shape}[]`;
+  const items = shape.startsWith("{")
+    ? `[${shape}]`
+    : shape.includes(" ")
+      ? `(${shape})[]`
+      : `${shape}[]`;
   return { schema: v.array(schema), shape: items, kind: "parts", ...texts };
 }
 

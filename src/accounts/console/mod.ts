@@ -5,7 +5,7 @@ export type { Axis, Change } from "./axis.ts";
 export type * from "./changes.ts";
 export type { ConsoleHome } from "./home.ts";
 export * from "./people.ts";
-export type { ConsolePush, PushView } from "./pushes.ts";
+export { type ConsolePush, type PushView, pushList } from "./pushes.ts";
 export { type ConsoleMatches, type ConsoleReads, readConsole } from "./reads.ts";
 export * from "./requests.ts";
 export { openRows, type RowsKey } from "./rows.ts";

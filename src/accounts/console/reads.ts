@@ -28,43 +28,44 @@ import type { AppEnd } from "./app_end.ts";
 import type { AppContent, PageView } from "./apps.ts";
 import type { ChangesView } from "./changes.ts";
 import type { ConsoleHome } from "./home.ts";
-import type { ConsolePush, PushView } from "./pushes.ts";
+import { PUSH_PAGE, pushList } from "./pushes.ts";
 import type { RequestContent, StoredRequest } from "./requests.ts";
 import type { RowsContent } from "./rows.ts";
-import type { ConsoleAppTable, ConsoleBuild, ConsoleTable, PageApp, TableView } from "./tables.ts";
+import type { ConsoleAppTable, ConsoleTable, PageApp, TableView } from "./tables.ts";
 
 /** The results of a search. */
-export type ConsoleMatches = {
-  apps: { slug: string; disabledAt: string | null }[];
-  people: { id: string; email: string; displayName: string | null }[];
-  tables: { name: string; owner: string }[];
-  keys: { keyId: string; name: string; app: string; revokedAt: string | null }[];
-};
+const MATCHES = record({
+  apps: many(record({ slug: text(), disabledAt: orNull(text()) })),
+  people: many(record({ id: text(), email: text(), displayName: orNull(text()) })),
+  tables: many(record({ name: text(), owner: text() })),
+  keys: many(record({ keyId: text(), name: text(), app: text(), revokedAt: orNull(text()) })),
+});
+export type ConsoleMatches = Checked<typeof MATCHES>;
 
-/** The result of each SQL function `console_<name>`. */
+/** The results that are not checked yet. */
 type Unchecked = {
   describe_app: AppEnd;
-  find: ConsoleMatches;
   home: ConsoleHome;
-  list_app_roles: { roles: string[] };
   list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
-  list_pushes: { app: PageApp; builds: ConsoleBuild[]; pushes: ConsolePush[] };
   list_requests: { requests: StoredRequest[] };
   list_tables: { tables: ConsoleTable[] };
   show_app: AppContent;
   show_changes: ChangesView;
-  show_push: { app: PageApp; builds: ConsoleBuild[]; push: PushView | null };
   show_request: RequestContent;
   show_rows: RowsContent;
   show_table: { table: TableView };
 };
 
 const CHECKS = {
+  find: MATCHES,
   list_apps: appList.result,
   list_audit: auditList.result,
   list_app_people: appPeopleList.result,
   list_invitations: invitationList.result,
+  list_app_roles: record({ roles: many(text()) }),
   list_people: peopleList.result,
+  list_pushes: pushList.result,
+  show_push: PUSH_PAGE,
   show_person: record({
     person: record({
       ...PERSON,

@@ -5,6 +5,7 @@
  */
 import type { TableDefinition } from "../../dsl/mod.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
+import { type Checked, count, many, oneOf, orNull, record, text } from "../actions/columns.ts";
 import { beginEndRegistration } from "../apps/tables.ts";
 import { ROWS_WAIT_MS } from "./app_end.ts";
 
@@ -28,19 +29,22 @@ export type FoundTable = {
 };
 
 /** A build that a push deferred. */
-export type ConsoleBuild = {
-  table: string;
-  kind: "index" | "reference";
-  name: string;
-  columns: string[];
-  state: "waiting" | "running" | "done" | "failed";
-  issue: string | null;
-  attempts: number;
+export const BUILD = record({
+  table: text(),
+  kind: oneOf(["index", "reference"]),
+  name: text(),
+  columns: many(text()),
+  state: oneOf(["waiting", "running", "done", "failed"]),
+  issue: orNull(text()),
+  attempts: count(),
   /** The last recorded progress of a running index build. */
-  progress: { phase: string; done: number; total: number; unit: "blocks" | "rows" } | null;
-  createdAt: string;
-  finishedAt: string | null;
-};
+  progress: orNull(
+    record({ phase: text(), done: count(), total: count(), unit: oneOf(["blocks", "rows"]) }),
+  ),
+  createdAt: text(),
+  finishedAt: orNull(text()),
+});
+export type ConsoleBuild = Checked<typeof BUILD>;
 
 /** The number of apps that use a table, and the first three. */
 export type TableUsers = { count: number; first: string[] };
@@ -69,7 +73,8 @@ export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "s
   /** The number of columns of the table. */
   all: number;
 };
-export type PageApp = { slug: string; disabledAt: string | null };
+export const PAGE_APP = record({ slug: text(), disabledAt: orNull(text()) });
+export type PageApp = Checked<typeof PAGE_APP>;
 
 /** The progress when an app's use of a table ends. `rejected` if rows of another table reference its rows. */
 export type EndState = "waiting" | "done" | "rejected";

@@ -71,14 +71,22 @@ set search_path = pg_catalog, pg_temp as $$
     and relkind in ('r', 'p', 'v', 'm', 'f')
 $$;
 
+-- A deferred build.
+create function rowhouse.describe_build(build rowhouse.deferred_steps) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('table', build.table_name, 'kind', build.kind, 'name', build.name,
+    'columns', build.columns, 'state', build.state, 'issue', build.issue,
+    'attempts', build.attempts, 'progress', build.progress, 'createdAt', build.created_at,
+    'finishedAt', build.finished_at)
+$$;
+
 -- The deferred builds of one table, newest first.
 create function rowhouse.builds_of(wanted text) returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(to_jsonb(build) order by build."createdAt" desc, build.name), '[]')
-    from (
-    select table_name as "table", kind, name, columns, state, issue, attempts, progress,
-      created_at as "createdAt", finished_at as "finishedAt"
-    from rowhouse.deferred_steps where table_name = wanted order by id desc limit 100) as build
+  select coalesce(jsonb_agg(rowhouse.describe_build(build)
+    order by created_at desc, name), '[]')
+  from (select * from rowhouse.deferred_steps where table_name = wanted
+    order by id desc limit 100) as build
 $$;
 
 -- The apps that use a table, by slug: their number, and the first three.
@@ -189,26 +197,24 @@ $$;
 
 -- An app's pushes, newest first, with the head of each file, which describes the push, and pending
 -- deferred steps.
--- proves: admin; idempotent
-create function rowhouse.console_list_pushes(app_slug text, before_seq integer, max_rows integer)
-  returns jsonb as $$
+-- read: admin
+create function rowhouse.list_pushes(app_slug text, before_seq integer, max_rows integer)
+returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
+  return jsonb_build_object(
     'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
     'pushes', (select coalesce(jsonb_agg(to_jsonb(listed) order by seq desc), '[]') from (
-      select seq, name, checksum, applied_at as "appliedAt",
+      select seq, name, checksum, rowhouse.utc_text(applied_at) as "appliedAt",
         rowhouse.pushing_key(app_id, key_id) as key,
         (length(sql) - length(replace(sql, E';\n', ''))) / 2 as statements,
         split_part(left(text, 4000), E'\n-- definition ', 1) as head
       from rowhouse.migrations where app_id = app.id and (before_seq is null or seq < before_seq)
       order by seq desc limit max_rows) as listed),
-    'builds', (select coalesce(jsonb_agg(to_jsonb(build) order by build.name), '[]') from (
-      select table_name as "table", kind, name, columns, state, issue, attempts, progress,
-        created_at as "createdAt", finished_at as "finishedAt"
-      from rowhouse.deferred_steps where app_id = app.id and state <> 'done'
-        order by name limit 50) as build));
+    'builds', (select coalesce(jsonb_agg(rowhouse.describe_build(build) order by name), '[]') from (
+      select * from rowhouse.deferred_steps where app_id = app.id and state <> 'done'
+      order by name limit 50) as build));
 end
 $$;
 
@@ -236,11 +242,9 @@ begin
       and seq = wanted - 1),
       'isLast', not exists (select from rowhouse.migrations where app_id = app.id
       and seq > wanted)) end,
-    'builds', (select coalesce(jsonb_agg(to_jsonb(build) order by build.name), '[]') from (
-      select table_name as "table", kind, name, columns, state, issue, attempts, progress,
-        created_at as "createdAt", finished_at as "finishedAt"
-      from rowhouse.deferred_steps where app_id = app.id and created_at = push.applied_at
-        order by name limit 100) as build));
+    'builds', (select coalesce(jsonb_agg(rowhouse.describe_build(build) order by name), '[]') from (
+      select * from rowhouse.deferred_steps where app_id = app.id and created_at = push.applied_at
+      order by name limit 100) as build));
 end
 $$;
 

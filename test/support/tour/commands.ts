@@ -71,6 +71,7 @@ function toLines({ owner, user, person, file }: Subjects): string[] {
     ),
     "rename-app tour toured-app",
     `list-keys ${owner.slug}`,
+    `list-pushes ${owner.slug}`,
     `create-user ${EMAIL}`,
     `password-link ${EMAIL}`,
     `change-email ${EMAIL} ${RENAMED}`,
