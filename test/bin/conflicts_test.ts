@@ -252,8 +252,8 @@ describe("conflicts are reported together with invalid single settings", () => {
 
   test("by rowhouse doctor, which then continues", async () => {
     const { code, out } = await runHere(["doctor", "--json"], { ...project, env });
-    const { findings } = JSON.parse(out) as { findings: { about: string; says: string }[] };
-    const told = findings.filter(({ about }) => about === "settings").map(({ says }) => says);
+    const { findings } = JSON.parse(out) as { findings: { about: string; message: string }[] };
+    const told = findings.filter(({ about }) => about === "settings").map(({ message }) => message);
     expect([code, told]).toEqual([1, ISSUES]);
     expect(out).not.toContain("secret-word");
   });

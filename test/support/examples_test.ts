@@ -3,6 +3,9 @@ import { findExamples, findSources, runExample } from "./examples.ts";
 
 const examples = [...(await findExamples("src/std")), ...(await findExamples("src/dsl"))];
 
+/** Only constants: an example would repeat their values. */
+const CONSTANTS = "src/std/limits.ts";
+
 describe("examples run:", () => {
   test.each(examples.map((example) => ({ ...example, at: `${example.file}:${example.line}` })))(
     "$at",
@@ -10,9 +13,11 @@ describe("examples run:", () => {
   );
 });
 
-test("every file of src/std has an example", async () => {
+test("every file of functions in src/std has an example", async () => {
   const documented = new Set(examples.map(({ file }) => file));
-  expect((await findSources("src/std")).filter((file) => !documented.has(file))).toEqual([]);
+  const files = (await findSources("src/std")).filter((file) => file !== CONSTANTS);
+  expect(files.length).toBeGreaterThan(30);
+  expect(files.filter((file) => !documented.has(file))).toEqual([]);
 });
 
 test("runExample() rejects an example with a wrong result", async () => {
