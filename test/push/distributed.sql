@@ -188,6 +188,14 @@ select 1
 do $rowhouse$
 begin
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
+  perform create_distributed_function('rowhouse.reject_write(uuid, bytea, text, bytea)');
+end
+$rowhouse$;
+select 1
+
+do $rowhouse$
+begin
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('rowhouse migrate', 0));
   perform create_distributed_function('rowhouse.reject_row(uuid)');
 end
 $rowhouse$;
@@ -1834,6 +1842,11 @@ end
 $rowhouse$;
 do $rowhouse$
 begin
+  perform create_distributed_function('rowhouse.reject_write(uuid, bytea, text, bytea)');
+end
+$rowhouse$;
+do $rowhouse$
+begin
   perform create_distributed_function('rowhouse.reject_row(uuid)');
 end
 $rowhouse$;
@@ -1906,6 +1919,11 @@ $rowhouse$;
 do $rowhouse$
 begin
   revoke all on function rowhouse.reject_call(uuid, bytea, text) from public;
+end
+$rowhouse$;
+do $rowhouse$
+begin
+  revoke all on function rowhouse.reject_write(uuid, bytea, text, bytea) from public;
 end
 $rowhouse$;
 do $rowhouse$

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { toColumnSet } from "../../src/catalog/mod.ts";
 import { type Conversion, renderConversion } from "../../src/db/citus/conversion.ts";
-import { renderSetUp } from "../../src/db/citus/set_up.ts";
+import { CALLED, renderSetUp } from "../../src/db/citus/set_up.ts";
 import { ANCHOR, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { advanceState } from "../../src/push/advance_state.ts";
@@ -112,6 +112,18 @@ test("a push that was planned for one PostgreSQL is planned again if the databas
     await expect(admin.message(message)).rejects.toMatchObject({ signal: SIGNALS.catalogMoved });
   });
   await database.drop();
+});
+
+test("every function that the functions of a table call is on every node", () => {
+  const called = definitionOf(FIRST).tables.flatMap(({ columns, name }) => {
+    const text = renderDistributedFunctions(toColumnSet({ name, columns })).join();
+    return [...text.matchAll(/\browhouse\.(\w+)\(/g)].map(([, found = ""]) => found);
+  });
+  const distributed = new Set(
+    CALLED.map((signature) => signature.replace(/^rowhouse\.|\(.*$/g, "")),
+  );
+  expect(new Set(called).size).toBeGreaterThan(5);
+  expect(called.filter((name) => !distributed.has(name))).toEqual([]);
 });
 
 test("the functions differ only in how statements are planned and written", () => {

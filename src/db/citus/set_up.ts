@@ -29,6 +29,7 @@ export const EVERYWHERE = "rowhouse.tag_seed";
 export const CALLED = [
   "rowhouse.reject_key()",
   "rowhouse.reject_call(uuid, bytea, text)",
+  "rowhouse.reject_write(uuid, bytea, text, bytea)",
   "rowhouse.reject_row(uuid)",
   "rowhouse.only_ids(text)",
   "rowhouse.claim_key(uuid, bytea, bytea, text, text)",
