@@ -1,6 +1,6 @@
 /** The sign-in form, for the account page or for an app, and the response to it. @module */
 import { readCookies } from "../http/mod.ts";
-import { type Html, html, redirect } from "../pages/mod.ts";
+import { html, type Part, redirect } from "../pages/mod.ts";
 import { EMAIL, PASSWORD, rejectEmpty } from "./account_fields.ts";
 import { clearPages, IDENTITY_COOKIE } from "./cookies.ts";
 import { makeOpenForm, type OpenVisit } from "./open_page.ts";
@@ -132,8 +132,8 @@ export function toWait(seconds: number): string {
   return minutes === 1 ? "a minute" : `${minutes} minutes`;
 }
 
-function renderLead({ app, lead }: SignInTarget): Html {
-  if (lead !== undefined) return html`<p class="lead">${lead}</p>`;
-  if (app === undefined) return html`<p class="lead">to see and open your apps</p>`;
-  return html`<p class="lead">to continue to <strong>${app.slug}</strong> at ${app.host}</p>`;
+function renderLead({ app, lead }: SignInTarget): Part {
+  if (lead !== undefined) return lead;
+  if (app === undefined) return "to see and open your apps";
+  return html`to continue to <strong>${app.slug}</strong> at ${app.host}`;
 }

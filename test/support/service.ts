@@ -192,7 +192,16 @@ export async function callService(
     code: Object(json).error,
     headers: response.headers,
   });
+  if (response.headers.get("content-type")?.startsWith("text/html")) checkParagraphs(text);
   return { status: response.status, headers: response.headers, text, json };
+}
+
+/** A browser ends a paragraph at a block, and makes an empty paragraph of the end tag that is left. */
+function checkParagraphs(page: string): void {
+  const found = /<p\b[^>]*>(?:(?!<\/p>)[\s\S])*?<(?:p|div|ul|ol|form|table|h[1-6]|section)\b/.exec(
+    page,
+  );
+  if (found !== null) throw new Error(`A paragraph contains a block: ${found[0]}`);
 }
 
 function readJson(text: string): unknown {
