@@ -49,7 +49,7 @@ export const APP_SWITCHES = {
   },
   read_only: {
     title: "Read-only",
-    on: "its rows can be read, and each write and each push gets 503 read_only, in the Console too. The command returns when every transaction that began before has ended.",
+    on: "its rows can be read, and each write and each push gets 503 read_only, in the Console too. Writes that began before can still commit: rowhouse admin set-app returns when they have ended.",
     off: "its keys and the Console can write rows, and its keys can push.",
     isChange: true,
     notOnCluster: "a Citus cluster does not report transactions of its other nodes",

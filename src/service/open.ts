@@ -197,7 +197,7 @@ function openMailing(
   });
 }
 
-/** Whether the service caused the failure, not the caller or an unsupported feature. */
+/** Whether the service caused the failure, not the caller, an unsupported feature or an operator's setting. */
 function isRejectedByUs({ status, code }: ResponseRecord): boolean {
-  return status >= 500 && code !== "not_implemented";
+  return status >= 500 && code !== "not_implemented" && code !== "read_only";
 }

@@ -65,7 +65,8 @@ test("a person is created, sets a password by the link, gets a role, loses the r
   expect((await admin.run("change-email", "ada", "bo")).err).toMatch(/"ada".*"bo"/s);
   await json("change-email", changed.email, email);
   expect(await json("set-role", email, "none")).toEqual({ email, consoleRole: null });
-  expect((await json("sessions", email))["sessions"]).toHaveLength(1);
+  const asTyped = email.toUpperCase().replace("@EXAMPLE", "@example");
+  expect(await json("sessions", asTyped)).toMatchObject({ email, sessions: [{}] });
   expect(await json("sessions", email, "--end")).toEqual({ email, ended: 1 });
   expect(await status()).toBe(401);
   await submitSignIn(admin.service, jar, { email, password: PASSWORD });

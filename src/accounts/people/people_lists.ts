@@ -63,7 +63,6 @@ export const sessionList = list({
   of: "email",
   ask: ({ of }) => ({ email: readEmail(of) }),
 });
-export type SessionRecord = RowsOf<typeof sessionList>;
 
 /** Wrong passwords since the last correct one. */
 export const FAILED_SIGN_INS = record({

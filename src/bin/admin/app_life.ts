@@ -33,9 +33,11 @@ const setAppTask: AdminTask = async (deps, { positionals: [slug = "", typed = ""
   const isOn = state === "on";
   const described = describeSwitch(setting);
   const isChanged = await setAppSwitch(deps, slug, [setting, isOn]);
-  // Also if it was on: an earlier command can have stopped waiting.
-  if (isOn && described.stops !== undefined) await waitForEnd(deps, slug, described.title);
-  if (!isChanged) throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
+  // Also if it was on: an earlier command can have stopped waiting, and the Console does not wait.
+  const isStop = isOn && described.stops !== undefined;
+  if (isStop) await waitForEnd(deps, slug, described.title);
+  if (!isChanged && !isStop)
+    throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
   return {
     document: { app: slug, [toCamel(setting)]: isOn },
     lines: [`${described.title} is ${state} for app ${slug}: ${described[state]}`],
@@ -56,7 +58,7 @@ async function waitForEnd(deps: AdminDeps, slug: string, title: string): Promise
   );
 }
 
-export function showWriter({ pid, login, began_at }: Writer): string {
+function showWriter({ pid, login, began_at }: Writer): string {
   return `process ${pid} of login ${login}${began_at === null ? "" : ` since ${began_at}`}`;
 }
 

@@ -14,6 +14,7 @@ import {
   toJsonRow,
   toValueText,
 } from "../../accounts/actions/mod.ts";
+import { readEmail } from "../../accounts/people/mod.ts";
 import type { FunctionName } from "../../db/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { type Arguments, CSV_FLAG, type Flags, UsageError } from "../cli/command.ts";
@@ -58,7 +59,8 @@ export function makeListCommand<
   const task: AdminRow["task"] = async (deps, args) => {
     const isCsv = args.has("csv");
     if (isCsv && args.has("json")) throw new UsageError("Use only one of --json and --csv");
-    const [owner = ""] = args.positionals;
+    const [typed = ""] = args.positionals;
+    const owner = of === "email" ? readEmail(typed) : typed;
     const max = readLimit(args, limit);
     const asked = { of: owner, after: args.text("after") ?? "", ...(max && { limit: max + 1 }) };
     const found = await readList(deps, list, asked);

@@ -9,7 +9,7 @@ import { type AdminTask, makeAdminCommands } from "./task.ts";
 const sessionsCommand = makeListCommand(sessionList, {
   example: "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
   about: "With --end: { email, ended }.",
-  none: (email) => `${readEmail(email)} is not signed in anywhere`,
+  none: (email) => `${email} is not signed in anywhere`,
 });
 
 const endSessionsOfPersonTask: AdminTask = async (deps, args) => {
