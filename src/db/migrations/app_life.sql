@@ -43,8 +43,10 @@ begin
   else
     update rowhouse.apps set switches = case when is_on then array_append(switches, setting)
       else array_remove(switches, setting) end where id = app.id;
-    update rowhouse.proofs set scopes = case when is_on then scopes | declared.proof_bit
-      else scopes & ~declared.proof_bit end where app_id = app.id;
+    if declared.proof_bit <> 0 then
+      update rowhouse.proofs set scopes = case when is_on then scopes | declared.proof_bit
+        else scopes & ~declared.proof_bit end where app_id = app.id;
+    end if;
   end if;
   if setting = 'live' then
     perform rowhouse.start_live(app.id, is_on);

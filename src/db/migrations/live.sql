@@ -110,8 +110,9 @@ begin
       perform rowhouse.enter_app(app);
     end if;
     if not exists (select from rowhouse.proofs where app_id = app
-      and digest = sha256(presented_proofs[ordinal])
-        and scopes & 65::smallint = 65 and expires_at > clock_timestamp()) then
+        and digest = sha256(presented_proofs[ordinal])
+        and scopes & (1 | ${LIVE_BIT})::smallint = (1 | ${LIVE_BIT})
+        and expires_at > clock_timestamp()) then
       ended := ended || (ordinal - 1);
     elsif read_app is distinct from app then
       read_app := app;

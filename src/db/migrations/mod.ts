@@ -7,6 +7,7 @@
  * @module
  */
 import { readFileSync } from "node:fs";
+import { APP_SWITCHES } from "../../app_switch.ts";
 import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
 import * as storedText from "../../std/stored_text.ts";
@@ -77,6 +78,7 @@ const AREAS = [
 /** SQL files name these. */
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
+  LIVE_BIT: APP_SWITCHES.live.proofBit,
 };
 
 const BASELINE = [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions(), renderSwitches()].join(

@@ -299,7 +299,7 @@ begin
   get diagnostics swept_here = row_count;
   swept := greatest(swept, swept_here);
   delete from rowhouse.stored_requests where id in (
-    select id from rowhouse.stored_requests 
+    select id from rowhouse.stored_requests
       where at < now() - interval '${REJECTED_LIFE_S} seconds'
       order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
