@@ -27,7 +27,7 @@ if (rest.includes(PROFILE))
 
 const listed = process.env[TEST_SERVERS];
 // More workers than cores: tests often wait for a process or for the database.
-const workers = listed === undefined ? Math.min(availableParallelism() + 1, MAX_WORKERS) : 0;
+const workers = listed === undefined ? Math.min(availableParallelism() + 2, MAX_WORKERS) : 0;
 const started: Server[] = [];
 let child: Bun.Subprocess | undefined;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
