@@ -26,8 +26,9 @@ if (rest.includes(PROFILE))
   process.exit((await profile(files, { command: [...command, ...flags], env: extent })) ? 0 : 1);
 
 const listed = process.env[TEST_SERVERS];
-// More workers than cores: tests often wait for a process or for the database.
-const workers = listed === undefined ? Math.min(availableParallelism() + 2, MAX_WORKERS) : 0;
+// More workers than cores: tests often wait for a process or for the database. Slow tests start many processes.
+const extra = tier === "check" ? 2 : 1;
+const workers = listed === undefined ? Math.min(availableParallelism() + extra, MAX_WORKERS) : 0;
 const started: Server[] = [];
 let child: Bun.Subprocess | undefined;
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
