@@ -109,7 +109,7 @@ describe.each([...SHAPES])("with $name", (shape) => {
 for _ in $(seq 600); do ${list} | grep -q '"name"' && break; sleep 0.1; done
 kill -KILL -- -$group || true; wait $group || true`);
       const output = await rowhouse("data import projects projects.csv");
-      expect(output).toMatch(/^Stored 5000 rows in projects, \d+ of them in an earlier run;/);
+      expect(output).toMatch(/^Stored 5000 rows in projects, \d+ of them in an earlier run;/m);
       const names = toRows(await rowhouse("data export projects --format ndjson"));
       expect(names.map(({ name }) => name)).toEqual(PROJECTS.map(({ name }) => name));
     },
@@ -160,7 +160,7 @@ kill -KILL -- -$group || true; wait $group || true`);
       expect(denied.titles).toEqual([]);
       const cookie = `-H 'Cookie: ${denied.cookie}'`;
       expect(await readStatus("http://127.0.0.1:3000/api/todos", cookie)).toBe("403");
-      await rowhouse("admin grant ada@example.org wiki editor");
+      await rowhouse("admin grant ada@example.org wiki editor --new-role");
       expect(await readStatus("http://127.0.0.1:3000/api/todos", cookie)).toBe("200");
       exported = await rowhouse("data export todos --format ndjson");
       expect(toRows(exported).at(-1)).toMatchObject({ title: "Added in a browser" });
@@ -208,7 +208,7 @@ kill -KILL -- -$group || true; wait $group || true`);
     async () => {
       const { email } = person;
       const { user } = JSON.parse(await run("cat .rowhouse/dev.json", AS_OPERATOR));
-      await rowhouse(`admin grant ${email} wiki editor`, AS_OPERATOR);
+      await rowhouse(`admin grant ${email} wiki editor --new-role`, AS_OPERATOR);
       await serve(moved);
       const page = await visit({ ...user, add: "Added on the second service" });
       expect(page.text).toContain("Dev Person");
