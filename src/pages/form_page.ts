@@ -37,7 +37,7 @@ export type Rejection = Pick<PageOptions, "headers"> & {
 type Button = Pick<Parameters<typeof renderForm>[0], "hidden" | "fields" | "tone" | "cancel"> & {
   button: Part;
 };
-/** The form, or the markup in its place; with a status, also in place of a rejection. */
+/** The form, or markup instead of it; with a status, also instead of a rejection. */
 export type FormView = (
   | Button
   | ({ instead: Part } & Partial<Pick<Rejection, "status" | "notice">>)

@@ -1,11 +1,10 @@
 /** A running service: pools, isolation guard, metrics and the modules of its role; and the doctor's checks. @module */
 export { checkCookieDomain, evaluateProxies } from "./callers.ts";
 export type { CheckResult } from "./check_result.ts";
-export { evaluateDriver, evaluateSecrets, evaluateSettings } from "./configuration.ts";
+export { evaluateDriver } from "./configuration.ts";
 export { ADMIN_CONNECTIONS } from "./databases.ts";
 export { CHECKS, type DoctorContext, runChecks } from "./doctor.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
-export { checkMailServer, checkProviders } from "./outward.ts";
 export { checkPooler } from "./pooler.ts";
 export { checkConsole, checkLogins } from "./pushing.ts";
 export { routes } from "./routes.ts";

@@ -1,9 +1,11 @@
 /** The inputs of actions on people. @module */
+
+import { EMAIL_MAX_CHARS } from "../../std/stored_text.ts";
 import type { Field } from "../actions/input.ts";
 import { NAME_MAX_CHARS } from "./display_name.ts";
 import { CONSOLE_ROLES } from "./users.ts";
 
-const ADDRESS = { placeholder: "email", maxChars: 254, isEmail: true } as const;
+const ADDRESS = { placeholder: "email", maxChars: EMAIL_MAX_CHARS, isEmail: true } as const;
 export const EMAIL: Field = { ...ADDRESS, label: "Address", isRequired: true };
 export const NEW_EMAIL: Field = { ...ADDRESS, label: "New address", isRequired: true };
 
