@@ -125,6 +125,7 @@ export const COMMANDS: readonly CommandRow[] = [
     "admin list-pushes": "lists the pushes of an app, newest first",
   }),
   ...fromModule(async () => (await import("./admin/tables.ts")).adminTableCommands, {
+    "admin list-tables": "lists the tables of all apps, or of one app, with their owners and sizes",
     "admin transfer-table": "transfers a table to another app that uses it",
     "admin end-registration": "ends an app's use of a table and deletes the app's rows in it",
     "admin drop-table": "drops a table that no app uses",

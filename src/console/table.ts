@@ -28,8 +28,8 @@ export async function handleTable(visit: Visit): Promise<Response> {
     title: table.name,
     crumbs: [{ name: "Tables", path: TABLES }],
     actions: [
-      table.users.count > 0 && renderLink("Transfer ownership", `${path}/transfer`),
-      table.users.count === 0 && renderLink("Drop", `${path}/drop`, "danger"),
+      table.apps > 0 && renderLink("Transfer ownership", `${path}/transfer`),
+      table.apps === 0 && renderLink("Drop", `${path}/drop`, "danger"),
     ],
     body: [
       renderDone(visit),
@@ -47,13 +47,13 @@ export async function handleTable(visit: Visit): Promise<Response> {
   });
 }
 
-function renderSummary({ owner, users, size, definition, referredToBy }: TableView): Html {
+function renderSummary({ owner, apps, rows, bytes, definition, referredToBy }: TableView): Html {
   const facts: { name: string; value: Part }[] = [
     { name: "Owner", value: html`<a href="${toAppPath(owner)}">${owner}</a>` },
-    { name: "Used by", value: users.count === 0 ? "no app" : countOf(users.count, "app") },
+    { name: "Used by", value: apps === 0 ? "no app" : countOf(apps, "app") },
     { name: "Columns", value: definition.columns.length },
-    { name: "Rows", value: renderRowCount(size) },
-    { name: "Size", value: renderBytes(size) },
+    { name: "Rows", value: renderRowCount(rows) },
+    { name: "Size", value: renderBytes(bytes) },
   ];
   if (referredToBy.length > 0)
     facts.push({
@@ -79,8 +79,8 @@ function renderDifference({ thing, wanted, found }: Difference): Html {
   return html`<li><span>${renderText(thing.replace(/^table \S+ \/ /, ""))}</span><span>pushed: <b>${renderText(wanted)}</b>, found: <b>${renderText(found)}</b></span></li>`;
 }
 
-function renderColumns({ definition, uses, users }: TableView): Html {
-  const isShared = users.count > 1;
+function renderColumns({ definition, uses, apps: users }: TableView): Html {
+  const isShared = users > 1;
   return renderTable(
     "Columns",
     ["Column", "Kind", "Null", "Default", "Rules", ...(isShared ? [numeric("Used by")] : [])],
@@ -94,7 +94,7 @@ function renderColumns({ definition, uses, users }: TableView): Html {
         column.required ? html`<span class="quiet">no</span>` : "yes",
         renderDefault(column),
         renderRules(column),
-        ...(isShared ? [`${apps} of ${users.count}`] : []),
+        ...(isShared ? [`${apps} of ${users}`] : []),
       ];
     }),
   );

@@ -55,8 +55,8 @@ export const transferTablePage = makeFormPage({
 const MAX_CHOICES = 100;
 
 /** Only an app that uses the table can own it: lists these apps, or accepts a name if there are many. */
-function renderNewOwner({ owner, uses, users }: TableView, typed: string): Part {
-  if (users.count > MAX_CHOICES)
+function renderNewOwner({ owner, uses, apps }: TableView, typed: string): Part {
+  if (apps > MAX_CHOICES)
     return renderTextField({
       name: "app",
       label: "New owner",
@@ -65,7 +65,7 @@ function renderNewOwner({ owner, uses, users }: TableView, typed: string): Part 
       maxLength: 40,
       isRequired: true,
     });
-  const choices = uses.flatMap(({ apps }) => apps.map((slug) => ({ value: slug, label: slug })));
+  const choices = uses.flatMap((use) => use.apps.map((slug) => ({ value: slug, label: slug })));
   return renderSelect({
     name: "app",
     label: "New owner (an app that uses the table)",
@@ -84,8 +84,8 @@ export const endUsePage = makeFormPage({
   read: async ({ deps, context }) => {
     const { app: slug = "", table = "" } = context.params;
     const removal = await readRemoval(beginEndRegistration(deps, { slug, table }));
-    const values = { app_slug: slug, after_name: "", max_rows: 0 };
-    const { me } = await readConsole(deps, "list_app_tables", values);
+    const values = { app_slug: slug, search: "", after_name: "", max_rows: 0 };
+    const { me } = await readConsole(deps, "list_tables", values);
     return { me, slug, table, removal };
   },
   title: ({ slug, table }) => `Stop using ${table} in ${slug}`,
@@ -138,7 +138,7 @@ export const dropTablePage = makeFormPage({
     return { ...(await readTable(visit)), removal };
   },
   title: ({ table }) => `Drop ${table.name}`,
-  form: ({ table: { name, size }, removal }) => {
+  form: ({ table: { name, rows }, removal }) => {
     if ("reasons" in removal)
       return {
         instead: [
@@ -147,9 +147,11 @@ export const dropTablePage = makeFormPage({
         ],
         status: 422,
       };
-    const rows = size?.rows == null ? undefined : renderRowCount(size);
     return {
-      fields: [renderDrop(removal.found, rows), renderTypedName(name, "drop it")],
+      fields: [
+        renderDrop(removal.found, rows === null ? undefined : renderRowCount(rows)),
+        renderTypedName(name, "drop it"),
+      ],
       button: "Drop permanently",
       tone: "danger",
     };

@@ -4,26 +4,23 @@ import {
   type ConsoleTable,
   type ConsoleVisitor,
   readConsole,
-  type TableSize,
-  type TableUsers,
 } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
+import { findTableDifferences } from "../push/mod.ts";
 import type { Visit } from "./enter.ts";
 import type { Crumbs } from "./frame.ts";
 import { renderPill, renderTime } from "./parts.ts";
 import { TABLES, toAppPath, toTablePath } from "./paths.ts";
 
 /** The estimated number of rows. */
-export function renderRowCount(size: TableSize | null): Part {
-  const rows = size?.rows ?? null;
+export function renderRowCount(rows: number | null): Part {
   return rows === null ? renderUnmeasured() : `≈ ${shorten(rows)}`;
 }
 
 const BYTE_UNITS = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
 
 /** The estimated size with indexes. */
-export function renderBytes(size: TableSize | null): Part {
-  const bytes = size?.bytes ?? null;
+export function renderBytes(bytes: number | null): Part {
   if (bytes === null) return renderUnmeasured();
   const power = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), BYTE_UNITS.length - 1);
   return `${Math.round(bytes / 1000 ** power)} ${BYTE_UNITS[power]}`;
@@ -42,10 +39,10 @@ function shorten(count: number): string {
 export const ESTIMATES = html`<p class="quiet">Row counts include all apps. Rows and sizes are estimates from PostgreSQL statistics; – means not measured yet.</p>`;
 
 /** Up to three apps by name, and the number of others. */
-export function renderUsers({ count, first }: TableUsers): Part {
-  if (count === 0) return html`<span class="quiet">no app</span>`;
-  const more = count - first.length;
-  return html`<span>${renderAppLinks(first)}${more > 0 && html` <span class="quiet">and ${more} more</span>`}</span>`;
+export function renderUsers({ apps, firstApps }: ConsoleTable): Part {
+  if (apps === 0) return html`<span class="quiet">no app</span>`;
+  const more = apps - firstApps.length;
+  return html`<span>${renderAppLinks(firstApps)}${more > 0 && html` <span class="quiet">and ${more} more</span>`}</span>`;
 }
 
 export function renderAppLinks(slugs: readonly string[]): Html {
@@ -53,17 +50,16 @@ export function renderAppLinks(slugs: readonly string[]): Html {
 }
 
 /** Short labels of issues. */
-export function renderState(
-  { users, builds }: Pick<ConsoleTable, "users" | "builds">,
-  differences: number,
-): Part {
+export function renderState(table: ConsoleTable): Part {
+  const { apps, builds } = table;
+  const differences = findTableDifferences(table).length;
   const failed = builds.filter(({ state }) => state === "failed").length;
   const open = builds.filter(({ state }) => state === "waiting" || state === "running").length;
   const pills = [
     differences > 0 && renderPill(countOf(differences, "difference"), "warn"),
     failed > 0 && renderPill(`${countOf(failed, "build")} failed`, "warn"),
     open > 0 && renderPill(`${countOf(open, "build")} running`),
-    users.count === 0 && renderPill("unused"),
+    apps === 0 && renderPill("unused"),
   ].filter((pill) => pill !== false);
   return pills.length > 0 && html`<span class="pills">${pills}</span>`;
 }

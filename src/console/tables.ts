@@ -1,12 +1,13 @@
 /** Tables by name, in pages: of all apps, with a search; of one app, with links to its rows. @module */
-import { type ConsoleAppTable, type ConsoleTable, readConsole } from "../accounts/console/mod.ts";
+import type { RowsOf } from "../accounts/actions/mod.ts";
+import { readConsole, tableList } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { findTableDifferences } from "../push/mod.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { ACTIONS_COLUMN, numeric, renderEmpty, renderPill, renderTable } from "./parts.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty } from "./parts.ts";
 import { TABLES, toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
 import {
   ROWS_READ,
@@ -19,18 +20,12 @@ import {
 import { renderPushHint } from "./snippets.ts";
 import { ESTIMATES, renderBytes, renderRowCount, renderState, renderUsers } from "./table_parts.ts";
 
-const SIZE_COLUMNS = [
-  ...["Columns", "Rows", "Size"].map(numeric),
-  { name: "State", isHidden: true },
-];
 const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength: 48 };
 
 export async function handleTables(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
   const { me, tables } = await readConsole(visit.deps, "list_tables", {
-    search: query.search,
-    after_name: query.after,
-    max_rows: ROWS_READ,
+    ...{ app_slug: "", search: query.search, after_name: query.after, max_rows: ROWS_READ },
   });
   const { page, last } = toPage(tables);
   const isEmpty = page.length === 0 && query.search === "" && query.after === "";
@@ -43,28 +38,14 @@ export async function handleTables(visit: Visit): Promise<Response> {
         ? renderEmpty("No app has pushed a table yet.", renderPushHint(visit))
         : [
             renderSearch(TABLES, query, SEARCHED),
-            page.length === 0 ? renderEmpty("No matching tables.") : renderList(page),
+            page.length === 0
+              ? renderEmpty("No matching tables.")
+              : renderTables(page, visit.deps.now()),
             last !== undefined && renderNext(TABLES, { q: query.search, after: last.name }),
             page.length > 0 && ESTIMATES,
           ],
     ],
   });
-}
-
-function renderList(tables: readonly ConsoleTable[]): Html {
-  return renderTable(
-    "Tables",
-    ["Table", "Owner", "Used by", ...SIZE_COLUMNS],
-    tables.map((table): Part[] => [
-      html`<a class="row-name" href="${toTablePath(table.name)}">${table.name}</a>`,
-      html`<a href="${toAppPath(table.owner)}">${table.owner}</a>`,
-      renderUsers(table.users),
-      table.definition.columns.length,
-      renderRowCount(table.size),
-      renderBytes(table.size),
-      renderState(table, findTableDifferences(table).length),
-    ]),
-  );
 }
 
 const TABLE_MAX = 48;
@@ -73,16 +54,14 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const { after } = readListQuery(context.query, { maxLength: TABLE_MAX });
-  const { me, app, tables } = await readConsole(deps, "list_app_tables", {
-    app_slug: slug,
-    after_name: after,
-    max_rows: ROWS_READ,
+  const { me, app, tables } = await readConsole(deps, "list_tables", {
+    ...{ app_slug: slug, search: "", after_name: after, max_rows: ROWS_READ },
   });
   const { page, last } = toPage(tables);
   return respondWithAppPage({
     me,
     slug,
-    isDisabled: app.disabledAt !== null,
+    isDisabled: app?.disabledAt !== null,
     tab: "Tables",
     body: [
       renderDone(visit),
@@ -92,7 +71,7 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
             renderPushHint(visit),
           )
         : [
-            renderAppTables(slug, page),
+            renderTables(page, deps.now(), slug),
             last !== undefined && renderNext(toAppTablesPath(slug), { after: last.name }),
             ESTIMATES,
           ],
@@ -100,30 +79,33 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
   });
 }
 
-function renderAppTables(slug: string, tables: readonly ConsoleAppTable[]): Html {
-  return renderTable(
-    "Tables",
-    ["Table", "Owner", ...SIZE_COLUMNS, ACTIONS_COLUMN],
-    tables.map((table): Part[] => [
-      html`<a class="row-name" href="${toRowsPath(slug, table.name)}">${table.name}</a>`,
-      table.owner === slug
-        ? html`<span class="quiet">this app</span>`
-        : html`<a href="${toAppPath(table.owner)}">${table.owner}</a>`,
-      renderColumnCount(table),
-      renderRowCount(table.size),
-      renderBytes(table.size),
-      [
-        table.users.count > 1 && renderPill(`shared by ${table.users.count}`),
-        renderState(table, 0),
-      ],
-      renderActions(slug, table.name),
-    ]),
-  );
+type Listed = RowsOf<typeof tableList>;
+
+/** Tables of all apps, or as the app `slug` uses them, with links to its rows. */
+function renderTables(tables: readonly Listed[], now: number, slug?: string): Html {
+  return renderListTable(tableList, tables, {
+    label: "Tables",
+    now,
+    cells: {
+      name: ({ name }) =>
+        html`<a class="row-name" href="${slug === undefined ? toTablePath(name) : toRowsPath(slug, name)}">${name}</a>`,
+      owner: ({ owner }) =>
+        owner === slug
+          ? html`<span class="quiet">this app</span>`
+          : html`<a href="${toAppPath(owner)}">${owner}</a>`,
+      apps: renderUsers,
+      columns: renderColumnCount,
+      rows: ({ rows }) => renderRowCount(rows),
+      bytes: ({ bytes }) => renderBytes(bytes),
+      builds: renderState,
+    },
+    ...(slug !== undefined && { actions: ({ name }) => renderActions(slug, name) }),
+  });
 }
 
 /** Other apps can declare more columns. */
-function renderColumnCount({ columns, all }: ConsoleAppTable): Part {
-  return columns.length === all ? all : `${columns.length} of ${all}`;
+function renderColumnCount({ columns, definition: { columns: all } }: Listed): Part {
+  return columns.length === all.length ? all.length : `${columns.length} of ${all.length}`;
 }
 
 function renderActions(slug: string, table: string): Html {

@@ -14,6 +14,47 @@ afterAll(() => admin.close());
 
 const post = (json: object) => ({ method: "POST", json });
 
+test("tables are listed with their owners, apps, columns and differences, of all apps or of one", async () => {
+  const { service, run, json } = admin;
+  const name = freshName();
+  const owner = await service.makeApp(
+    defineSchema({ [name]: { title: t.string(), done: t.boolean() }, [`${name}_own`]: {} }),
+  );
+  const user = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  const table = {
+    ...{ name, owner: owner.slug, apps: 2, firstApps: [owner.slug, user.slug].sort() },
+    ...{ columns: ["title", "done"], rows: 0, bytes: null, differences: 0 },
+  };
+  const { tables, ...page } = await json("list-tables");
+  expect(page).toEqual({ app: null, hasMore: false });
+  expect(tables).toContainEqual(table);
+  expect(await json("list-tables", "--app", user.slug)).toEqual({
+    app: user.slug,
+    tables: [{ ...table, columns: ["title"] }],
+    hasMore: false,
+  });
+  expect(await json("list-tables", "--app", owner.slug, "--after", name)).toMatchObject({
+    tables: [{ name: `${name}_own`, apps: 1 }],
+  });
+  await service.service.admin.message(
+    `alter table data.${name} add column planted text; analyze data.${name}; select 1`,
+  );
+  const { out, err } = await run("list-tables", "--app", owner.slug, "--limit", "1");
+  expect(out).toStartWith(
+    `${name}  owned by ${owner.slug}  apps 2  2 columns  rows 0  bytes 16384  1 difference\n`,
+  );
+  expect(out + err).toContain(`More tables follow: add --after ${name}`);
+  const csv = await run("list-tables", "--app", user.slug, "--csv");
+  expect(csv.out).toBe(
+    `\uFEFFname,owner,apps,columns,rows,bytes,differences\r\n${name},${owner.slug},2,title,0,16384,1\r\n`,
+  );
+  await service.service.admin.message(`alter table data.${name} drop column planted; select 1`);
+  expect(await run("list-tables", "--app", "nowhere")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("nowhere"),
+  });
+});
+
 test.each([
   {
     what: "a trigger",

@@ -259,6 +259,7 @@ const ARGUMENTS: readonly string[][] = [
   ["issue-key", "recorded", "--name", "json"],
   ["list-keys", "recorded"],
   ["list-pushes", "recorded"],
+  ["list-tables"],
   ["create-user", "ada@example.org"],
   ["password-link", "ada@example.org"],
   ["grant", "ada@example.org", "recorded", "editor"],

@@ -9,6 +9,8 @@ type Texts = {
   label?: string | false;
   /** The name in CSV; by default the name in JSON with underscores. `false` if CSV omits the column. */
   csv?: string | false;
+  /** Only pages of the Console use the value. */
+  isHidden?: true;
 };
 export type Column<Value = unknown> = Texts & {
   schema: v.GenericSchema<unknown, Value>;
@@ -58,6 +60,11 @@ export function json(texts: Texts = {}): Column<string> {
   return { schema: v.string(), shape: "object", kind: "json", ...texts };
 }
 
+/** Another value, which commands do not print on a line. */
+export function shaped<Value>(schema: Column<Value>["schema"], texts: Texts = {}): Column<Value> {
+  return { schema, shape: "object", kind: "parts", ...texts };
+}
+
 export function orNull<Value>({ schema, shape, ...rest }: Column<Value>): Column<Value | null> {
   return { ...rest, schema: v.nullable(schema), shape: `${shape} | null` };
 }
@@ -69,6 +76,18 @@ export function many<Value>({ schema, shape }: Column<Value>, texts: Texts = {})
       ? `(${shape})[]`
       : `${shape}[]`;
   return { schema: v.array(schema), shape: items, kind: "parts", ...texts };
+}
+
+/** A value that only pages of the Console use. */
+export function hidden<Value>(column: Column<Value>): Column<Value> {
+  return { ...column, csv: false, isHidden: true };
+}
+
+/** The columns that commands print. */
+export function toPrinted<Of extends Columns>(columns: Of): Of {
+  const printed = Object.entries(columns).filter(([, { isHidden }]) => isHidden !== true);
+  // Callers only iterate over the columns.
+  return Object.fromEntries(printed) as Of;
 }
 
 /** An object with these values, in this order. */

@@ -36,6 +36,8 @@ type Declared<Read extends FunctionName, Name extends string, Of extends Columns
   columns: Of;
   /** The owner of the rows: the first argument of a command. */
   of?: "app" | "email";
+  /** Without an owner, the list has the rows of all owners. A command names the owner in a flag. */
+  isOfAll?: true;
   /** The column whose value begins the next page. */
   key?: keyof Of & string;
   /** The arguments of the SQL function for an operator. */

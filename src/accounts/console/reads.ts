@@ -31,7 +31,7 @@ import type { ConsoleHome } from "./home.ts";
 import { PUSH_PAGE, pushList } from "./pushes.ts";
 import type { RequestContent, StoredRequest } from "./requests.ts";
 import type { RowsContent } from "./rows.ts";
-import type { ConsoleAppTable, ConsoleTable, PageApp, TableView } from "./tables.ts";
+import { TABLE_VIEW, tableList } from "./tables.ts";
 
 /** The results of a search. */
 const MATCHES = record({
@@ -46,14 +46,11 @@ export type ConsoleMatches = Checked<typeof MATCHES>;
 type Unchecked = {
   describe_app: AppEnd;
   home: ConsoleHome;
-  list_app_tables: { app: PageApp; tables: ConsoleAppTable[] };
   list_requests: { requests: StoredRequest[] };
-  list_tables: { tables: ConsoleTable[] };
   show_app: AppContent;
   show_changes: ChangesView;
   show_request: RequestContent;
   show_rows: RowsContent;
-  show_table: { table: TableView };
 };
 
 const CHECKS = {
@@ -65,7 +62,9 @@ const CHECKS = {
   list_app_roles: record({ roles: many(text()) }),
   list_people: peopleList.result,
   list_pushes: pushList.result,
+  list_tables: tableList.result,
   show_push: PUSH_PAGE,
+  show_table: record({ table: TABLE_VIEW }),
   show_person: record({
     person: record({
       ...PERSON,

@@ -3,30 +3,56 @@
  *
  * @module
  */
-import type { TableDefinition } from "../../dsl/mod.ts";
+import * as v from "valibot";
+import { type Json, KINDS, type TableDefinition } from "../../dsl/mod.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
-import { type Checked, count, many, oneOf, orNull, record, text } from "../actions/columns.ts";
+import {
+  type Checked,
+  count,
+  hidden,
+  many,
+  oneOf,
+  orNull,
+  record,
+  shaped,
+  text,
+} from "../actions/columns.ts";
+import { list, type RowsOf } from "../actions/list.ts";
 import { beginEndRegistration } from "../apps/tables.ts";
 import { ROWS_WAIT_MS } from "./app_end.ts";
 
-/** Estimates of the size of a table; null before the first ANALYZE. */
-export type TableSize = {
-  /** Rows of all apps. */
-  rows: number | null;
-  /** Bytes of the table and its indexes. */
-  bytes: number | null;
-};
+/** The recorded definition of a table. */
+export const DEFINITION = shaped<TableDefinition>(
+  v.object({
+    name: v.string(),
+    columns: v.array(
+      v.object({
+        ...{ name: v.string(), kind: v.picklist(KINDS) },
+        ...{ required: v.boolean(), unique: v.boolean(), index: v.boolean() },
+        default: v.exactOptional(v.custom<Json>(() => true)),
+        values: v.exactOptional(v.array(v.string())),
+        table: v.exactOptional(v.string()),
+        onDelete: v.exactOptional(v.literal("cascade")),
+      }),
+    ),
+    indexes: v.array(v.array(v.string())),
+    uniques: v.array(v.array(v.string())),
+  }),
+);
 
 /** A table in PostgreSQL, without its expressions. */
-export type FoundTable = {
-  owner: string;
-  rowSecurity: string;
-  columns: [name: string, type: string, isRequired: boolean][];
-  /** The values of each enum, by type. */
-  types: Record<string, string[]>;
-  /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */
-  parts: Record<string, "there" | "invalid" | "not valid">;
-};
+const FOUND = shaped(
+  v.object({
+    ...{ owner: v.string(), rowSecurity: v.string() },
+    /** Name, type, and whether it is required. */
+    columns: v.array(v.tuple([v.string(), v.string(), v.boolean()])),
+    /** The values of each enum, by type. */
+    types: v.record(v.string(), v.array(v.string())),
+    /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */
+    parts: v.record(v.string(), v.picklist(["there", "invalid", "not valid"])),
+  }),
+);
+export type FoundTable = Checked<typeof FOUND>;
 
 /** A build that a push deferred. */
 export const BUILD = record({
@@ -46,35 +72,55 @@ export const BUILD = record({
 });
 export type ConsoleBuild = Checked<typeof BUILD>;
 
-/** The number of apps that use a table, and the first three. */
-export type TableUsers = { count: number; first: string[] };
-
-export type ConsoleTable = {
-  name: string;
-  owner: string;
-  /** The recorded definition, with the deferred parts. */
-  definition: TableDefinition;
-  users: TableUsers;
-  size: TableSize | null;
-  /** Null if PostgreSQL lacks the table. */
-  found: FoundTable | null;
-  builds: ConsoleBuild[];
-};
-
-/** Apps that declare the same columns of a table: the number, and the first 100. */
-export type TableUse = { columns: string[]; count: number; apps: string[] };
-
-export type TableView = ConsoleTable & { uses: TableUse[]; referredToBy: string[] };
-
-/** A table as one app uses it. */
-export type ConsoleAppTable = Pick<ConsoleTable, "name" | "owner" | "users" | "size" | "builds"> & {
-  /** The columns that the app declares. */
-  columns: string[];
-  /** The number of columns of the table. */
-  all: number;
-};
 export const PAGE_APP = record({ slug: text(), disabledAt: orNull(text()) });
-export type PageApp = Checked<typeof PAGE_APP>;
+
+const NAMES = {
+  name: text({ title: "Table" }),
+  owner: text({ title: "Owner", label: "owned by" }),
+  /** The number of apps that use the table. */
+  apps: { ...count({ title: "Used by", label: "apps" }), kind: "text" as const },
+  firstApps: many(text(), { label: false, csv: false }),
+};
+/** Estimates: rows of all apps, and bytes of the table and its indexes; null before the first ANALYZE. */
+const SIZE = {
+  rows: orNull(count({ title: "Rows", label: "rows" })),
+  bytes: orNull(count({ title: "Size", label: "bytes" })),
+};
+const STATE = {
+  builds: hidden(many(BUILD, { title: "State" })),
+  definition: hidden(DEFINITION),
+  /** Null if PostgreSQL lacks the table. */
+  found: hidden(orNull(FOUND)),
+};
+
+/** Tables by name: of all apps, or as one app uses them. */
+export const tableList = list({
+  read: "list_tables",
+  name: "tables",
+  columns: {
+    ...NAMES,
+    /** The columns that the app declares; without an app, all columns. */
+    columns: { ...many(text(), { title: "Columns" }), kind: "count" as const },
+    ...SIZE,
+    ...STATE,
+  },
+  more: { app: orNull(PAGE_APP) },
+  of: "app",
+  isOfAll: true,
+  key: "name",
+  ask: ({ of, after, limit }) => ({
+    ...{ app_slug: of, search: "", after_name: after, max_rows: limit },
+  }),
+});
+export type ConsoleTable = Omit<RowsOf<typeof tableList>, "columns">;
+
+export const TABLE_VIEW = record({
+  ...{ ...NAMES, ...SIZE, ...STATE },
+  /** Apps that declare the same columns: their number, and the first 100. */
+  uses: many(record({ columns: many(text()), count: count(), apps: many(text()) })),
+  referredToBy: many(text()),
+});
+export type TableView = Checked<typeof TABLE_VIEW>;
 
 /** The progress when an app's use of a table ends. `rejected` if rows of another table reference its rows. */
 export type EndState = "waiting" | "done" | "rejected";

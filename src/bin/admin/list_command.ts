@@ -5,6 +5,7 @@ import {
   flag,
   type List,
   many,
+  orNull,
   type Row,
   readList,
   record,
@@ -12,6 +13,7 @@ import {
   toCsvHead,
   toCsvRows,
   toJsonRow,
+  toPrinted,
   toValueText,
 } from "../../accounts/actions/mod.ts";
 import { readEmail } from "../../accounts/people/mod.ts";
@@ -35,7 +37,7 @@ type ListCommand<Of extends Columns, More extends Columns, Own extends Columns> 
   lines?: Lines<Of & Own>;
   /** The line for an empty list. */
   none: (of: string) => string;
-  /** Columns that the settings of this environment define. */
+  /** Columns that the command derives, such as those that the settings of this environment define. */
   own?: { columns: Own; read: (deps: AdminDeps, row: Row<Of>) => Row<Own> };
   /** The other values of the read that JSON has, and their lines. */
   more?: {
@@ -52,14 +54,14 @@ export function makeListCommand<
   More extends Columns,
   Own extends Columns = Record<never, never>,
 >(list: List<Read, Name, Of, More>, command: ListCommand<Of, More, Own>): AdminRow {
-  const { of, name, key } = list;
+  const { of, isOfAll = false, name, key } = list;
   const { limit, own } = command;
   const isPaged = key !== undefined && limit !== undefined;
-  const columns: Of & Own = Object.assign({}, list.columns, own?.columns);
+  const columns: Of & Own = toPrinted(Object.assign({}, list.columns, own?.columns));
   const task: AdminRow["task"] = async (deps, args) => {
     const isCsv = args.has("csv");
     if (isCsv && args.has("json")) throw new UsageError("Use only one of --json and --csv");
-    const [typed = ""] = args.positionals;
+    const [typed = ""] = of && isOfAll ? [args.text(of)] : args.positionals;
     const owner = of === "email" ? readEmail(typed) : typed;
     const max = readLimit(args, limit);
     const asked = { of: owner, after: args.text("after") ?? "", ...(max && { limit: max + 1 }) };
@@ -78,7 +80,7 @@ export function makeListCommand<
     ];
     return {
       document: {
-        ...(of && { [of]: owner }),
+        ...(of && { [of]: isOfAll ? owner || null : owner }),
         ...pick(found, command.more?.names),
         [name]: rows.map((row) => toJsonRow(columns, row)),
         ...(isPaged && { hasMore: after !== null }),
@@ -89,7 +91,7 @@ export function makeListCommand<
     };
   };
   const document = record({
-    ...(of && { [of]: text() }),
+    ...(of && { [of]: isOfAll ? orNull(text()) : text() }),
     [name]: many(record(columns)),
     ...pick(list.more, command.more?.names),
     ...(isPaged && { hasMore: flag() }),
@@ -97,10 +99,19 @@ export function makeListCommand<
   return {
     example: command.example,
     about: describeJson(document, command.about),
-    positionals: of === undefined ? [] : [of === "app" ? "slug" : of],
-    flags: { ...toFlags(key, limit), csv: CSV_FLAG },
+    positionals: of === undefined || isOfAll ? [] : [toTerm(of)],
+    flags: {
+      ...(of &&
+        isOfAll && { [of]: { value: toTerm(of), about: `only the ${name} of this ${of}` } }),
+      ...toFlags(key, limit),
+      csv: CSV_FLAG,
+    },
     task,
   };
+}
+
+function toTerm(of: "app" | "email"): string {
+  return of === "app" ? "slug" : of;
 }
 
 function pick<Of extends object>(from: Of, names: readonly (keyof Of)[] = []): Partial<Of> {

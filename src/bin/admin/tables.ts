@@ -1,16 +1,19 @@
-/** `rowhouse admin` commands that transfer a table, end an app's use of a table, and drop a table. @module */
-import { runAction } from "../../accounts/actions/mod.ts";
+/** `rowhouse admin` commands that list tables, transfer a table, end an app's use of a table, and drop a table. @module */
+import { count, runAction } from "../../accounts/actions/mod.ts";
 import {
   dropTable,
   type EndedUse,
   endRegistration,
   findEndedUse,
 } from "../../accounts/apps/mod.ts";
+import { tableList } from "../../accounts/console/mod.ts";
 import type { Database } from "../../db/mod.ts";
+import { findTableDifferences } from "../../push/mod.ts";
 import type { Arguments, CommandResult } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
 import { confirm, YES } from "./confirm.ts";
+import { makeListCommand } from "./list_command.ts";
 import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
 
 const transferTableTask: AdminTask = async (deps, { positionals: [table = "", slug = ""] }) => {
@@ -94,6 +97,22 @@ function showRows(tables: readonly EndedUse[]): string {
 }
 
 export const adminTableCommands = makeAdminCommands({
+  "list-tables": makeListCommand(tableList, {
+    example: "rowhouse admin list-tables\nrowhouse admin list-tables --app wiki --json",
+    about: `Rows include all apps. Rows and bytes are estimates from PostgreSQL statistics, and null before the first ANALYZE.
+With --app, columns lists only those that the app declares. differences counts the differences from the pushed schema.`,
+    limit: 100,
+    lines: {
+      columns: ({ columns }) => showCount(columns.length, "column"),
+      differences: ({ differences }) =>
+        differences === 0 ? "" : showCount(differences, "difference"),
+    },
+    own: {
+      columns: { differences: count() },
+      read: (_, table) => ({ differences: findTableDifferences(table).length }),
+    },
+    none: (slug) => (slug === "" ? "No tables yet" : `App ${slug} has no tables yet`),
+  }),
   "transfer-table": {
     example: "rowhouse admin transfer-table todos wiki",
     about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.

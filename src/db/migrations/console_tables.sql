@@ -89,31 +89,26 @@ set search_path = pg_catalog, pg_temp as $$
     order by id desc limit 100) as build
 $$;
 
--- The apps that use a table, by slug: their number, and the first three.
-create function rowhouse.users_of_table(wanted text) returns jsonb language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object('count', count(*), 'first', coalesce(jsonb_agg(slug order by slug)
-    filter (where ordinal <= 3), '[]'))
+-- A table as the lists and its page show it; `found` is null if PostgreSQL lacks the table. The
+-- apps that use it are sorted by slug: their number, and the first three.
+create function rowhouse.describe_table(wanted rowhouse.tables) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('name', wanted.name, 'definition', wanted.definition,
+      'owner', (select slug from rowhouse.apps where id = wanted.owner_app_id),
+      'apps', count(*), 'firstApps', coalesce(jsonb_agg(slug order by slug)
+        filter (where ordinal <= 3), '[]'),
+      'rows', null, 'bytes', null, 'found', rowhouse.found_table(wanted.name),
+      'builds', rowhouse.builds_of(wanted.name))
+    || coalesce(rowhouse.size_of_table(wanted.name), '{}')
   from (select slug, row_number() over (order by slug) as ordinal
     from rowhouse.registrations join rowhouse.apps on apps.id = app_id
-      where table_name = wanted) as used
+    where table_name = wanted.name) as used
 $$;
 
--- proves: admin; idempotent
-create function rowhouse.console_list_tables(search text, after_name text, max_rows integer)
-  returns jsonb as $$
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', name, 'owner', slug,
-      'definition', definition,
-        'users', rowhouse.users_of_table(name), 'size', rowhouse.size_of_table(name),
-        'found', rowhouse.found_table(name), 'builds', rowhouse.builds_of(name))
-        order by name), '[]')
-      from (select name, slug, definition from rowhouse.tables
-        join rowhouse.apps on apps.id = owner_app_id
-        where name > after_name and (strpos(name, search) > 0 or strpos(slug, search) > 0)
-        order by name limit max_rows) as listed));
-end
+-- The names of the columns of a definition.
+create function rowhouse.columns_in(definition jsonb) returns jsonb language sql immutable
+set search_path = pg_catalog, pg_temp as $$
+  select jsonb_path_query_array(definition, '$.columns[*].name')
 $$;
 
 -- One table: uses are grouped by their declared columns, which many apps can share.
@@ -122,17 +117,13 @@ create function rowhouse.console_show_table(wanted text) returns jsonb as $$
 declare
   details jsonb;
 begin
-  select jsonb_build_object('name', name, 'owner', slug, 'definition', definition,
-      'users', rowhouse.users_of_table(name), 'size', rowhouse.size_of_table(name), 'found',
-        rowhouse.found_table(name),
-      'builds', rowhouse.builds_of(name),
+  select rowhouse.describe_table(tables) || jsonb_build_object(
       'uses', (select coalesce(jsonb_agg(jsonb_build_object('columns', columns, 'count', app_count,
       'apps', slugs)
           order by app_count desc, slugs), '[]') from (
         select columns, count(*) as app_count, (array_agg(app_slug
           order by app_slug))[1:100] as slugs from (
-          select jsonb_path_query_array(registrations.definition, '$.columns[*].name') as columns,
-            apps.slug as app_slug
+          select rowhouse.columns_in(registrations.definition) as columns, apps.slug as app_slug
           from rowhouse.registrations join rowhouse.apps on apps.id = app_id
             where table_name = wanted) as use
         group by columns order by count(*) desc limit 50) as grouped),
@@ -142,8 +133,7 @@ begin
         where contype = 'f' and confrelid = (
           select oid from pg_class where relnamespace = 'data'::regnamespace and relname = wanted)
           and child.relname <> wanted))
-  into details from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id
-  where name = wanted;
+  into details from rowhouse.tables where name = wanted;
   if details is null then
     raise exception 'no such table' using errcode = 'RH004';
   end if;
@@ -165,26 +155,29 @@ begin
 end
 $$;
 
--- The tables that an app uses, with its declared columns.
--- proves: admin; idempotent
-create function rowhouse.console_list_app_tables(app_slug text, after_name text, max_rows integer)
-  returns jsonb as $$
+-- Tables by name, of which the table or its owner contains `search`; with an app, only the tables
+-- that the app uses, and the columns that it declares.
+-- read: admin
+create function rowhouse.list_tables(app_slug text, search text, after_name text, max_rows integer)
+returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  app rowhouse.apps := rowhouse.console_app(app_slug);
+  app rowhouse.apps;
 begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'app', jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at),
-    'tables', (select coalesce(jsonb_agg(jsonb_build_object('name', table_name, 'owner', owner,
-    'columns', columns,
-        'all', jsonb_array_length(whole -> 'columns'), 'users', rowhouse.users_of_table(table_name),
-        'size', rowhouse.size_of_table(table_name), 'builds', rowhouse.builds_of(table_name))
-        order by table_name), '[]')
-      from (select table_name, slug as owner, tables.definition as whole,
-          jsonb_path_query_array(registrations.definition, '$.columns[*].name') as columns
-        from rowhouse.registrations join rowhouse.tables on tables.name = table_name
-        join rowhouse.apps on apps.id = owner_app_id
-        where app_id = app.id and table_name > after_name
-          order by table_name limit max_rows) as listed));
+  if app_slug <> '' then
+    app := rowhouse.console_app(app_slug);
+  end if;
+  return jsonb_build_object(
+    'app', case when app.id is not null then
+      jsonb_build_object('slug', app.slug, 'disabledAt', app.disabled_at) end,
+    'tables', (select coalesce(jsonb_agg(rowhouse.describe_table(listed) || jsonb_build_object(
+        'columns', rowhouse.columns_in(coalesce((select registrations.definition
+          from rowhouse.registrations where app_id = app.id and table_name = listed.name),
+          listed.definition))) order by listed.name), '[]')
+      from (select tables.* from rowhouse.tables join rowhouse.apps on apps.id = owner_app_id
+        where name > after_name and (strpos(name, search) > 0 or strpos(slug, search) > 0)
+          and (app_slug = '' or name = any (array(
+            select table_name from rowhouse.registrations where app_id = app.id)))
+        order by name limit max_rows) as listed));
 end
 $$;
 

@@ -72,6 +72,7 @@ function toLines({ owner, user, person, file }: Subjects): string[] {
     "rename-app tour toured-app",
     `list-keys ${owner.slug}`,
     `list-pushes ${owner.slug}`,
+    "list-tables",
     `create-user ${EMAIL}`,
     `password-link ${EMAIL}`,
     `change-email ${EMAIL} ${RENAMED}`,
