@@ -40,6 +40,9 @@ export async function openBrowser(): Promise<Browser> {
 /** The console messages of browsers about content that a page's policy rejects. */
 const POLICY_MESSAGE = /Content Security Policy|permissions policy|Refused to|trusted/i;
 
+/** Characters of a page in the report of a failed test. */
+const MAX_SHOWN = 2000;
+
 /**
  * Runs on a page of a fresh browser. Fails if the page's policy rejects content, a script throws, or `run` adds to the
  * issues.
@@ -56,7 +59,13 @@ export async function withPage(
   page.on("console", (message) => {
     if (POLICY_MESSAGE.test(message.text())) issues.push(message.text());
   });
-  await run(page, issues);
+  try {
+    await run(page, issues);
+  } catch (error) {
+    const shown = await page.locator("body").ariaSnapshot().catch(String);
+    console.error(`The page ${page.url()} displayed:\n${shown.slice(0, MAX_SHOWN)}`);
+    throw error;
+  }
   expect(issues).toEqual([]);
   await context.close();
 }
