@@ -96,7 +96,7 @@ export const FUNCTIONS = {
   link_provider: { caller: "visitor", parameters: { expected: "uuid", link_issuer: "text", link_subject: "text", new_digest: "bytea", new_secret_id: "text", provider: "text" }, returns: "text" },
   list_addresses: { retry: "safe", parameters: { after_email: "text", max_rows: "int4" }, returns: { user_id: "uuid", email: "text", digest: "bytea?", secret_id: "text?" }, isSet: true },
   list_app_people: { retry: "safe", parameters: { app_slug: "text", search: "text", after_email: "text", max_rows: "int4" }, returns: "jsonb" },
-  list_app_roles: { retry: "safe", parameters: { app_slug: "text" }, returns: "text[]" },
+  list_app_roles: { retry: "safe", parameters: { app_slug: "text" }, returns: "jsonb" },
   list_apps: { retry: "safe", parameters: { search: "text", after_slug: "text", max_rows: "int4" }, returns: "jsonb" },
   list_audit: { retry: "safe", parameters: { of_actor: "text", of_action: "text", of_app: "text", of_person: "text", from_at: "timestamptz", before_at: "timestamptz", before_id: "int8", max_rows: "int4", details_chars: "int4" }, returns: "jsonb" },
   list_claimed_grants: { retry: "safe", parameters: { by_provider: "text" }, returns: { email: "text", app: "text", role: "text" }, isSet: true },

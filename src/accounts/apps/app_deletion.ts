@@ -3,27 +3,42 @@ import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { callAsOperator } from "../actions/action.ts";
+import {
+  type Checked,
+  check,
+  count,
+  flag,
+  many,
+  type Row,
+  record,
+  text,
+} from "../actions/columns.ts";
 import { runRowsJob } from "./rows_jobs.ts";
 
 type Deps = { admin: Database };
 /** `rows` is the connection of a login that is a member of only `rowhouse_rows`. */
 type RowsDeps = Deps & { rows: Database };
 
-export type AppContents = {
-  id: string;
-  keys: number;
-  grants: number;
-  targets: number;
-  migrations: number;
-  tables: { name: string; isOwned: boolean; rows: number }[];
+const CONTENTS = {
+  id: text(),
+  keys: count(),
+  grants: count(),
+  targets: count(),
+  migrations: count(),
+};
+const TABLE = { name: text(), isOwned: flag() };
+export type AppContents = Row<typeof CONTENTS> & {
+  tables: (Row<typeof TABLE> & { rows: number })[];
 };
 
 /** The contents of an app, and the blockers of its deletion: tables that other apps use or reference. */
-export type Described = Omit<AppContents, "tables"> & {
-  tables: { name: string; isOwned: boolean }[];
-  used: { table: string; by: string[] }[];
-  referredTo: { table: string; by: string }[];
-};
+export const APP_END = record({
+  ...CONTENTS,
+  tables: many(record(TABLE)),
+  used: many(record({ table: text(), by: many(text()) })),
+  referredTo: many(record({ table: text(), by: text() })),
+});
+export type AppEnd = Checked<typeof APP_END>;
 
 /**
  * Checks that an app can be deleted, and returns its contents.
@@ -31,7 +46,8 @@ export type Described = Omit<AppContents, "tables"> & {
  * @throws {Problem} unknown_app; invalid_request — other apps use its tables; `details` names each table and the fix
  */
 export async function findAppContents(deps: RowsDeps, slug: string): Promise<AppContents> {
-  const described = (await callAsOperator(deps, "describe_app", { app_slug: slug })) as Described;
+  const found = await callAsOperator(deps, "describe_app", { app_slug: slug });
+  const described = check(APP_END, found, "describe_app");
   const details = [...described.used.map(toUse), ...described.referredTo.map(toReference)];
   if (details.length > 0)
     throw new Problem("invalid_request", {
@@ -48,12 +64,12 @@ export async function findAppContents(deps: RowsDeps, slug: string): Promise<App
   return { ...contents, tables: counted };
 }
 
-function toUse({ table, by }: Described["used"][number]): Detail {
+function toUse({ table, by }: AppEnd["used"][number]): Detail {
   const message = `used by ${by.join(", ")}; transfer it first: rowhouse admin transfer-table ${quoteForShell(table)} ${quoteForShell(by[0] ?? "")}`;
   return { path: `/tables/${table}`, message };
 }
 
-function toReference({ table, by }: Described["referredTo"][number]): Detail {
+function toReference({ table, by }: AppEnd["referredTo"][number]): Detail {
   const message = `the table ${by} of another app references it; if no app uses ${by}: rowhouse admin drop-table ${quoteForShell(by)}`;
   return { path: `/tables/${table}`, message };
 }

@@ -1,9 +1,5 @@
 /** Deletes an app in the Console, whose login never touches rows: the data service deletes the rows. @module */
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
-import type { Described } from "../apps/app_deletion.ts";
-
-/** The contents of an app, and the blockers of its deletion. */
-export type AppEnd = Described;
 
 /**
  * Deletes an app in steps until it is deleted or `isOverdue` is true. Returns whether it is deleted. A repeated call continues.

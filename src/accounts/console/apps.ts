@@ -1,63 +1,89 @@
 /** The signed-in administrator, and the apps on the Console's pages. @module */
-import type { SwitchStates } from "../../app_switch.ts";
-import type { Preview } from "../../preview.ts";
-import type { RegisteredTargets } from "../apps/app_targets.ts";
-import type { ListedKey } from "../apps/key_life.ts";
-import type { ConsoleRole } from "../people/users.ts";
-import type { Axis } from "./axis.ts";
+import * as v from "valibot";
+import { APP_SWITCH_NAMES, type AppSwitchName } from "../../app_switch.ts";
+import { PREVIEWS } from "../../preview.ts";
+import {
+  type Checked,
+  type Column,
+  count,
+  flag,
+  many,
+  oneOf,
+  orNull,
+  record,
+  shaped,
+  text,
+  time,
+} from "../actions/columns.ts";
+import { keyList } from "../apps/key_life.ts";
+import { CONSOLE_ROLES } from "../people/users.ts";
+import { AXIS, STEP } from "./axis.ts";
 
 /** The signed-in administrator. */
-export type ConsoleVisitor = {
-  id: string;
-  email: string;
-  displayName: string | null;
-  role: ConsoleRole;
+export const VISITOR = record({
+  id: text(),
+  email: text(),
+  displayName: orNull(text()),
+  role: oneOf(CONSOLE_ROLES),
   /** Whether the sign-in is recent enough for a sensitive action. */
-  isFresh: boolean;
+  isFresh: flag(),
   /** The deadline for a second factor; null if none is required or the person has one. */
-  factorDueAt: string | null;
-  counts: Record<"Apps" | "People" | "Tables", number>;
-};
+  factorDueAt: orNull(time()),
+  counts: record({ Apps: count(), People: count(), Tables: count() }),
+});
+export type ConsoleVisitor = Checked<typeof VISITOR>;
 export type PageView<Content> = Content & { me: ConsoleVisitor };
 
-export type AppView = RegisteredTargets & {
-  slug: string;
-  id: string;
-  createdAt: string;
-  disabledAt: string | null;
-  switches: SwitchStates;
-  /** The previews of the service. */
-  previews: Preview[];
-  /** Max requests a minute; null for the default. */
-  perMinute: number | null;
-  /** Max requests a minute of each key; null for the limit of the app. */
-  perMinuteOfKey: number | null;
-  tables: string[];
-  /** The number of people with a role on the app. */
-  people: number;
-  pushedAt: string | null;
-};
+/** Whether each setting is on. */
+const SWITCHES = record(
+  // The compiler does not connect the names of the entries with their type.
+  Object.fromEntries(APP_SWITCH_NAMES.map((name) => [name, flag()])) as Record<
+    AppSwitchName,
+    Column<boolean>
+  >,
+);
 
-export type AppContent = {
-  app: AppView;
+const APP_VIEW = record({
+  slug: text(),
+  id: text(),
+  createdAt: time(),
+  disabledAt: orNull(time()),
+  ...{ origins: many(text()), redirects: many(text()) },
+  switches: SWITCHES,
+  /** The previews of the service. */
+  previews: many(oneOf(PREVIEWS)),
+  /** Max requests a minute; null for the default. */
+  perMinute: orNull(count()),
+  /** Max requests a minute of each key; null for the limit of the app. */
+  perMinuteOfKey: orNull(count()),
+  tables: many(text()),
+  /** The number of people with a role on the app. */
+  people: count(),
+  pushedAt: orNull(time()),
+});
+export type AppView = Checked<typeof APP_VIEW>;
+
+export const APP_PAGE = record({
+  app: APP_VIEW,
   /** Null without a requested span. */
-  axis: Axis | null;
-  keys: ListedKey[];
-};
+  axis: orNull(AXIS),
+  keys: many(record(keyList.columns)),
+});
 
 /** The spans of time that numbers cover. */
 export const SPANS = ["hour", "day", "week"] as const;
 export type Span = (typeof SPANS)[number];
 
 /** Requests within a span. */
-export type Numbers = {
-  requests: number;
+export const NUMBERS = record({
+  requests: count(),
   /** Responses with a status of 500 or above. */
-  errors: number;
+  errors: count(),
   /** Responses with a status from 400 to 499. */
-  rejections: number;
+  rejections: count(),
   /** The number of requests in each bucket of `std/latency.ts`. */
-  latencies: number[];
-  /** Each step with requests: its index, and its counts. */
-  counted: [step: number, requests: number, errors: number, rejections: number][];
-};
+  latencies: many(count()),
+  /** Steps with requests. */
+  counted: shaped(v.array(v.tuple(STEP))),
+});
+export type Numbers = Checked<typeof NUMBERS>;

@@ -1,39 +1,52 @@
 /** The content of Home: numbers of requests by app, and apps that need attention. @module */
+import {
+  type Checked,
+  count,
+  flag,
+  many,
+  oneOf,
+  orNull,
+  record,
+  text,
+  time,
+} from "../actions/columns.ts";
+import { appList } from "../apps/apps.ts";
+import { DEV_LEFTOVERS } from "../people/people_lists.ts";
+import { NUMBERS } from "./apps.ts";
+import { AXIS } from "./axis.ts";
 
-import type { App } from "../apps/apps.ts";
-import type { DevLeftovers } from "../people/people_lists.ts";
-import type { Numbers } from "./apps.ts";
-import type { Axis } from "./axis.ts";
-
-export type ConsoleHome = {
-  hasKeys: boolean;
-  hasTables: boolean;
-  appCount: number;
+export const HOME = record({
+  hasKeys: flag(),
+  hasTables: flag(),
+  appCount: count(),
   /** Starts with the apps that need attention. */
-  apps: (App & { numbers: Numbers })[];
+  apps: many(record({ ...appList.columns, numbers: NUMBERS })),
   /** Requests without an app: pages, and requests that were rejected or failed before their key was checked. */
-  withoutApp: Numbers;
+  withoutApp: NUMBERS,
   /** Requests of the Console: its pages, and its reads and writes of rows. */
-  ofConsole: Numbers;
+  ofConsole: NUMBERS,
   /** The totals of all apps, of requests without an app, and of the Console. */
-  axis: Axis;
-  processes: {
-    running: number;
+  axis: AXIS,
+  processes: record({
+    running: count(),
     /** The oldest of the processes' last isolation checks. */
-    isolationAt: string | null;
-    issues: string[];
+    isolationAt: orNull(time()),
+    issues: many(text()),
     /** Processes that no longer report, although no one stopped or replaced them. */
-    silent: { role: string; seenAt: string }[];
-  };
+    silent: many(record({ role: text(), seenAt: time() })),
+  }),
   /** Null in a database of `rowhouse dev`. */
-  devLeftovers: DevLeftovers | null;
-  lastPush: { app: string; at: string } | null;
-  endingKeys: { app: string; keyId: string; name: string; expiresAt: string }[];
-  builds: {
-    app: string;
-    table: string;
-    kind: "index" | "reference";
-    name: string;
-    state: string;
-  }[];
-};
+  devLeftovers: orNull(DEV_LEFTOVERS),
+  lastPush: orNull(record({ app: text(), at: time() })),
+  endingKeys: many(record({ app: text(), keyId: text(), name: text(), expiresAt: time() })),
+  builds: many(
+    record({
+      app: text(),
+      table: text(),
+      kind: oneOf(["index", "reference"]),
+      name: text(),
+      state: text(),
+    }),
+  ),
+});
+export type ConsoleHome = Checked<typeof HOME>;

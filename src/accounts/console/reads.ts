@@ -14,9 +14,11 @@ import {
   text,
   time,
 } from "../actions/columns.ts";
+import { APP_END } from "../apps/app_deletion.ts";
 import { appList } from "../apps/apps.ts";
 import { INVITATION, invitationList } from "../people/invitations.ts";
 import {
+  APP_ROLES,
   appPeopleList,
   FAILED_SIGN_INS,
   PERSON,
@@ -24,13 +26,12 @@ import {
   peopleList,
   sessionList,
 } from "../people/people_lists.ts";
-import type { AppEnd } from "./app_end.ts";
-import type { AppContent, PageView } from "./apps.ts";
-import type { ChangesView } from "./changes.ts";
-import type { ConsoleHome } from "./home.ts";
+import { APP_PAGE, type PageView, VISITOR } from "./apps.ts";
+import { CHANGES_PAGE } from "./changes.ts";
+import { HOME } from "./home.ts";
 import { PUSH_PAGE, pushList } from "./pushes.ts";
-import type { RequestContent, StoredRequest } from "./requests.ts";
-import type { RowsContent } from "./rows.ts";
+import { REQUEST_PAGE, REQUESTS_PAGE } from "./requests.ts";
+import { ROWS_PAGE } from "./rows.ts";
 import { TABLE_VIEW, tableList } from "./tables.ts";
 
 /** The results of a search. */
@@ -42,28 +43,24 @@ const MATCHES = record({
 });
 export type ConsoleMatches = Checked<typeof MATCHES>;
 
-/** The results that are not checked yet. */
-type Unchecked = {
-  describe_app: AppEnd;
-  home: ConsoleHome;
-  list_requests: { requests: StoredRequest[] };
-  show_app: AppContent;
-  show_changes: ChangesView;
-  show_request: RequestContent;
-  show_rows: RowsContent;
-};
-
 const CHECKS = {
+  describe_app: APP_END,
   find: MATCHES,
+  home: HOME,
   list_apps: appList.result,
   list_audit: auditList.result,
   list_app_people: appPeopleList.result,
   list_invitations: invitationList.result,
-  list_app_roles: record({ roles: many(text()) }),
+  list_app_roles: APP_ROLES,
   list_people: peopleList.result,
   list_pushes: pushList.result,
+  list_requests: REQUESTS_PAGE,
   list_tables: tableList.result,
+  show_app: APP_PAGE,
+  show_changes: CHANGES_PAGE,
   show_push: PUSH_PAGE,
+  show_request: REQUEST_PAGE,
+  show_rows: ROWS_PAGE,
   show_table: record({ table: TABLE_VIEW }),
   show_person: record({
     person: record({
@@ -88,9 +85,13 @@ const CHECKS = {
   }),
 };
 
-export type ConsoleReads = Unchecked & {
+export type ConsoleReads = {
   [Name in keyof typeof CHECKS]: Checked<(typeof CHECKS)[Name]>;
 };
+
+export const CONSOLE_READS = Object.keys(CHECKS) as (keyof ConsoleReads)[];
+
+const PAGE = record({ me: VISITOR });
 
 /** The content of a page, and its viewer. @throws {Problem} as `actions/rejections.ts` lists them, such as unknown_app */
 export async function readConsole<Name extends keyof ConsoleReads>(
@@ -99,7 +100,7 @@ export async function readConsole<Name extends keyof ConsoleReads>(
   values: Arguments<`console_${Name}`>,
 ): Promise<PageView<ConsoleReads[Name]>> {
   const page = await callConsole(actor, `console_${name}`, values);
-  const column = new Map<string, Column>(Object.entries(CHECKS)).get(name);
-  const checked = column === undefined ? {} : check(column, page, name);
-  return Object.assign({}, page, checked) as unknown as PageView<ConsoleReads[Name]>;
+  // The compiler does not connect the check of a name with its type.
+  const content = check(CHECKS[name] as Column<ConsoleReads[Name]>, page, name);
+  return { ...content, ...check(PAGE, page, name) };
 }

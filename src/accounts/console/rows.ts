@@ -4,24 +4,25 @@
  *
  * @module
  */
-import type { TableDefinition } from "../../dsl/mod.ts";
 import type { Scope } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { RandomBytes } from "../../std/random_text.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
+import { flag, many, orNull, record, text } from "../actions/columns.ts";
 import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
+import { DEFINITION } from "./tables.ts";
 
-export type RowsContent = {
-  appId: string;
-  isDisabled: boolean;
+export const ROWS_PAGE = record({
+  appId: text(),
+  isDisabled: flag(),
   /** The current position of the app's changes, and the key for its cursors; `null` if live updates are off. */
-  position: string | null;
-  cursorKey: string | null;
+  position: orNull(text()),
+  cursorKey: orNull(text()),
   /** The app's current declaration of the table, or the last one. */
-  definition: TableDefinition;
+  definition: DEFINITION,
   /** The tables that this table references, and the tables that reference it. */
-  related: readonly TableDefinition[];
-};
+  related: many(DEFINITION),
+});
 
 export type RowsKey = { text: string; endsAt: number };
 

@@ -125,9 +125,12 @@ export const appPeopleList = list({
 });
 export type AppPerson = RowsOf<typeof appPeopleList>;
 
+export const APP_ROLES = record({ roles: many(text()) });
+
 /** The roles of people on an app. @throws {Problem} unknown_app */
 export async function listAppRoles(deps: { admin: Database }, slug: string): Promise<string[]> {
-  return await callAsOperator(deps, "list_app_roles", { app_slug: slug });
+  const found = await callAsOperator(deps, "list_app_roles", { app_slug: slug });
+  return check(APP_ROLES, found, "list_app_roles").roles;
 }
 
 export const DEV_LEFTOVERS = record({

@@ -13,6 +13,7 @@ $$;
 
 -- The contents of an app, and the blockers of its deletion: tables that it owns and other apps use,
 -- or that tables of other owners reference.
+-- read: admin
 create function rowhouse.describe_app(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -172,15 +173,6 @@ begin
 end
 $$;
 comment on function rowhouse.delete_app_step is 'null job';
-
--- The contents of an app, and the blockers of its deletion.
--- proves: admin; idempotent
-create function rowhouse.console_describe_app(app_slug text) returns jsonb as $$
-begin
-  return rowhouse.describe_app(app_slug)
-    || jsonb_build_object('me', rowhouse.console_visitor(who, visitor));
-end
-$$;
 
 -- proves: admin, recent sign-in
 create function rowhouse.console_delete_app_step(app_slug text)

@@ -80,12 +80,3 @@ begin
     'sessions', rowhouse.sessions_of(person, visitor.idle_s, 100));
 end
 $$;
-
--- The roles of people on an app.
--- proves: admin; idempotent
-create function rowhouse.console_list_app_roles(app_slug text) returns jsonb as $$
-begin
-  return jsonb_build_object('me', rowhouse.console_visitor(who, visitor),
-    'roles', rowhouse.list_app_roles(app_slug));
-end
-$$;

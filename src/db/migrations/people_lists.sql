@@ -75,12 +75,14 @@ set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- The roles of people on an app.
-create function rowhouse.list_app_roles(app_slug text) returns text[] language plpgsql stable
+-- read: admin
+create function rowhouse.list_app_roles(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare
   app uuid := rowhouse.find_app(app_slug);
 begin
-  return array(select distinct role from rowhouse.grants where app_id = app order by role);
+  return jsonb_build_object('roles', array(
+    select distinct role from rowhouse.grants where app_id = app order by role));
 end
 $$;
 
