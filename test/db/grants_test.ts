@@ -15,7 +15,7 @@ import {
   toLogin,
 } from "../support/cluster.ts";
 import { ROOT } from "../support/command.ts";
-import { type Grants, readGrants, renderGrants } from "../support/grants.ts";
+import { addNeeds, type Grants, readGrants, renderGrants } from "../support/grants.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const LIST = join(ROOT, "test/db/grants.json");
@@ -52,7 +52,7 @@ beforeAll(async () => {
   await admin.message(`do $$ begin
     if pg_catalog.to_regrole('${NO_RIGHTS}') is null then create role ${NO_RIGHTS} login; end if;
   exception when duplicate_object or unique_violation then null; end $$; select 1`);
-  grants = await readGrants(admin, LOGINS);
+  grants = addNeeds(await readGrants(admin, LOGINS));
   if (process.env["UPDATE_GRANTS"] !== "1") return;
   writeFileSync(LIST, `${JSON.stringify(grants, null, 2)}\n`);
   writeFileSync(PAGE, withTable(readFileSync(PAGE, "utf8"), grants));

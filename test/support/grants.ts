@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { FUNCTIONS } from "../../src/db/functions.ts";
+import {
+  CONSOLE_ACTIONS,
+  type Database,
+  type FunctionShape,
+  SERVICE_QUEUE,
+} from "../../src/db/mod.ts";
 
 /** By object and then by login. A login without rights on an object has no entry. */
 export type Grants = Readonly<Record<string, Readonly<Record<string, string>>>>;
@@ -87,6 +93,23 @@ merged as (
 )
 select object, login, case rights when 'nothing' then '' else rights end as rights from merged order by object, login`;
 
+/** With the actions of the Console, and with what the caller of a function needs in addition to the right. */
+export function addNeeds(grants: Grants): Grants {
+  const shapes: Readonly<Record<string, FunctionShape>> = FUNCTIONS;
+  const toRight = (needsRecentSignIn: boolean) =>
+    needsRecentSignIn ? "executes, recent sign-in" : "executes";
+  const actions = CONSOLE_ACTIONS.map(
+    ({ name, needsRecentSignIn }) =>
+      [`action ${name}`, { console: toRight(needsRecentSignIn) }] as const,
+  );
+  const entries = Object.entries(grants).map(([object, rights]) => {
+    const [, name = ""] = /^function rowhouse\.(\w+)/.exec(object) ?? [];
+    const isNeeded = "console" in rights && shapes[name]?.needs !== undefined;
+    return [object, isNeeded ? { ...rights, console: toRight(true) } : rights] as const;
+  });
+  return Object.fromEntries([...actions.toSorted(([a], [b]) => (a < b ? -1 : 1)), ...entries]);
+}
+
 /** Renders a table for the documentation: a column per login, and a row for all objects of a kind with the same rights. */
 export function renderGrants(grants: Grants, logins: readonly string[]): string {
   const groups = Map.groupBy(
@@ -106,11 +129,12 @@ export function renderGrants(grants: Grants, logins: readonly string[]): string 
 }
 
 function toKind(object: string): string {
-  return /^(table|function|schema|sequence) /.exec(object)?.[1] ?? "";
+  return /^(table|function|action|schema|sequence) /.exec(object)?.[1] ?? "";
 }
 
 /** Objects such as `each table of data` are prose; `table rowhouse.users` contains a name. */
 function toCode(object: string): string {
-  const [, name] = /^(?:table|function|schema|sequence) (?:rowhouse\.)?([^(]*)/.exec(object) ?? [];
+  const [, name] =
+    /^(?:table|function|action|schema|sequence) (?:rowhouse\.)?([^(]*)/.exec(object) ?? [];
   return name === undefined ? object : `\`${name}\``;
 }

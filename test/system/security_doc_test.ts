@@ -2,10 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { CONSOLE_ACTIONS } from "../../src/db/mod.ts";
-import GRANTS from "../db/grants.json";
 import { ROOT } from "../support/command.ts";
-import { CALLED_ACTIONS, CONSOLE, CONSOLE_FUNCTIONS } from "./security/console.ts";
+import { CONSOLE } from "./security/console.ts";
 import { CREDENTIALS } from "./security/credentials.ts";
 import { FACTORS } from "./security/factors.ts";
 import { SERVING_LOGINS } from "./security/logins.ts";
@@ -62,19 +60,6 @@ test("the tests cover exactly the sentences of the page", () => {
     ]),
   );
   expect(readSentences()).toEqual(tried);
-});
-
-test("the tests call every function of the Console's login", () => {
-  const granted = Object.entries(GRANTS)
-    .filter(([, rights]) => "console" in rights)
-    .map(([name]) => /^function rowhouse\.(console_\w+)\(/.exec(name)?.[1]);
-  const functions = new Set(granted.filter((name) => name !== undefined));
-  expect([...functions].sort()).toEqual([...CONSOLE_FUNCTIONS].sort());
-});
-
-test("the tests run every action of the Console once", () => {
-  const actions = CONSOLE_ACTIONS.map(({ name }) => name);
-  expect([...CALLED_ACTIONS].sort()).toEqual(actions.sort());
 });
 
 describe.each(Object.entries(PAGE))("%s", (_, { Can, Cannot }) => {

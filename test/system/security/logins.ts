@@ -26,7 +26,7 @@ import { functionOf } from "../../support/functions.ts";
 import { makeHolder } from "../../support/passkeys.ts";
 import { visit } from "../../support/people.ts";
 import { proofOf } from "../../support/proof.ts";
-import { grantCall } from "./console.ts";
+import { consoleCalls } from "./console.ts";
 import { keepsFactors } from "./factors.ts";
 import {
   DEFINITIONS,
@@ -195,7 +195,7 @@ export const SERVING_LOGINS: Page = {
     },
     Cannot: {
       "act for an administrator, though it sees the cookies.": (world) =>
-        world.rejects("all", [grantCall(world, world.jar)]),
+        world.rejects("all", consoleCalls(world, world.jar)),
       "read or write a row of an app without the proof of a live key of that app.": async (
         world,
       ) => {
