@@ -1,4 +1,5 @@
 /** The addresses of the Console's pages. @module */
+import { type AppSwitchName, toDashed } from "../app_switch.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 
 export const FIND = `${CONSOLE_PATH}/find`;
@@ -15,6 +16,11 @@ export const ACTIVITY = `${CONSOLE_PATH}/activity`;
 
 export function toAppPath(slug: string): string {
   return `${APPS}/${encodeURIComponent(slug)}`;
+}
+
+/** The page that turns a setting on or off. */
+export function toSwitchPath(slug: string, name: AppSwitchName): string {
+  return `${toAppPath(slug)}/set-${toDashed(name)}`;
 }
 
 export function toKeysPath(slug: string): string {

@@ -5,7 +5,7 @@ import type { Kind, NamedColumn } from "../dsl/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type ConsolePage, respondWithConsolePage } from "./frame.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
-import { APPS, toAppPath, toAppTablesPath, toRowsPath } from "./paths.ts";
+import { APPS, toAppPath, toAppTablesPath, toRowsPath, toSwitchPath } from "./paths.ts";
 
 export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;
 
@@ -41,7 +41,7 @@ export function makeRowsPage(show: Handle, submit?: Handle) {
 export function respondWithDisabledApp(table: RowsTable): Response {
   const body = renderEmpty(
     "This app is disabled. Its rows cannot be read or changed.",
-    renderLink("Enable the app", `${toAppPath(table.slug)}/state`),
+    renderLink("Enable the app", toSwitchPath(table.slug, "disabled")),
   );
   return respondWithRowsPage(table, { title: table.table, isList: true, body });
 }

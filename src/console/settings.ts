@@ -22,7 +22,7 @@ import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, readInputs, renderInput } from "./form_page.ts";
 import { renderLink, renderTextField } from "./parts.ts";
-import { toAppPath } from "./paths.ts";
+import { toAppPath, toSwitchPath } from "./paths.ts";
 import { readLines } from "./read.ts";
 
 const SETTINGS_SAVED = {
@@ -106,10 +106,6 @@ function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Htm
 function isAvailable(name: AppSwitchName, { previews }: AppView): boolean {
   const { preview } = describeSwitch(name);
   return preview === undefined || previews.includes(preview);
-}
-
-function toSwitchPath(slug: string, name: AppSwitchName): string {
-  return `${toAppPath(slug)}/set-${toDashed(name)}`;
 }
 
 function renderSwitch(slug: string, name: AppSwitchName, isOn: boolean): Html {
