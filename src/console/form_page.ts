@@ -34,6 +34,9 @@ type View = { fields: Part; button: string; tone?: "primary" | "danger" };
 type NoForm = { instead: Part; status?: number };
 type Body = { title: string; body: Part; status: number };
 
+/** The SQL function of a form, which decides whether the form requires a recent sign-in. */
+export type FormAction = ActionName | "console_delete_app_step";
+
 export type FormPage<Content extends { me: ConsoleVisitor }> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
@@ -48,8 +51,7 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   crumbs: (content: Content) => Crumbs;
   /** The body in its frame; defaults to a page below `crumbs`. */
   respond?: (content: Content, page: Body, visit: Visit) => Response;
-  /** The SQL function of the form, which decides whether it requires a recent sign-in. */
-  action: ActionName | "console_delete_app_step";
+  action: FormAction;
   /** The heading of the errors. */
   failed?: string;
 };
@@ -88,7 +90,7 @@ export function makeFormPage<Content extends { me: ConsoleVisitor }>(page: FormP
       );
     },
   });
-  return { ...handles, done: page.done ?? {} };
+  return { ...handles, done: page.done ?? {}, action: page.action };
 }
 
 const EXPLAINED: readonly string[] = ["invalid_request", "unknown_app", "push_busy"];

@@ -8,6 +8,7 @@ import { deleteAppPage, handleApps, newAppPage } from "./apps.ts";
 import { handleChanges } from "./changes.ts";
 import { type ConsolePageDeps, enter, type Notices } from "./enter.ts";
 import { handleFind } from "./find.ts";
+import type { FormAction } from "./form_page.ts";
 import { handleHome } from "./home.ts";
 import { handleInvitations } from "./invitations.ts";
 import { handleKeys, revokeKeyPage } from "./keys.ts";
@@ -47,7 +48,9 @@ const PERSON = `${CONSOLE_PATH}/people/:person`;
 const ROLE = `${APP}/people/:person`;
 
 type Handle = Parameters<typeof enter>[1];
-type Page = { show: Handle; submit?: Handle; done?: Notices };
+type Page = { show: Handle; submit?: Handle; done?: Notices; action?: FormAction };
+/** Only forms of rows have no action. */
+export type ConsoleRoute = Route<ConsolePageDeps> & { action?: FormAction | undefined };
 type Pages = Readonly<Record<string, Page>>;
 
 function below(parent: string, pages: Pages): Pages {
@@ -108,7 +111,7 @@ const PAGES: Pages = {
 /** The notices after all forms. */
 const NOTICES: Notices = Object.assign({}, ...Object.values(PAGES).map(({ done }) => done));
 
-export const consoleRoutes: readonly Route<ConsolePageDeps>[] = [
+export const consoleRoutes: readonly ConsoleRoute[] = [
   ...Object.entries(PAGES).flatMap(toRoutes),
   { method: "GET", path: DOCS, access: "open", handle: handleDocs },
   { method: "GET", path: CONSOLE_SIGN_IN_PATH, access: "open", handle: handleConsoleSignIn },
@@ -129,10 +132,10 @@ function handleDocs(deps: ConsolePageDeps, context: RequestContext): Response {
   return redirect(`${toApiUrl({ deps, context })}/docs`);
 }
 
-function toRoutes([path, { show, submit }]: [string, Page]): Route<ConsolePageDeps>[] {
+function toRoutes([path, { show, submit, action }]: [string, Page]): ConsoleRoute[] {
   const toRoute = (method: "GET" | "POST", handle: Handle) =>
     ({ method, path, access: "open", handle: enter(path, handle, NOTICES) }) as const;
   // The size of a compressed page would leak information about its form's token.
   if (submit === undefined) return [toRoute("GET", compressed(show))];
-  return [toRoute("GET", show), toRoute("POST", submit)];
+  return [toRoute("GET", show), { ...toRoute("POST", submit), action }];
 }

@@ -4,37 +4,45 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readList } from "../../src/accounts/actions/mod.ts";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { removeConsoleRole, sessionList, setDisabled } from "../../src/accounts/people/mod.ts";
 import { consoleRoutes } from "../../src/console/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { FUNCTIONS } from "../../src/db/functions.ts";
+import { type FunctionShape, isForRecentSignIn, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
 import { TOKEN_FIELD } from "../../src/pages/mod.ts";
+import { docs, pages } from "../../src/service/routes.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
 import {
   type Jar,
   makePerson,
   OLD_SIGN_IN,
   type Person,
-  readHidden,
   signInAs,
   toCookieHeader,
   visit,
 } from "../support/people.ts";
 import { invite } from "../support/provider_people.ts";
+import { fillForm } from "../support/samples/forms.ts";
+import { fillPath } from "../support/samples/routes.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const ROUTES = consoleRoutes.filter(({ path }) => !/^\/console\/(sign-in|docs)$/.test(path));
 const GETS = ROUTES.filter(({ method }) => method === "GET").map(({ path }) => path);
-/** Routes that end something come last. */
-const LATE = ["revoke", "withdraw", "second-factor", "end", "state", "set-", "delete"];
-const POSTS = ROUTES.filter(({ method }) => method === "POST")
-  .map(({ path }) => path)
-  .sort((a, b) => toPlace(a) - toPlace(b));
-/** Actions without a recent sign-in. All other forms require one. */
-const LASTING =
-  /^\/console\/(new-app|apps\/:app\/(limits|settings|set-[a-z-]+)|apps\/:app\/tables\/:table(\/(?!end).*)?)$/;
+/** Forms that create something come first, forms that end something last. */
+const LATE = ["new-", "revoke", "withdraw", "second-factor", "end", "state", "set-", "delete"];
+const FORMS = ROUTES.filter(({ method }) => method === "POST").toSorted(
+  (a, b) => toPlace(a.path) - toPlace(b.path),
+);
+const POSTS = FORMS.map(({ path }) => path);
+/** Every form needs a recent sign-in, unless its action says otherwise, or the form is of rows, which have no action. */
+const SENSITIVE = FORMS.filter(({ path, action }) =>
+  action === undefined
+    ? !path.startsWith("/console/apps/:app/tables/:table")
+    : isForRecentSignIn(action),
+).map(({ path }) => path);
 
 let service: TestService;
 let app: TestApp;
@@ -44,7 +52,7 @@ let chief: Jar;
 let sessionId: string;
 let rowId: string;
 const requestId = crypto.randomUUID();
-/** The fields of each form, without its token. */
+/** The filled-in form of each page. */
 const forms = new Map<string, Record<string, string>>();
 beforeAll(async () => {
   service = await openTestService({
@@ -67,17 +75,18 @@ beforeAll(async () => {
   chief = await signInAs(service, await makePerson(service, { consoleRole: "super_admin" }));
   for (const path of POSTS) {
     const { text } = await visit(service, chief, toPath(path));
-    forms.set(path, { ...readHidden(text), ...makeTyped(path) });
+    forms.set(path, fillForm(text, app));
   }
 }, 30_000);
 afterAll(() => service.close());
 
 function toPlace(path: string): number {
-  return LATE.findIndex((word) => path.split("/").some((part) => part.startsWith(word)));
+  const place = LATE.findIndex((word) => path.split("/").some((part) => part.startsWith(word)));
+  return place < 0 ? 0.5 : place;
 }
 
 function toPath(template: string): string {
-  const values: Record<string, string> = {
+  const path = fillPath(template, {
     app: app.slug,
     key: app.key.slice(3, 19),
     person: (/(-invitation|\/address)$/.test(template) ? invited : person).id,
@@ -86,33 +95,9 @@ function toPath(template: string): string {
     seq: "1",
     row: rowId,
     request: requestId,
-  };
-  const path = template.replace(/:(\w+)/g, (_, name) => values[name] ?? `no-${name}-here`);
+  });
   // Search results are only for administrators, too.
   return path.endsWith("/find") ? `${path}?q=${app.slug}` : path;
-}
-
-/** The input of a person in the forms. */
-function makeTyped(path: string): Record<string, string> {
-  const isNew = path.includes("new-person");
-  return {
-    slug: "another-app",
-    origins: "https://another.example.org",
-    name: "Another",
-    email: isNew ? "another@example.org" : person.email,
-    app: app.slug,
-    role: "reader",
-    new_role: "reader",
-    console_role: isNew ? "none" : "admin",
-    life: "30",
-    grace: "1h",
-    "scope data:read": "on",
-    title: "changed",
-    rows: "title\nimported",
-    typed_name: app.slug,
-    typed_address: person.email,
-    new_email: "changed@example.org",
-  };
 }
 
 async function send(jar: Jar, path: string, form: { token?: string; origin?: string | null } = {}) {
@@ -246,6 +231,18 @@ const VISITORS: { name: string; make: () => Promise<Jar>; shown: number; sent: n
 test("the matrix has the routes of the Console", () => {
   expect(GETS.length).toBeGreaterThan(20);
   expect(POSTS.length).toBeGreaterThan(15);
+  expect(SENSITIVE.length).toBeGreaterThan(15);
+});
+
+test("every action of an administrator has a form", () => {
+  // The form of `invite` runs this for several addresses.
+  const shared = ["invite_people"];
+  const actions = Object.entries<FunctionShape>(FUNCTIONS)
+    .filter(([, { input, caller }]) => input !== undefined && caller === "operator")
+    .map(([name]) => name);
+  expect(actions.length).toBeGreaterThan(20);
+  const ofForms = new Set(FORMS.map(({ action }): string | undefined => action));
+  expect(actions.filter((name) => !ofForms.has(name))).toEqual(shared);
 });
 
 describe.each(VISITORS)("$name", ({ make, shown, sent }) => {
@@ -282,7 +279,7 @@ test("without a recent sign-in, every sensitive action asks for the password", a
   const old = `proven_at = ${OLD_SIGN_IN}`;
   await write(`update rowhouse.sessions set ${old} where user_id = '${own.id}'`);
   const before = await readState();
-  for (const path of POSTS.filter((one) => !LASTING.test(one))) {
+  for (const path of SENSITIVE) {
     const response = await send(jar, path);
     const [to] = (response.headers.get("location") ?? "").split("?");
     expect([path, response.status, to]).toEqual([path, 303, "/console/sign-in"]);
@@ -296,13 +293,32 @@ test("every sensitive action requires the second factor of a person who has one"
     `update rowhouse.sessions set second_factor_at = ${OLD_SIGN_IN} where user_id = '${own.id}'`,
   );
   const before = await readState();
-  for (const path of POSTS.filter((one) => !LASTING.test(one))) {
+  for (const path of SENSITIVE) {
     const response = await send(jar, path);
     const [to] = (response.headers.get("location") ?? "").split("?");
     expect([path, response.status, to]).toEqual([path, 303, "/console/sign-in"]);
   }
   expect(await readState()).toBe(before);
 });
+
+test.each(["off", "on"])(
+  "every link and form leads to a page, with the app disabled: %s",
+  async (state) => {
+    const known = [...docs, ...pages].map(
+      ({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, "[^/]+")}$`),
+    );
+    const linked = new Set<string>();
+    if (state === "on") await setAppSwitch(service.service, app.slug, ["disabled", true]);
+    for (const path of GETS.filter((one) => !one.includes("/export/"))) {
+      const { text } = await visit(service, chief, toPath(path));
+      for (const [, to = ""] of text.matchAll(/<(?:a|form)\b[^>]*? (?:href|action)="(\/[^"?#]*)/g))
+        linked.add(to);
+    }
+    if (state === "on") await setAppSwitch(service.service, app.slug, ["disabled", false]);
+    expect(linked.size).toBeGreaterThan(30);
+    expect([...linked].filter((to) => !known.some((path) => path.test(to)))).toEqual([]);
+  },
+);
 
 // This proves that the forms above were rejected because of their sender.
 test("a super_admin with a recent sign-in gets every page and every form", async () => {

@@ -1,4 +1,5 @@
 /** Describes responses without their values: the shape of JSON, and the forms of a page. Pure. @module */
+import { type FormField, readForms } from "../support/forms.ts";
 
 /** Values that vary between runs. */
 const VARYING: readonly [RegExp, string][] = [
@@ -31,32 +32,19 @@ export function describeShape(value: unknown): string {
 
 /** A line for each form of a page: method, action, then the name, type and rules of each field. */
 export function describeForms(html: string): string[] {
-  return [...html.matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/g)].map(
-    ([, form = "", body = ""]) => {
-      const fields = [...body.matchAll(/<(input|select|textarea|button)\b([^>]*)>/g)]
-        .map(([, tag = "", text = ""]) => describeField(tag, text))
-        .filter((field) => field !== undefined);
-      const method = readAttribute(form, "method") ?? "get";
-      return mask(`form ${method} ${readAttribute(form, "action") ?? ""}: ${fields.join(", ")}`);
-    },
+  return readForms(html).map(({ method, action, fields }) =>
+    mask(
+      `form ${method} ${action.replaceAll("&", "&amp;")}: ${fields.map(describeField).join(", ")}`,
+    ),
   );
 }
 
 const RULES = ["required", "maxlength", "minlength", "pattern", "autocomplete", "inputmode"];
 
-function describeField(tag: string, attributes: string): string | undefined {
-  const name = readAttribute(attributes, "name");
-  if (name === undefined) return undefined;
-  const type = readAttribute(attributes, "type") ?? tag;
-  const rules = RULES.map((rule) => describeRule(attributes, rule)).filter(Boolean);
+function describeField({ name, type, attribute }: FormField): string {
+  const rules = RULES.flatMap((rule) => {
+    const value = attribute(rule);
+    return value === undefined ? [] : [`${rule}=${value}`];
+  });
   return [name, type, ...rules].join(" ");
-}
-
-function describeRule(attributes: string, rule: string): string {
-  if (!new RegExp(`\\s${rule}(?=[\\s=]|$)`).test(attributes)) return "";
-  return `${rule}=${readAttribute(attributes, rule) ?? ""}`;
-}
-
-function readAttribute(attributes: string, name: string): string | undefined {
-  return new RegExp(`\\s${name}="([^"]*)"`).exec(attributes)?.[1];
 }

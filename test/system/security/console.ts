@@ -18,7 +18,7 @@ import {
   submitSignIn,
   visit,
 } from "../../support/people.ts";
-import { CONSOLE_CALLS, type ConsoleCall, renderAct } from "../../support/samples.ts";
+import { CONSOLE_CALLS, type ConsoleCall, renderAct } from "../../support/samples/calls.ts";
 import type { TestApp } from "../../support/service.ts";
 import { asksForFactor } from "./factors.ts";
 import { KEYS, me, type Page, PEOPLE, ROWS, type World } from "./world.ts";

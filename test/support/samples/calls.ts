@@ -5,12 +5,12 @@
  * @module
  */
 
-import { FUNCTIONS } from "../../src/db/functions.ts";
-import { type FunctionShape, quoteLiteral } from "../../src/db/mod.ts";
-import GRANTS from "../db/grants.json";
-import { IDENTITY_SECRETS } from "./deps.ts";
-import type { Person } from "./people.ts";
-import type { TestApp } from "./service.ts";
+import { FUNCTIONS } from "../../../src/db/functions.ts";
+import { type FunctionShape, quoteLiteral } from "../../../src/db/mod.ts";
+import GRANTS from "../../db/grants.json";
+import { IDENTITY_SECRETS } from "../deps.ts";
+import type { Person } from "../people.ts";
+import type { TestApp } from "../service.ts";
 
 /** The app, its table and the person whom the calls name. */
 export type Subject = { app: TestApp; table: string; person: Person };
@@ -155,7 +155,7 @@ function findSample(name: string, argument: string, type: string, subject: Subje
   ].find((sample) => sample !== undefined);
   if (found === undefined)
     throw new Error(
-      `${name}: add a sample of its argument ${argument} (${type}) to SAMPLES in test/support/samples.ts`,
+      `${name}: add a sample of its argument ${argument} (${type}) to SAMPLES in test/support/samples/calls.ts`,
     );
   return typeof found === "function" ? found(subject) : found;
 }
