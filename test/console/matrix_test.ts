@@ -37,7 +37,7 @@ const FORMS = ROUTES.filter(({ method }) => method === "POST").toSorted(
   (a, b) => toPlace(a.path) - toPlace(b.path),
 );
 const POSTS = FORMS.map(({ path }) => path);
-/** Every form needs a recent sign-in, unless its action says otherwise, or the form is of rows, which have no action. */
+/** Every form needs a recent sign-in, unless its action does not, or it is a form of rows, which have no action. */
 const SENSITIVE = FORMS.filter(({ path, action }) =>
   action === undefined
     ? !path.startsWith("/console/apps/:app/tables/:table")

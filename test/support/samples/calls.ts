@@ -101,7 +101,7 @@ export type ConsoleCall = {
 /** The functions that {@linkcode CONSOLE_CALLS} does not have: the dispatcher of actions, and what is no right of administrators. */
 const APART = ["console_act", "console_log_rejection"];
 
-/** What an administrator in the Console can call. */
+/** The functions and actions that an administrator in the Console can call. */
 export const CONSOLE_CALLS: readonly ConsoleCall[] = Object.entries(
   GRANTS as Readonly<Record<string, Readonly<Record<string, string>>>>,
 ).flatMap(([object, { console: rights }]) => {
