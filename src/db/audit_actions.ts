@@ -1,6 +1,6 @@
 /** The actions of the audit log. The database rejects an entry of any other action. @module */
 import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch } from "../app_switch.ts";
-import { quoteLiteral } from "./literal.ts";
+import { quoteLiteral } from "../std/sql_literal.ts";
 
 type AuditAction = {
   /** The predicate of a sentence about the actor. */

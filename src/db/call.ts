@@ -4,6 +4,8 @@
  *
  * @module
  */
+
+import { quoteLiteral, quoteName } from "../std/sql_literal.ts";
 import type {
   ArgumentsOf,
   FunctionShape,
@@ -13,7 +15,6 @@ import type {
   SqlType,
 } from "./call_types.ts";
 import { FUNCTIONS } from "./functions.ts";
-import { quoteLiteral, quoteName } from "./literal.ts";
 import type { Parameter } from "./pool/connection.ts";
 import { type Database, echoColumn, SERVICE_QUEUE } from "./pool/mod.ts";
 

@@ -6,8 +6,8 @@
  * @module
  */
 import type { Role } from "../role.ts";
+import { quoteLiteral } from "../std/sql_literal.ts";
 import type { ANCHOR } from "./citus/anchor.ts";
-import { quoteLiteral } from "./literal.ts";
 
 /** The group role of a serving login, by the role of its process. */
 export const SERVING_ROLES = {

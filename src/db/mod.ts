@@ -1,5 +1,6 @@
 /** Database access: the pool, the mapping of errors, the service's own migrations. The only importer of "postgres". @module */
 
+export { quoteBody, quoteLiteral, quoteName } from "../std/sql_literal.ts";
 export { AUDIT_ACTIONS, labelAction } from "./audit_actions.ts";
 export {
   type ActionInput,
@@ -30,7 +31,6 @@ export { isNamed } from "./citus/shard_names.ts";
 export { findUnreachableNode } from "./citus/unreachable_node.ts";
 export { startCluster } from "./embedded/mod.ts";
 export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
-export { quoteBody, quoteLiteral, quoteName } from "./literal.ts";
 export {
   GrantLoginError,
   grantLogin,

@@ -1,6 +1,6 @@
 /** The table of an app's settings that are on or off. @module */
 import { APP_SWITCH_NAMES, describeSwitch } from "../app_switch.ts";
-import { quoteLiteral } from "./literal.ts";
+import { quoteLiteral } from "../std/sql_literal.ts";
 
 /** Fills `rowhouse.app_switches`. */
 export function renderSwitches(): string {

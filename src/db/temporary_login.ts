@@ -5,7 +5,7 @@
  * @module
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
-import { quoteLiteral, quoteName } from "./literal.ts";
+import { quoteLiteral, quoteName } from "../std/sql_literal.ts";
 import type { Database } from "./pool/mod.ts";
 
 /**

@@ -5,9 +5,9 @@
  * @module
  */
 import type { Role } from "../../role.ts";
+import { quoteLiteral, quoteName } from "../../std/sql_literal.ts";
 import { runOnNodes } from "../citus/check_nodes.ts";
 import { SERVING_ROLES } from "../isolation.ts";
-import { quoteLiteral, quoteName } from "../literal.ts";
 import { type Database, EXECUTION_LIMIT_MS } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { MIGRATE_LOCK, ROLE_NAMES } from "./roles.ts";

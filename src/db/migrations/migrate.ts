@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { quoteLiteral } from "../literal.ts";
+import { quoteLiteral } from "../../std/sql_literal.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows, readValue } from "../read_rows.ts";
 import { SIGNALS } from "../signals.ts";
