@@ -28,6 +28,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   "preview.ts": 1,
   "role.ts": 1,
   "principal.ts": 1,
+  kinds: 1,
   std: 0,
 };
 
@@ -160,7 +161,7 @@ describe("imports", () => {
     expect(
       within(
         [...reached],
-        /^(std|dsl)\/|^\w+\.ts$|^(accounts|data|gateway|identity|mail|openapi|push)\//,
+        /^(std|kinds|dsl)\/|^\w+\.ts$|^(accounts|data|gateway|identity|mail|openapi|push)\//,
       ),
     ).toEqual([]);
     const packages = sources

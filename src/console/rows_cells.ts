@@ -1,5 +1,6 @@
 /** Values of rows in a grid: rendered by kind, cut to a line; null and empty are distinguished. @module */
-import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { FIELDS, type FieldKind, toMomentText } from "../kinds/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { compactJson } from "../std/json_text.ts";
 import { renderPill } from "./parts.ts";
@@ -24,20 +25,8 @@ export function renderCell(column: NamedColumn, row: Row, options: CellOptions):
 
 /** Whether values are compared by their digits. */
 export function isNumeric({ kind }: NamedColumn): boolean {
-  return NUMERIC[kind];
+  return FIELDS[kind].isNumeric === true;
 }
-
-const NUMERIC: Readonly<Record<Kind, boolean>> = {
-  string: false,
-  number: true,
-  decimal: true,
-  boolean: false,
-  uuid: false,
-  timestamp: false,
-  json: false,
-  enum: false,
-  ref: false,
-};
 
 type Cell = { text?: string; content: Part };
 type CellInput = CellOptions & { column: NamedColumn; row: Row };
@@ -47,29 +36,24 @@ function toCell(input: CellInput): Cell {
   const value = row[column.name];
   if (value === null || value === undefined) return { content: renderNothing("null") };
   const isText = typeof value === "string" && column.kind !== "json";
-  return CELLS[column.kind](isText ? value : (row[TEXTS].get(column.name) ?? ""), input);
+  return CELLS[FIELDS[column.kind].cell](
+    isText ? value : (row[TEXTS].get(column.name) ?? ""),
+    input,
+  );
 }
 
-const toPlainCell = (text: string): Cell => ({ text, content: text });
-const toMonoCell = (text: string): Cell => ({
-  text,
-  content: html`<span class="mono">${cut(text)}</span>`,
-});
-
 const CELLS = {
-  string: (text) => ({ text, content: renderString(text) }),
-  number: toPlainCell,
-  decimal: toMonoCell,
-  boolean: toPlainCell,
-  uuid: toMonoCell,
-  timestamp: (text) => ({ content: renderMoment(text) }),
+  text: (text) => ({ text, content: renderString(text) }),
+  plain: (text) => ({ text, content: text }),
+  mono: (text) => ({ text, content: html`<span class="mono">${cut(text)}</span>` }),
+  moment: (text) => ({ content: renderMoment(text) }),
   json: (json) => {
     const text = compactJson(json);
     return { text, content: renderCode(text) };
   },
-  enum: (text) => ({ text, content: renderPill(text) }),
-  ref: (text, input) => ({ content: renderReference(text, input) }),
-} satisfies Record<Kind, (text: string, input: CellInput) => Cell>;
+  pill: (text) => ({ text, content: renderPill(text) }),
+  reference: (text, input) => ({ content: renderReference(text, input) }),
+} satisfies Record<FieldKind["cell"], (text: string, input: CellInput) => Cell>;
 
 /** A missing value, styled differently from any text. */
 function renderNothing(term: "null" | "empty" | "only spaces"): Html {
@@ -100,11 +84,6 @@ function renderReference(id: string, { column: { table = "" }, slug, labels }: C
 /** A moment as PostgreSQL prints it, without trailing zeros. */
 function renderMoment(value: string): Html {
   return html`<time datetime="${value}" data-exact>${toMomentText(value)}</time>`;
-}
-
-/** A moment as text, in UTC and labeled as UTC. */
-export function toMomentText(value: string): string {
-  return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
 }
 
 /** Both ends of an id: ids of the same time start with the same digits. */

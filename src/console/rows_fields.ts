@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { FIELDS, type FieldKind } from "../kinds/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Choice } from "./parts.ts";
 import { isChosen, isEmptyAsked, isFreeText, type State } from "./rows_state.ts";
@@ -32,23 +33,12 @@ export type RowField = {
   isNew?: boolean;
 };
 
-const HINTS: Readonly<Record<Kind, string | undefined>> = {
-  string: undefined,
-  number: undefined,
-  decimal: "Stored exactly, such as 12.50",
-  boolean: undefined,
-  uuid: "Such as 0190163d-8694-739b-aea5-966c26f8ad91",
-  timestamp: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; stored to the microsecond",
-  json: 'Such as {"a": 1}, or "text" with quotes',
-  enum: undefined,
-  ref: undefined,
-};
 const TEXT_ROWS = 8;
 
 export function renderRowField(field: RowField): Html {
   const { column, issues, now, target } = field;
   const { name } = column;
-  const hint = HINTS[column.kind];
+  const hint = FIELDS[column.kind].hint;
   const isInvalid = issues.length > 0;
   const ids = [
     hint !== undefined && `hint.${name}`,
@@ -73,29 +63,23 @@ function renderControl(field: RowField, described: Html): Html {
   const text = toText(state);
   const placeholder = isNew && isEmptyAsked(column) ? "" : toPlaceholder(column, state);
   const common = html`id="value.${name}" name="value.${name}" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="${placeholder}"${described}`;
-  return CONTROLS[kind]({ field, text, common, described });
+  return CONTROLS[FIELDS[kind].control]({ field, text, common, described });
 }
 
 type Control = { field: RowField; text: string; common: Html; described: Html };
 
-const renderLine = ({ text, common }: Control) =>
-  html`<input type="text" ${common} value="${text}">`;
-const renderNumber = ({ text, common }: Control) =>
-  html`<input type="text" ${common} inputmode="decimal" value="${text}">`;
-
 const CONTROLS = {
-  string: ({ text, common }) =>
+  line: ({ text, common }) => html`<input type="text" ${common} value="${text}">`,
+  number: ({ text, common }) =>
+    html`<input type="text" ${common} inputmode="decimal" value="${text}">`,
+  moment: ({ text, common }) => html`<input type="text" ${common} data-moment value="${text}">`,
+  lines: ({ text, common }) =>
     html`<textarea ${common} rows="${toRows(text, 1)}" dir="auto">\n${text}</textarea>`,
-  number: renderNumber,
-  decimal: renderNumber,
-  boolean: ({ field, described }) => renderChoice(field, described, ["true", "false"]),
-  uuid: renderLine,
-  timestamp: ({ text, common }) => html`<input type="text" ${common} data-moment value="${text}">`,
   json: ({ text, common }) =>
     html`<textarea ${common} rows="${toRows(text, 3)}" dir="auto" class="mono" data-json>\n${text}</textarea>`,
-  enum: ({ field, described }) => renderChoice(field, described, field.column.values ?? []),
-  ref: renderReference,
-} satisfies Record<Kind, (control: Control) => Html>;
+  choice: renderChoice,
+  reference: renderReference,
+} satisfies Record<FieldKind["control"], (control: Control) => Html>;
 
 function renderReference({ field, text, common }: Control): Html {
   const { column, targets = [], picked } = field;
@@ -121,12 +105,9 @@ function describeDefault({ default: initial }: NamedColumn): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-function renderChoice(
-  { column, state }: RowField,
-  described: Html,
-  values: readonly string[],
-): Html {
+function renderChoice({ field: { column, state }, described }: Control): Html {
   const { name, required } = column;
+  const values = FIELDS[column.kind].choices?.(column) ?? [];
   const text = typeof state === "string" ? state : `=${state.text}`;
   const choices: Choice[] = [
     ...(text === "=" ? [{ value: "=", label: "Choose…" }] : []),

@@ -4,46 +4,20 @@
  *
  * @module
  */
-import type { Kind, NamedColumn } from "../dsl/mod.ts";
-import { indentJson } from "../std/json_text.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { FIELDS, normalizeLines } from "../kinds/mod.ts";
 import { restoreLineEnds } from "../std/line_ends.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import { type Row, TEXTS } from "./rows_call.ts";
-import { toMomentText } from "./rows_cells.ts";
 
 export type State = "null" | "default" | { readonly text: string };
 
-/** How a form shows a kind, formats a stored value, and reads typed text. */
-type FormKind = {
-  /** Whether the value is selected from a list instead of typed. */
-  readonly isChosen: boolean;
-  /** Whether an empty text is a value, and spaces at its ends are significant. */
-  readonly isFreeText: boolean;
-  readonly toText: (value: unknown, json: string) => string;
-};
-
-/** Browsers send different line ends, so texts that differ only in line ends are equal. */
-const normalizeLines = (text: string) => text.replaceAll(/\r\n?/g, "\n");
-const TYPED: FormKind = { isChosen: false, isFreeText: false, toText: String };
-
-const FORM_KINDS = {
-  string: { ...TYPED, isFreeText: true, toText: (value) => normalizeLines(String(value)) },
-  number: { ...TYPED, toText: (_, json) => json },
-  decimal: TYPED,
-  boolean: { ...TYPED, isChosen: true },
-  uuid: TYPED,
-  timestamp: { ...TYPED, toText: (value) => toMomentText(String(value)) },
-  json: { ...TYPED, toText: (_, json) => indentJson(json) },
-  enum: { ...TYPED, isChosen: true },
-  ref: TYPED,
-} satisfies Record<Kind, FormKind>;
-
 export function isChosen({ kind }: NamedColumn): boolean {
-  return FORM_KINDS[kind].isChosen;
+  return FIELDS[kind].choices !== undefined;
 }
 
 export function isFreeText({ kind }: NamedColumn): boolean {
-  return FORM_KINDS[kind].isFreeText;
+  return FIELDS[kind].isFreeText === true;
 }
 
 /** Whether the form of a new row stores an empty text only on request: an empty field is ambiguous. */
@@ -62,7 +36,8 @@ export function toFirstState(column: NamedColumn): State {
 export function toState({ name, kind }: NamedColumn, row: Row): State {
   const value = row[name];
   if (value === null || value === undefined) return "null";
-  return { text: FORM_KINDS[kind].toText(value, row[TEXTS].get(name) ?? "") };
+  const { toText = String } = FIELDS[kind];
+  return { text: toText(value, row[TEXTS].get(name) ?? "") };
 }
 
 /** The exact text of a state: its lines end as in the row, where it has the same lines. */

@@ -1,7 +1,8 @@
 /** The table of a rows page: visitor, declared columns and paths. @module */
 import { readConsole } from "../accounts/console/mod.ts";
 import { sealCursor } from "../data/mod.ts";
-import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { FIELDS } from "../kinds/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type ConsolePage, respondWithConsolePage } from "./frame.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
@@ -67,23 +68,12 @@ export function respondWithRowsPage(
   });
 }
 
-const LABELS: Readonly<Record<Exclude<Kind, "ref">, string>> = {
-  string: "text",
-  number: "number",
-  decimal: "decimal",
-  boolean: "true or false",
-  uuid: "uuid",
-  timestamp: "date and time",
-  json: "JSON",
-  enum: "choice",
-};
-
 /** The type of a column in words. */
-export function describeColumn({ kind, table = "", required, unique }: NamedColumn): string {
+export function describeColumn(column: NamedColumn): string {
   const text = [
-    kind === "ref" ? `references ${table}` : LABELS[kind],
-    ...(required ? ["required"] : []),
-    ...(unique ? ["unique"] : []),
+    FIELDS[column.kind].label(column),
+    ...(column.required ? ["required"] : []),
+    ...(column.unique ? ["unique"] : []),
   ];
   return text.join(", ");
 }

@@ -2,6 +2,7 @@
 import type { TableView } from "../accounts/console/mod.ts";
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { type Difference, findTableDifferences } from "../push/mod.ts";
 import { renderDone } from "./done.ts";
@@ -110,10 +111,10 @@ function renderKind({ kind, table, values = [] }: NamedColumn): Part {
 
 const MAX_VALUES = 12;
 
-/** As JSON, cut; "now" is the time of the insert. */
+/** As JSON, cut. Computed defaults have names, such as "now". */
 function renderDefault({ kind, default: value }: NamedColumn): Part {
   if (value === undefined) return undefined;
-  if (kind === "timestamp" && value === "now") return "now";
+  if (VALUES[kind].default.computed?.[String(value)] !== undefined) return String(value);
   return html`<code>${renderText(JSON.stringify(value))}</code>`;
 }
 

@@ -4,7 +4,8 @@
  *
  * @module
  */
-import type { Kind, NamedColumn } from "../dsl/mod.ts";
+import type { NamedColumn } from "../dsl/mod.ts";
+import { type Kind, type Operator as KindOperator, OPERATORS, VALUES } from "../kinds/mod.ts";
 import { Problem } from "../problem.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { toCaseExpression } from "../std/letter_case.ts";
@@ -13,11 +14,7 @@ import { readValueText } from "./value_text.ts";
 
 export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
 
-const EQUALITY = ["eq", "neq", "in"] as const;
-const RANGES = ["lt", "lte", "gt", "gte"] as const;
-const OPERATORS = ["eq", "neq", ...RANGES, "like", "ilike", "in"] as const;
-
-export type Operator = (typeof OPERATORS)[number] | "null";
+export type Operator = KindOperator | "null";
 /** A comparison of a column with values: one value, several for "in", none for "null". */
 export type Comparison = {
   readonly op: Operator;
@@ -66,19 +63,6 @@ type ConditionText = {
   readonly isNegated: boolean;
   readonly op: Operator;
   readonly texts: readonly string[];
-};
-
-const ORDERED = new Set<Operator>([...EQUALITY, ...RANGES]);
-const OPERATORS_OF: Readonly<Record<Kind, ReadonlySet<Operator>>> = {
-  string: new Set(OPERATORS),
-  number: ORDERED,
-  decimal: ORDERED,
-  boolean: new Set(EQUALITY),
-  uuid: ORDERED,
-  timestamp: ORDERED,
-  json: new Set(),
-  enum: ORDERED,
-  ref: ORDERED,
 };
 
 const NEGATION = "not.";
@@ -131,7 +115,7 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
   }
 
   function toCondition(column: QueryColumn, { isNegated, op, texts }: ConditionText): Condition {
-    if (op !== "null" && !OPERATORS_OF[column.kind].has(op))
+    if (op !== "null" && !VALUES[column.kind].operators.includes(op))
       throw unsupported(explainOperators(column, op));
     if (op === "in" && texts.length === 0)
       throw invalid(
@@ -179,16 +163,14 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
 }
 
 function explainOperators({ name, kind }: QueryColumn, op: string): string {
-  const allowed = [...OPERATORS_OF[kind]].join(", ");
+  const allowed = VALUES[kind].operators.join(", ");
   const instead = allowed === "" ? `only ${NULL} and not.${NULL}` : `${allowed}, ${NULL}`;
   return `Cannot use ${op} on ${quote(name)}, which is of kind ${kind}: it supports ${instead}`;
 }
 
 /** The operators of a column kind, as Markdown. */
 export function listOperators(kind: Kind): string {
-  const compared = [...OPERATORS_OF[kind]].map((op) =>
-    op === "in" ? "`in.(…,…)`" : `\`${op}.…\``,
-  );
+  const compared = VALUES[kind].operators.map((op) => (op === "in" ? "`in.(…,…)`" : `\`${op}.…\``));
   return [...compared, `\`${NULL}\``].join(", ");
 }
 

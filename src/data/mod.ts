@@ -11,4 +11,4 @@ export * from "./pure.ts";
 export { listSortedColumns } from "./query_path.ts";
 export { MAX_WORK } from "./query_work.ts";
 export { dataRoutes } from "./routes.ts";
-export { FORMATS, JSON_VALUE, toValueSchema } from "./value_schema.ts";
+export { toValueSchema } from "./value_schema.ts";

@@ -7,7 +7,8 @@
  * @module
  */
 import { type Constraint, indexesOf, keysOf, type RecordedTable } from "../catalog/mod.ts";
-import type { Kind, TableDefinition } from "../dsl/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import { SQL } from "../kinds/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { ID, type ListQuery } from "./list_query.ts";
 
@@ -31,21 +32,6 @@ export type Bound = { readonly op: Comparison["op"]; readonly values: readonly s
 
 /** The app, and the indexes that are not built yet. */
 export type PathOptions = { readonly appId: string; readonly missing: ReadonlySet<string> };
-
-/** The lowest and the highest value of each kind that PostgreSQL can search in an index under row security. */
-const ENDS: Readonly<Record<Kind, readonly [lowest: string, highest: string] | undefined>> = {
-  uuid: ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
-  ref: ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"],
-  timestamp: ["-infinity", "infinity"],
-  boolean: ["false", "true"],
-  string: undefined,
-  number: undefined,
-  decimal: undefined,
-  enum: undefined,
-  json: undefined,
-};
-/** Kinds with many distinct values, so that few rows have the same value. */
-const SELECTIVE: ReadonlySet<Kind> = new Set(["uuid", "ref", "timestamp"]);
 
 const PRIMARY_KEY: Index = { name: undefined, columns: [ID], isUnique: true };
 
@@ -86,7 +72,7 @@ export function isLookup(
 
 /** Whether PostgreSQL can search an index by this column. */
 export function isSearchable({ kind }: QueryColumn): boolean {
-  return ENDS[kind] !== undefined;
+  return SQL[kind].ends !== undefined;
 }
 
 export function choosePath(
@@ -115,7 +101,7 @@ export function choosePath(
   if (single !== undefined) return toPath(query, single, { isOrdered: false });
   const ordered = candidates.find((candidate) => isInOrder(query, candidate));
   const selective = fixed.find((candidate) =>
-    candidate.fixed.some(({ column }) => SELECTIVE.has(column.kind)),
+    candidate.fixed.some(({ column }) => SQL[column.kind].isSelective === true),
   );
   // An index in the query's order visits only the rows of the page. Otherwise prefer the path with fewer rows.
   if (ordered !== undefined && (ordered.fixed.length > 0 || selective === undefined))
@@ -212,7 +198,7 @@ function toPath(
   const lower = next && findComparison(query.where, next, ["gt", "gte"]);
   const upper = next && findComparison(query.where, next, ["lt", "lte"]);
   const values = fixed.map((comparison) => comparison.values[0] ?? "");
-  const [lowest, highest] = (next && ENDS[next.kind]) ?? [];
+  const [lowest, highest] = (next && SQL[next.kind].ends) ?? [];
   // Bounds exclude nulls. A walk without fixed columns also needs an end: see queries.sql.
   const isNullable = rest.length > 0 && next?.required !== true;
   const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };

@@ -1,5 +1,6 @@
 /** Reads the rows of a batch. The service creates all of them or none. Pure. @module */
-import type { Kind, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { SQL } from "../kinds/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { MAX_BATCH } from "../std/limits.ts";
@@ -54,21 +55,9 @@ function countLeast(table: TableDefinition, bodies: readonly Body[]): number {
 
 /** The database prints numbers and times in its own notation: they count as one byte. */
 function sizeOfDefault({ name, kind, default: value }: NamedColumn): number {
-  const text = IS_PRINTED_AS_GIVEN[kind] && value !== undefined ? JSON.stringify(value) : "0";
+  const text = SQL[kind].isPrintedAsGiven && value !== undefined ? JSON.stringify(value) : "0";
   return name.length + text.length;
 }
-
-const IS_PRINTED_AS_GIVEN: Readonly<Record<Kind, boolean>> = {
-  string: true,
-  number: false,
-  decimal: false,
-  boolean: false,
-  uuid: false,
-  timestamp: false,
-  json: true,
-  enum: true,
-  ref: false,
-};
 
 /** An error of a row as an error of the batch. */
 export function atRow(index: number, { path, message }: Detail): Detail {

@@ -1,8 +1,10 @@
 /** A column of an app's schema: plain data, with modifiers that return a new column. Immutable and unchecked. @module */
-import type { Kind } from "./definition.ts";
+import type { Kind, KindTypes } from "../kinds/mod.ts";
 import type { DeclaredColumn } from "./known.ts";
 import { addIssues, findExtraArguments, withUnknown } from "./unexpected.ts";
-import type { DefaultOf } from "./value_types.ts";
+
+/** The type that `.default()` accepts. */
+type DefaultOf<K extends Kind, Detail> = NonNullable<KindTypes<Detail>[K]["default"]>;
 
 /** A column of a schema. */
 export interface Column<

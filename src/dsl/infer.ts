@@ -1,7 +1,7 @@
 /** Types of a schema: rows, inserts and updates of each table. Nothing here exists at run time. @module */
+import type { Id, KindTypes } from "../kinds/mod.ts";
 import type { KnownOf } from "./known.ts";
 import type { ColumnsOf, Schema, TableSources } from "./schema.ts";
-import type { Id, ValuesByKind } from "./value_types.ts";
 
 /**
  * A row as the service returns it: `Row<typeof schema, "todos">`, or `Row<Tables, "todos">` with generated types.
@@ -76,7 +76,7 @@ type TableTypes<T extends TableSources, Name extends keyof T> = {
 
 type Part<Types, Name extends string> = Types extends { [N in Name]: infer P } ? P : never;
 
-type ValueOf<C> = ValuesByKind<KnownOf<C>["detail"]>[KnownOf<C>["kind"]];
+type ValueOf<C> = KindTypes<KnownOf<C>["detail"]>[KnownOf<C>["kind"]]["value"];
 type FieldOf<C> = KnownOf<C>["required"] extends true ? ValueOf<C> : ValueOf<C> | null;
 
 /** Keys of the columns that a new row requires. */

@@ -1,5 +1,6 @@
 /** Compile-time facts about a column, from any copy of this package. Nothing here exists at run time. @module */
-import type { ColumnDefinition, Kind } from "./definition.ts";
+import type { Kind } from "../kinds/mod.ts";
+import type { ColumnDefinition } from "./definition.ts";
 import type { Issues } from "./unexpected.ts";
 
 /** The unchecked declaration of a column: its default can be any value. */

@@ -22,31 +22,32 @@
  * ```
  * @module
  */
+export {
+  type Id,
+  type IsoTime,
+  isDroppedValue,
+  type Json,
+  KINDS,
+  type Kind,
+  toDroppedValue,
+} from "../kinds/mod.ts";
 export type { Column } from "./column.ts";
 export type {
   ColumnDefinition,
   Definition,
   Issue,
-  Json,
-  Kind,
   NamedColumn,
   Reading,
   TableDefinition,
 } from "./definition.ts";
-export { isJsonNumber, JSON_NUMBERS, KINDS, QUOTAS } from "./definition.ts";
+export { QUOTAS } from "./definition.ts";
 export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
 export type { AnyColumn, Columns, DeclaredColumn } from "./known.ts";
 export type { AnyModel, Model } from "./model.ts";
-export {
-  findColumnNameIssue,
-  findTableNameIssue,
-  isDroppedValue,
-  toDroppedValue,
-} from "./names.ts";
+export { findColumnNameIssue, findTableNameIssue } from "./names.ts";
 export { sumDefaults } from "./read_default.ts";
 export { readDefinition } from "./read_definition.ts";
 export type { Schema, TableSources } from "./schema.ts";
 export { defineSchema } from "./schema.ts";
 export { t } from "./t.ts";
 export { toDefinition } from "./to_definition.ts";
-export type { Id, IsoTime } from "./value_types.ts";

@@ -70,18 +70,6 @@ export function isReservedTable(name: string): boolean {
   return isOneOf(RESERVED_TABLES, name);
 }
 
-const DROPPED = "dropped by migration ";
-
-/** The new label of a dropped enum value: PostgreSQL cannot delete labels. */
-export function toDroppedValue(seq: number): string {
-  return `${DROPPED}${seq}`;
-}
-
-/** Returns whether an enum's label belongs to a dropped value. */
-export function isDroppedValue(label: string): boolean {
-  return label.startsWith(DROPPED);
-}
-
 /** A name, ignoring case. */
 export function foldName(name: string): string {
   return name.toLowerCase();

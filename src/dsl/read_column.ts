@@ -1,40 +1,17 @@
 /** Reads one column of a definition from a value of any type, independently of other columns. @module */
-import { isStorableText } from "../std/is_storable_text.ts";
+
+import { KINDS, type Kind, VALUES } from "../kinds/mod.ts";
+import { describe } from "../std/describe.ts";
 import { quote } from "../std/quote.ts";
-import { utf8Length } from "../std/utf8_length.ts";
-import { KINDS, type Kind, type NamedColumn, QUOTAS } from "./definition.ts";
+import type { NamedColumn } from "./definition.ts";
 import type { IssueLocation, Issues } from "./issues.ts";
-import { findColumnNameIssue, isDroppedValue, isReservedTable } from "./names.ts";
+import { findColumnNameIssue, isReservedTable } from "./names.ts";
 import { readDefault } from "./read_default.ts";
-import { describe, type Fields, readFields, readList } from "./read_parts.ts";
+import { type Fields, readFields } from "./read_parts.ts";
 
 const COMMON_KEYS = ["name", "kind", "required", "unique", "index", "default"];
-/** The parts of a column that only its kind has: their keys, and how they are read. */
-type KindParts = {
-  readonly keys: readonly string[];
-  readonly read: (fields: Fields, report: Report) => Details;
-};
-type Details = Pick<NamedColumn, "values" | "table" | "onDelete">;
-const PLAIN: KindParts = { keys: [], read: () => ({}) };
-const PARTS: Readonly<Record<Kind, KindParts>> = {
-  string: PLAIN,
-  number: PLAIN,
-  decimal: PLAIN,
-  boolean: PLAIN,
-  uuid: PLAIN,
-  timestamp: PLAIN,
-  json: PLAIN,
-  enum: {
-    keys: ["values"],
-    read: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
-  },
-  ref: {
-    keys: ["table", "onDelete"],
-    read: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
-  },
-};
-const KEYS_BY_KIND = Object.entries(PARTS).flatMap(([kind, { keys }]) =>
-  keys.map((key) => [kind, key] as const),
+const KEYS_BY_KIND = KINDS.flatMap((kind) =>
+  (VALUES[kind].details?.keys ?? []).map((key) => [kind, key] as const),
 );
 const ALL_KEYS = [...COMMON_KEYS, ...KEYS_BY_KIND.map(([, key]) => key)];
 
@@ -75,7 +52,8 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
   if (kind === "json" && (flags.unique || flags.index)) {
     report.issues.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
   }
-  const details = PARTS[kind].read(fields, report);
+  const add = (message: string) => report.issues.add(report.at, message);
+  const details = VALUES[kind].details?.read(fields, { add, isReservedTable }) ?? {};
   const { values = [] } = details;
   // The default of an enum without values would only cause a second error.
   if (kind === "enum" && values.length === 0) return { name, kind, ...flags, ...details };
@@ -111,51 +89,6 @@ function readFlag(key: string, fields: Fields, { at, issues }: Report): boolean 
   if (typeof value === "boolean") return value;
   issues.add(at, `Cannot read ${quote(key)} ${describe(value)}: must be true or false`);
   return false;
-}
-
-function readValues(value: unknown, { at, issues }: Report): readonly string[] {
-  const list = readList(value, { what: "enum values", max: QUOTAS.enumValues, at }, issues);
-  if (list?.length === 0)
-    issues.add(at, "Cannot use an enum without values: must have at least one");
-  const values: string[] = [];
-  for (const item of list ?? []) {
-    const issue = findValueIssue(item, values);
-    if (issue === undefined && typeof item === "string") values.push(item);
-    else issues.add(at, `Cannot use enum value ${describe(item)}: ${issue}`);
-  }
-  return values;
-}
-
-function findValueIssue(value: unknown, earlier: readonly string[]): string | undefined {
-  if (typeof value !== "string") return "must be a string";
-  if (!isStorableText(value)) return "must not contain U+0000 or lone surrogates";
-  const bytes = utf8Length(value);
-  if (bytes < 1 || bytes > QUOTAS.enumValueBytes) {
-    return `must be 1 to ${QUOTAS.enumValueBytes} bytes of UTF-8, not ${bytes}`;
-  }
-  if (isDroppedValue(value)) return "the name is reserved for values that were dropped";
-  return earlier.includes(value) ? "it is listed twice" : undefined;
-}
-
-function readTarget(fields: Fields, { at, issues }: Report): Details {
-  const table = fields.get("table");
-  if (typeof table !== "string") {
-    issues.add(at, `Cannot refer to ${describe(table)}: must be the name of a table`);
-    return {};
-  }
-  if (isReservedTable(table)) {
-    issues.add(at, `Cannot refer to ${quote(table)}: the name is reserved organization-wide`);
-    return {};
-  }
-  return { table };
-}
-
-function readOnDelete(fields: Fields, { at, issues }: Report): Details {
-  if (!fields.has("onDelete")) return {};
-  const onDelete = fields.get("onDelete");
-  if (onDelete === "cascade") return { onDelete };
-  issues.add(at, `Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
-  return {};
 }
 
 function readDefaultOf(

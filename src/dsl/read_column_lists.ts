@@ -1,9 +1,10 @@
 /** The column lists of a table's composite indexes and unique constraints. The order within a list is significant. @module */
+import { describe } from "../std/describe.ts";
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
 import { type NamedColumn, QUOTAS } from "./definition.ts";
 import type { IssueLocation, Issues } from "./issues.ts";
-import { describe, readList } from "./read_parts.ts";
+import { readList } from "./read_parts.ts";
 
 /** PostgreSQL allows 32 columns per index; the first is always `app_id`. */
 const COLUMNS_PER_INDEX = 31;

@@ -1,8 +1,9 @@
 /** Reads a definition from a value of any type. Reports all errors together, and never throws. @module */
+import { describe } from "../std/describe.ts";
 import { quote } from "../std/quote.ts";
 import { QUOTAS, type Reading, type TableDefinition } from "./definition.ts";
 import { type Issues, makeIssues } from "./issues.ts";
-import { describe, readFields, readList } from "./read_parts.ts";
+import { readFields, readList } from "./read_parts.ts";
 import { readTable, rejectSecondName } from "./read_table.ts";
 
 const KEYS = ["version", "tables"];

@@ -1,4 +1,5 @@
 /** Reads the small parts of a definition from values of any type. Never trusts a prototype or a length. @module */
+import { describe } from "../std/describe.ts";
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import type { IssueLocation, Issues } from "./issues.ts";
@@ -39,13 +40,4 @@ export function readList(
     return undefined;
   }
   return value;
-}
-
-/** A value as text for a message. */
-export function describe(value: unknown): string {
-  if (typeof value === "string") return quote(value);
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "object") return "an object";
-  return typeof value === "function" ? "a function" : String(value);
 }

@@ -1,4 +1,5 @@
 /** Reads one table of a definition from a value of any type, independently of other tables. @module */
+import { describe } from "../std/describe.ts";
 import { quote } from "../std/quote.ts";
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
 import type { IssueLocation, Issues } from "./issues.ts";
@@ -6,7 +7,7 @@ import { findTableNameIssue, foldName } from "./names.ts";
 import { readColumn } from "./read_column.ts";
 import { readColumnLists } from "./read_column_lists.ts";
 import { sumDefaults } from "./read_default.ts";
-import { describe, readFields, readList } from "./read_parts.ts";
+import { readFields, readList } from "./read_parts.ts";
 import { foldSingles, rejectSameIndexes, rejectTooManyIndexes } from "./table_indexes.ts";
 
 const KEYS = ["name", "columns", "indexes", "uniques"];

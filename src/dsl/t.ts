@@ -1,7 +1,8 @@
 /** The builders of schemas: one per column kind, and `model`. @module */
+
+import { type Json, KINDS, type Kind, type PlainTypes } from "../kinds/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { type Column, makeColumn } from "./column.ts";
-import { type Json, KINDS, type Kind } from "./definition.ts";
 import type { Columns, DeclaredColumn } from "./known.ts";
 import { type Model, makeModel } from "./model.ts";
 import { addIssues, findExtraArguments, findUnknownOptions, withUnknown } from "./unexpected.ts";
@@ -9,19 +10,8 @@ import { addIssues, findExtraArguments, findUnknownOptions, withUnknown } from "
 type Arguments = readonly unknown[];
 type RefOptions = { readonly onDelete?: "cascade" };
 
-type Builders = {
-  /** A column of text. */
-  string(): Column<"string", false, false>;
-  /** A column of JavaScript numbers. For exact digits, use `t.decimal()`. */
-  number(): Column<"number", false, false>;
-  /** A column of exact decimals, as strings such as `"12.50"`. */
-  decimal(): Column<"decimal", false, false>;
-  /** A column of true and false. */
-  boolean(): Column<"boolean", false, false>;
-  /** A column of UUIDs. */
-  uuid(): Column<"uuid", false, false>;
-  /** A column of times, as ISO 8601 strings. `.default("now")` is the time of the insert. */
-  timestamp(): Column<"timestamp", false, false>;
+type PlainBuilders = { [K in keyof PlainTypes]: () => Column<K, false, false> };
+type Builders = PlainBuilders & {
   /** A column of JSON values. The shape is only for the compiler and is not checked at run time. */
   json<Shape = Json>(): Column<"json", false, false, Shape>;
   /** A column of one of these strings, which sort in this order. */
@@ -40,14 +30,14 @@ type Builders = {
 const ENUM = 't.enum(["a", "b", …])';
 const MODEL = "t.model({ column: t.string(), … })";
 
+/** Named functions, so that `toDefinition` can report a builder that was not called. */
+const PLAIN: Pick<Builders, Exclude<Kind, "enum" | "ref">> = Object.assign(
+  {},
+  ...KINDS.map((kind) => ({ [kind]: (...extra: Arguments) => declarePlain(kind, extra) })),
+);
+
 const BUILDERS = {
-  string: (...extra: Arguments) => declarePlain("string", extra),
-  number: (...extra: Arguments) => declarePlain("number", extra),
-  decimal: (...extra: Arguments) => declarePlain("decimal", extra),
-  boolean: (...extra: Arguments) => declarePlain("boolean", extra),
-  uuid: (...extra: Arguments) => declarePlain("uuid", extra),
-  timestamp: (...extra: Arguments) => declarePlain("timestamp", extra),
-  json: <Shape>(...extra: Arguments) => declarePlain<"json", Shape>("json", extra),
+  ...PLAIN,
   enum: <Value extends string>(values: readonly Value[], ...extra: Arguments) =>
     declare<"enum", Value>("enum", { values }, findExtraArguments("t.enum()", ENUM, extra)),
   ref: <Table extends string>(table: Table, options?: RefOptions, ...extra: Arguments) =>

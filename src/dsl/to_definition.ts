@@ -1,11 +1,13 @@
 /** Converts the default export of an app's schema to a definition. Ignores classes, symbols and identity. @module */
+
+import { KINDS } from "../kinds/mod.ts";
+import { describe } from "../std/describe.ts";
 import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
-import { KINDS, type Reading } from "./definition.ts";
+import type { Reading } from "./definition.ts";
 import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
 import { toPlaceholder } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
-import { describe } from "./read_parts.ts";
 
 const BUILDERS = KINDS.map((kind) => `t.${kind}()`).join(", ");
 const MODIFIERS = ["required", "unique", "index", "default"];

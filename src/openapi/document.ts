@@ -5,7 +5,7 @@
  * @see https://spec.openapis.org/oas/v3.1.1.html
  * @module
  */
-import { JSON_VALUE, toFilterParameters } from "../data/mod.ts";
+import { toFilterParameters } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import {
   type Deprecation,
@@ -18,6 +18,7 @@ import {
   type Shape,
 } from "../http/mod.ts";
 import { SESSION_COOKIE } from "../identity/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
@@ -95,7 +96,7 @@ function toSchemas(
 ): Schemas {
   const columns = (tables ?? []).flatMap((table) => table.columns);
   // Linters reject unused components.
-  const shared = columns.some(({ kind }) => kind === "json") ? { json: JSON_VALUE } : {};
+  const shared = Object.assign({}, ...columns.map(({ kind }) => VALUES[kind].components?.()));
   return Object.assign(
     shared,
     ...(tables ?? [undefined]).map((table) => toTableSchemas(table, previews)),

@@ -2,6 +2,7 @@
 import { toValueSchema } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import { MAX_BATCH, MAX_ROWS } from "../std/limits.ts";
 import { TABLE_KEYWORD } from "./pure.ts";
@@ -76,10 +77,9 @@ export function toTableSchemas(
 function toInsertSchema(column: NamedColumn): JsonSchema {
   const schema = toValueSchema(column);
   if (column.default === undefined) return schema;
-  if (column.default !== "now" || column.kind !== "timestamp")
-    return { ...schema, default: column.default };
-  // The time of the insert is not a constant value.
-  const description = `${schema["description"]} Defaults to the time of the insert.`;
+  const computed = VALUES[column.kind].default.computed?.[String(column.default)];
+  if (computed === undefined) return { ...schema, default: column.default };
+  const description = `${schema["description"]} Defaults to ${computed.insert}.`;
   return { ...schema, description };
 }
 

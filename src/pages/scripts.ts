@@ -11,7 +11,7 @@ const FOLDER = new URL("scripts/", import.meta.url);
 /** The folders whose files are in the scripts. */
 const SOURCES = [
   FOLDER,
-  ...["rows", "sdk", "std"].map((module) => new URL(`../${module}/`, import.meta.url)),
+  ...["kinds", "rows", "sdk", "std"].map((module) => new URL(`../${module}/`, import.meta.url)),
 ];
 
 /**

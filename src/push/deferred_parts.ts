@@ -5,7 +5,8 @@
  * @module
  */
 import { type DeferredParts, indexesOf, type RecordedDefinition } from "../catalog/mod.ts";
-import { type Kind, type NamedColumn, QUOTAS } from "../dsl/mod.ts";
+import { type NamedColumn, QUOTAS } from "../dsl/mod.ts";
+import { SQL } from "../kinds/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { utf8Length } from "../std/utf8_length.ts";
 import { type FoundConflict, showDefault } from "./compare.ts";
@@ -75,22 +76,6 @@ function sumDeferredDefaults({ columns, deferred = NONE }: RecordedDefinition): 
 /** Max bytes of a column's default in a row, padding included. */
 function toStoredBytes({ kind, default: value }: NamedColumn): number {
   if (value === undefined) return 0;
-  return STORED_BYTES[kind](utf8Length(typeof value === "string" ? value : canonicalJson(value)));
+  const text = typeof value === "string" ? value : canonicalJson(value);
+  return SQL[kind].storedBytes(utf8Length(text));
 }
-
-/** PostgreSQL stores four digits of a numeric in two bytes. */
-const toNumericBytes = (digits: number) => Math.ceil(digits / 2) + 8;
-
-/** Stored bytes of a default, from the bytes of its text. */
-const STORED_BYTES = {
-  string: (bytes) => bytes + 4,
-  number: toNumericBytes,
-  decimal: toNumericBytes,
-  boolean: () => 4,
-  uuid: () => 16,
-  timestamp: () => 8,
-  // In jsonb each one-digit number has 16 bytes.
-  json: (bytes) => 8 * bytes,
-  enum: () => 4,
-  ref: () => 16,
-} satisfies Record<Kind, (bytes: number) => number>;

@@ -21,23 +21,13 @@ import {
 } from "../catalog/mod.ts";
 import { TENANT_POLICY } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { SQL } from "../kinds/mod.ts";
 import { toDefaultText } from "./default_text.ts";
 import { renderBody } from "./functions.ts";
 import { printRows, printTerms } from "./index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
-
-const TYPES: Readonly<Record<Exclude<NamedColumn["kind"], "enum">, string>> = {
-  string: "text",
-  number: "numeric",
-  decimal: "numeric",
-  boolean: "boolean",
-  uuid: "uuid",
-  timestamp: "timestamp with time zone",
-  json: "jsonb",
-  ref: "uuid",
-};
 
 /** The record of pushes: tables, and the column sets that apps use or used. */
 export type Recorded = FunctionSite & {
@@ -93,8 +83,7 @@ function toColumnFacts(
 }
 
 function toType(table: TableDefinition, column: NamedColumn): string {
-  if (column.kind !== "enum") return TYPES[column.kind];
-  return `data.${enumTypeName(table.name, column.name)}`;
+  return SQL[column.kind].type?.printed ?? `data.${enumTypeName(table.name, column.name)}`;
 }
 
 function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {

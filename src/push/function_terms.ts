@@ -15,7 +15,7 @@ import {
   SCOPE_OF,
 } from "../catalog/mod.ts";
 import { APP_SETTING, quoteLiteral, quoteName } from "../db/mod.ts";
-import type { Kind } from "../dsl/mod.ts";
+import { SQL } from "../kinds/mod.ts";
 import { SCOPE_BITS } from "../principal.ts";
 import { sqlDefault, sqlType } from "./types.ts";
 
@@ -171,8 +171,8 @@ const COLUMN_BYTES = 16;
 /** The sizes of a row's unbounded values, without decompression. */
 function unboundedSizes(table: ColumnSet, alias: string): string[] {
   return table.columns.flatMap(({ name, kind }) => {
-    const { size } = VALUES[kind];
-    if (size === "bounded") return [];
+    const { size } = SQL[kind];
+    if (size === undefined) return [];
     return `coalesce(pg_catalog.${size}("${alias}".${quoteName(name)}), 0)::pg_catalog.int8`;
   });
 }
@@ -203,14 +203,14 @@ export function isRow(app: string, id: string): string {
 export function outputs(table: ColumnSet): string {
   const own = table.columns.map((column) => {
     const name = quoteName(column.name);
-    return VALUES[column.kind].isSentAsText ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
+    return SQL[column.kind].isSentAsText ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
   });
   return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
 }
 
 /** A column's variable in the response format. */
 export function outputVariable({ kind }: SetColumn, index: number): string {
-  return VALUES[kind].isSentAsText ? `${variable(index)}::${TEXT}` : variable(index);
+  return SQL[kind].isSentAsText ? `${variable(index)}::${TEXT}` : variable(index);
 }
 
 export function variable(index: number): string {
@@ -231,28 +231,7 @@ export function initial(table: ColumnSet, column: SetColumn, now?: string): stri
 /** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */
 export function input(table: ColumnSet, column: SetColumn): string {
   const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
-  return VALUES[column.kind].isJson
+  return SQL[column.kind].isJson
     ? `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`
     : `${text}::${sqlType(table, column)}`;
 }
-
-type ValueTerms = {
-  /** The function that returns a value's size without decompression. */
-  size: "bounded" | "octet_length" | "pg_column_size";
-  /** Whether a value in a body stays JSON; otherwise it is read from its text. */
-  isJson: boolean;
-  isSentAsText: boolean;
-};
-
-const PLAIN: ValueTerms = { size: "bounded", isJson: false, isSentAsText: false };
-const VALUES: Readonly<Record<Kind, ValueTerms>> = {
-  string: { ...PLAIN, size: "octet_length" },
-  number: PLAIN,
-  decimal: { ...PLAIN, isSentAsText: true },
-  boolean: PLAIN,
-  uuid: PLAIN,
-  timestamp: PLAIN,
-  json: { ...PLAIN, size: "pg_column_size", isJson: true },
-  enum: PLAIN,
-  ref: PLAIN,
-};

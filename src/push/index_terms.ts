@@ -7,24 +7,12 @@
  */
 import type { Constraint } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
-import type { Kind } from "../dsl/mod.ts";
+import { type Kind, SQL } from "../kinds/mod.ts";
 
 /** Bytes of an index entry that its columns share. The app's id, headers and padding use the rest. */
 const BUDGET = 2400;
 /** Max bytes of a character. */
 const CHARACTER = 4;
-
-/** Max bytes of a value, padding included; a decimal has up to 400 digits, four of them in two bytes. */
-const WIDTHS: Readonly<Record<Exclude<Kind, "string">, number>> = {
-  number: 24,
-  decimal: 216,
-  boolean: 8,
-  uuid: 16,
-  timestamp: 8,
-  enum: 8,
-  ref: 16,
-  json: 0,
-};
 
 /** The columns of an index or a constraint in DDL. Each starts with the app, because constraint checks bypass row security. */
 export function renderTerms(constraint: Constraint): string {
@@ -82,14 +70,15 @@ type Forms = {
 function toTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
   const length = toLength(kinds);
   return columns.map((column, index) => {
-    if (kinds[index] !== "string") return forms.plain(column);
+    const indexed = kinds[index];
+    if (indexed === undefined || SQL[indexed].width !== undefined) return forms.plain(column);
     return kind === "key" ? forms.digest(column) : forms.start(column, length);
   });
 }
 
 /** Characters of each text in an index. */
 function toLength(kinds: readonly Kind[]): number {
-  const others = kinds.flatMap((kind) => (kind === "string" ? [] : [WIDTHS[kind]]));
+  const others = kinds.flatMap((kind) => SQL[kind].width ?? []);
   const left = BUDGET - others.reduce((sum, width) => sum + width, 0);
   return Math.floor(left / (kinds.length - others.length) / CHARACTER);
 }

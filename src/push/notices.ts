@@ -1,6 +1,7 @@
 /** Notices of a push for people, in addition to its steps. They name no other app. @module */
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import { findReplaced } from "../std/find_replaced.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { PushState } from "./state.ts";
@@ -57,11 +58,10 @@ export function describeAddedDefaults(next: TableDefinition, recorded: TableDefi
   return next.columns
     .filter((column) => !recorded.columns.some((other) => other.name === column.name))
     .filter((column) => column.default !== undefined)
-    .map((column) =>
-      column.kind === "timestamp" && column.default === "now"
-        ? `FILLED: existing rows get the time of this push as ${next.name}.${column.name}`
-        : `FILLED: existing rows get the default as ${next.name}.${column.name}`,
-    );
+    .map(({ name, kind, default: value }) => {
+      const computed = VALUES[kind].default.computed?.[String(value)];
+      return `FILLED: existing rows get ${computed?.push ?? "the default"} as ${next.name}.${name}`;
+    });
 }
 
 function showConstraint({ kind, columns }: Pick<Constraint, "kind" | "columns">): string {

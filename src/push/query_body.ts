@@ -16,7 +16,7 @@ import {
   TAG_LENGTH,
 } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName, SIGNALS } from "../db/mod.ts";
-import type { Kind } from "../dsl/mod.ts";
+import { SQL, type SqlKind } from "../kinds/mod.ts";
 import {
   beginAs,
   CONCAT,
@@ -33,9 +33,6 @@ import {
 import { ROW_STATE, SINGLE_STEP_BYTES, STATE_SEED } from "./list_body.ts";
 import { sqlType } from "./types.ts";
 
-/** Characters of a text that count in an order: a cursor contains them. */
-const KEY_CHARACTERS = 200;
-
 /**
  * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,
  * because the function is stable.
@@ -47,8 +44,8 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const names = columns.map((column) => `"$t".${quoteName(column.name)}`);
   const texts = (list: readonly string[]) =>
     `array[${list.map(quoteLiteral).join(", ")}]::${TEXT}[]`;
-  const of = (kinds: (column: SetColumn) => (name: string) => string) =>
-    columns.map((column, index) => kinds(column)(names[index] ?? ""));
+  const of = (render: (kind: SqlKind, name: string) => string) =>
+    columns.map((column, index) => render(SQL[column.kind], names[index] ?? ""));
   const number = (name: string) => `("$plan" operator(pg_catalog.->>) '${name}')::pg_catalog.int4`;
   const each = (ids: string) =>
     `pg_catalog.unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
@@ -76,8 +73,8 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
 begin
 ${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
-    ${texts(of(({ kind }) => TARGETS[kind]))},
-    ${texts(of(({ kind }) => KEYS[kind]))},
+    ${texts(of(toCompared))},
+    ${texts(of((kind, name) => kind.sorted?.(name) ?? toCompared(kind, name)))},
     ${texts(columns.map((column) => sqlType(table, column)))}, "$plan")
   into "$ids", "$cut", "$total"
   using ${app}, ${values}, "$offset" operator(pg_catalog.+) "$limit" operator(pg_catalog.+) 1, ${number("visits")}, ${number("work")};
@@ -129,7 +126,7 @@ ${beginAs(table, "query", site)}
     -- The first row that is not returned: the next page begins with it.
     select pg_catalog.concat('"', ${toBase64Url(`pg_catalog.to_json(pg_catalog.array_prepend(
         "$plan" operator(pg_catalog.->>) 'cursor', array(
-        select (array[${of(({ kind }) => CURSOR_TEXTS[kind]).join(", ")}])["$k"."$v"::pg_catalog.int4]
+        select (array[${of((kind, name) => kind.cursor?.(name) ?? `${name}::${TEXT}`).join(", ")}])["$k"."$v"::pg_catalog.int4]
         from pg_catalog.jsonb_array_elements_text("$plan" operator(pg_catalog.->) 'order')
           with ordinality as "$k" ("$v", "$n") order by "$k"."$n")))::${TEXT}`)}, '"')
     into "$next" from ${source} as "$t"
@@ -142,42 +139,9 @@ ${beginAs(table, "query", site)}
 end`;
 }
 
-type Render = (name: string) => string;
-
-/** Compares texts by code points, so that every database returns the same rows in the same order. */
-const BY_CODE_POINT = `collate pg_catalog."C"`;
-const asItIs: Render = (name) => name;
-const asText: Render = (name) => `${name}::${TEXT}`;
-
-/** A column in a condition. */
-const TARGETS: Readonly<Record<Kind, Render>> = {
-  string: (name) => `${name} ${BY_CODE_POINT}`,
-  number: asItIs,
-  decimal: asItIs,
-  boolean: asItIs,
-  uuid: asItIs,
-  timestamp: asItIs,
-  json: asItIs,
-  enum: asItIs,
-  ref: asItIs,
-};
-/** A column in an order. */
-const KEYS: Readonly<Record<Kind, Render>> = {
-  ...TARGETS,
-  string: (name) => `pg_catalog.left(${name}, ${KEY_CHARACTERS}) ${BY_CODE_POINT}`,
-};
-/** A column's value in a cursor, as text that the column's reader accepts. */
-const CURSOR_TEXTS: Readonly<Record<Kind, Render>> = {
-  string: (name) => `pg_catalog.left(${name}, ${KEY_CHARACTERS})`,
-  number: asText,
-  decimal: asText,
-  boolean: asText,
-  uuid: asText,
-  timestamp: (name) => `(pg_catalog.to_json(${name}) operator(pg_catalog.#>>) '{}'::${TEXT}[])`,
-  json: asText,
-  enum: asText,
-  ref: asText,
-};
+function toCompared({ compared }: SqlKind, name: string): string {
+  return compared?.(name) ?? name;
+}
 
 /**
  * A row as JSON: all columns or the selected columns, in the table's order. An array, because a function has max 100
@@ -188,7 +152,7 @@ function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
   const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const picked = inOrder.map((column) => {
     const name = `"$t".${quoteName(column.name)}`;
-    const value = column.kind === "decimal" ? `${name}::${TEXT}` : name;
+    const value = SQL[column.kind].isSentAsText ? `${name}::${TEXT}` : name;
     return `case when ${columns.indexOf(column) + 1} ${EQUALS} any ("$picked")
         then ${quoteLiteral(`${JSON.stringify(column.name)}:`)}${CONCAT}coalesce(pg_catalog.to_json(${value})::${TEXT}, 'null') end`;
   });

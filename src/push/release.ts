@@ -14,7 +14,8 @@ import {
   toColumnSet,
 } from "../catalog/mod.ts";
 import { type Database, quoteLiteral, readValue } from "../db/mod.ts";
-import { KINDS, type Kind, readDefinition } from "../dsl/mod.ts";
+import { readDefinition } from "../dsl/mod.ts";
+import { KINDS, SQL } from "../kinds/mod.ts";
 import { PREVIEWS } from "../preview.ts";
 import { renderBody } from "./functions.ts";
 import { SITE_SQL } from "./site.ts";
@@ -101,21 +102,6 @@ const StoredSet = v.strictObject({
   ),
 });
 
-const declareNothing = () => ({});
-
-/** Placeholders for fields that a column's declaration requires and a column set omits. */
-const DETAILS: Readonly<Record<Kind, (table: string, value: unknown) => object>> = {
-  string: declareNothing,
-  number: declareNothing,
-  decimal: declareNothing,
-  boolean: declareNothing,
-  uuid: declareNothing,
-  timestamp: declareNothing,
-  json: declareNothing,
-  enum: (_, value = "value") => ({ values: [value] }),
-  ref: (table) => ({ table }),
-};
-
 /**
  * Returns the column set if a push can have recorded it. The pushing login can store any other JSON, and bodies generated
  * from that would not be this release's output.
@@ -127,7 +113,7 @@ function readColumnSet(stored: unknown): ColumnSet[] {
   const columns = output.columns.map((column) => ({
     ...{ required: false, unique: false, index: false },
     ...column,
-    ...DETAILS[column.kind](name, column.default),
+    ...SQL[column.kind].placeholders?.(name, column.default),
   }));
   const table = { name, columns, indexes: [], uniques: [] };
   const reading = readDefinition({ version: 1, tables: [table] });

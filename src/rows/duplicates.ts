@@ -1,7 +1,7 @@
 /** Finds rows of a file with duplicate values in unique columns. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { decimalParts } from "../std/decimal.ts";
 import type { FileRow, LineIssue } from "./source.ts";
 
 /** Max characters of remembered values per file. The database detects duplicates among later rows. */
@@ -42,7 +42,7 @@ function toKey(columns: readonly NamedColumn[], values: FileRow["values"]): stri
   for (const { name, kind } of columns) {
     const value: Json = values[name] ?? null;
     if (value === null) return undefined;
-    keys.push(canonicalJson(kind === "decimal" ? { ...decimalParts(String(value)) } : value));
+    keys.push(canonicalJson(VALUES[kind].toKey?.(value) ?? value));
   }
   return keys.join(",");
 }

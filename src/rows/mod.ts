@@ -22,6 +22,5 @@ export {
   type SourceOptions,
 } from "./source.ts";
 export { describeStored, type RowsFate } from "./stored_rows.ts";
-export { JSON_NUMBER, toMoment } from "./text_values.ts";
-export { REQUIRED, type Read, readValue } from "./values.ts";
+export { REQUIRED, readValue } from "./values.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

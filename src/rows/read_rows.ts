@@ -4,13 +4,13 @@
  * @module
  */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { type Read, type ReadNumber, VALUES } from "../kinds/mod.ts";
 import { quote } from "../std/quote.ts";
 import { makeDuplicateFinder } from "./duplicates.ts";
 import { findHeaderIssues, isNeeded, type Mapping } from "./mapping.ts";
-import { makeNumberReader } from "./number_text.ts";
+import { makeNumberReader, type NumberReader } from "./number_text.ts";
 import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./source.ts";
-import { type TextContext, TO_VALUE, toMoment } from "./text_values.ts";
-import { type Read, readValue } from "./values.ts";
+import { readValue } from "./values.ts";
 
 export type RowsRead = { readonly rows: FileRow[]; readonly issues: LineIssue[] };
 
@@ -80,7 +80,7 @@ type SourceRowRead = {
 function readSourceRow(
   { line, cells, issues }: SourceRow,
   { table, mapping, matches = new Map() }: ReaderOptions,
-  file: Pick<TextContext, "delimiter" | "readNumber">,
+  file: { readonly delimiter: string; readonly readNumber: NumberReader },
 ): SourceRowRead {
   if (issues.length > 0)
     return { values: {}, issues: issues.map((message) => ({ line, message })), unknown: [] };
@@ -97,7 +97,8 @@ function readSourceRow(
         other === undefined
           ? readCell(cell, column, {
               match: matches.get(column.name),
-              context: { ...file, line, column: column.name },
+              readNumber: (written) =>
+                file.readNumber(written, { ...file, line, column: column.name }),
             })
           : { issue: `${quote(other)} and ${quote(name)} both map to this column` };
       if (value === undefined) continue;
@@ -115,25 +116,21 @@ function readSourceRow(
 function readCell(
   cell: Cell,
   column: NamedColumn,
-  { match, context }: { match: Match | undefined; context: TextContext },
+  { match, readNumber }: { match: Match | undefined; readNumber: ReadNumber },
 ): Read | undefined {
   if ("json" in cell) {
     if (cell.json === null || match === undefined)
-      return readValue(toStrict(cell.json, column), column);
+      return readValue(VALUES[column.kind].fromJsonFile?.(cell.json) ?? cell.json, column);
     return findMatch(cell.json, match);
   }
-  const kind = match?.column.kind ?? column.kind;
+  const typed = match?.column ?? column;
+  const kind = VALUES[typed.kind];
   const { text } = cell;
-  const isText = kind === "string" || (kind === "enum" && column.values?.includes("") === true);
-  if (text === undefined || (text === "" && !isText))
+  if (text === undefined || (text === "" && kind.hasEmpty?.(typed) !== true))
     return column.required && column.default !== undefined ? undefined : readValue(null, column);
-  const typed = TO_VALUE[kind](text, context);
-  if ("issue" in typed) return typed;
-  return match === undefined ? readValue(typed.value, column) : findMatch(typed.value, match);
-}
-
-function toStrict(json: unknown, { kind }: NamedColumn): unknown {
-  return kind === "timestamp" && typeof json === "string" ? toMoment(json) : json;
+  const read = kind.fromCsv?.(text, readNumber) ?? { value: text };
+  if ("issue" in read) return read;
+  return match === undefined ? readValue(read.value, column) : findMatch(read.value, match);
 }
 
 function findMatch(value: unknown, { column, find }: Match): Read {

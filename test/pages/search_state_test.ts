@@ -4,13 +4,14 @@ import {
   NO_SEARCH,
   readPageNumber,
   readState,
+  type SearchColumn,
   type SearchState,
   toFragment,
   toWhere,
 } from "../../src/pages/scripts/search_state.ts";
 import { matches } from "../../src/sdk/data.ts";
 
-const COLUMNS = [
+const COLUMNS: readonly SearchColumn[] = [
   { name: "id", kind: "uuid", required: true },
   { name: "title", kind: "string", required: true },
   { name: "note", kind: "string", required: false },

@@ -1,21 +1,8 @@
 /** The start message of `dev`: commands to paste, rendered from the pushed schema. Pure. @module */
-import type { Definition, Json, Kind, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
+import type { Definition, NamedColumn, TableDefinition } from "../../dsl/mod.ts";
+import { VALUES } from "../../kinds/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { DevFile } from "./file.ts";
-
-const ID = "0190163d-8694-739b-aea5-966c26f8ad91";
-
-const EXAMPLES = {
-  string: () => "Milk",
-  number: () => 1,
-  decimal: () => "1.50",
-  boolean: () => true,
-  uuid: () => ID,
-  timestamp: () => "2030-01-31T12:00:00Z",
-  json: () => ({}),
-  enum: ({ values = [] }) => values[0],
-  ref: () => ID,
-} satisfies Record<Kind, (column: NamedColumn) => Json | undefined>;
 
 export type TourOptions = {
   /** The pushed schema; `undefined` if the schema is missing or could not be pushed. */
@@ -122,5 +109,7 @@ function toExampleRow(table: TableDefinition): Record<string, unknown> {
   const mandatory = table.columns.filter(isMandatory);
   const text = table.columns.filter((column) => column.kind === "string" && !column.unique);
   const columns = mandatory.length > 0 ? mandatory : text.slice(0, 1);
-  return Object.fromEntries(columns.map((column) => [column.name, EXAMPLES[column.kind](column)]));
+  return Object.fromEntries(
+    columns.map((column) => [column.name, VALUES[column.kind].sample(column)]),
+  );
 }

@@ -1,7 +1,6 @@
 /** Columns, parameters and the fields of bodies, as a page shows them. Pure. @module */
-import type { FORMATS } from "../../data/mod.ts";
-import type { Kind } from "../../dsl/mod.ts";
 import type { JsonSchema } from "../../http/mod.ts";
+import { VALUES } from "../../kinds/mod.ts";
 import type { Document } from "../document.ts";
 import { followReference, list, printJson } from "./sample.ts";
 
@@ -88,12 +87,7 @@ function toPlural(terms: string): string {
 }
 
 const FORMAT_NAMES: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    double: "number",
-    decimal: "decimal, as a string",
-    uuid: "UUID",
-    "date-time": "timestamp",
-  } satisfies Record<NonNullable<(typeof FORMATS)[Kind]>, string>),
+  Object.values(VALUES).flatMap(({ formatName }) => (formatName === undefined ? [] : [formatName])),
 );
 
 export function text(value: unknown): string {

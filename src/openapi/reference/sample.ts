@@ -1,15 +1,17 @@
 /** Examples generated from schemas: a valid value, and the request that sends it. Pure. @module */
 import type { JsonSchema } from "../../http/mod.ts";
+import { VALUES } from "../../kinds/mod.ts";
 import { escapeTurns } from "../../pages/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { Document } from "../document.ts";
 
 const BY_FORMAT: Readonly<Record<string, unknown>> = {
   email: "ada@example.org",
-  uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
-  "date-time": "2026-01-02T03:04:05.123456+00:00",
-  decimal: "12.50",
-  double: 1.5,
+  ...Object.fromEntries(
+    Object.values(VALUES).flatMap(({ formatName, sample }) =>
+      formatName === undefined ? [] : [[formatName[0], sample({})]],
+    ),
+  ),
 };
 const BY_TYPE: Readonly<Record<string, unknown>> = { boolean: true, number: 1.5, null: null };
 

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { FIELDS, type Kind } from "../../kinds/mod.ts";
 import { element, makeButton } from "./element.ts";
 import { findCell, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
 import {
@@ -32,13 +33,11 @@ const STEPS: Readonly<Record<string, Position>> = {
   "Shift+Tab": { row: 0, column: -1 },
 };
 const STAY: Position = { row: 0, column: 0 };
-/** Kinds whose field helps to find a value: typing opens it. */
-const HELPED = ["enum", "boolean", "ref", "timestamp"];
 const VISIBLE_CHARS = 80;
 
 /** `undefined` if the focus has already moved. */
 type Step = Position | undefined;
-type Target = CellName & { url: string; kind: string };
+type Target = CellName & { url: string; kind: Kind };
 
 /** The edit that has begun with typed text. */
 let typing: (Target & Pick<Edit, "form">) | undefined;
@@ -97,7 +96,7 @@ function startTyping(cell: HTMLTableCellElement): void {
   if (cell === opening) return;
   saves.removeFailed(target);
   hideSaveState();
-  if (HELPED.includes(target.kind)) return void openCell(cell);
+  if (FIELDS[target.kind].isHelped) return void openCell(cell);
   const { url, rowId } = target;
   typing = { ...target, form: saves.settle(rowId).then(() => readRowForm(url)) };
 }
@@ -124,7 +123,7 @@ function commitTyped(step: Step): void {
 
 /** A choice has no empty value. */
 function isNoChoice({ kind }: Target, text: string): boolean {
-  return (kind === "enum" || kind === "boolean") && text.trim() === "";
+  return FIELDS[kind].choices !== undefined && text.trim() === "";
 }
 
 function discardTyped(): void {
@@ -348,9 +347,9 @@ export function findEditCell({ rowId, column }: CellName): HTMLTableCellElement 
 function readTarget(cell: HTMLTableCellElement): Target | undefined {
   const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
   const url = row?.querySelector<HTMLAnchorElement>("a[data-edit]")?.href;
-  const { column, kind = "" } = findGrid()?.tHead?.rows[0]?.cells[cell.cellIndex]?.dataset ?? {};
+  const { column, kind } = findGrid()?.tHead?.rows[0]?.cells[cell.cellIndex]?.dataset ?? {};
   if (url === undefined || column === undefined) return undefined;
-  return { rowId: row?.dataset["rowId"] ?? "", column, kind, url };
+  return { rowId: row?.dataset["rowId"] ?? "", column, kind: kind as Kind, url };
 }
 
 function move({ row, column }: Position, step: Step): void {

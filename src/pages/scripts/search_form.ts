@@ -1,4 +1,5 @@
 /** The search form above a table's rows: a text to find in all columns, and conditions on columns. @module */
+import { FIELDS } from "../../kinds/mod.ts";
 import { element, makeButton, SMALL_BUTTON } from "./element.ts";
 import { nameZone, toInstant, toLocalText } from "./local_time.ts";
 import {
@@ -108,16 +109,10 @@ function makeCondition(
   return part;
 }
 
-const TIME_LABELS: Readonly<Record<string, string>> = {
-  lt: "is before",
-  lte: "is at or before",
-  gt: "is after",
-  gte: "is at or after",
-};
-
 function toOperatorLabel(name: OperatorName, column: SearchColumn | undefined): string {
-  const ofTime = column?.kind === "timestamp" ? TIME_LABELS[name] : undefined;
-  return ofTime ?? OPERATORS[name].label;
+  const labels: Partial<Record<OperatorName, string>> =
+    (column && FIELDS[column.kind].search.labels) ?? {};
+  return labels[name] ?? OPERATORS[name].label;
 }
 
 function makeSelect(label: string, options: readonly (readonly [string, string])[]) {
@@ -128,14 +123,9 @@ function makeSelect(label: string, options: readonly (readonly [string, string])
   );
 }
 
-const PATTERNS: Readonly<Record<string, { pattern: string; title: string }>> = {
-  number: { pattern: String.raw`-?\d+(\.\d+)?`, title: "A number, such as 12.5" },
-  decimal: { pattern: String.raw`-?\d+(\.\d+)?`, title: "A number, such as 12.50" },
-  uuid: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A full id" },
-};
-
 function makeValue(column: SearchColumn, operator: OperatorName, text: string): Control {
-  const { kind, values = kind === "boolean" ? ["true", "false"] : undefined } = column;
+  const { choices, isFreeText, search } = FIELDS[column.kind];
+  const values = choices?.(column);
   if (values !== undefined) {
     const select = makeSelect(
       "Value",
@@ -144,17 +134,17 @@ function makeValue(column: SearchColumn, operator: OperatorName, text: string): 
     if (values.includes(text)) select.value = text;
     return select;
   }
-  const isTime = kind === "timestamp";
+  const isTime = search.input === "datetime-local";
   const input = element("input", {
-    type: isTime ? "datetime-local" : "text",
+    type: search.input ?? "text",
     "aria-label": isTime ? `Value in the time zone ${nameZone()}` : "Value",
     autocomplete: "off",
     spellcheck: "false",
     maxlength: "180",
     ...(isTime ? { step: "1", title: `In your time zone, ${nameZone()}` } : {}),
-    ...PATTERNS[kind === "ref" ? "uuid" : kind],
+    ...search.pattern,
   });
-  input.required = kind !== "string" || (operator !== "eq" && operator !== "neq");
+  input.required = isFreeText !== true || (operator !== "eq" && operator !== "neq");
   input.value = isTime ? toLocalText(text) : text;
   return input;
 }

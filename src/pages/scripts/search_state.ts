@@ -3,14 +3,14 @@
  *
  * @module
  */
-
+import { FIELDS, type Kind } from "../../kinds/mod.ts";
 import { listSpellings } from "../../std/letter_case.ts";
 import { listSameTimes, toNextSecond } from "./local_time.ts";
 
 /** A column of the table, or its id, as the page describes it. */
 export type SearchColumn = {
   readonly name: string;
-  readonly kind: string;
+  readonly kind: Kind;
   readonly required: boolean;
   readonly values?: readonly string[];
   /** Whether an index sorts the table by this column. */
@@ -64,22 +64,9 @@ export type OperatorName = keyof typeof OPERATORS;
 /** Operators that ignore case and spelling. */
 const SPELLED: readonly OperatorName[] = ["contains", "starts"];
 
-const RANGES = ["lt", "lte", "gt", "gte"] as const;
-const OPERATORS_OF: Readonly<Record<string, readonly OperatorName[]>> = {
-  string: ["contains", "starts", "eq", "neq"],
-  number: ["eq", "neq", ...RANGES],
-  decimal: ["eq", "neq", ...RANGES],
-  boolean: ["eq", "neq"],
-  uuid: ["eq", "neq"],
-  timestamp: [...RANGES, "eq"],
-  json: [],
-  enum: ["eq", "neq", ...RANGES],
-  ref: ["eq", "neq"],
-};
-
 /** The operators of a column, the most useful first. */
 export function operatorsOf({ kind, required }: SearchColumn): readonly OperatorName[] {
-  const operators = OPERATORS_OF[kind] ?? [];
+  const { operators } = FIELDS[kind].search;
   return required ? operators : [...operators, "null", "present"];
 }
 
@@ -120,10 +107,6 @@ export function toFragment({ text, conditions, order }: SearchState, page = 1): 
   return fragment === "" ? "" : `#${fragment}`;
 }
 
-const NUMBER = /^-?\d+(\.\d+)?$/;
-const ID_START = /^[\da-f-]{4,}$/i;
-const ANY_ID = "00000000-0000-0000-0000-000000000000";
-const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
 /** The conditions in the format of the client's `matches()` and the list endpoint. */
 export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
   const and = state.conditions.map(({ column, operator, value }) => {
@@ -160,33 +143,18 @@ export const SEARCHED_BY_ENDPOINT = "Search texts, choices, numbers and ids";
 
 function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
   const folded = text.toLowerCase();
-  const found = columns.flatMap(({ name, kind, values = ["true", "false"] }): object[] => {
-    if (kind === "string")
-      return listSpellings(text).map((spelling) => ({ [name]: toContained(spelling) }));
-    if (kind === "number" && NUMBER.test(text)) return [{ [name]: { eq: Number(text) } }];
-    if (kind === "decimal" && NUMBER.test(text)) return [{ [name]: { eq: text } }];
-    if (kind === "uuid" || kind === "ref") return toIdTests(name, text);
-    if (kind !== "enum" && kind !== "boolean") return [];
-    return values
-      .filter((value) => value.toLowerCase().includes(folded))
-      .map((value) => ({ [name]: { eq: kind === "boolean" ? value === "true" : value } }));
+  const found = columns.flatMap((column): object[] => {
+    const { toTests } = FIELDS[column.kind].search;
+    const choices = FIELDS[column.kind].choices?.(column) ?? [];
+    const chosen = choices.filter((value) => value.toLowerCase().includes(folded));
+    const tests = toTests?.(text) ?? chosen.map((value) => ({ eq: readValue(column.kind, value) }));
+    return tests.map((test) => ({ [column.name]: test }));
   });
   // No column can contain the text, so no row matches.
   return found.length === 0 ? [{ id: { is: null } }] : found;
 }
 
-/** Ids that begin with a text. */
-function toIdTests(name: string, text: string): object[] {
-  if (UUID.test(text)) return [{ [name]: { eq: text } }];
-  if (!ID_START.test(text) || !UUID.test(text + ANY_ID.slice(text.length))) return [];
-  const last = ANY_ID.replaceAll("0", "f");
-  return [
-    { [name]: { gte: text + ANY_ID.slice(text.length), lte: text + last.slice(text.length) } },
-  ];
-}
-
-function readValue(kind: string | undefined, text: string): string | number | boolean {
-  if (kind === "number") return Number(text);
-  if (kind === "boolean") return text === "true";
-  return text;
+function readValue(kind: Kind | undefined, text: string): string | number | boolean {
+  const toValue = kind && FIELDS[kind].search.toValue;
+  return toValue?.(text) ?? text;
 }

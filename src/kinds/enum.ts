@@ -1,0 +1,103 @@
+/** Columns of one of several strings, which sort in their declared order. @module */
+import { describe } from "../std/describe.ts";
+import { isStorableText } from "../std/is_storable_text.ts";
+import { quoteLiteral } from "../std/sql_literal.ts";
+import { utf8Length } from "../std/utf8_length.ts";
+import {
+  type DetailsReport,
+  type FieldKind,
+  ORDERED,
+  SEARCHED_BY_ORDER,
+  type SqlKind,
+  type Types,
+  type ValueKind,
+} from "./kind.ts";
+
+export type EnumTypes<Value> = { enum: Types<Value> };
+
+/** Limits of the values of an enum. */
+export const ENUM_LIMITS = { enumValues: 100, enumValueBytes: 63 } as const;
+
+const DROPPED = "dropped by migration ";
+
+/** The new label of a dropped enum value: PostgreSQL cannot delete labels. */
+export function toDroppedValue(seq: number): string {
+  return `${DROPPED}${seq}`;
+}
+
+/** Returns whether an enum's label belongs to a dropped value. */
+export function isDroppedValue(label: string): boolean {
+  return label.startsWith(DROPPED);
+}
+
+export const enumValue: ValueKind = {
+  details: {
+    keys: ["values"],
+    read: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
+  },
+  default: {
+    wanted: "must be one of the column's values",
+    read: (value, { values = [] }) => values.find((known) => known === value),
+  },
+  read: (value, { values = [] }) =>
+    typeof value === "string" && values.includes(value)
+      ? { value }
+      : { issue: `Must be one of ${values.map((known) => JSON.stringify(known)).join(", ")}` },
+  hasEmpty: ({ values = [] }) => values.includes(""),
+  schema: ({ values = [] }) => ({ type: "string", enum: [...values] }),
+  sample: ({ values = [] }) => values[0],
+  operators: ORDERED,
+};
+
+function readValues(list: unknown, { add }: DetailsReport): readonly string[] {
+  if (!Array.isArray(list)) add(`Cannot read enum values: must be a list, not ${describe(list)}`);
+  else if (list.length > ENUM_LIMITS.enumValues)
+    add(`Cannot use ${list.length} enum values: at most ${ENUM_LIMITS.enumValues} are allowed`);
+  else if (list.length === 0) add("Cannot use an enum without values: must have at least one");
+  else return readList(list, add);
+  return [];
+}
+
+function readList(list: readonly unknown[], add: DetailsReport["add"]): readonly string[] {
+  const values: string[] = [];
+  for (const item of list) {
+    const issue = findValueIssue(item, values);
+    if (issue === undefined && typeof item === "string") values.push(item);
+    else add(`Cannot use enum value ${describe(item)}: ${issue}`);
+  }
+  return values;
+}
+
+function findValueIssue(value: unknown, earlier: readonly string[]): string | undefined {
+  if (typeof value !== "string") return "must be a string";
+  if (!isStorableText(value)) return "must not contain U+0000 or lone surrogates";
+  const bytes = utf8Length(value);
+  if (bytes < 1 || bytes > ENUM_LIMITS.enumValueBytes) {
+    return `must be 1 to ${ENUM_LIMITS.enumValueBytes} bytes of UTF-8, not ${bytes}`;
+  }
+  if (isDroppedValue(value)) return "the name is reserved for values that were dropped";
+  return earlier.includes(value) ? "it is listed twice" : undefined;
+}
+
+export const enumSql: SqlKind = {
+  type: undefined,
+  width: 8,
+  storedBytes: () => 4,
+  isPrintedAsGiven: true,
+  placeholders: (_, value = "value") => ({ values: [value as string] }),
+  fromText: {
+    check: (text, { column: { values = [] } }) =>
+      `${text} in (${values.map(quoteLiteral).join(", ")})`,
+    toValue: (text, { type }) => `${text}::${type}`,
+  },
+  reversible: ["string", "json"],
+};
+
+export const enumField: FieldKind = {
+  label: () => "choice",
+  control: "choice",
+  choices: ({ values = [] }) => values,
+  isHelped: true,
+  cell: "pill",
+  search: { operators: SEARCHED_BY_ORDER },
+};

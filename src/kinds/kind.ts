@@ -1,0 +1,198 @@
+/**
+ * The declarations in the file of a column kind: its value (types, readers, JSON Schema, operators, sample), its SQL and its field.
+ * They are separate exports without calls or spreads outside functions, so that a bundle contains only what it uses.
+ *
+ * @module
+ */
+
+/** A JSON value. */
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
+
+/** A column without its name and its kind. Keys without a value are absent, never undefined. */
+export type ColumnParts = {
+  readonly required: boolean;
+  readonly unique: boolean;
+  readonly index: boolean;
+  /** A JSON value of the column's kind; `"now"` on a timestamp is the time of the insert. */
+  readonly default?: Json;
+  /** The values of an enum, in sort order. */
+  readonly values?: readonly string[];
+  /** The target table of a ref. */
+  readonly table?: string;
+  /** The effect on the row when the row it references is deleted. Without it, the delete fails. */
+  readonly onDelete?: "cascade";
+};
+
+/** The parts of a column that only its kind has. */
+export type Details = Pick<ColumnParts, "values" | "table" | "onDelete">;
+
+/** The TypeScript types of a kind: its values, and what `.default()` accepts. Nothing here exists at run time. */
+export type Types<Value, Default = Value> = { readonly value: Value; readonly default: Default };
+
+/** Operators with a value, in the order of messages. */
+export const OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"] as const;
+export type Operator = (typeof OPERATORS)[number];
+/** The operators of kinds without an order, of ordered kinds, and of texts. */
+export const EQUAL: readonly Operator[] = ["eq", "neq", "in"];
+export const ORDERED: readonly Operator[] = ["eq", "neq", "in", "lt", "lte", "gt", "gte"];
+
+/** A value for the database, or an error. */
+export type Read = { readonly value: Json } | { readonly issue: string };
+/** A value that its column's reader has not read yet, or an error. */
+export type Unread = { readonly value: unknown } | { readonly issue: string };
+/** Reads a number as spreadsheets write it: the number in the notation of JSON, or an error. */
+export type ReadNumber = (
+  written: string,
+) => { readonly value: string } | { readonly issue: string };
+
+type JsonSchema = { readonly [keyword: string]: unknown };
+
+export type ValueKind = {
+  /** The parts of a declaration that only this kind has: their keys, and how they are read. */
+  readonly details?: {
+    readonly keys: readonly string[];
+    readonly read: (fields: ReadonlyMap<string, unknown>, report: DetailsReport) => Details;
+  };
+  /** The rule for a default; the recorded default, or `undefined` if the value is invalid. */
+  readonly default: {
+    readonly wanted: string;
+    readonly read: (value: unknown, column: Details) => Json | undefined;
+    /** Defaults that are computed, in words: for the row of an insert, and for the rows that exist at a push. */
+    readonly computed?: Readonly<
+      Record<string, { readonly insert: string; readonly push: string }>
+    >;
+  };
+  /** Reads a value of a request or a file that is not null. */
+  readonly read: (value: unknown, column: ColumnParts) => Read;
+  /** The value of a text in a query string, to be read like a JSON value. Without it, the text. */
+  readonly fromQuery?: (text: string) => unknown;
+  /** The value of a text in a CSV; the text itself if it is invalid. Without it, the text. */
+  readonly fromCsv?: (text: string, readNumber: ReadNumber) => Unread;
+  /** A value of a file in JSON, whose notation can differ from a request's; it is not null. Without it, the value. */
+  readonly fromJsonFile?: (value: unknown) => unknown;
+  /** Whether an empty text in a CSV is a value, not null. */
+  readonly hasEmpty?: (column: Details) => boolean;
+  /** A value in the form that is equal for equal values. Without it, the value. */
+  readonly toKey?: (value: Json) => Json;
+  /** The schema of a value that is not null. */
+  readonly schema: (column: ColumnParts) => JsonSchema;
+  /** Schemas to which the schema refers, by name. */
+  readonly components?: () => Readonly<Record<string, JsonSchema>>;
+  /** The name of the schema's `format` in the API reference. */
+  readonly formatName?: readonly [format: string, name: string];
+  /** A valid value; `undefined` if only an existing row has one. */
+  readonly sample: (column: Details) => Json | undefined;
+  /** The operators of conditions, in the order of messages. */
+  readonly operators: readonly Operator[];
+};
+
+export type DetailsReport = {
+  readonly add: (message: string) => void;
+  readonly isReservedTable: (name: string) => boolean;
+};
+
+/** An expression of SQL from another. */
+export type Render = (expression: string) => string;
+
+export type SqlKind = {
+  /** The type, and how PostgreSQL prints it. `undefined`: each column has its own type. */
+  readonly type: { readonly name: string; readonly printed: string } | undefined;
+  /** Max bytes of a value in an index, padding included; `undefined`: unbounded, so that an index has a prefix or digest. */
+  readonly width: number | undefined;
+  /** The lowest and the highest value, if PostgreSQL can search an index for it under row security: by leakproof operators. */
+  readonly ends?: readonly [lowest: string, highest: string];
+  /** Whether a kind with ends has so many distinct values that few rows have the same. */
+  readonly isSelective?: boolean;
+  /** Max stored bytes of a default, from the bytes of its text. */
+  readonly storedBytes: (bytes: number) => number;
+  /** The function that returns the size of an unbounded value without decompression. */
+  readonly size?: "octet_length" | "pg_column_size";
+  /** Whether a value in a body stays JSON; otherwise it is read from its text. */
+  readonly isJson?: boolean;
+  /** Whether responses contain the value as text, because a JSON number would lose digits. */
+  readonly isSentAsText?: boolean;
+  /** Whether responses contain a default as declared. */
+  readonly isPrintedAsGiven?: boolean;
+  /** Placeholders for what a declaration requires and a column set omits. */
+  readonly placeholders?: (table: string, value: unknown) => Details;
+  /** The column in a condition. Without it, the column. */
+  readonly compared?: Render;
+  /** The column in an order. Without it, as in a condition. */
+  readonly sorted?: Render;
+  /** The value in a cursor, as text that the reader accepts. Without it, the text as PostgreSQL casts it. */
+  readonly cursor?: Render;
+  /** Defaults that are computed: the expression, given the time of the row, and as PostgreSQL prints it. */
+  readonly computed?: Readonly<
+    Record<string, { readonly render: (now: string) => string; readonly printed: string }>
+  >;
+  /** A default in one notation, from the declaration or from PostgreSQL's text of this type. Without it, the text. */
+  readonly defaultText?: (value: Json) => string;
+  readonly printedText?: (text: string) => string;
+  /** The text that the API returns for a value; the session's time zone is UTC. Without it, as PostgreSQL casts it. */
+  readonly toText?: Render;
+  /** A condition on a value that has a text. */
+  readonly hasText?: Render;
+  /** The texts that are values, and their conversion; without it, no other kind converts to this kind. */
+  readonly fromText?: {
+    readonly check: (text: string, to: Conversion) => string;
+    readonly toValue: (text: string, to: Conversion) => string;
+  };
+  /** The input of `to_jsonb` for a text of this kind, and a condition on it. Without them, the text. */
+  readonly jsonInput?: Render;
+  readonly jsonCheck?: Render;
+  /** The kinds to which a column can be converted and back to the same values. */
+  readonly reversible: readonly string[];
+};
+
+/** The converted column, the SQL type of the converted values, and the previous kind. */
+export type Conversion = {
+  readonly column: Details;
+  readonly type: string;
+  readonly before: SqlKind;
+};
+
+export type FieldKind = {
+  /** The type in words. */
+  readonly label: (column: Details) => string;
+  readonly hint?: string;
+  /** The control of a form. */
+  readonly control: "line" | "number" | "moment" | "lines" | "json" | "choice" | "reference";
+  /** The values to choose from. */
+  readonly choices?: (column: Details) => readonly string[];
+  /** Whether an empty text is a value, and spaces at its ends are significant. */
+  readonly isFreeText?: boolean;
+  /** Whether the control helps to find a value, so that typing in a grid opens it. */
+  readonly isHelped?: boolean;
+  /** A stored value as text in a form; `json` is its exact text. Without it, the value as text. */
+  readonly toText?: (value: unknown, json: string) => string;
+  /** Typed text as JSON. Without it, a JSON string. */
+  readonly toJson?: (text: string) => string;
+  readonly cell: "text" | "plain" | "mono" | "moment" | "json" | "pill" | "reference";
+  /** Whether values are compared by their digits. */
+  readonly isNumeric?: boolean;
+  readonly search: SearchField;
+};
+
+export type SearchField = {
+  /** The operators of a condition, the most useful first. */
+  readonly operators: readonly SearchOperator[];
+  /** Other names of operators. */
+  readonly labels?: Readonly<Partial<Record<SearchOperator, string>>>;
+  readonly pattern?: { readonly pattern: string; readonly title: string };
+  /** The input of a value, if it is no text. */
+  readonly input?: "datetime-local";
+  /** The tests that find a text in any column. Without it, the choices that contain it. */
+  readonly toTests?: (text: string) => readonly object[];
+  /** A typed text as a value. Without it, the text. */
+  readonly toValue?: (text: string) => string | number | boolean;
+};
+
+export type SearchOperator = "contains" | "starts" | "eq" | "neq" | "lt" | "lte" | "gt" | "gte";
+/** The operators of ordered kinds. */
+export const SEARCHED_BY_ORDER: readonly SearchOperator[] = ["eq", "neq", "lt", "lte", "gt", "gte"];

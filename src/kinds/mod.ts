@@ -1,0 +1,85 @@
+/** The column kinds: one file each, listed once for each part that a program can need. @module */
+import { type BooleanTypes, booleanField, booleanSql, booleanValue } from "./boolean.ts";
+import { type DecimalTypes, decimalField, decimalSql, decimalValue } from "./decimal.ts";
+import { type EnumTypes, enumField, enumSql, enumValue } from "./enum.ts";
+import { type JsonTypes, jsonField, jsonSql, jsonValue } from "./json.ts";
+import type { FieldKind, SqlKind, ValueKind } from "./kind.ts";
+import { type NumberTypes, numberField, numberSql, numberValue } from "./number.ts";
+import { type RefTypes, refField, refSql, refValue } from "./ref.ts";
+import { type StringTypes, stringField, stringSql, stringValue } from "./string.ts";
+import { type TimestampTypes, timestampField, timestampSql, timestampValue } from "./timestamp.ts";
+import { type UuidTypes, uuidField, uuidSql, uuidValue } from "./uuid.ts";
+
+export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
+export { DEFAULT_LIMITS, isJsonNumber, JSON_NUMBERS, NEVER_ACCEPTED } from "./json.ts";
+export * from "./kind.ts";
+export { toPlainNumber } from "./number.ts";
+export type { Id } from "./ref.ts";
+export { normalizeLines } from "./string.ts";
+export { type IsoTime, toMomentText } from "./timestamp.ts";
+
+/** All column kinds, in the order of the documentation. */
+export const KINDS = [
+  "string",
+  "number",
+  "decimal",
+  "boolean",
+  "uuid",
+  "timestamp",
+  "json",
+  "enum",
+  "ref",
+] as const;
+
+/** The kind of a column. */
+export type Kind = (typeof KINDS)[number];
+
+/** The types of the kinds whose builders have no arguments. */
+export type PlainTypes = StringTypes &
+  NumberTypes &
+  DecimalTypes &
+  BooleanTypes &
+  UuidTypes &
+  TimestampTypes;
+
+/** The types of every kind; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
+export type KindTypes<Detail> = PlainTypes &
+  JsonTypes<Detail> &
+  EnumTypes<Detail> &
+  RefTypes<Detail>;
+
+export const VALUES: Readonly<Record<Kind, ValueKind>> = {
+  string: stringValue,
+  number: numberValue,
+  decimal: decimalValue,
+  boolean: booleanValue,
+  uuid: uuidValue,
+  timestamp: timestampValue,
+  json: jsonValue,
+  enum: enumValue,
+  ref: refValue,
+};
+
+export const SQL: Readonly<Record<Kind, SqlKind>> = {
+  string: stringSql,
+  number: numberSql,
+  decimal: decimalSql,
+  boolean: booleanSql,
+  uuid: uuidSql,
+  timestamp: timestampSql,
+  json: jsonSql,
+  enum: enumSql,
+  ref: refSql,
+};
+
+export const FIELDS: Readonly<Record<Kind, FieldKind>> = {
+  string: stringField,
+  number: numberField,
+  decimal: decimalField,
+  boolean: booleanField,
+  uuid: uuidField,
+  timestamp: timestampField,
+  json: jsonField,
+  enum: enumField,
+  ref: refField,
+};

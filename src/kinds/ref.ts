@@ -1,0 +1,83 @@
+/** Columns with ids of rows in another table. @module */
+import { describe } from "../std/describe.ts";
+import { quote } from "../std/quote.ts";
+import {
+  type Details,
+  type DetailsReport,
+  type FieldKind,
+  ORDERED,
+  type SqlKind,
+  type Types,
+  type ValueKind,
+} from "./kind.ts";
+import {
+  makeSampleId,
+  makeUuidSchema,
+  readUuid,
+  SEARCHED_ID,
+  trimUuid,
+  UUID_ENDS,
+  UUID_TYPE,
+} from "./uuid.ts";
+
+/** The id of a row. Any string is accepted, except the id of a row of another table. */
+export type Id<Table extends string> = string & { readonly "~table"?: Table };
+
+/** A reference cannot have a default: its row would have to exist in every app. */
+export type RefTypes<Table> = { ref: Types<Table extends string ? Id<Table> : string, never> };
+
+export const refValue: ValueKind = {
+  details: {
+    keys: ["table", "onDelete"],
+    read: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
+  },
+  default: {
+    wanted: "a reference cannot have a default, because the row would have to exist in every app",
+    read: () => undefined,
+  },
+  read: readUuid,
+  fromCsv: trimUuid,
+  schema: ({ table = "another table" }) => makeUuidSchema(`The id of a row of \`${table}\`.`),
+  sample: makeSampleId,
+  operators: ORDERED,
+};
+
+function readTarget(
+  fields: ReadonlyMap<string, unknown>,
+  { add, isReservedTable }: DetailsReport,
+): Details {
+  const table = fields.get("table");
+  if (typeof table === "string" && !isReservedTable(table)) return { table };
+  add(
+    typeof table === "string"
+      ? `Cannot refer to ${quote(table)}: the name is reserved organization-wide`
+      : `Cannot refer to ${describe(table)}: must be the name of a table`,
+  );
+  return {};
+}
+
+function readOnDelete(fields: ReadonlyMap<string, unknown>, { add }: DetailsReport): Details {
+  if (!fields.has("onDelete")) return {};
+  const onDelete = fields.get("onDelete");
+  if (onDelete === "cascade") return { onDelete };
+  add(`Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
+  return {};
+}
+
+export const refSql: SqlKind = {
+  type: UUID_TYPE,
+  width: 16,
+  ends: UUID_ENDS,
+  isSelective: true,
+  storedBytes: () => 16,
+  placeholders: (table) => ({ table }),
+  reversible: [],
+};
+
+export const refField: FieldKind = {
+  label: ({ table = "" }) => `references ${table}`,
+  control: "reference",
+  isHelped: true,
+  cell: "reference",
+  search: SEARCHED_ID,
+};

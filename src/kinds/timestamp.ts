@@ -1,0 +1,105 @@
+/** Columns of times. @module */
+import { readTimestamp } from "../std/timestamp.ts";
+import { type FieldKind, ORDERED, type SqlKind, type Types, type ValueKind } from "./kind.ts";
+
+/** A time as ISO 8601 text; JSON has no type for times. */
+export type IsoTime = `${number}-${number}-${number}T${string}`;
+
+export type TimestampTypes = {
+  /** A column of times, as ISO 8601 strings. `.default("now")` is the time of the insert. */
+  timestamp: Types<string, "now" | IsoTime>;
+};
+
+/** All times except the hours that an offset moves out of the years 0001 to 9999. */
+function toPattern(): string {
+  const leapYear = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)";
+  const day =
+    "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
+  const clock = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?";
+  const offset = "(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])";
+  return `^(?!0000)([0-9]{4}-${day}|${leapYear}-02-29)${clock}${offset}$`;
+}
+
+const MOMENT =
+  /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)? ?(?:(Z|UTC)|([+-]\d\d)(?::?(\d\d))?(?: [A-Z]{2,5})?)$/i;
+
+/** Accepts times with a space, without seconds, and with a zone's name after the offset, but never without an offset. */
+function toMoment(text: string): string {
+  const [, day, minute, second = ":00", , hours, minutes = "00"] = MOMENT.exec(text) ?? [];
+  if (day === undefined) return text;
+  return `${day}T${minute}${second}${hours === undefined ? "Z" : `${hours}:${minutes}`}`;
+}
+
+export const timestampValue: ValueKind = {
+  default: {
+    wanted: 'must be "now" or an ISO 8601 time with Z or an offset',
+    read: (value) => {
+      if (typeof value !== "string") return undefined;
+      return value === "now" ? value : readTimestamp(value);
+    },
+    computed: { now: { insert: "the time of the insert", push: "the time of this push" } },
+  },
+  read: (value) => {
+    const text = typeof value === "string" ? readTimestamp(value) : undefined;
+    if (text !== undefined) return { value: text };
+    return {
+      issue:
+        'Must be an existing date and time with seconds, max 9 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"',
+    };
+  },
+  fromCsv: (text) => ({ value: toMoment(text.trim()) }),
+  fromJsonFile: (value) => (typeof value === "string" ? toMoment(value) : value),
+  schema: () => ({
+    type: "string",
+    format: "date-time",
+    pattern: toPattern(),
+    description: "A time with `Z` or an offset, rounded to the microsecond. Returned in UTC.",
+  }),
+  formatName: ["date-time", "timestamp"],
+  sample: () => "2026-01-02T03:04:05.123456+00:00",
+  operators: ORDERED,
+};
+
+export const timestampSql: SqlKind = {
+  type: { name: "pg_catalog.timestamptz", printed: "timestamp with time zone" },
+  width: 8,
+  ends: ["-infinity", "infinity"],
+  isSelective: true,
+  storedBytes: () => 8,
+  cursor: (name) =>
+    `(pg_catalog.to_json(${name}) operator(pg_catalog.#>>) '{}'::pg_catalog.text[])`,
+  computed: { now: { render: (now) => now, printed: "now()" } },
+  printedText: (text) =>
+    readTimestamp(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")) ?? text,
+  toText: (value) => `(pg_catalog.to_jsonb(${value}) operator(pg_catalog.#>>) '{}')`,
+  fromText: {
+    check: (text) => `rowhouse.read_time(${text}) is not null`,
+    toValue: (text) => `rowhouse.read_time(${text})`,
+  },
+  reversible: ["string", "json"],
+};
+
+/** A moment as text, in UTC and labeled as UTC. */
+export function toMomentText(value: string): string {
+  return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
+}
+
+export const timestampField: FieldKind = {
+  label: () => "date and time",
+  hint: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; stored to the microsecond",
+  control: "moment",
+  isHelped: true,
+  toText: (value) => toMomentText(String(value)),
+  toJson: (text) => JSON.stringify(toMoment(text)),
+  cell: "moment",
+  search: {
+    operators: ["lt", "lte", "gt", "gte", "eq"],
+    input: "datetime-local",
+    labels: {
+      lt: "is before",
+      lte: "is at or before",
+      gt: "is after",
+      gte: "is at or after",
+    },
+  },
+};
