@@ -1,7 +1,7 @@
 /** Finds API keys in texts that people paste into fields whose content is sent in an address. Also used in browsers. @module */
 
-/** A whole or truncated key: `<prefix>_<id>.<secret>`. */
-const KEY = /[A-Za-z0-9-]{1,16}_([a-z0-9]{16})\s*\.\s*[0-9A-Za-z]{4,}/;
+/** A whole or truncated key: `<prefix>_<id>.<secret>`. A file's name can end with an id and an extension. */
+const KEY = /[A-Za-z0-9-]{1,16}_([a-z0-9]{16})\s*\.\s*[0-9A-Za-z]{8,}/;
 /**
  * A secret without its key: 49 characters of every class. Never a part of a cursor in an address: these are base64url, which
  * has no text of 49 characters.
@@ -20,6 +20,7 @@ const SECRET = /(?<![\w-])(?=[a-z]*[0-9A-Z])(?=[A-Z]*[0-9a-z])(?=\D*\d)[0-9A-Za-
  * expect(withoutKeySecrets(`ROWHOUSE_API_KEY=${key}`)).toBe("0123456789abcdef");
  * expect(withoutKeySecrets(`secret ${"aB3".repeat(16)}x`)).toBe("secret ");
  * expect(withoutKeySecrets(`A-${"aB3".repeat(16)}x_Z`)).toBe(`A-${"aB3".repeat(16)}x_Z`);
+ * expect(withoutKeySecrets("photo_0123456789abcdef.jpeg")).toBe("photo_0123456789abcdef.jpeg");
  * expect(withoutKeySecrets("0123456789abcdef.example.org")).toBe("0123456789abcdef.example.org");
  * ```
  */

@@ -103,6 +103,10 @@ test("no search of a page has the secret of a pasted key in its address", async 
   expect(alone.headers.get("location")).toBe("/console/find?q=");
 });
 
+test("the search for a file with an id in its name stays as it is", async () => {
+  expect((await find("photo_0190163d8694739b.jpeg")).status).toBe(200);
+});
+
 test.each(["console/apps/bookkeeping/tables/ledger/changes?since", "console/activity?before"])(
   "a cursor in /%s stays as it is",
   async (page) => {
