@@ -65,6 +65,11 @@ export function shaped<Value>(schema: Column<Value>["schema"], texts: Texts = {}
   return { schema, shape: "object", kind: "parts", ...texts };
 }
 
+/** Always null. */
+export function nothing(texts: Texts = {}): Column<null> {
+  return { schema: v.null(), shape: "null", kind: "text", ...texts };
+}
+
 export function orNull<Value>({ schema, shape, ...rest }: Column<Value>): Column<Value | null> {
   return { ...rest, schema: v.nullable(schema), shape: `${shape} | null` };
 }

@@ -64,7 +64,8 @@ export type ListedInvitation = RowsOf<typeof invitationList>;
  * A new invitation is `mailed`, or `made` if the caller passes on its link. An existing person gets only the role: `added` to a
  * pending invitation, or `granted`.
  */
-export type InvitationOutcome = "mailed" | "made" | "added" | "granted";
+export const INVITATION_OUTCOMES = ["mailed", "made", "added", "granted"] as const;
+export type InvitationOutcome = (typeof INVITATION_OUTCOMES)[number];
 
 export type InviteOptions = {
   email: string;

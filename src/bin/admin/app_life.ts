@@ -1,7 +1,9 @@
 /** `rowhouse admin` commands that rename an app, and turn its settings on and off. @module */
+import { text } from "../../accounts/actions/mod.ts";
 import { renameApp, setAppSwitch, type Writer, waitForWriters } from "../../accounts/apps/mod.ts";
 import {
   APP_SWITCH_NAMES,
+  type AppSwitchName,
   describeSwitch,
   findSwitch,
   toCamel,
@@ -9,40 +11,20 @@ import {
 } from "../../app_switch.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
+import { command, typed } from "./command.ts";
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
-const renameAppTask: AdminTask = async (deps, { positionals: [slug = "", newSlug = ""] }) => {
-  await renameApp(deps, { slug, newSlug });
-  return {
-    document: { app: newSlug, from: slug },
-    lines: [
-      `Renamed app ${slug} to ${newSlug}; its rows, keys and grants stay`,
-      `Sign-in accepts only ${newSlug}: change app: "${slug}" in its pages`,
-    ],
-  };
-};
+function readSwitch(text: string): AppSwitchName {
+  const setting = findSwitch(text);
+  if (setting !== undefined) return setting;
+  const names = APP_SWITCH_NAMES.map(toDashed).join(", ");
+  throw new UsageError(`Unknown setting ${quote(text)}: must be ${names}`);
+}
 
-const setAppTask: AdminTask = async (deps, { positionals: [slug = "", typed = "", state] }) => {
-  const setting = findSwitch(typed);
-  if (setting === undefined)
-    throw new UsageError(
-      `Unknown setting ${quote(typed)}: must be ${APP_SWITCH_NAMES.map(toDashed).join(", ")}`,
-    );
-  if (state !== "on" && state !== "off")
-    throw new UsageError(`Cannot read ${quote(state ?? "")}: must be on or off`);
-  const isOn = state === "on";
-  const described = describeSwitch(setting);
-  const isChanged = await setAppSwitch(deps, slug, [setting, isOn]);
-  // Also if it was on: an earlier command can have stopped waiting, and the Console does not wait.
-  const isStop = isOn && described.stops !== undefined;
-  if (isStop) await waitForEnd(deps, slug, described.title);
-  if (!isChanged && !isStop)
-    throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
-  return {
-    document: { app: slug, [toCamel(setting)]: isOn },
-    lines: [`${described.title} is ${state} for app ${slug}: ${described[state]}`],
-  };
-};
+function readState(text: string): "on" | "off" {
+  if (text === "on" || text === "off") return text;
+  throw new UsageError(`Cannot read ${quote(text)}: must be on or off`);
+}
 
 /** @throws {RejectedError} earlier transactions have not ended */
 async function waitForEnd(deps: AdminDeps, slug: string, title: string): Promise<void> {
@@ -68,18 +50,41 @@ const SETTINGS = APP_SWITCH_NAMES.map((name) => {
 }).join("\n");
 
 export const adminAppLifeCommands = makeAdminCommands({
-  "rename-app": {
+  "rename-app": command({
     example: "rowhouse admin rename-app wiki handbook",
     about: `The app keeps its id, rows, keys, grants, origins and migrations. Pages that sign people in name the app by its slug:
-change the slug there too. Prints { app, from } with --json.`,
-    positionals: ["slug", "new_slug"],
-    task: renameAppTask,
-  },
-  "set-app": {
+change the slug there too.`,
+    args: { slug: typed, new_slug: typed },
+    json: { app: text(), from: text() },
+    run: async (deps, { slug, new_slug: newSlug }) => {
+      await renameApp(deps, { slug, newSlug });
+      return {
+        document: { app: newSlug, from: slug },
+        lines: [
+          `Renamed app ${slug} to ${newSlug}; its rows, keys and grants stay`,
+          `Sign-in accepts only ${newSlug}: change app: "${slug}" in its pages`,
+        ],
+      };
+    },
+  }),
+  "set-app": command({
     example: `rowhouse admin set-app wiki people-list on
 rowhouse admin set-app wiki disabled on`,
     about: `Settings:\n${SETTINGS}\n\nPrints { app } with the setting as true or false with --json.`,
-    positionals: ["slug", "setting", "state"],
-    task: setAppTask,
-  },
+    args: { slug: typed, setting: readSwitch, state: readState },
+    run: async (deps, { slug, setting, state }) => {
+      const isOn = state === "on";
+      const described = describeSwitch(setting);
+      const isChanged = await setAppSwitch(deps, slug, [setting, isOn]);
+      // Also if it was on: an earlier command can have stopped waiting, and the Console does not wait.
+      const isStop = isOn && described.stops !== undefined;
+      if (isStop) await waitForEnd(deps, slug, described.title);
+      if (!isChanged && !isStop)
+        throw new RejectedError(`${described.title} is already ${state} for app ${slug}`);
+      return {
+        document: { app: slug, [toCamel(setting)]: isOn },
+        lines: [`${described.title} is ${state} for app ${slug}: ${described[state]}`],
+      };
+    },
+  }),
 });

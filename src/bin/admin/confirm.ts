@@ -1,8 +1,8 @@
 /** Asks the operator to confirm an action that no command can undo. @module */
-import { type Arguments, type Flags, RejectedError } from "../cli/command.ts";
+import { type Flags, RejectedError } from "../cli/command.ts";
 import type { AdminDeps } from "./task.ts";
 
-export const YES: Flags = { yes: { about: "do not ask for confirmation" } };
+export const YES = { yes: { about: "do not ask for confirmation" } } as const satisfies Flags;
 
 /** The effect, the question, and whether a reply confirms it. Defaults to a question with yes or no. */
 type Confirmation = {
@@ -13,10 +13,10 @@ type Confirmation = {
   flag?: string;
 };
 
-/** @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
+/** Asks unless a flag has confirmed. @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
 export async function confirm(
   { ask }: AdminDeps,
-  args: Arguments,
+  isConfirmed: boolean,
   {
     message,
     question = "Continue? [y/N]",
@@ -24,7 +24,7 @@ export async function confirm(
     flag = "yes",
   }: Confirmation,
 ): Promise<void> {
-  if (args.has(flag)) return;
+  if (isConfirmed) return;
   const reply = await ask(`${message} ${question}`);
   if (reply === undefined)
     throw new RejectedError(

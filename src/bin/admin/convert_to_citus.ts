@@ -1,33 +1,13 @@
 /** `rowhouse admin convert-to-citus`: distributes a database with its rows over the nodes of a Citus cluster. @module */
+import { count, many, record, text } from "../../accounts/actions/mod.ts";
 import { SHARDS } from "../../db/mod.ts";
 import { type ConversionPlan, convertToCitus, planConversion } from "../../push/mod.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { readShards } from "../cli/settings.ts";
 import { showCount } from "../cli/terminal.ts";
+import { command } from "./command.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminTask, makeAdminCommands } from "./task.ts";
-
-const convertTask: AdminTask = async (deps, args) => {
-  const text = args.text("shards");
-  const shards = text === undefined ? SHARDS : readShards(text);
-  await checkIsolation(deps.admin);
-  const plan = await planConversion(deps.admin);
-  await confirm(deps, args, {
-    message: describe(plan, shards),
-    question: "Type the name of the database to continue:",
-    isYes: (reply) => reply === plan.database,
-  });
-  const tables = await convertToCitus(deps.admin, { shards }, deps.report);
-  return {
-    document: { database: plan.database, shards, nodes: plan.nodes, tables },
-    lines: [
-      ...tables.map(
-        ({ name, rows, apps }) => `${name}: ${showCount(rows, "row")} of ${showCount(apps, "app")}`,
-      ),
-      `The database ${plan.database} is distributed over ${showCount(plan.nodes.length, "node")}; serving processes need no restart`,
-    ],
-  };
-};
+import { makeAdminCommands } from "./task.ts";
 
 function describe({ database, nodes, tables, processes }: ConversionPlan, shards: number): string {
   const serving =
@@ -42,12 +22,11 @@ function describe({ database, nodes, tables, processes }: ConversionPlan, shards
 }
 
 export const adminConvertCommands = makeAdminCommands({
-  "convert-to-citus": {
+  "convert-to-citus": command({
     example: "rowhouse admin convert-to-citus --shards 16",
     about: `Checks nodes and tables first and lists all errors. Then shows what will happen and asks for the name of the database.
 It is one transaction: if it fails, the database is unchanged. It counts the rows of each app and table before and after.
-Requires a superuser. For a database without apps' tables, migrate --citus is enough.
-Prints { database, shards, nodes, tables: [{ name, rows, apps }] } with --json.`,
+Requires a superuser. For a database without apps' tables, migrate --citus is enough.`,
     flags: {
       ...YES,
       shards: {
@@ -55,6 +34,32 @@ Prints { database, shards, nodes, tables: [{ name, rows, apps }] } with --json.`
         about: `the number of shards, which cannot be changed later (default ${SHARDS})`,
       },
     },
-    task: convertTask,
-  },
+    json: {
+      database: text(),
+      shards: count(),
+      nodes: many(text()),
+      tables: many(record({ name: text(), rows: text(), apps: count() })),
+    },
+    run: async (deps, { shards: typed, yes }) => {
+      const shards = typed === undefined ? SHARDS : readShards(typed);
+      await checkIsolation(deps.admin);
+      const { database, nodes, ...plan } = await planConversion(deps.admin);
+      await confirm(deps, yes, {
+        message: describe({ database, nodes, ...plan }, shards),
+        question: "Type the name of the database to continue:",
+        isYes: (reply) => reply === database,
+      });
+      const tables = await convertToCitus(deps.admin, { shards }, deps.report);
+      return {
+        document: { database, shards, nodes, tables },
+        lines: [
+          ...tables.map(
+            ({ name, rows, apps }) =>
+              `${name}: ${showCount(rows, "row")} of ${showCount(apps, "app")}`,
+          ),
+          `The database ${database} is distributed over ${showCount(nodes.length, "node")}; serving processes need no restart`,
+        ],
+      };
+    },
+  }),
 });

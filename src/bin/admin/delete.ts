@@ -1,27 +1,22 @@
 /** `rowhouse admin` commands that delete an app or a person permanently. @module */
+import { count, flag, many, text } from "../../accounts/actions/mod.ts";
 import { type AppContents, deleteApp, findAppContents } from "../../accounts/apps/mod.ts";
-import { runOnPerson, showUser } from "../../accounts/people/mod.ts";
+import { readEmail, runOnPerson, showUser } from "../../accounts/people/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
-import type { Arguments, CommandResult } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
+import { command, typed } from "./command.ts";
 import { confirm, YES } from "./confirm.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
-
-const deleteAppTask: AdminTask = async (deps, args) => {
-  const [slug = ""] = args.positionals;
-  await checkIsolation(deps.admin);
-  return await deps.withRows((rows) => deleteAppOverRows({ ...deps, rows }, args, slug));
-};
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 async function deleteAppOverRows(
   deps: AdminDeps & { rows: Database },
-  args: Arguments,
+  isConfirmed: boolean,
   slug: string,
-): Promise<CommandResult> {
+) {
   const contents = await findAppContents(deps, slug);
-  await confirm(deps, args, {
+  await confirm(deps, isConfirmed, {
     message: describeApp(slug, contents),
     question: "Type the name of the app to continue:",
     isYes: (reply) => reply === slug,
@@ -60,36 +55,35 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
   ].join(" ");
 }
 
-const deleteUserTask: AdminTask = async (deps, args) => {
-  const { email, grants, sessions } = await showUser(deps, args.positionals[0] ?? "");
-  await confirm(deps, args, {
-    message: `The account ${email} will be deleted with its password, ${showCount(grants.length, "role")} and ${showCount(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${quoteForShell(email)}.`,
-    question: "Type the address to continue:",
-    isYes: (reply) => reply.toLowerCase() === email,
-  });
-  const id = await runOnPerson(deps, "delete_user", email);
-  return {
-    document: { id, email, deleted: true },
-    lines: [`Deleted ${email} (${id})`],
-  };
-};
-
 export const adminDeleteCommands = makeAdminCommands({
-  "delete-app": {
+  "delete-app": command({
     example: "rowhouse admin delete-app wiki",
     about: `Shows what will be deleted and what stays, and asks for the app's name. Fails while another app uses a table that this
 app owns: transfer the table first with admin transfer-table. Deletion has several steps, and the first one disables the
-app. If a step fails, repeat the command to continue. Prints { app, id, rows, tables } with --json.`,
-    positionals: ["slug"],
+app. If a step fails, repeat the command to continue.`,
+    args: { slug: typed },
     flags: YES,
-    task: deleteAppTask,
-  },
-  "delete-user": {
+    json: { app: text(), id: text(), rows: count(), tables: many(text()) },
+    run: async (deps, { slug, yes }) => {
+      await checkIsolation(deps.admin);
+      return await deps.withRows((rows) => deleteAppOverRows({ ...deps, rows }, yes, slug));
+    },
+  }),
+  "delete-user": command({
     example: "rowhouse admin delete-user ada@example.org",
-    about: `Shows what will be deleted and what stays, and asks for the address. The last super_admin cannot be removed.
-Prints { id, email, deleted } with --json.`,
-    positionals: ["email"],
+    about: `Shows what will be deleted and what stays, and asks for the address. The last super_admin cannot be removed.`,
+    args: { email: readEmail },
     flags: YES,
-    task: deleteUserTask,
-  },
+    json: { id: text(), email: text(), deleted: flag() },
+    run: async (deps, { email, yes }) => {
+      const { grants, sessions } = await showUser(deps, email);
+      await confirm(deps, yes, {
+        message: `The account ${email} will be deleted with its password, ${showCount(grants.length, "role")} and ${showCount(sessions.length, "session")}. Apps keep the rows that they store about this person; the audit log keeps the id, without the address. To lock the account instead: rowhouse admin disable ${quoteForShell(email)}.`,
+        question: "Type the address to continue:",
+        isYes: (reply) => reply.toLowerCase() === email,
+      });
+      const id = String(await runOnPerson(deps, "delete_user", email));
+      return { document: { id, email, deleted: true }, lines: [`Deleted ${email} (${id})`] };
+    },
+  }),
 });

@@ -21,25 +21,8 @@ import {
   type WriteBlock,
   writeArchive,
 } from "./archive_file.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
-
-const exportAppTask: AdminTask = async (deps, { positionals: [slug = "", name = ""] }) => {
-  const path = resolve(deps.folder, name);
-  if (existsSync(path)) throw new RejectedError(`File ${name} already exists: choose another name`);
-  await checkIsolation(deps.admin);
-  const app = await findArchive(deps, slug);
-  const tables = await deps.withRows((rows) => exportRows({ ...deps, rows }, app, path));
-  const count = countRows(tables);
-  return {
-    document: { app: slug, file: name, rows: count, tables },
-    lines: [
-      `Wrote ${name}: ${app.tables.length} tables, ${count} rows, ${app.migrations.length} migrations`,
-    ],
-    notes: [
-      `Notice: ${name} has all rows of ${slug} and the addresses of people with a role, but no keys`,
-    ],
-  };
-};
+import { command, typed } from "./command.ts";
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 /** @throws {Problem} unknown_app */
 export async function findArchive(deps: { admin: Database }, slug: string): Promise<ArchivedApp> {
@@ -114,12 +97,29 @@ async function checkUnchanged(
 }
 
 export const adminExportAppCommands = makeAdminCommands({
-  "export-app": {
+  "export-app": command({
     example: "rowhouse admin export-app wiki wiki.archive",
     about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects, settings and roles, but no keys.
 Only the owner of the file can read it. The export fails if the app changes during it: disable the app first. Reads rows with the
 login of ROWS_DATABASE_URL, or with a temporary login. Prints { app, file, rows, tables } with --json.`,
-    positionals: ["slug", "file"],
-    task: exportAppTask,
-  },
+    args: { slug: typed, file: typed },
+    run: async (deps, { slug, file }) => {
+      const path = resolve(deps.folder, file);
+      if (existsSync(path))
+        throw new RejectedError(`File ${file} already exists: choose another name`);
+      await checkIsolation(deps.admin);
+      const app = await findArchive(deps, slug);
+      const tables = await deps.withRows((rows) => exportRows({ ...deps, rows }, app, path));
+      const rows = countRows(tables);
+      return {
+        document: { app: slug, file, rows, tables },
+        lines: [
+          `Wrote ${file}: ${app.tables.length} tables, ${rows} rows, ${app.migrations.length} migrations`,
+        ],
+        notes: [
+          `Notice: ${file} has all rows of ${slug} and the addresses of people with a role, but no keys`,
+        ],
+      };
+    },
+  }),
 });

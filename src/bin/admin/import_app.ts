@@ -17,40 +17,17 @@ import { Problem } from "../../problem.ts";
 import { replay } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
-import { type CommandResult, RejectedError, UsageError } from "../cli/command.ts";
+import { RejectedError, UsageError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { openLog } from "../cli/log.ts";
 import { toPrintableLine } from "../cli/terminal.ts";
 import { type Archive, checkArchive, readBlocks, type TableDigests } from "./archive_file.ts";
+import { command, typed } from "./command.ts";
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
 import { applySettings, describeSettings, toSettingsJson } from "./import_settings.ts";
 import { checkValues } from "./import_values.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
-
-const importAppTask: AdminTask = async (deps, args) => {
-  const [name = ""] = args.positionals;
-  const path = resolve(deps.folder, name);
-  if (!existsSync(path)) throw new RejectedError(`File not found: ${name}`);
-  const archive = await checkArchive(path);
-  const into = args.text("into");
-  if (into !== undefined && args.has("as"))
-    throw new UsageError("Use either --as, for a new app, or --into, for an existing app");
-  if (into === undefined && args.has("targets"))
-    throw new UsageError(
-      "Flag --targets requires --into: a new app gets the addresses of the archive",
-    );
-  const slug = into ?? args.text("as") ?? archive.header.slug;
-  checkSlug(slug);
-  await checkIsolation(deps.admin);
-  await checkValues(path, archive);
-  const plan = await planImport(deps, archive, {
-    ...{ path, slug, isInto: into !== undefined, addsTargets: args.has("targets") },
-  });
-  const isDryRun = args.has("dry-run");
-  if (!isDryRun) await runImport(deps, { path, archive, plan });
-  return toResult(archive, plan, isDryRun);
-};
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 type Import = { path: string; archive: Archive; plan: ImportPlan };
 
@@ -171,7 +148,7 @@ function explainRest(error: unknown, slug: string): unknown {
   return Object.assign(error, { message: `${error.message}\n${rest}` });
 }
 
-function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boolean): CommandResult {
+function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boolean) {
   const { app, settings, skipped, targets } = plan;
   const rows = countRows(tables);
   const { roles } = header;
@@ -206,7 +183,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
 }
 
 export const adminImportAppCommands = makeAdminCommands({
-  "import-app": {
+  "import-app": command({
     example: `rowhouse admin import-app wiki.archive
 rowhouse admin import-app wiki.archive --as wiki-copy --dry-run
 rowhouse admin import-app wiki.archive --into wiki-next`,
@@ -216,13 +193,31 @@ imported, and live updates if this service has them. Origins outside COOKIE_DOMA
 but not imported; issue new keys. Each imported origin and redirect is listed after a plus sign. An existing app needs --into: it
 must have no tables, and keeps its own limits, origins and redirects. Prints
 { app, id, rows, tables, targets, skipped, settings, roles, dryRun } with --json.`,
-    positionals: ["file"],
+    args: { file: typed },
     flags: {
       as: { value: "slug", about: "another name for the new app" },
       into: { value: "slug", about: "import into this existing app" },
       targets: { about: "with --into: also add the origins and redirects of the archive" },
       "dry-run": { about: "check the archive and plan; write nothing" },
     },
-    task: importAppTask,
-  },
+    run: async (deps, { file, as, into, targets: addsTargets, "dry-run": isDryRun }) => {
+      const path = resolve(deps.folder, file);
+      if (!existsSync(path)) throw new RejectedError(`File not found: ${file}`);
+      const archive = await checkArchive(path);
+      if (into !== undefined && as !== undefined)
+        throw new UsageError("Use either --as, for a new app, or --into, for an existing app");
+      if (into === undefined && addsTargets)
+        throw new UsageError(
+          "Flag --targets requires --into: a new app gets the addresses of the archive",
+        );
+      const slug = into ?? as ?? archive.header.slug;
+      checkSlug(slug);
+      await checkIsolation(deps.admin);
+      await checkValues(path, archive);
+      const options = { path, slug, isInto: into !== undefined, addsTargets };
+      const plan = await planImport(deps, archive, options);
+      if (!isDryRun) await runImport(deps, { path, archive, plan });
+      return toResult(archive, plan, isDryRun);
+    },
+  }),
 });

@@ -1,34 +1,22 @@
 /** `rowhouse admin` commands that create, list, resend and withdraw invitations. @module */
+import { flag, oneOf, orNull, text } from "../../accounts/actions/mod.ts";
 import {
   DISPLAY_NAME,
+  INVITATION_OUTCOMES,
   type InvitationOutcome,
   invitationList,
   invite,
+  readEmail,
   resendInvitation,
   withdrawInvitation,
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import { describeLink, makeLinkTask, toLink } from "./links.ts";
+import { command, typed } from "./command.ts";
+import { describeLink, makeLinkCommand, toLink } from "./links.ts";
 import { makeListCommand } from "./list_command.ts";
 import { confirmNewRole, NEW_ROLE } from "./new_role.ts";
-import { type AdminTask, makeAdminCommands, readIdentitySecrets, toFlag } from "./task.ts";
-
-const inviteTask: AdminTask = async (deps, args) => {
-  const [text = "", slug = "", role = ""] = args.positionals;
-  const identitySecrets = readIdentitySecrets(deps.config);
-  await confirmNewRole(deps, args, { slug, role });
-  const options = { email: text, slug, role, displayName: args.text("name") };
-  const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
-  const link = linkText === undefined ? null : toLink(deps.config, linkText);
-  return {
-    document: { email, app: slug, role, outcome, passwordLink: link },
-    lines: [
-      describeOutcome(outcome, { email, what: `${role} on ${slug}` }),
-      ...(link === null ? [] : describeLink(link, outcome === "mailed" ? "mailed" : "none")),
-    ],
-  };
-};
+import { makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 function describeOutcome(
   outcome: InvitationOutcome,
@@ -62,38 +50,54 @@ const listCommand = makeListCommand(invitationList, {
   none: () => "No pending invitations",
 });
 
-const withdrawTask: AdminTask = async (deps, args) => {
-  const email = await withdrawInvitation(deps, args.positionals[0] ?? "");
-  return {
-    document: { email, withdrawn: true },
-    lines: [
-      `Withdrew the invitation of ${email}: the link no longer works, and the roles are removed`,
-    ],
-  };
-};
-
 export const adminInvitationCommands = makeAdminCommands({
-  invite: {
+  invite: command({
     example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
     about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
 With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
-already sign in, only the role is granted. A role that no one has on the app needs a confirmation, as with admin grant.
-Prints { email, app, role, outcome, passwordLink } with --json; outcome is mailed, made, added or granted.`,
-    positionals: ["email", "app", "role"],
-    flags: { name: toFlag(DISPLAY_NAME), ...NEW_ROLE },
-    task: inviteTask,
-  },
+already sign in, only the role is granted. A role that no one has on the app needs a confirmation, as with admin grant.`,
+    args: { email: typed, app: typed, role: typed },
+    flags: { name: DISPLAY_NAME, ...NEW_ROLE },
+    json: {
+      email: text(),
+      app: text(),
+      role: text(),
+      outcome: oneOf(INVITATION_OUTCOMES),
+      passwordLink: orNull(text()),
+    },
+    run: async (deps, { email: address, app: slug, role, name, "new-role": isConfirmed }) => {
+      const identitySecrets = readIdentitySecrets(deps.config);
+      await confirmNewRole(deps, isConfirmed, { slug, role });
+      const options = { email: address, slug, role, displayName: name };
+      const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
+      const link = linkText === undefined ? null : toLink(deps.config, linkText);
+      return {
+        document: { email, app: slug, role, outcome, passwordLink: link },
+        lines: [
+          describeOutcome(outcome, { email, what: `${role} on ${slug}` }),
+          ...(link === null ? [] : describeLink(link, outcome === "mailed" ? "mailed" : "none")),
+        ],
+      };
+    },
+  }),
   "list-invitations": listCommand,
-  "resend-invitation": {
+  "resend-invitation": makeLinkCommand(resendInvitation, {
     example: "rowhouse admin resend-invitation ada@example.org",
-    about: `Works for expired invitations too. Prints { email, passwordLink, isMailed } with --json.`,
-    positionals: ["email"],
-    task: makeLinkTask(resendInvitation),
-  },
-  "withdraw-invitation": {
+    about: "Works for expired invitations too.",
+  }),
+  "withdraw-invitation": command({
     example: "rowhouse admin withdraw-invitation ada@example.org",
-    about: `Fails if the invitation was accepted: use rowhouse admin disable or delete-user. Prints { email, withdrawn } with --json.`,
-    positionals: ["email"],
-    task: withdrawTask,
-  },
+    about: "Fails if the invitation was accepted: use rowhouse admin disable or delete-user.",
+    args: { email: readEmail },
+    json: { email: text(), withdrawn: flag() },
+    run: async (deps, { email }) => {
+      await withdrawInvitation(deps, email);
+      return {
+        document: { email, withdrawn: true },
+        lines: [
+          `Withdrew the invitation of ${email}: the link no longer works, and the roles are removed`,
+        ],
+      };
+    },
+  }),
 });

@@ -1,4 +1,6 @@
 /** `rowhouse admin` commands for API keys. A key is printed once and not stored. @module */
+
+import { flag, many, oneOf, orNull, record, text, time } from "../../accounts/actions/mod.ts";
 import {
   GRACE,
   type Grace,
@@ -14,94 +16,86 @@ import { readDuration } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
+import { command, typed } from "./command.ts";
 import { makeListCommand } from "./list_command.ts";
-import { type AdminTask, makeAdminCommands, readFlag, toFlag } from "./task.ts";
+import { makeAdminCommands } from "./task.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";
 
-const issueKeyTask: AdminTask = async (deps, args) => {
-  const [slug = ""] = args.positionals;
-  const scopes = readScopes(args.text("scope") ?? DEFAULT_SCOPES);
-  const expires = args.text("expires");
-  const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
-  const name = readFlag(args, "name", KEY_NAME) ?? "";
-  const key = await issueKey(
-    { ...deps, keyPrefix: deps.config.API_KEY_PREFIX },
-    { slug, name, scopes, expiresAt },
-  );
-  return {
-    document: {
-      app: slug,
-      keyId: key.keyId,
-      key: key.text,
-      name,
-      scopes,
-      expiresAt: expiresAt?.toISOString() ?? null,
-    },
-    lines: [key.text],
-  };
-};
-
-const revokeKeyTask: AdminTask = async (deps, args) => {
-  const keyId = readKeyId(args.positionals[0] ?? "");
-  if (!(await revokeKey(deps, keyId)))
-    throw new RejectedError(
-      `No active key has the id ${quote(keyId)}: it does not exist or is already revoked`,
-    );
-  return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
-};
-
 const DEFAULT_GRACE: Grace = "24h";
 
-const rollKeyTask: AdminTask = async (deps, args) => {
-  const keyId = readKeyId(args.positionals[0] ?? "");
-  const grace = readFlag(args, "grace", GRACE) ?? DEFAULT_GRACE;
-  const keyPrefix = deps.config.API_KEY_PREFIX;
-  const rolled = await rollKey({ ...deps, keyPrefix }, keyId, grace);
-  return {
-    document: {
-      keyId: rolled.keyId,
-      key: rolled.text,
-      expiresAt: rolled.expiresAt?.toISOString() ?? null,
-      old: { keyId, expiresAt: rolled.oldExpiresAt.toISOString() },
-    },
-    lines: [rolled.text],
-    notes: [`The old key works until ${rolled.oldExpiresAt.toISOString()}`],
-  };
-};
-
 export const adminKeyCommands = makeAdminCommands({
-  "issue-key": {
+  "issue-key": command({
     example: `rowhouse admin issue-key wiki --name server
 rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
-    about: "Prints { app, keyId, key, name, scopes, expiresAt } with --json.",
-    positionals: ["slug"],
+    args: { slug: typed },
     flags: {
-      name: toFlag(KEY_NAME),
+      name: KEY_NAME,
       scope: { value: "list", about: `any of ${SCOPES.join(", ")}; default ${DEFAULT_SCOPES}` },
       expires: { value: "when", about: "30m, 12h, 90d, 4w, or a date such as 2030-01-31" },
     },
-    task: issueKeyTask,
-  },
-  "revoke-key": {
+    json: {
+      app: text(),
+      keyId: text(),
+      key: text(),
+      name: text(),
+      scopes: many(oneOf(SCOPES)),
+      expiresAt: orNull(time()),
+    },
+    run: async (deps, { slug, name = "", scope = DEFAULT_SCOPES, expires }) => {
+      const scopes = readScopes(scope);
+      const expiresAt = expires === undefined ? undefined : readExpiry(expires, deps.now());
+      const keyPrefix = deps.config.API_KEY_PREFIX;
+      const key = await issueKey({ ...deps, keyPrefix }, { slug, name, scopes, expiresAt });
+      const ends = expiresAt?.toISOString() ?? null;
+      const { keyId, text: shown } = key;
+      return {
+        document: { app: slug, keyId, key: shown, name, scopes, expiresAt: ends },
+        lines: [shown],
+      };
+    },
+  }),
+  "revoke-key": command({
     example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
-    about:
-      "The key's id is the part between the first _ and the dot. Prints { keyId, revoked } with --json.",
-    positionals: ["key_id"],
-    task: revokeKeyTask,
-  },
-  "roll-key": {
+    about: "The key's id is the part between the first _ and the dot.",
+    args: { key_id: readKeyId },
+    json: { keyId: text(), revoked: flag() },
+    run: async (deps, { key_id: keyId }) => {
+      if (!(await revokeKey(deps, keyId)))
+        throw new RejectedError(
+          `No active key has the id ${quote(keyId)}: it does not exist or is already revoked`,
+        );
+      return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
+    },
+  }),
+  "roll-key": command({
     example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
     about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
-ends (${DEFAULT_GRACE} by default) or until it expires, if that is earlier.
-Prints { keyId, key, expiresAt, old: { keyId, expiresAt } } with --json.`,
-    positionals: ["key_id"],
-    flags: {
-      grace: toFlag(GRACE),
+ends (${DEFAULT_GRACE} by default) or until it expires, if that is earlier.`,
+    args: { key_id: readKeyId },
+    flags: { grace: GRACE },
+    json: {
+      keyId: text(),
+      key: text(),
+      expiresAt: orNull(time()),
+      old: record({ keyId: text(), expiresAt: time() }),
     },
-    task: rollKeyTask,
-  },
+    run: async (deps, { key_id, grace = DEFAULT_GRACE }) => {
+      const keyPrefix = deps.config.API_KEY_PREFIX;
+      const rolled = await rollKey({ ...deps, keyPrefix }, key_id, grace);
+      const { keyId, text: key, expiresAt, oldExpiresAt } = rolled;
+      const ends = oldExpiresAt.toISOString();
+      return {
+        document: {
+          ...{ keyId, key, expiresAt: expiresAt?.toISOString() ?? null },
+          old: { keyId: key_id, expiresAt: ends },
+        },
+        lines: [key],
+        notes: [`The old key works until ${ends}`],
+      };
+    },
+  }),
   "list-keys": makeListCommand(keyList, {
     example: "rowhouse admin list-keys wiki --json",
     about: "Never shows a secret.",

@@ -1,19 +1,32 @@
 /** Password links as commands print them: once, and not stored. @module */
+import { flag, text } from "../../accounts/actions/mod.ts";
 import { findLinkMail, type LinkMail } from "../../accounts/mails/mod.ts";
 import type { makePasswordLink } from "../../accounts/people/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import { type AdminDeps, type AdminTask, readIdentitySecrets } from "./task.ts";
+import { command, typed } from "./command.ts";
+import { type AdminDeps, readIdentitySecrets } from "./task.ts";
 
-/** A task that creates a link for the person with an address. */
-export function makeLinkTask(makeLink: typeof makePasswordLink): AdminTask {
-  return async (deps, { positionals: [who = ""] }) => {
-    const identitySecrets = readIdentitySecrets(deps.config);
-    const { email, linkText } = await makeLink({ ...deps, identitySecrets }, who);
-    const { document, lines } = await showLink(deps, linkText);
-    return { document: { email, ...document }, lines };
-  };
+/** A new link in a document. */
+export const LINK = { passwordLink: text(), isMailed: flag() };
+
+/** A command that creates a link for the person with an address. */
+export function makeLinkCommand(
+  makeLink: typeof makePasswordLink,
+  texts: { example: string; about: string },
+) {
+  return command({
+    ...texts,
+    args: { email: typed },
+    json: { email: text(), ...LINK },
+    run: async (deps, { email: who }) => {
+      const identitySecrets = readIdentitySecrets(deps.config);
+      const { email, linkText } = await makeLink({ ...deps, identitySecrets }, who);
+      const { document, lines } = await showLink(deps, linkText);
+      return { document: { email, ...document }, lines };
+    },
+  });
 }
 
 /** A new link in a document and as lines for people. */

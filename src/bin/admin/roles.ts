@@ -1,4 +1,5 @@
 /** `rowhouse admin` commands for Console roles and roles on apps. @module */
+import { oneOf, orNull, text } from "../../accounts/actions/mod.ts";
 import {
   type ClaimedGrant,
   CONSOLE_ROLES,
@@ -13,24 +14,14 @@ import {
 } from "../../accounts/people/mod.ts";
 import type { IdentitySecrets } from "../../accounts/secrets/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { type Arguments, type CommandResult, RejectedError, UsageError } from "../cli/command.ts";
+import { RejectedError, UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
+import { command, typed } from "./command.ts";
 import { confirm, YES } from "./confirm.ts";
 import { confirmNewRole, NEW_ROLE } from "./new_role.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommands, readIdentitySecrets } from "./task.ts";
+import { type AdminDeps, makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
-
-const setRoleTask: AdminTask = async (deps, { positionals: [text = "", term = ""] }) => {
-  const email = readEmail(text);
-  const role = term === "none" ? undefined : readConsoleRole(term, [...CONSOLE_ROLES, "none"]);
-  if (role === undefined) await removeConsoleRole(deps, email);
-  else await giveConsoleRole({ ...deps, identitySecrets: readRoleSecrets(deps) }, email, role);
-  return {
-    document: { email, consoleRole: role ?? null },
-    lines: [`${email} ${role === undefined ? "now has no Console role" : `is now ${role}`}`],
-  };
-};
 
 function readRoleSecrets({ config }: AdminDeps): IdentitySecrets {
   return readIdentitySecrets(
@@ -39,43 +30,18 @@ function readRoleSecrets({ config }: AdminDeps): IdentitySecrets {
   );
 }
 
-const grantTask: AdminTask = async (deps, args) => {
-  const [text = "", slug = "", role = ""] = args.positionals;
-  await confirmNewRole(deps, args, { slug, role });
-  await grantRole(deps, { email: text, slug, role });
-  const email = readEmail(text);
-  return { document: { email, app: slug, role }, lines: [`${email} is now ${role} on ${slug}`] };
-};
-
-const revokeTask: AdminTask = async (deps, args) => {
-  const provider = args.text("provider");
-  if (provider !== undefined) return await revokeByProvider(deps, args, provider);
-  const [text = "", slug = ""] = args.positionals;
-  const email = readEmail(text);
-  if (!(await revokeRole(deps, { email, slug })))
-    throw new RejectedError(`Nothing to revoke: ${email} has no role on ${slug}`);
-  return {
-    document: { email, app: slug, role: null },
-    lines: [`${email} now has no role on ${slug}`],
-  };
-};
-
 /** Max roles in the message. */
 const MAX_NAMED = 20;
 
 /** @throws {RejectedError} no such roles, or the operator does not confirm */
-async function revokeByProvider(
-  deps: AdminDeps,
-  args: Arguments,
-  provider: string,
-): Promise<CommandResult> {
+async function revokeByProvider(deps: AdminDeps, isConfirmed: boolean, provider: string) {
   const found = await listClaimedGrants(deps, provider);
   if (found.length === 0)
     throw new RejectedError(
       `Nothing to revoke: no one has a role from claims of ${quote(provider)}`,
     );
   const isSetUp = deps.config.providers.some(({ name }) => name === provider);
-  await confirm(deps, args, {
+  await confirm(deps, isConfirmed, {
     message: `${describeClaimed(found, provider)}${isSetUp ? ` This provider is set up here: its rules grant their roles again at the next sign-in.` : ""}`,
   });
   const revoked = await revokeClaimedRoles(deps, provider);
@@ -94,40 +60,67 @@ function describeClaimed(found: readonly ClaimedGrant[], provider: string): stri
 }
 
 export const adminRoleCommands = makeAdminCommands({
-  "set-role": {
+  "set-role": command({
     example:
       "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
     about: `The role is one of ${CONSOLE_ROLE_NAMES}, or none. The last super_admin cannot be removed.
 A role requires an account whose address this service has set: delete any other account and invite the person again.
-Granting a role invalidates an unused password link of the account: create a new one with admin password-link.
-Prints { email, consoleRole } with --json.`,
-    positionals: ["email", "role"],
-    task: setRoleTask,
-  },
-  grant: {
+Granting a role invalidates an unused password link of the account: create a new one with admin password-link.`,
+    args: { email: readEmail, role: readRoleOrNone },
+    json: { email: text(), consoleRole: orNull(oneOf(CONSOLE_ROLES)) },
+    run: async (deps, { email, role }) => {
+      if (role === null) await removeConsoleRole(deps, email);
+      else await giveConsoleRole({ ...deps, identitySecrets: readRoleSecrets(deps) }, email, role);
+      return {
+        document: { email, consoleRole: role },
+        lines: [`${email} ${role === null ? "now has no Console role" : `is now ${role}`}`],
+      };
+    },
+  }),
+  grant: command({
     example: "rowhouse admin grant ada@example.org wiki editor",
     about: `A person has one role per app: a new role replaces the previous role. A role that no one has on the app, and no claim of
-a provider gives, needs a confirmation; the first role of an app does not. Prints { email, app, role } with --json.`,
-    positionals: ["email", "app", "role"],
+a provider gives, needs a confirmation; the first role of an app does not.`,
+    args: { email: typed, app: typed, role: typed },
     flags: NEW_ROLE,
-    task: grantTask,
-  },
-  revoke: {
+    json: { email: text(), app: text(), role: text() },
+    run: async (deps, { email: address, app, role, "new-role": isConfirmed }) => {
+      await confirmNewRole(deps, isConfirmed, { slug: app, role });
+      await grantRole(deps, { email: address, slug: app, role });
+      const email = readEmail(address);
+      return { document: { email, app, role }, lines: [`${email} is now ${role} on ${app}`] };
+    },
+  }),
+  revoke: command({
     example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
     about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
 removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,
-    positionals: ["email", "app"],
+    args: { email: typed, app: typed },
     flags: {
       provider: {
         value: "name",
-        isEditedInCell: true,
+        replacesArguments: true,
         about: "revokes every role from claims of this provider; replaces <email> <app>",
       },
       ...YES,
     },
-    task: revokeTask,
-  },
+    run: async (deps, { email: address, app, provider, yes }) => {
+      if (provider !== undefined) return await revokeByProvider(deps, yes, provider);
+      const email = readEmail(address);
+      if (!(await revokeRole(deps, { email, slug: app })))
+        throw new RejectedError(`Nothing to revoke: ${email} has no role on ${app}`);
+      return {
+        document: { email, app, role: null },
+        lines: [`${email} now has no role on ${app}`],
+      };
+    },
+  }),
 });
+
+/** @throws {UsageError} unknown role */
+function readRoleOrNone(text: string): ConsoleRole | null {
+  return text === "none" ? null : readConsoleRole(text, [...CONSOLE_ROLES, "none"]);
+}
 
 /** @throws {UsageError} unknown role */
 export function readConsoleRole(

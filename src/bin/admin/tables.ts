@@ -44,7 +44,7 @@ async function endUse(
 ): Promise<CommandResult> {
   const found = await findEndedUse(deps, { slug, table });
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
-  await confirm(deps, args, {
+  await confirm(deps, args.has("yes"), {
     message: `${slug} will get 404 responses for ${showCircle(found)}, and its ${showRows(found)} in ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
   });
   const ended = await endRegistration(deps, { slug, table, expected: namesOf(found) });
@@ -59,7 +59,7 @@ const dropTableTask: AdminTask = async (deps, args) => {
   await checkIsolation(deps.admin);
   const found = await dropTable(deps, { table });
   const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
-  await confirm(deps, args, {
+  await confirm(deps, args.has("yes"), {
     message: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with all remaining rows. Any app can then use the ${found.length === 1 ? "name" : "names"}. The migrations that created ${found.length === 1 ? "it" : "them"} stay recorded.`,
     question: "Type the name of the table to continue:",
     isYes: (reply) => reply === table,

@@ -1,15 +1,12 @@
 /** Shared by all `admin` commands: the administrator's connection and `--json`. @module */
-import { type Field, type Input, readInput } from "../../accounts/actions/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { type Database, PROGRESS } from "../../db/mod.ts";
-import { Problem } from "../../problem.ts";
 import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
 import {
   type Arguments,
   type Command,
   type CommandResult,
-  type Flag,
   JSON_FLAG,
   type Setting,
   type Terminal,
@@ -59,27 +56,6 @@ export function makeAdminCommands(rows: Readonly<Record<string, AdminRow>>): rea
     flags: { ...row.flags, json: JSON_FLAG },
     run: (setting) => runTask(setting, task),
   }));
-}
-
-/** The command-line flag for an input. */
-export function toFlag({ label, hint, placeholder, choices }: Field): Flag {
-  const values = choices === undefined ? hint : `one of ${Object.keys(choices).join(", ")}`;
-  return { value: placeholder, about: [label, values].filter(Boolean).join(": ") };
-}
-
-/** The value of a flag; `undefined` without the flag. @throws {UsageError} the value is invalid */
-export function readFlag<Value>(
-  args: Arguments,
-  flag: string,
-  input: Input<Value>,
-): Value | undefined {
-  const text = args.text(flag);
-  if (text === undefined) return undefined;
-  try {
-    return readInput(input, `--${flag}`, text);
-  } catch (error) {
-    throw error instanceof Problem ? new UsageError(error.message) : error;
-  }
 }
 
 async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult> {

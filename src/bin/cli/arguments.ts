@@ -71,10 +71,10 @@ function checkCounts(
     if (given.length > 1 && command.flags[name]?.many !== true)
       throw new UsageError(`Flag --${name} is given ${given.length} times: expected once`);
   }
-  const isEditedInCell = [...values.keys()].some(
-    (name) => command.flags[name]?.isEditedInCell === true,
+  const replacesArguments = [...values.keys()].some(
+    (name) => command.flags[name]?.replacesArguments === true,
   );
-  const wanted = isEditedInCell ? [] : command.positionals;
+  const wanted = replacesArguments ? [] : command.positionals;
   if (positionals.length < wanted.length)
     throw new UsageError(
       `Missing <${wanted.slice(positionals.length).join("> <")}> after rowhouse ${command.name}`,

@@ -18,7 +18,7 @@ export type Flag = {
   readonly value?: string;
   readonly many?: true;
   /** The flag replaces the positional arguments. */
-  readonly isEditedInCell?: true;
+  readonly replacesArguments?: true;
   readonly about: string;
 };
 /** The flag of commands with machine-readable output. */
