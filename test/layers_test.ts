@@ -23,6 +23,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   db: 3,
   dsl: 2,
   "app_switch.ts": 2,
+  "field.ts": 2,
   "observe.ts": 2,
   "problem.ts": 1,
   "preview.ts": 1,

@@ -2,7 +2,7 @@
 import { AUDIT_ACTIONS } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
-import { renderError, renderSelect, renderTextField } from "./parts.ts";
+import { renderError, renderTextField } from "./parts.ts";
 import { ACTIVITY, toAppPath } from "./paths.ts";
 
 const NAMES = ["actor", "action", "app", "person", "from", "to"] as const;
@@ -67,11 +67,11 @@ ${renderDay("to", "To", typed.to)}
 
 function renderActions(chosen: string): Html {
   const known = Object.entries(AUDIT_ACTIONS)
-    .map(([value, { label }]) => ({ value, label }))
-    .toSorted((a, b) => a.label.localeCompare(b.label, "en"));
-  const other = chosen === "" || chosen in AUDIT_ACTIONS ? [] : [{ value: chosen, label: chosen }];
-  const choices = [{ value: "", label: "any action" }, ...other, ...known];
-  return renderSelect({ name: "action", label: "Action", choices, value: chosen });
+    .map(([value, { label }]) => [value, label] as const)
+    .toSorted(([, a], [, b]) => a.localeCompare(b, "en"));
+  const other = chosen === "" || chosen in AUDIT_ACTIONS ? {} : { [chosen]: chosen };
+  const choices = { "": "any action", ...other, ...Object.fromEntries(known) };
+  return renderTextField({ name: "action", label: "Action", choices, value: chosen });
 }
 
 function renderDay(name: string, label: string, value: string): Html {

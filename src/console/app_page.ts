@@ -1,6 +1,6 @@
 /** Common parts of an app's pages: heading, breadcrumbs and tabs. @module */
 import { type ConsoleVisitor, readConsole, type Span } from "../accounts/console/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { type FormFields, type Html, html, type NoFields, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type FormPage, makeFormPage } from "./form_page.ts";
 import { type Crumbs, respondWithConsolePage } from "./frame.ts";
@@ -54,10 +54,13 @@ export async function readApp({ deps, context }: Visit, span: Span | "" = "") {
   return { ...(await readConsole(deps, "show_app", { app_slug: slug, wanted_span: span })), slug };
 }
 
-type AppAction = Omit<FormPage<Awaited<ReturnType<typeof readApp>>>, "read" | "crumbs">;
+type AppAction<Fields extends FormFields> = Omit<
+  FormPage<Awaited<ReturnType<typeof readApp>>, Fields>,
+  "read" | "crumbs"
+>;
 
 /** The page of an action on the app in the address, and the handler of its form. */
-export function makeAppAction(action: AppAction) {
+export function makeAppAction<Fields extends FormFields = NoFields>(action: AppAction<Fields>) {
   return makeFormPage({ ...action, read: readApp, crumbs: toAppCrumbs });
 }
 

@@ -13,7 +13,6 @@ import { quoteForShell } from "../std/quote_for_shell.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.ts";
 import { ROLE_SAVED, SESSIONS_ENDED } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
-import { readText, renderInput } from "./form_page.ts";
 import { renderListTable } from "./list_table.ts";
 import { checkNewRole, renderNewRole } from "./new_role.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
@@ -26,6 +25,7 @@ import {
   toPeopleValues,
 } from "./people.ts";
 import { renderRole, renderRoleActions } from "./person.ts";
+import { readText } from "./read.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function handleAppPeople(visit: Visit): Promise<Response> {
@@ -81,7 +81,7 @@ export const endAppSessionsPage = makeAppAction({
   action: "end_app_sessions",
   title: () => "End all sessions",
   form: ({ slug }) => ({
-    fields: html`<p>This signs out everyone with a role on <b>${slug}</b>, from all apps and devices. If you have a role, it signs you out too.</p>`,
+    intro: html`<p>This signs out everyone with a role on <b>${slug}</b>, from all apps and devices. If you have a role, it signs you out too.</p>`,
     button: "End all sessions",
     tone: "danger",
   }),
@@ -93,34 +93,29 @@ export const endAppSessionsPage = makeAppAction({
 export const addPersonPage = makeAppAction({
   action: "grant_role",
   title: () => "Add a person",
-  form: async ({ slug }, visit) => {
-    const { email, role } = readTyped(visit);
+  fields: ({ slug }, { fields }) => {
+    const [email, role] = [readText(fields, "email"), readText(fields, "role")];
     const typed = email === "" ? {} : { email, role };
     const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...typed })}`;
     return {
-      fields: [
-        renderInput("email", EMAIL, email, {
-          hint: html`The address of an existing account. <a href="${invite}">Invite</a> anyone else.`,
-          isFirst: true,
-          isPerson: true,
-        }),
-        renderInput("role", APP_ROLE, role, { isRequired: true }),
-        await renderNewRole(visit, { slug, role }),
-      ],
-      button: "Grant role",
+      email: {
+        ...EMAIL,
+        hint: html`The address of an existing account. <a href="${invite}">Invite</a> anyone else.`,
+        isPerson: true,
+      },
+      role: { ...APP_ROLE, value: "member" },
     };
   },
-  run: async (visit, { slug }) => {
-    const typed = { ...readTyped(visit), slug };
-    await checkNewRole(visit, typed);
-    await grantRole(visit.deps, typed);
+  form: async ({ slug }, visit) => ({
+    fields: await renderNewRole(visit, { slug, role: readText(visit.fields, "role") }),
+    button: "Grant role",
+    isFocused: true,
+  }),
+  run: async (visit, { slug }, typed) => {
+    await checkNewRole(visit, { slug, role: typed.role });
+    await grantRole(visit.deps, { slug, ...typed });
   },
   done: ROLE_SAVED,
   back: ({ slug }) => `${toAppPath(slug)}/people`,
   failed: "The person was not added.",
 });
-
-function readTyped({ fields }: Visit): { email: string; role: string } {
-  const role = fields.size === 0 ? "member" : readText(fields, "role");
-  return { email: readText(fields, "email"), role };
-}

@@ -6,19 +6,13 @@ import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import {
-  checkTypedName,
-  makeFormPage,
-  readText,
-  renderInput,
-  renderTypedName,
-} from "./form_page.ts";
+import { makeFormPage, typedName } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty, renderError, renderLink, renderPill, renderText } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath, toTablePath } from "./paths.ts";
 import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
-import { readTargetFields, renderTargetFields } from "./settings.ts";
+import { makeTargetFields, readTargetFields } from "./settings.ts";
 import { countOf } from "./table_parts.ts";
 
 const SLUG_MAX = 40;
@@ -76,16 +70,10 @@ export const newAppPage = makeFormPage({
   action: "create_app",
   read: ({ deps }) => readConsole(deps, "list_apps", { search: "", after_slug: "", max_rows: 0 }),
   title: () => "New app",
-  form: (_content, visit) => ({
-    fields: [
-      renderInput("slug", SLUG, readText(visit.fields, "slug"), { isFirst: true }),
-      renderTargetFields(visit),
-    ],
-    button: "Create the app",
-  }),
-  run: async (visit) => {
-    const slug = readText(visit.fields, "slug");
-    await createApp(visit.deps, { slug, ...readTargetFields(visit) });
+  fields: (_content, visit) => ({ slug: SLUG, ...makeTargetFields(visit) }),
+  form: () => ({ button: "Create the app", isFocused: true }),
+  run: async (visit, _content, { slug, ...targets }) => {
+    await createApp(visit.deps, { slug, ...readTargetFields(visit, targets) });
     return redirectWithNotice(toAppPath(slug), "created");
   },
   done: { created: "App created." },
@@ -105,6 +93,7 @@ export const deleteAppPage = makeFormPage({
     return { ...(await readConsole(deps, "describe_app", { app_slug: slug })), slug };
   },
   title: ({ slug }) => `Delete ${slug}`,
+  fields: ({ slug }) => ({ typed_name: typedName(slug, "delete it") }),
   form: (content) => {
     const { slug } = content;
     const blockers = renderBlockers(content);
@@ -113,13 +102,12 @@ export const deleteAppPage = makeFormPage({
         instead: renderError(`Cannot delete ${slug}: other apps need its tables.`, blockers),
       };
     return {
-      fields: [renderContents(content), renderTypedName(slug, "delete it")],
+      intro: renderContents(content),
       button: "Delete permanently",
       tone: "danger",
     };
   },
   run: async (visit, { slug }) => {
-    checkTypedName(visit, slug, "delete it");
     const end = performance.now() + WORK_MS;
     const isOverdue = () => performance.now() > end;
     if (await deleteAppByConsole({ ...visit.deps, isOverdue }, slug))

@@ -4,32 +4,35 @@
  *
  * @module
  */
-import {
-  type Field,
-  findIssues,
-  type Input,
-  readInput,
-  rejectFor,
-  SuperAdminNeeded,
-} from "../accounts/actions/mod.ts";
+import { SuperAdminNeeded } from "../accounts/actions/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { type ActionName, isForRecentSignIn } from "../db/mod.ts";
-import { type Html, makeFormPage as makePage, type Part, redirect } from "../pages/mod.ts";
+import {
+  type FormFields,
+  type FormValues,
+  makeFormPage as makePage,
+  type NoFields,
+  type Part,
+  redirect,
+} from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { redirectWithNotice } from "./done.ts";
 import { type Notices, redirectToSignIn, type Visit } from "./enter.ts";
 import { type Crumbs, respondWithConsolePage } from "./frame.ts";
-import {
-  renderCancel,
-  renderError,
-  renderMarked,
-  renderSelect,
-  renderTextField,
-  type TextField,
-} from "./parts.ts";
+import { renderCancel, renderError } from "./parts.ts";
 import { toMessages } from "./read.ts";
 
-type View = { fields: Part; button: string; tone?: "primary" | "danger" };
+type View = {
+  /** The effect of the action, above the fields. */
+  intro?: Part;
+  /** Below the declared fields. */
+  fields?: Part;
+  hidden?: Readonly<Record<string, string>>;
+  button: string;
+  tone?: "primary" | "danger";
+  /** Whether the page opens with the focus in its first empty field. */
+  isFocused?: boolean;
+};
 /** The reason for a page without a form; with a status for an error. */
 type NoForm = { instead: Part; status?: number };
 type Body = { title: string; body: Part; status: number };
@@ -37,13 +40,18 @@ type Body = { title: string; body: Part; status: number };
 /** The SQL function of a form, which decides whether the form requires a recent sign-in. */
 export type FormAction = ActionName | "console_delete_app_step";
 
-export type FormPage<Content extends { me: ConsoleVisitor }> = {
+export type FormPage<
+  Content extends { me: ConsoleVisitor },
+  Fields extends FormFields = NoFields,
+> = {
   read: (visit: Visit) => Promise<Content>;
   title: (content: Content, visit: Visit) => string;
+  /** The fields with their stored or suggested values; a rejected form shows the sent values. */
+  fields?: (content: Content, visit: Visit) => Fields;
   /** The form, with the sent values in `fields` of the visit. */
   form: (content: Content, visit: Visit) => Promise<View | NoForm> | View | NoForm;
   /** Returns the page that follows, unless this is the page of `back` with the first notice. */
-  run: (visit: Visit, content: Content) => Promise<unknown>;
+  run: (visit: Visit, content: Content, values: FormValues<Fields>) => Promise<unknown>;
   done?: Notices;
   /** The page to return to, also if the form is canceled. */
   back: (content: Content, visit: Visit) => string;
@@ -56,20 +64,25 @@ export type FormPage<Content extends { me: ConsoleVisitor }> = {
   failed?: string;
 };
 
-export function makeFormPage<Content extends { me: ConsoleVisitor }>(page: FormPage<Content>) {
-  const handles = makePage<Visit, Content>({
+export function makeFormPage<
+  Content extends { me: ConsoleVisitor },
+  Fields extends FormFields = NoFields,
+>(page: FormPage<Content, Fields>) {
+  const handles = makePage<Visit, Content, Fields>({
     read: page.read,
     title: page.title,
+    ...(page.fields !== undefined && { fields: page.fields }),
     form: async (content, visit) => {
       if (!content.me.isFresh && isForRecentSignIn(page.action))
         return redirectToSignIn(visit.context);
       const form = await page.form(content, visit);
       if ("instead" in form) return form;
-      return { ...form, cancel: renderCancel(page.back(content, visit), form.tone) };
+      const cancel = renderCancel(page.back(content, visit), form.tone);
+      return { ...form, isRetained: true, cancel };
     },
-    run: async (visit, content) => {
+    run: async (visit, content, values) => {
       try {
-        const next = await page.run(visit, content);
+        const next = await page.run(visit, content, values);
         if (next instanceof Response) return next;
         const [done] = Object.keys(page.done ?? {});
         const back = page.back(content, visit);
@@ -104,64 +117,7 @@ export function toVisibleMessages(error: unknown): string[] {
   return toMessages(error);
 }
 
-type Fields = Visit["fields"];
-
-/** The field of an input with the sent or stored value; `more` has the form's options. */
-export function renderInput(
-  name: string,
-  { label, hint, maxChars, isRequired, isEmail, choices, suggestions }: Field,
-  value: string,
-  more: Partial<TextField> = {},
-): Html {
-  const visibleHint = more.hint === undefined ? hint && renderMarked(hint) : more.hint || undefined;
-  if (choices !== undefined)
-    return renderSelect({
-      ...{ name, label, value, hint: visibleHint },
-      choices: Object.entries(choices).map(([choice, of]) => ({ value: choice, label: of })),
-    });
-  return renderTextField({
-    ...{ name, label, value, maxLength: maxChars },
-    ...(isRequired && { isRequired }),
-    ...(isEmail && { isEmail }),
-    ...(suggestions && { choices: suggestions }),
-    ...more,
-    hint: visibleHint,
-  });
-}
-
-export function readText(fields: Fields, name: string): string {
-  return (fields.get(name) ?? "").trim();
-}
-
-/** The sent values of inputs; an optional empty field has no value. @throws {Problem} invalid_request — with every issue */
-export function readInputs<Values extends Readonly<Record<string, unknown>>>(
-  fields: Fields,
-  inputs: { [Name in keyof Values]: Input<Values[Name]> },
-): Partial<Values> {
-  const values: Partial<Values> = {};
-  const issues = (Object.keys(inputs) as (keyof Values & string)[]).flatMap((name) =>
-    findIssues(() => {
-      const text = readText(fields, name);
-      if (text !== "" || inputs[name].isRequired)
-        values[name] = readInput(inputs[name], inputs[name].label.toLowerCase(), text);
-    }, ""),
-  );
-  if (issues.length > 0) throw rejectFor(issues);
-  return values;
-}
-
-export function renderTypedName(name: string, action: string): Html {
-  return renderTextField({
-    name: "typed_name",
-    label: `Type ${name} to ${action}`,
-    maxLength: 63,
-    mustBe: name,
-    isRequired: true,
-  });
-}
-
-/** @throws {Problem} invalid_request — another name was typed */
-export function checkTypedName({ fields }: Visit, name: string, action: string): void {
-  if (fields.get("typed_name") === name) return;
-  throw new Problem("invalid_request", { message: `Type ${name} to ${action}` });
+/** A field for the name of what an action removes or transfers. */
+export function typedName(name: string, action: string) {
+  return { label: `Type ${name} to ${action}`, maxLength: 63, mustBe: name };
 }

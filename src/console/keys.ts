@@ -136,7 +136,7 @@ export const revokeKeyPage = makeFormPage({
   read: readActiveKey,
   title: () => "Revoke a key",
   form: ({ keyId, key }, { deps }) => ({
-    fields: html`<p>The key <b>${renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately. This cannot be undone.</p>
+    intro: html`<p>The key <b>${renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately. This cannot be undone.</p>
 <p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime, rotate it instead.</p>`,
     button: "Revoke the key",
     tone: "danger",

@@ -1,27 +1,22 @@
 /** Issues and rotates keys: shows the new key once. A rotated key expires after a grace period. @module */
-import { readInput, rejectFor } from "../accounts/actions/mod.ts";
+import { rejectFor } from "../accounts/actions/mod.ts";
 import { GRACE, issueKey, KEY_NAME, rollKey } from "../accounts/apps/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
-import { type Html, html, renderCopyButton } from "../pages/mod.ts";
+import { type Html, html, renderCopyButton, renderField } from "../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
 import { makeAppAction, toAppCrumbs } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
-import { makeFormPage, readText, renderInput } from "./form_page.ts";
+import { makeFormPage } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { readActiveKey } from "./keys.ts";
-import { renderLink, renderSelect, renderSnippet, renderText } from "./parts.ts";
+import { renderLink, renderSnippet, renderText } from "./parts.ts";
 import { toKeysPath } from "./paths.ts";
-import { readKeyId } from "./read.ts";
+import { readKeyId, readText } from "./read.ts";
 import { makeSnippets, NO_TABLE, toApiUrl } from "./snippets.ts";
 
-const LIVES = [
-  { value: "30", label: "in 30 days" },
-  { value: "90", label: "in 90 days" },
-  { value: "365", label: "in a year" },
-  { value: "never", label: "never" },
-] as const;
+const LIVES = { "30": "in 30 days", "90": "in 90 days", "365": "in a year", never: "never" };
 
 const SCOPE_HELP: Readonly<Record<Scope, string>> = {
   "data:read": "read rows",
@@ -35,14 +30,15 @@ export const newKeyPage = makeAppAction({
   action: "issue_key",
   title: () => "New key",
   form: ({ app }, { deps, fields }) => ({
+    hidden: { key_id: makeIdText(deps.randomBytes) },
     fields: [
-      html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
-      renderInput("name", KEY_NAME, readText(fields, "name"), { isFirst: true }),
+      renderField({ ...KEY_NAME, name: "name", value: readText(fields, "name"), isFirst: true }),
       renderScopes(fields.size === 0 ? toFirstScopes(app.tables) : readScopes(fields)),
-      renderSelect({
+      renderField({
         name: "life",
         label: "Expires",
         choices: LIVES,
+        maxLength: 5,
         value: fields.size === 0 ? "never" : (fields.get("life") ?? ""),
       }),
     ],
@@ -79,7 +75,7 @@ function readNewKey(fields: Fields) {
   const issues = [
     KEY_NAME.read(name) === undefined && `The name must be ${KEY_NAME.rule}`,
     scopes.length === 0 && "Choose at least one scope",
-    !LIVES.some(({ value }) => value === life) && "Choose when it expires",
+    !Object.hasOwn(LIVES, life) && "Choose when it expires",
   ].filter((message) => message !== false);
   if (issues.length > 0) throw rejectFor(issues.map((message) => ({ path: "", message })));
   return { name, scopes, life };
@@ -115,17 +111,14 @@ export const rollKeyPage = makeFormPage({
   action: "roll_key",
   read: readActiveKey,
   title: () => "Rotate a key",
+  fields: () => ({ grace: { ...GRACE, value: "24h" } }),
   form: ({ keyId, key }, { deps }) => ({
-    fields: [
-      html`<p>This creates a key with the name, scopes and lifetime of <b>${renderText(key.name === "" ? keyId : key.name)}</b>, and shows it once. Replace the old key everywhere before it expires.</p>`,
-      html`<input type="hidden" name="key_id" value="${makeIdText(deps.randomBytes)}">`,
-      renderInput("grace", GRACE, "24h"),
-    ],
+    hidden: { key_id: makeIdText(deps.randomBytes) },
+    intro: html`<p>This creates a key with the name, scopes and lifetime of <b>${renderText(key.name === "" ? keyId : key.name)}</b>, and shows it once. Replace the old key everywhere before it expires.</p>`,
     button: "Rotate the key",
   }),
-  run: async (visit, content) => {
+  run: async (visit, content, { grace }) => {
     const { slug, keyId, key, app } = content;
-    const grace = readInput(GRACE, "grace", readText(visit.fields, "grace"));
     const newKeyId = readKeyId(visit.fields.get("key_id"));
     const { text } = await rollKey(visit.deps, keyId, grace, { slug, newKeyId });
     return respondWithIssuedKey(visit, content, { text, scopes: key.scopes, table: app.tables[0] });

@@ -13,10 +13,10 @@ import {
   toCanonicalEmail,
 } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { html, type Part, renderCopyButton, renderField } from "../pages/mod.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { makeFormPage, readText, renderInput } from "./form_page.ts";
+import { makeFormPage } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { checkNewRole, renderNewRole } from "./new_role.ts";
 import { renderLink, renderTable, renderText, renderTextField } from "./parts.ts";
@@ -24,7 +24,7 @@ import { renderPasswordLink, toPasswordLink } from "./password_link.ts";
 import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
 import { readConsoleRole } from "./person_actions.ts";
 import { MAX_CHOICES } from "./person_roles.ts";
-import { readPersonId } from "./read.ts";
+import { readPersonId, readText } from "./read.ts";
 
 /** Max people per form: one statement invites all. */
 const MAX_PEOPLE = 50;
@@ -41,8 +41,8 @@ export const newPersonPage = makeFormPage({
   form: async ({ me, apps }, visit) => {
     const typed = visit.fields.size === 0 ? toSuggested(visit) : readTyped(visit);
     return {
+      hidden: { person_id: visit.deps.makeId() },
       fields: [
-        html`<input type="hidden" name="person_id" value="${visit.deps.makeId()}">`,
         renderFields(visit, me, typed),
         renderGrantFields(
           typed,
@@ -164,22 +164,31 @@ function readTyped({ fields }: Visit): Typed {
 function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
   const { email, name, consoleRole } = typed;
   return [
-    renderInput("email", EMAIL, email, {
+    renderField({
+      ...EMAIL,
+      name: "email",
+      value: email,
       label: "Addresses",
       hint: deps.hasMail
         ? `Max ${MAX_PEOPLE}. People sign in with these addresses. Each gets an email with a link to set a password.`
         : `Max ${MAX_PEOPLE}. People sign in with these addresses. You get a link for each person to set a password.`,
       rows: 3,
-      maxLength: MAX_PEOPLE * EMAIL.maxChars,
+      maxLength: MAX_PEOPLE * EMAIL.maxLength,
       isFirst: true,
     }),
-    renderInput("name", DISPLAY_NAME, name, { hint: "Shown in apps. Only for a single address." }),
-    me.role === "super_admin" && renderInput("console_role", CONSOLE_ROLE, consoleRole),
+    renderField({
+      ...DISPLAY_NAME,
+      name: "name",
+      value: name,
+      hint: "Shown in apps. Only for a single address.",
+    }),
+    me.role === "super_admin" &&
+      renderField({ ...CONSOLE_ROLE, name: "console_role", value: consoleRole }),
   ];
 }
 
 function renderGrantFields({ app, role }: Typed, slugs: readonly string[]): Part {
   return html`<fieldset class="field pair"><legend>A role on an app (optional)</legend>
-${renderTextField({ name: "app", label: "App", value: app, maxLength: 40, choices: slugs })}
-${renderInput("role", APP_ROLE, role, { hint: "" })}</fieldset>`;
+${renderTextField({ name: "app", label: "App", value: app, maxLength: 40, suggestions: slugs })}
+${renderTextField({ ...APP_ROLE, name: "role", value: role, hint: undefined })}</fieldset>`;
 }

@@ -28,13 +28,6 @@ function cut(text: string): string {
   return text.length > NAME_CHARS ? `${text.slice(0, NAME_CHARS)}…` : text;
 }
 
-/** Text with code between backticks. */
-export function renderMarked(text: string): Part {
-  return text
-    .split("`")
-    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
-}
-
 /** The name of a column. Numbers are aligned at the right; a hidden name is only for screen readers. */
 type Column = string | { name: string; isNumber?: boolean; isHidden?: boolean };
 
@@ -87,34 +80,12 @@ export function renderPill(text: string, tone: "good" | "warn" | "bad" | "plain"
   return html`<span class="pill pill-${tone}">${text}</span>`;
 }
 
-export type TextField = Partial<Omit<Field, "name" | "label" | "isOptional">> &
-  Pick<Field, "name" | "label"> & { isRequired?: boolean; isEmail?: boolean };
-
-/** A text field without autofill. */
-export function renderTextField({ isRequired, isEmail, ...field }: TextField): Html {
-  return renderField({
-    ...{ type: "text", autocomplete: "off", maxLength: 200, isOptional: isRequired !== true },
-    ...(isEmail === true && { inputMode: "email" }),
-    ...field,
-  });
+/** A field that can be empty. */
+export function renderTextField(field: Partial<Field> & Pick<Field, "name" | "label">): Html {
+  return renderField({ maxLength: 200, isOptional: true, ...field });
 }
 
 export type Choice = { value: string; label: string };
-
-export function renderSelect(field: {
-  name: string;
-  label: string;
-  choices: readonly Choice[];
-  value: string;
-  hint?: Part;
-}): Html {
-  const { name, label, choices, value, hint } = field;
-  return html`<div class="field">
-<label for="${name}">${label}</label>
-${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-<select id="${name}" name="${name}"${hint !== undefined && html` aria-describedby="${name}-hint"`}>${choices.map((choice) => html`<option value="${choice.value}"${choice.value === value && html` selected`}>${choice.label}</option>`)}</select>
-</div>`;
-}
 
 /** The link that cancels a form. It has the focus if the form deletes something. */
 export function renderCancel(path: string, tone?: "primary" | "danger"): Html {

@@ -20,11 +20,11 @@ import { type Html, html } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toDurationText } from "../std/duration.ts";
 import { LINK_LIFE_S } from "../std/limits.ts";
+import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
 import { redirectWithNotice, SESSIONS_ENDED } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { renderInput } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
-import { renderText, renderTextField } from "./parts.ts";
+import { renderText } from "./parts.ts";
 import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
 import { ACTIVITY, INVITATIONS, PEOPLE, toPersonPath } from "./paths.ts";
 import {
@@ -44,7 +44,7 @@ export const PERSON_PAGES = {
     title: () => "New password link",
     blocker: findBlocker,
     form: ({ person }) => ({
-      fields: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
+      intro: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
 <p class="quiet">${person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the new password is set.</p>
 ${person.disabledAt !== null && html`<p>The account is disabled: the link works once you enable it.</p>`}`,
       button: "Create link",
@@ -66,7 +66,7 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     title: () => "Resend the invitation",
     blocker: (page) => findAccepted(page) ?? findDisabled(page) ?? findBlocker(page),
     form: ({ person }, { deps }) => ({
-      fields: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
+      intro: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
       button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
     }),
     run: async (visit, page) => {
@@ -83,7 +83,7 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     title: () => "Withdraw the invitation",
     blocker: (page) => findAccepted(page) ?? findLastBlocker(page),
     form: ({ person }) => ({
-      fields: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
+      intro: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
       button: "Withdraw the invitation",
       tone: "danger",
     }),
@@ -98,15 +98,14 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     action: "change_email",
     title: () => "Change the address",
     blocker: findBlocker,
-    form: ({ person }, { deps, fields }) => ({
-      fields: [
-        html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by email."}</p>`,
-        renderInput("new_email", NEW_EMAIL, fields.get("new_email") ?? "", { isFirst: true }),
-      ],
+    fields: () => ({ new_email: NEW_EMAIL }),
+    form: ({ person }, { deps }) => ({
+      intro: html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by email."}</p>`,
       button: "Change the address",
+      isFocused: true,
     }),
-    run: ({ deps, fields }, { person: { id, email } }) =>
-      changeEmail(deps, { id, email, newEmail: fields.get("new_email") ?? "" }),
+    run: ({ deps }, { person: { id, email } }, { new_email: newEmail }) =>
+      changeEmail(deps, { id, email, newEmail }),
     done: { address: "Address changed. The person signs in with the new address." },
   }),
   "console-role": makePersonAction({
@@ -116,8 +115,11 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
       page.me.role === "super_admin"
         ? findLastBlocker(page)
         : "Only a super_admin can change a Console role.",
+    fields: ({ person: { consoleRole } }) => ({
+      console_role: { ...CONSOLE_ROLE, hint: undefined, value: consoleRole ?? "none" },
+    }),
     form: ({ person }) => ({
-      fields: [
+      intro: [
         html`<p>With a Console role, ${renderName(person.email)} can use this Console and is <code>admin</code> on every app. Only a super admin can change the role.</p>`,
         person.consoleRole === null &&
           html`<p class="quiet">Anyone who knows the password gets the role too. Check who created <a href="${toActionsPath(person.id, "make_password_link")}">password links</a> and <a href="${toActionsPath(person.id, "resend_invitation")}">resent invitations</a>.</p>`,
@@ -129,12 +131,11 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
           html`<p class="quiet">Anyone who has a passkey of this account gets it too. Check <a href="${toActionsPath(person.id, "add_passkey")}">when and from where it was added</a>.</p>`,
         person.linkEndsAt !== null &&
           html`<p class="quiet">The unused password link stops working. Create a new link afterwards.</p>`,
-        renderInput("console_role", CONSOLE_ROLE, person.consoleRole ?? "none", { hint: "" }),
       ],
       button: "Save",
     }),
-    run: async ({ deps, fields }, { person }) => {
-      const role = readConsoleRole(fields.get("console_role"));
+    run: async ({ deps }, { person }, { console_role }) => {
+      const role = readConsoleRole(console_role);
       await (role === undefined
         ? removeConsoleRole(deps, person)
         : giveConsoleRole(deps, person, role));
@@ -147,7 +148,7 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     blocker: (page) =>
       hasFactor(page.person) ? findBlocker(page) : "There is no second factor to reset.",
     form: ({ me, person }) => ({
-      fields: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
+      intro: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
 <p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if email is configured.</p>
 ${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
       button: "Reset the second factor",
@@ -164,8 +165,8 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
       const isDisabled = person.disabledAt !== null;
       return {
         // The wanted state, not a toggle: a form that is sent twice has no second effect.
-        fields: html`<input type="hidden" name="disabled" value="${isDisabled ? "no" : "yes"}">
-<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}</p>
+        hidden: { disabled: isDisabled ? "no" : "yes" },
+        intro: html`<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}</p>
 ${me.id === person.id && html`<p>This is your account.</p>`}`,
         button: isDisabled ? "Enable" : "Disable",
         ...(isDisabled ? {} : { tone: "danger" }),
@@ -187,7 +188,7 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
     title: () => "End all sessions",
     blocker: findBlocker,
     form: ({ me, person, sessions }) => ({
-      fields: html`<p>${renderName(person.email)} is signed out of all apps immediately, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
+      intro: html`<p>${renderName(person.email)} is signed out of all apps immediately, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
 ${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
       button: "End all sessions",
       tone: "danger",
@@ -200,7 +201,7 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
     title: () => "End a session",
     blocker: findBlocker,
     form: ({ person }, { context }) => ({
-      fields: html`<p>This ends the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} immediately. Other sessions continue.</p>`,
+      intro: html`<p>This ends the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} immediately. Other sessions continue.</p>`,
       button: "End the session",
       tone: "danger",
     }),
@@ -216,26 +217,24 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
     action: "delete_user",
     title: () => "Delete a person",
     blocker: findLastBlocker,
+    fields: ({ person: { email } }) => ({
+      typed_address: {
+        label: html`Type ${renderText(email)} to delete it`,
+        maxLength: EMAIL_MAX_CHARS,
+        inputMode: "email",
+        mustBe: email,
+        check: (typed: string) =>
+          typed.toLowerCase() === email ? [] : [`Type ${email} to delete it`],
+      },
+    }),
     form: ({ me, person }) => ({
-      fields: [
-        html`<p>This deletes the account with its roles, sessions and password. It cannot be undone. Rows that name the person do not change. The audit log keeps only the id.</p>
+      intro: html`<p>This deletes the account with its roles, sessions and password. It cannot be undone. Rows that name the person do not change. The audit log keeps only the id.</p>
 <p class="quiet">To keep the roles, disable the account instead.</p>
 ${me.id === person.id && html`<p>This is your account.</p>`}`,
-        renderTextField({
-          name: "typed_address",
-          label: html`Type ${renderText(person.email)} to delete it`,
-          maxLength: 254,
-          isRequired: true,
-          mustBe: person.email,
-          isEmail: true,
-        }),
-      ],
       button: "Delete permanently",
       tone: "danger",
     }),
-    run: async ({ deps, fields }, { person }) => {
-      if (fields.get("typed_address")?.trim().toLowerCase() !== person.email)
-        throw new Problem("invalid_request", { message: `Type ${person.email} to delete it` });
+    run: async ({ deps }, { person }) => {
       await runOnPerson(deps, "delete_user", person);
       return redirectWithNotice(PEOPLE, "deleted");
     },

@@ -7,7 +7,7 @@
 import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { ACCOUNT_PATH } from "../identity/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { type FormFields, type Html, html, type NoFields, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
 import { type FormPage, makeFormPage } from "./form_page.ts";
 import type { Crumbs } from "./frame.ts";
@@ -55,16 +55,24 @@ export function findLastBlocker(page: PersonView): Html | undefined {
   return html`${renderText(page.person.email)} is the last super_admin. Make another person a super_admin first.`;
 }
 
-type PersonAction = Pick<FormPage<PersonView>, "action" | "form" | "run" | "done" | "title"> & {
+type PersonAction<Fields extends FormFields> = Pick<
+  FormPage<PersonView, Fields>,
+  "action" | "fields" | "form" | "run" | "done" | "title"
+> & {
   /** The reason why the action is not possible, if any. */
   blocker: (page: PersonView) => Part;
   /** The page to return to; defaults to the person's page. */
   origin?: (visit: Visit) => string;
 };
 
-export function makePersonAction({ blocker, form, origin, ...action }: PersonAction) {
+export function makePersonAction<Fields extends FormFields = NoFields>({
+  blocker,
+  form,
+  origin,
+  ...action
+}: PersonAction<Fields>) {
   const back = ({ person }: PersonView, visit: Visit) => origin?.(visit) ?? toPersonPath(person.id);
-  return makeFormPage({
+  return makeFormPage<PersonView, Fields>({
     ...action,
     read: readPerson,
     form: (page, visit) => {

@@ -2,16 +2,16 @@
 import { type PersonView, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { html, type Part } from "../pages/mod.ts";
+import { html, type Part, renderField } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { ROLE_SAVED } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { readText, renderInput } from "./form_page.ts";
-import { checkNewRole, renderNewRole } from "./new_role.ts";
-import { renderText, renderTextField } from "./parts.ts";
+import { checkNewRole, type NamedRole, renderNewRole } from "./new_role.ts";
+import { renderText } from "./parts.ts";
 import { toAppPath, toPersonPath } from "./paths.ts";
 import { toLabel } from "./person.ts";
 import { makePersonAction, toPersonName } from "./person_page.ts";
+import { readText } from "./read.ts";
 
 /** Max suggested apps. */
 export const MAX_CHOICES = 200;
@@ -27,27 +27,27 @@ export const newRoleAction = makePersonAction({
       after_slug: "",
       max_rows: MAX_CHOICES,
     });
+    const [slug, role] = [readText(fields, "app"), readText(fields, "role")];
     return {
       fields: [
-        renderTextField({
+        renderField({
           name: "app",
           label: "App",
-          value: fields.get("app") ?? "",
-          choices: apps.map(({ slug }) => slug),
+          value: slug,
+          suggestions: apps.map((app) => app.slug),
           maxLength: 40,
-          isRequired: true,
           isFirst: true,
         }),
-        renderInput("role", APP_ROLE, fields.get("role") ?? "member", { isRequired: true }),
-        await renderNewRole(visit, {
-          slug: readText(fields, "app"),
-          role: readText(fields, "role"),
-        }),
+        renderField({ ...APP_ROLE, name: "role", value: role || "member" }),
+        await renderNewRole(visit, { slug, role }),
       ],
       button: "Grant role",
     };
   },
-  run: (visit, page) => grant(visit, page, readText(visit.fields, "app")),
+  run: (visit, page) => {
+    const [slug, role] = [readText(visit.fields, "app"), readText(visit.fields, "role")];
+    return grant(visit, page, { slug, role });
+  },
   done: ROLE_SAVED,
 });
 
@@ -60,28 +60,26 @@ export const changeRoleAction = makePersonAction({
   action: "grant_role",
   title: ({ person }) => `Role of ${toPersonName(person)}`,
   blocker: findMissingRole,
+  fields: ({ grants }) => ({ role: { ...APP_ROLE, value: grants[0]?.role ?? "member" } }),
   form: async ({ grants }, visit) => ({
-    fields: [
+    intro: [
       html`<p>On <b>${renderText(visit.context.params["app"] ?? "")}</b>. Takes effect on the next request.</p>`,
       renderClaim(
         grants,
         visit.deps,
         "granted the current role. The role that you save here overrides later claims.",
       ),
-      renderInput("role", APP_ROLE, visit.fields.get("role") ?? grants[0]?.role ?? "member", {
-        isRequired: true,
-      }),
-      await renderNewRole(visit, {
-        slug: visit.context.params["app"] ?? "",
-        role: readText(visit.fields, "role"),
-      }),
     ],
+    fields: await renderNewRole(visit, {
+      slug: visit.context.params["app"] ?? "",
+      role: readText(visit.fields, "role"),
+    }),
     button: "Save",
   }),
-  run: async (visit, page) => {
+  run: async (visit, page, { role }) => {
     if (page.grants.length === 0)
       throw new Problem("invalid_request", { message: "Cannot change a role that was revoked" });
-    await grant(visit, page, visit.context.params["app"] ?? "");
+    await grant(visit, page, { slug: visit.context.params["app"] ?? "", role });
   },
   done: ROLE_SAVED,
   origin: toOrigin,
@@ -94,7 +92,7 @@ export const ROLE_PAGES = {
     title: () => "Revoke a role",
     blocker: findMissingRole,
     form: ({ person, grants }, { deps, context }) => ({
-      fields: [
+      intro: [
         html`<p>From the next request on, <b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>.</p>
 <p class="quiet">${person.consoleRole === null ? "The account and its other roles do not change." : "With a Console role, this person remains admin on every app."}</p>`,
         renderClaim(
@@ -124,10 +122,9 @@ function renderClaim(
   return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${message}${isRemoved && " This provider is not configured here, so the role has no effect."}</p>`;
 }
 
-async function grant(visit: Visit, { person }: PersonView, slug: string) {
-  const role = readText(visit.fields, "role");
-  await checkNewRole(visit, { slug, role });
-  await grantRole(visit.deps, { email: person.email, slug, role });
+async function grant(visit: Visit, { person }: PersonView, named: NamedRole) {
+  await checkNewRole(visit, named);
+  await grantRole(visit.deps, { email: person.email, ...named });
 }
 
 /** The referring page: the person's or the app's. */

@@ -31,6 +31,10 @@ export function toMessages({ message, details = [] }: Problem): string[] {
   return details.length === 0 ? [message] : details.map((detail) => detail.message);
 }
 
+export function readText(fields: ReadonlyMap<string, string>, name: string): string {
+  return (fields.get(name) ?? "").trim();
+}
+
 /** A field with one value per line. */
 export function readLines(text: string | undefined): string[] {
   return (text ?? "")

@@ -1,6 +1,6 @@
 /** One failed, slow or rejected request: cause, key, fields, and a command to repeat it. @module */
 import { type RequestView, readConsole } from "../accounts/console/mod.ts";
-import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { type Html, html, type Part, renderCopyButton, renderMarked } from "../pages/mod.ts";
 import { isProblemCode, PROBLEMS, Problem, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
@@ -9,7 +9,7 @@ import { toPushNumber } from "./change.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { toCount, toMs } from "./numbers.ts";
-import { renderLink, renderMarked, renderSnippet, renderText, renderTime } from "./parts.ts";
+import { renderLink, renderSnippet, renderText, renderTime } from "./parts.ts";
 import { REQUESTS, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
 import { renderAbsent, toIdMinute } from "./request_absent.ts";
 import { renderOutcome, toVisiblePath } from "./requests.ts";

@@ -6,7 +6,7 @@ import { isUuid } from "../std/is_uuid.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { SLOW_MS } from "../std/limits.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
-import { renderSelect, renderTextField } from "./parts.ts";
+import { renderTextField } from "./parts.ts";
 import { REQUESTS } from "./paths.ts";
 
 const NAMES = ["id", "app", "kind", "code", "table", "key", "field", "from", "to"] as const;
@@ -75,19 +75,19 @@ export function toRequestsPath(typed: Partial<TypedRequests>): string {
   return query.size === 0 ? REQUESTS : `${REQUESTS}?${query}`;
 }
 
-const KIND_CHOICES: readonly { value: RequestKind | ""; label: string }[] = [
-  { value: "", label: "all" },
-  { value: "rejected", label: "rejected (4xx)" },
-  { value: "failed", label: "failed (5xx)" },
-  { value: "slow", label: `slow (over ${SLOW_MS / 1000} s)` },
-];
+const KIND_CHOICES: Readonly<Record<RequestKind | "", string>> = {
+  "": "all",
+  rejected: "rejected (4xx)",
+  failed: "failed (5xx)",
+  slow: `slow (over ${SLOW_MS / 1000} s)`,
+};
 
 export function renderRequestsFilter(typed: TypedRequests): Html {
   const { id, app, kind, code, table, key, from, to } = typed;
   return html`<form class="filter" method="get" action="${REQUESTS}" role="search" aria-label="Find requests">
 ${renderTextField({ name: "id", label: "Id or reference", value: id, maxLength: MAX_CHARS })}
 ${renderTextField({ name: "app", label: "App", value: app, maxLength: MAX_CHARS })}
-${renderSelect({ name: "kind", label: "Result", choices: KIND_CHOICES, value: kind })}
+${renderTextField({ name: "kind", label: "Result", choices: KIND_CHOICES, value: kind })}
 ${renderTextField({ name: "code", label: "Error code", value: code, maxLength: MAX_CHARS })}
 ${renderTextField({ name: "table", label: "Table", value: table, maxLength: MAX_CHARS })}
 ${renderTextField({ name: "key", label: "Key id", value: key, maxLength: MAX_CHARS })}

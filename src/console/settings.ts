@@ -16,13 +16,15 @@ import {
   toDashed,
   toSwitchHeading,
 } from "../app_switch.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import { type FormFields, type Html, html } from "../pages/mod.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import { makeFormPage, readInputs, renderInput } from "./form_page.ts";
-import { renderLink, renderTextField } from "./parts.ts";
+
+import { makeFormPage } from "./form_page.ts";
+import { renderLink } from "./parts.ts";
 import { toAppPath, toSwitchPath } from "./paths.ts";
+
 import { readLines } from "./read.ts";
 
 const SETTINGS_SAVED = {
@@ -33,15 +35,13 @@ export const settingsPage = makeFormPage({
   action: "set_targets",
   read: readApp,
   title: ({ slug }) => slug,
+  fields: ({ app }, visit) => makeTargetFields(visit, app),
   form: ({ app }, visit) => ({
-    fields: [
-      renderTargetFields(visit, app),
-      TARGET_KINDS.map((kind) => renderInitial(visit, kind, app[kind].join("\n"))),
-    ],
+    fields: TARGET_KINDS.map((kind) => renderInitial(visit, kind, app[kind].join("\n"))),
     button: "Save",
   }),
-  run: async (visit, { slug, app }) => {
-    const { cookieDomain, ...typed } = readTargetFields(visit);
+  run: async (visit, { slug, app }, values) => {
+    const { cookieDomain, ...typed } = readTargetFields(visit, values);
     const changes = toTargetChanges(visit, typed, app);
     await setTargets(visit.deps, { slug, replaced: [], ...changes, cookieDomain });
     return redirectWithNotice(toSettingsPath({ slug }), "settings");
@@ -124,66 +124,63 @@ function renderDeletion(slug: string): Html {
 const MAX_CHARS = 6000;
 
 /** The fields for an app's origins and redirects, with the sent or stored values. */
-export function renderTargetFields(
-  { deps, fields }: Visit,
+export function makeTargetFields(
+  { deps }: Visit,
   stored: TypedTargets = { origins: [], redirects: [] },
-): Part {
+): FormFields<keyof TypedTargets> {
   const example = deps.identity.cookieDomain ?? "example.org";
-  return [
-    renderTextField({
-      name: "origins",
-      label: "Origins",
-      hint: html`The origins that serve the app's pages, one per line, such as <code>https://wiki.${example}</code>. Leave empty for an app without pages.`,
-      value: fields.get("origins") ?? stored.origins.join("\n"),
-      rows: 3,
-      maxLength: MAX_CHARS,
-    }),
-    renderTextField({
-      name: "redirects",
-      label: "Additional redirect URLs after sign-in",
-      hint: html`One per line, with the path. Pages of the origins are always allowed.`,
-      value: fields.get("redirects") ?? stored.redirects.join("\n"),
-      rows: 2,
-      maxLength: MAX_CHARS,
-    }),
-  ];
-}
-
-export function readTargetFields({ deps, fields }: Visit) {
+  const field = { maxLength: MAX_CHARS, isOptional: true };
   return {
-    origins: readLines(fields.get("origins")),
-    redirects: readLines(fields.get("redirects")),
-    cookieDomain: deps.identity.cookieDomain,
+    origins: {
+      ...field,
+      label: "Origins",
+      hint: `The origins that serve the app's pages, one per line, such as \`https://wiki.${example}\`. Leave empty for an app without pages.`,
+      value: stored.origins.join("\n"),
+      rows: 3,
+    },
+    redirects: {
+      ...field,
+      label: "Additional redirect URLs after sign-in",
+      hint: "One per line, with the path. Pages of the origins are always allowed.",
+      value: stored.redirects.join("\n"),
+      rows: 2,
+    },
   };
 }
 
-const INPUTS = { perMinute: PER_MINUTE, perMinuteOfKey: PER_MINUTE_OF_KEY };
-type LimitName = keyof typeof INPUTS;
-const LIMITS = Object.keys(INPUTS) as LimitName[];
+export function readTargetFields(
+  { deps }: Visit,
+  { origins, redirects }: Readonly<Record<keyof TypedTargets, string>>,
+) {
+  const { cookieDomain } = deps.identity;
+  return { origins: readLines(origins), redirects: readLines(redirects), cookieDomain };
+}
+
+const LIMITS = ["perMinute", "perMinuteOfKey"] as const;
 
 export const limitsPage = makeAppAction({
   action: "set_limit",
   title: () => "Limits",
+  fields: ({ app }) => ({
+    perMinute: { ...PER_MINUTE, value: toLimitText(app, "perMinute") },
+    perMinuteOfKey: { ...PER_MINUTE_OF_KEY, value: toLimitText(app, "perMinuteOfKey") },
+  }),
   form: ({ app }, visit) => ({
-    fields: LIMITS.map((name) => {
-      const stored = toLimitText(app, name);
-      return [
-        renderInput(name, INPUTS[name], visit.fields.get(name) ?? stored),
-        renderInitial(visit, name, stored),
-      ];
-    }),
+    fields: LIMITS.map((name) => renderInitial(visit, name, toLimitText(app, name))),
     button: "Save",
   }),
-  run: async ({ deps, fields }, { slug, app }) => {
-    const unchanged = LIMITS.filter((name) => fields.get(name) === fields.get(`initial_${name}`));
-    const stored = unchanged.map((name) => [name, toLimitText(app, name)] as const);
-    await setLimit(deps, { slug, ...readInputs(new Map([...fields, ...stored]), INPUTS) });
+  run: async ({ deps, fields }, { slug, app }, values) => {
+    const limits = LIMITS.map((name) => {
+      const isUnchanged = fields.get(name) === fields.get(`initial_${name}`);
+      return [name, isUnchanged ? (app[name] ?? undefined) : values[name]];
+    });
+    await setLimit(deps, { slug, ...Object.fromEntries(limits) });
   },
   done: { limits: "Limits saved. They take effect on the next request." },
   back: toSettingsPath,
 });
 
-function toLimitText(app: AppView, name: LimitName): string {
+function toLimitText(app: AppView, name: (typeof LIMITS)[number]): string {
   return String(app[name] ?? "");
 }
 
@@ -200,8 +197,8 @@ function makeSwitchPage(name: AppSwitchName) {
     action: "set_app_switch",
     title: (found) => toSwitchHeading(name, found.slug, isOnIn(found) ? "off" : "on"),
     form: (found) => ({
-      fields: html`<input type="hidden" name="wanted" value="${isOnIn(found) ? "off" : "on"}">
-<p>Then ${isOnIn(found) ? off : on}</p>`,
+      hidden: { wanted: isOnIn(found) ? "off" : "on" },
+      intro: html`<p>Then ${isOnIn(found) ? off : on}</p>`,
       button: toButton(found),
       tone: isChange === true && !isOnIn(found) ? "danger" : "primary",
     }),

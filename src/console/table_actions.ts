@@ -2,19 +2,13 @@
 import { runAction } from "../accounts/actions/mod.ts";
 import { beginEndRegistration, type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { endRegistrationByConsole, readConsole, type TableView } from "../accounts/console/mod.ts";
-import { html, type Part } from "../pages/mod.ts";
+import { type FormField, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.ts";
-import {
-  checkTypedName,
-  makeFormPage,
-  readText,
-  renderTypedName,
-  toVisibleMessages,
-} from "./form_page.ts";
-import { renderEmpty, renderError, renderLink, renderSelect, renderTextField } from "./parts.ts";
+import { makeFormPage, toVisibleMessages, typedName } from "./form_page.ts";
+import { renderEmpty, renderError, renderLink } from "./parts.ts";
 import { TABLES, toAppPath, toAppTablesPath, toTablePath } from "./paths.ts";
 import { readTable, renderRowCount, toTableCrumbs } from "./table_parts.ts";
 
@@ -22,7 +16,11 @@ export const transferTablePage = makeFormPage({
   action: "transfer_table",
   read: readTable,
   title: ({ table }) => `Transfer ownership of ${table.name}`,
-  form: ({ table }, { fields }) =>
+  fields: ({ table }) => ({
+    app: makeNewOwner(table),
+    typed_name: typedName(table.name, "transfer its ownership"),
+  }),
+  form: ({ table }) =>
     table.uses.every(({ apps }) => apps.every((slug) => slug === table.owner))
       ? {
           instead: renderEmpty(
@@ -32,20 +30,11 @@ export const transferTablePage = makeFormPage({
           status: 200,
         }
       : {
-          fields: [
-            html`<p><a href="${toAppPath(table.owner)}">${table.owner}</a> owns <b>${table.name}</b>: its pushes define the table. After the transfer, the new owner's pushes do. Rows do not move, and each app still sees only its own rows.</p>`,
-            renderNewOwner(table, fields.get("app") ?? ""),
-            renderTypedName(table.name, "transfer its ownership"),
-          ],
+          intro: html`<p><a href="${toAppPath(table.owner)}">${table.owner}</a> owns <b>${table.name}</b>: its pushes define the table. After the transfer, the new owner's pushes do. Rows do not move, and each app still sees only its own rows.</p>`,
           button: "Transfer ownership",
         },
-  run: async (visit, { table: { name: table } }) => {
-    checkTypedName(visit, table, "transfer its ownership");
-    await runAction(visit.deps, "transfer_table", {
-      wanted_table: table,
-      new_slug: readText(visit.fields, "app"),
-    });
-  },
+  run: ({ deps }, { table }, { app }) =>
+    runAction(deps, "transfer_table", { wanted_table: table.name, new_slug: app }),
   done: { transferred: "Ownership transferred." },
   back: ({ table }) => toTablePath(table.name),
   crumbs: toTableCrumbs,
@@ -55,25 +44,15 @@ export const transferTablePage = makeFormPage({
 const MAX_CHOICES = 100;
 
 /** Only an app that uses the table can own it: lists these apps, or accepts a name if there are many. */
-function renderNewOwner({ owner, uses, apps }: TableView, typed: string): Part {
+function makeNewOwner({ owner, uses, apps }: TableView): FormField {
   if (apps > MAX_CHOICES)
-    return renderTextField({
-      name: "app",
-      label: "New owner",
-      hint: "An app that uses the table",
-      value: typed,
-      maxLength: 40,
-      isRequired: true,
-    });
-  const choices = uses.flatMap((use) => use.apps.map((slug) => ({ value: slug, label: slug })));
-  return renderSelect({
-    name: "app",
+    return { label: "New owner", hint: "An app that uses the table", maxLength: 40 };
+  const slugs = uses.flatMap((use) => use.apps).filter((slug) => slug !== owner);
+  return {
     label: "New owner (an app that uses the table)",
-    choices: choices
-      .filter(({ value }) => value !== owner)
-      .sort((a, b) => (a.value < b.value ? -1 : 1)),
-    value: typed,
-  });
+    maxLength: 40,
+    choices: Object.fromEntries(slugs.sort().map((slug) => [slug, slug])),
+  };
 }
 
 /** Max wait per request; the data service continues after it. */
@@ -89,7 +68,8 @@ export const endUsePage = makeFormPage({
     return { me, slug, table, removal };
   },
   title: ({ slug, table }) => `Stop using ${table} in ${slug}`,
-  form: ({ slug, table, removal }) => {
+  fields: ({ table }) => ({ typed_name: typedName(table, "stop using it") }),
+  form: ({ slug, removal }) => {
     if ("reasons" in removal)
       return {
         instead: [
@@ -99,13 +79,12 @@ export const endUsePage = makeFormPage({
         status: 422,
       };
     return {
-      fields: [renderEndOfUse(slug, removal.found.tables), renderTypedName(table, "stop using it")],
+      intro: renderEndOfUse(slug, removal.found.tables),
       button: "Stop using and delete rows",
       tone: "danger",
     };
   },
   run: async (visit, { slug, table }) => {
-    checkTypedName(visit, table, "stop using it");
     const end = performance.now() + WAIT_MS;
     const isOverdue = () => performance.now() > end;
     const state = await endRegistrationByConsole(
@@ -138,6 +117,7 @@ export const dropTablePage = makeFormPage({
     return { ...(await readTable(visit)), removal };
   },
   title: ({ table }) => `Drop ${table.name}`,
+  fields: ({ table }) => ({ typed_name: typedName(table.name, "drop it") }),
   form: ({ table: { name, rows }, removal }) => {
     if ("reasons" in removal)
       return {
@@ -148,16 +128,12 @@ export const dropTablePage = makeFormPage({
         status: 422,
       };
     return {
-      fields: [
-        renderDrop(removal.found, rows === null ? undefined : renderRowCount(rows)),
-        renderTypedName(name, "drop it"),
-      ],
+      intro: renderDrop(removal.found, rows === null ? undefined : renderRowCount(rows)),
       button: "Drop permanently",
       tone: "danger",
     };
   },
   run: async (visit, { table: { name: table } }) => {
-    checkTypedName(visit, table, "drop it");
     await dropTable(visit.deps, { table, expected: readExpected(visit) });
     return redirectWithNotice(TABLES, "dropped");
   },

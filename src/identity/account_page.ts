@@ -3,10 +3,12 @@ import { type AccountSettings, readAccountSettings } from "../accounts/account_s
 import { NotSignedIn, SignInTooOld, type VisitorActor } from "../accounts/actions/mod.ts";
 import { type RequestContext, splitTarget } from "../http/mod.ts";
 import {
+  type FormFields,
   type FormPage,
   type Html,
   html,
   makeFormPage,
+  type NoFields,
   type PageOptions,
   type Part,
   redirect,
@@ -110,18 +112,18 @@ ${body}`;
   );
 }
 
-type AccountForm<Content, Name extends string> = Pick<AccountPage, "tab" | "title" | "lead"> &
-  Omit<FormPage<OwnVisit, Content, Name>, "title" | "sentTo" | "respond"> & {
+type AccountForm<Content, Fields extends FormFields> = Pick<AccountPage, "tab" | "title" | "lead"> &
+  Omit<FormPage<OwnVisit, Content, Fields>, "title" | "sentTo" | "respond"> & {
     /** Results of the previous form, by the page's query. */
     notices?: ReadonlyMap<string, string>;
   };
 
-export function makeAccountForm<Content, Name extends string = never>({
+export function makeAccountForm<Content, Fields extends FormFields = NoFields>({
   tab,
   lead,
   notices,
   ...page
-}: AccountForm<Content, Name>) {
+}: AccountForm<Content, Fields>) {
   return makeFormPage({
     ...page,
     // The address of a rejected form must not show a result, or repeat parameters that no page reads.

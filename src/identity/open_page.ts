@@ -1,10 +1,12 @@
 /** The pages with a form for visitors without a session: the sign-in, its second factor, and the links that set a password. @module */
 import type { RequestContext } from "../http/mod.ts";
 import {
+  type FormFields,
   type FormPage,
   type FormVisit,
   html,
   makeFormPage,
+  type NoFields,
   renderHeading,
   respondWithPage,
 } from "../pages/mod.ts";
@@ -23,9 +25,11 @@ export async function readOpenVisit(deps: PageDeps, context: RequestContext): Pr
   return { deps, context, ...(await readPageForm(deps, context, { binding: "form" })) };
 }
 
-export function makeOpenForm<Visit extends OpenVisit, Content, Name extends string = never>(
-  form: Omit<FormPage<Visit, Content, Name>, "respond">,
-) {
+export function makeOpenForm<
+  Visit extends OpenVisit,
+  Content,
+  Fields extends FormFields = NoFields,
+>(form: Omit<FormPage<Visit, Content, Fields>, "respond">) {
   return makeFormPage({
     ...form,
     respond: (_content, { title, body, hasSignOut = true, ...page }, visit) => {

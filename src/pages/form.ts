@@ -1,11 +1,14 @@
 /** Parts of forms: labeled fields with their errors, buttons and notices. @module */
+import type { Field as Input } from "../field.ts";
 import { type Html, html, type Part } from "./html.ts";
 
-export type Field = {
+export type Field = Omit<Input, "label" | "hint" | "placeholder"> & {
   name: string;
   label: Part;
-  type: "email" | "password" | "text" | "url";
-  autocomplete:
+  /** Defaults to text. */
+  type?: "email" | "password" | "text" | "url";
+  /** Defaults to off. */
+  autocomplete?:
     | "username"
     | "username webauthn"
     | "current-password"
@@ -14,18 +17,13 @@ export type Field = {
     | "photo"
     | "one-time-code"
     | "off";
-  /** Selects the on-screen keyboard of a phone. */
-  inputMode?: "numeric" | "email";
-  maxLength: number;
   /** The number of lines of a multi-line field. */
   rows?: number;
   value?: string | undefined;
-  /** The expected input. */
+  /** The expected input; in a string, with code between backticks. */
   hint?: Part;
   /** All issues of the sent value. */
   issues?: readonly string[];
-  /** Suggested values; other values are allowed. */
-  choices?: readonly string[];
   /** Whether a script suggests people. */
   isPerson?: boolean;
   /** The text to type before the form can be sent. The server checks it, too. */
@@ -34,27 +32,39 @@ export type Field = {
   isFirst?: boolean;
   /** Whether the field is read-only: password managers read the username from such a field. */
   isFixed?: boolean;
-  /** Whether the field can be empty. */
-  isOptional?: boolean;
 };
 
 /** A labeled input; screen readers read its hint and issues with it. */
 export function renderField(field: Field): Html {
-  const { name, value = "", hint, issues = [] } = field;
+  const { name, type = "text", autocomplete = "off", value = "", issues = [] } = field;
+  const hint = typeof field.hint === "string" ? renderMarked(field.hint) : field.hint;
   const ids = [hint !== undefined && `${name}-hint`, issues.length > 0 && `${name}-issue`];
   const described = ids.filter((id) => id !== false).join(" ");
-  const attributes = html`id="${name}" name="${name}" autocomplete="${field.autocomplete}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.inputMode !== undefined && html` inputmode="${field.inputMode}"`}${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${issues.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isPerson === true && html` data-people`}${field.choices !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
+  const attributes = html`id="${name}" name="${name}" autocomplete="${autocomplete}" maxlength="${field.maxLength}" spellcheck="false" autocapitalize="none"${field.inputMode !== undefined && html` inputmode="${field.inputMode}"`}${field.isOptional !== true && html` required`}${field.isFixed === true && html` readonly`}${described !== "" && html` aria-describedby="${described}"`}${issues.length > 0 && html` aria-invalid="true"`}${field.mustBe !== undefined && html` data-must-be="${field.mustBe}"`}${field.isPerson === true && html` data-people`}${field.suggestions !== undefined && html` list="${name}-choices"`}${field.isFirst === true && html` autofocus`}`;
   const input =
-    field.rows === undefined
-      ? html`<input type="${field.type}" ${attributes} value="${value}">`
-      : html`<textarea ${attributes} rows="${field.rows}">\n${value}</textarea>`;
+    field.choices !== undefined
+      ? renderSelect(field, described)
+      : field.rows === undefined
+        ? html`<input type="${type}" ${attributes} value="${value}">`
+        : html`<textarea ${attributes} rows="${field.rows}">\n${value}</textarea>`;
   return html`<div class="field">
 <label for="${name}">${field.label}</label>
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-${field.type === "password" ? renderWithReveal(name, input) : input}
-${field.choices !== undefined && html`<datalist id="${name}-choices">${field.choices.map((choice) => html`<option value="${choice}"></option>`)}</datalist>`}
+${type === "password" ? renderWithReveal(name, input) : input}
+${field.suggestions !== undefined && html`<datalist id="${name}-choices">${field.suggestions.map((choice) => html`<option value="${choice}"></option>`)}</datalist>`}
 ${issues.length > 0 && renderIssues(name, issues)}
 </div>`;
+}
+
+function renderSelect({ name, choices = {}, value, isFirst }: Field, described: string): Html {
+  return html`<select id="${name}" name="${name}"${described !== "" && html` aria-describedby="${described}"`}${isFirst === true && html` autofocus`}>${Object.entries(choices).map(([choice, label]) => html`<option value="${choice}"${choice === value && html` selected`}>${label}</option>`)}</select>`;
+}
+
+/** Text with code between backticks. */
+export function renderMarked(text: string): Part {
+  return text
+    .split("`")
+    .map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 /** The button is visible only if its script runs. */

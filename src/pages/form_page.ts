@@ -4,7 +4,9 @@
  *
  * @module
  */
+import { type Parser, readInput } from "../field.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
 import { type Field, renderField, renderForm, renderNotice } from "./form.ts";
 import { type Html, html, type Part } from "./html.ts";
 import type { Page, PageOptions } from "./page.ts";
@@ -19,13 +21,21 @@ export type FormVisit = {
 };
 
 /** A field with its stored or suggested value. */
-export type FormField = Omit<Field, "name" | "issues" | "isFirst"> & {
-  /** Whether a rejected form shows the sent value again. Never for passwords and codes. */
-  isRetained?: true;
-  /** All issues of a sent value. */
-  check?: (value: string, sent: FormVisit["fields"]) => readonly string[];
-};
+export type FormField = Omit<Field, "name" | "issues" | "isFirst"> &
+  Partial<Parser<unknown>> & {
+    /** Whether a rejected form shows the sent value again. Never for passwords and codes. */
+    isRetained?: true;
+    /** All issues of a sent value. */
+    check?: (value: string, sent: FormVisit["fields"]) => readonly string[];
+  };
 export type FormFields<Name extends string = string> = Readonly<Record<Name, FormField>>;
+export type NoFields = FormFields<never>;
+/** The values of a sent form: parsed by the field's `read`, otherwise as text. An optional empty field has no parsed value. */
+export type FormValues<Fields extends FormFields> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends Parser<infer Value>
+    ? Value | (Fields[Name] extends { isOptional: true } ? undefined : never)
+    : string;
+};
 
 /** The reason to show a form again: a notice above it, or the issues of its fields. */
 export type Rejection = Pick<PageOptions, "headers"> & {
@@ -45,22 +55,26 @@ export type FormView = (
   Pick<PageOptions, "cookies" | "formTargets"> &
   Pick<Page, "scripts" | "hasSignOut"> & {
     lead?: Part;
+    /** Above the fields, in the form. */
+    intro?: Part;
     /** The result of the previous form. */
     done?: Part;
     above?: Part;
     below?: Part;
     /** Whether the page opens with the focus in its form. */
     isFocused?: boolean;
+    /** Whether a rejected form shows all sent values again, except a typed name. Never for a form with passwords or codes. */
+    isRetained?: boolean;
   };
 
 /** The page without its frame. */
 export type FormBody = Rejection & Omit<FormView, "instead"> & { title: string; body: Part };
 
-export type FormPage<Visit extends FormVisit, Content, Name extends string> = {
+export type FormPage<Visit extends FormVisit, Content, Fields extends FormFields> = {
   /** The content of the page, or the response in its place. */
   read: (visit: Visit) => Promise<Content | Response> | Content | Response;
   title: string | ((content: Content, visit: Visit) => string);
-  fields?: (content: Content, visit: Visit) => FormFields<Name>;
+  fields?: (content: Content, visit: Visit) => Fields;
   form: (
     content: Content,
     visit: Visit,
@@ -70,7 +84,7 @@ export type FormPage<Visit extends FormVisit, Content, Name extends string> = {
   run: (
     visit: Visit,
     content: Content,
-    values: Readonly<Record<Name, string>>,
+    values: FormValues<Fields>,
   ) => Promise<Response | Rejection>;
   /** The address that the form is sent to; defaults to the page's own. */
   sentTo?: (visit: Visit) => string;
@@ -78,9 +92,11 @@ export type FormPage<Visit extends FormVisit, Content, Name extends string> = {
 };
 type Handle<Visit> = (visit: Visit) => Promise<Response>;
 
-export function makeFormPage<Visit extends FormVisit, Content, Name extends string = never>(
-  page: FormPage<Visit, Content, Name>,
-): { show: Handle<Visit>; submit: Handle<Visit> } {
+export function makeFormPage<
+  Visit extends FormVisit,
+  Content,
+  Fields extends FormFields = NoFields,
+>(page: FormPage<Visit, Content, Fields>): { show: Handle<Visit>; submit: Handle<Visit> } {
   return {
     show: async (visit) => {
       const content = await page.read(visit);
@@ -97,20 +113,37 @@ export function makeFormPage<Visit extends FormVisit, Content, Name extends stri
   };
 }
 
-function readFields<Name extends string>(
-  fields: FormFields<Name> | undefined,
+function readFields<Fields extends FormFields>(
+  fields: Fields | undefined,
   sent: FormVisit["fields"],
 ) {
-  const all = Object.entries<FormField>(fields ?? {}).map(([name, field]) => {
-    const value = toValue(name, field, sent);
-    return { name, value, issues: field.check?.(value, sent) ?? [] };
-  });
+  const all = Object.entries<FormField>(fields ?? {}).map(([name, field]) => ({
+    name,
+    ...readField(field, toValue(name, field, sent), sent),
+  }));
   return {
-    values: Object.fromEntries(all.map(({ name, value }) => [name, value])) as Record<Name, string>,
+    // The compiler does not connect the names of the entries with their types.
+    values: Object.fromEntries(all.map(({ name, value }) => [name, value])) as FormValues<Fields>,
     issues: all.some(({ issues }) => issues.length > 0)
       ? Object.fromEntries(all.map(({ name, issues }) => [name, issues]))
       : undefined,
   };
+}
+
+type ReadField = { value: unknown; issues: readonly string[] };
+
+function readField(field: FormField, text: string, sent: FormVisit["fields"]): ReadField {
+  const { label, check, mustBe, rule, read, isOptional } = field;
+  if (check !== undefined) return { value: text, issues: check(text, sent) };
+  if (mustBe !== undefined) return { value: text, issues: text === mustBe ? [] : [String(label)] };
+  if (read === undefined || rule === undefined) return { value: text, issues: [] };
+  if (text === "" && isOptional === true) return { value: undefined, issues: [] };
+  try {
+    return { value: readInput({ rule, read }, String(label).toLowerCase(), text), issues: [] };
+  } catch (error) {
+    if (error instanceof Problem) return { value: undefined, issues: [error.message] };
+    throw error;
+  }
 }
 
 /** The sent value. A password can begin or end with a space. */
@@ -124,8 +157,8 @@ function toValue(
   return type === "password" ? text : text.trim();
 }
 
-async function respondWithForm<Visit extends FormVisit, Content, Name extends string>(
-  page: FormPage<Visit, Content, Name>,
+async function respondWithForm<Visit extends FormVisit, Content, Fields extends FormFields>(
+  page: FormPage<Visit, Content, Fields>,
   visit: Visit,
   content: Content,
   rejection?: Rejection,
@@ -139,7 +172,7 @@ async function respondWithForm<Visit extends FormVisit, Content, Name extends st
   const form =
     "instead" in view
       ? view.instead
-      : renderForm({ ...view, action, token, fields: [fields, view.fields] });
+      : renderForm({ ...view, action, token, fields: [view.intro, fields, view.fields] });
   const title = typeof page.title === "string" ? page.title : page.title(content, visit);
   const body = [above, form, below];
   const reason = "status" in view ? undefined : rejection;
@@ -158,12 +191,15 @@ ${notice !== undefined && renderNotice("error", notice)}`;
 /** The fields of a form, with the retained values and the issues. */
 export function renderFields(
   fields: FormFields,
-  { sent, issues = {}, isFocused = false }: FieldsState,
+  { sent, issues = {}, isFocused = false, isRetained: areRetained = false }: FieldsState,
 ): Html[] {
-  const all = Object.entries(fields).map(([name, { isRetained, check, ...field }]) => ({
+  const all = Object.entries(fields).map(([name, { isRetained, check, rule, read, ...field }]) => ({
     ...field,
     name,
-    value: isRetained && sent.has(name) ? toValue(name, field, sent) : field.value,
+    value:
+      (isRetained || (areRetained && field.mustBe === undefined)) && sent.has(name)
+        ? toValue(name, field, sent)
+        : field.value,
     issues: issues[name] ?? [],
   }));
   const first =
@@ -173,7 +209,7 @@ export function renderFields(
 }
 
 type FieldsState = Pick<Rejection, "issues"> &
-  Pick<FormView, "isFocused"> & { sent: FormVisit["fields"] };
+  Pick<FormView, "isFocused" | "isRetained"> & { sent: FormVisit["fields"] };
 
 /** Whether a field has issues, or is empty and required. */
 function isToFill({ isFixed, isOptional, value = "", issues = [] }: Field): boolean {

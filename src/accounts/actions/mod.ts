@@ -7,7 +7,6 @@ export {
 } from "./action.ts";
 export { type AuditEntry, auditList, sweepAudit } from "./audit.ts";
 export * from "./columns.ts";
-export { type Field, type Input, readInput } from "./input.ts";
 export { findIssues, rejectFor } from "./issues.ts";
 export {
   type List,

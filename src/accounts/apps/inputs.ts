@@ -1,6 +1,7 @@
 /** The inputs of actions on apps, their keys and limits. @module */
+
+import type { Field, Input } from "../../field.ts";
 import { SLUG_TEXTS } from "../../std/stored_text.ts";
-import type { Field, Input } from "../actions/input.ts";
 import { GRACES, type Grace } from "./key_life.ts";
 import { checkLimit, DEFAULT_PER_MINUTE } from "./limits.ts";
 
@@ -8,13 +9,13 @@ export const SLUG: Field = {
   label: "Name",
   hint: `${SLUG_TEXTS}. Addresses and commands use it.`,
   placeholder: "slug",
-  maxChars: 40,
-  isRequired: true,
+  maxLength: 40,
 };
 
 const LIMIT = {
   placeholder: "number",
-  maxChars: 20,
+  maxLength: 20,
+  isOptional: true,
   rule: "a number of requests in digits",
   read: (text: string) =>
     /^[\d,]+$/.test(text) ? checkLimit(Number(text.replaceAll(",", ""))) : undefined,
@@ -34,8 +35,7 @@ export const KEY_NAME: Input<string> = {
   label: "Name",
   hint: "The purpose of the key, such as “web server”.",
   placeholder: "text",
-  maxChars: 100,
-  isRequired: true,
+  maxLength: 100,
   rule: "1 to 100 characters on one line, without control characters",
   read: (text) => (/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(text) ? text : undefined),
 };
@@ -50,7 +50,7 @@ export const GRACE: Input<Grace> = {
   label: "Old key expires",
   hint: "Never later than its own expiry.",
   placeholder: "time",
-  maxChars: 3,
+  maxLength: 3,
   choices: GRACE_CHOICES,
   rule: `one of ${Object.keys(GRACES).join(", ")}`,
   read: (text) => (Object.keys(GRACES) as Grace[]).find((grace) => grace === text),

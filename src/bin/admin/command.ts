@@ -4,14 +4,8 @@
  *
  * @module
  */
-import {
-  type Columns,
-  type Field,
-  type Input,
-  type Row,
-  readInput,
-  record,
-} from "../../accounts/actions/mod.ts";
+import { type Columns, type Row, record } from "../../accounts/actions/mod.ts";
+import { type Field, type Input, readInput } from "../../field.ts";
 import { Problem } from "../../problem.ts";
 import { type Arguments, type CommandResult, type Flag, UsageError } from "../cli/command.ts";
 import { describeJson } from "./list_command.ts";

@@ -48,10 +48,10 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       const keyPrefix = deps.config.API_KEY_PREFIX;
       const key = await issueKey({ ...deps, keyPrefix }, { slug, name, scopes, expiresAt });
       const ends = expiresAt?.toISOString() ?? null;
-      const { keyId, text: shown } = key;
+      const { keyId, text: secret } = key;
       return {
-        document: { app: slug, keyId, key: shown, name, scopes, expiresAt: ends },
-        lines: [shown],
+        document: { app: slug, keyId, key: secret, name, scopes, expiresAt: ends },
+        lines: [secret],
       };
     },
   }),

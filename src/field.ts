@@ -1,39 +1,41 @@
 /**
- * An input of an action: its texts and its parser. The command's flag (`bin/admin/task.ts`) and the form's field
- * (`console/form_page.ts`) derive from it.
+ * An input of an action: its texts, its limits and its parser. A command's flag (`bin/admin/command.ts`) and a form's field
+ * (`pages/form.ts`) derive from it.
  *
  * @module
  */
-import { Problem } from "../../problem.ts";
-import { quote } from "../../std/quote.ts";
+import { Problem } from "./problem.ts";
+import { quote } from "./std/quote.ts";
 
 /** The texts of an input; the action validates the value. */
 export type Field = {
   label: string;
-  /** The expected input. */
+  /** The expected input, with code between backticks. */
   hint?: string;
   /** The placeholder of the value in the command's help. */
   placeholder: string;
-  maxChars: number;
-  isRequired?: true;
-  /** Whether phones show the keyboard for email addresses. */
-  isEmail?: true;
+  maxLength: number;
+  /** Whether a form can leave it empty. */
+  isOptional?: boolean;
+  /** Selects the on-screen keyboard of a phone. */
+  inputMode?: "numeric" | "email";
   /** All allowed values, each with its label in a form. */
   choices?: Readonly<Record<string, string>>;
   /** Suggested values; other values are allowed. */
   suggestions?: readonly string[];
 };
 
-/** An input that is parsed before the action runs. */
-export type Input<Value> = Field & {
+export type Parser<Value> = {
   /** Completes the message "must be …". */
   rule: string;
   /** The value of a trimmed text; `undefined` if the text breaks the rule. */
   read: (text: string) => Value | undefined;
 };
+/** An input that is parsed before the action runs. */
+export type Input<Value> = Field & Parser<Value>;
 
 /** @throws {Problem} invalid_request — the text breaks the rule */
-export function readInput<Value>({ rule, read }: Input<Value>, name: string, text: string): Value {
+export function readInput<Value>({ rule, read }: Parser<Value>, name: string, text: string): Value {
   const value = read(text.trim());
   if (value !== undefined) return value;
   throw new Problem("invalid_request", {
