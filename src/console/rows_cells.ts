@@ -1,6 +1,6 @@
 /** Values of rows in a grid: rendered by kind, cut to a line; null and empty are distinguished. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
-import { FIELDS, type FieldKind, toMomentText } from "../kinds/mod.ts";
+import { FIELDS, type FieldKind, shortenId, toMomentText } from "../kinds/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { compactJson } from "../std/json_text.ts";
 import { renderPill } from "./parts.ts";
@@ -84,11 +84,6 @@ function renderReference(id: string, { column: { table = "" }, slug, labels }: C
 /** A moment as PostgreSQL prints it, without trailing zeros. */
 function renderMoment(value: string): Html {
   return html`<time datetime="${value}" data-exact>${toMomentText(value)}</time>`;
-}
-
-/** Both ends of an id: ids of the same time start with the same digits. */
-export function shortenId(id: string): string {
-  return `${id.slice(0, 4)}…${id.slice(-4)}`;
 }
 
 function cut(text: string): string {

@@ -1,11 +1,12 @@
 /** The forms of a change of several rows: the change, its preview, and the result for each row. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
+import { shortenId } from "../kinds/mod.ts";
 import { type Html, html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderLink, renderSnippet } from "./parts.ts";
 import { toMessages } from "./read.ts";
-import { renderCell, shortenId } from "./rows_cells.ts";
+import { renderCell } from "./rows_cells.ts";
 import { toRowsJson } from "./rows_copy.ts";
 import { type RowField, renderRowField } from "./rows_fields.ts";
 import type { ListedRow } from "./rows_list.ts";

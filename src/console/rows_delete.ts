@@ -1,11 +1,12 @@
 /** Deletes a row after a confirmation, unless the row has changed since. @module */
+import { shortenId } from "../kinds/mod.ts";
 import { html, type Part, redirect, renderForm } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { renderCancel, renderError, renderSnippet } from "./parts.ts";
 import { readHeaderValue, toMessages } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
-import { renderCell, shortenId } from "./rows_cells.ts";
+import { renderCell } from "./rows_cells.ts";
 import { toRowJson } from "./rows_copy.ts";
 import { type FoundRow, findRow, respondWithNoRow } from "./rows_edit.ts";
 import { readPosition, withPosition } from "./rows_position.ts";

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { shortenId } from "../kinds/mod.ts";
 import { html, redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
@@ -11,7 +12,6 @@ import { renderEmpty, renderError, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
-import { shortenId } from "./rows_cells.ts";
 import { renderCopies } from "./rows_copy.ts";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
 import { readPosition, toReferencePath, withPosition } from "./rows_position.ts";

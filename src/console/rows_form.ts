@@ -1,5 +1,6 @@
 /** The form of a new or existing row: fields, their errors, and the choices of references. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
+import { shortenId } from "../kinds/mod.ts";
 import { type Html, html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
 import type { Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -7,7 +8,6 @@ import type { Visit } from "./enter.ts";
 import { type Choice, renderError, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
 import { type Row, TEXTS, toRejection } from "./rows_call.ts";
-import { shortenId } from "./rows_cells.ts";
 import { type RowField, renderRowField } from "./rows_fields.ts";
 import { listRows } from "./rows_list.ts";
 import { findLabelColumn, findTable, toLabel } from "./rows_related.ts";

@@ -7,12 +7,13 @@
 import { listSortedColumns, MAX_VISITS } from "../data/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { readParameters } from "../http/mod.ts";
+import { shortenId } from "../kinds/mod.ts";
 import { type Html, html, type Part, redirect, renderNotice, toScriptPath } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
 import { toRowsPath } from "./paths.ts";
-import { isNumeric, renderCell, shortenId } from "./rows_cells.ts";
+import { isNumeric, renderCell } from "./rows_cells.ts";
 import {
   countRows,
   findReferring,

@@ -69,11 +69,12 @@ export function respondWithRowsPage(
 }
 
 /** The type of a column in words. */
-export function describeColumn(column: NamedColumn): string {
-  const text = [
-    FIELDS[column.kind].label(column),
-    ...(column.required ? ["required"] : []),
-    ...(column.unique ? ["unique"] : []),
+export function describeColumn({ kind, table, required, unique }: NamedColumn): string {
+  const { label } = FIELDS[kind];
+  const parts = [
+    table === undefined ? label : `${label} ${table}`,
+    required && "required",
+    unique && "unique",
   ];
-  return text.join(", ");
+  return parts.filter((part) => part !== false).join(", ");
 }

@@ -7,10 +7,10 @@
 import type { NamedColumn } from "../dsl/mod.ts";
 import { type Kind, type Operator as KindOperator, OPERATORS, VALUES } from "../kinds/mod.ts";
 import { Problem } from "../problem.ts";
+import { readValue } from "../rows/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { toCaseExpression } from "../std/letter_case.ts";
 import { quote } from "../std/quote.ts";
-import { readValueText } from "./value_text.ts";
 
 export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
 
@@ -176,7 +176,9 @@ export function listOperators(kind: Kind): string {
 
 /** A value in the database's notation. @throws {Problem} invalid_query */
 export function toComparable(text: string, column: QueryColumn): string {
-  const read = readValueText(text, column);
+  const { fromQuery } = VALUES[column.kind];
+  const value = fromQuery === undefined ? text : fromQuery(text);
+  const read = readValue(value, column);
   if ("value" in read) return `${read.value}`;
   const { issue } = read;
   throw invalid(

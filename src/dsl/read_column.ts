@@ -1,5 +1,4 @@
 /** Reads one column of a definition from a value of any type, independently of other columns. @module */
-
 import { KINDS, type Kind, VALUES } from "../kinds/mod.ts";
 import { describe } from "../std/describe.ts";
 import { quote } from "../std/quote.ts";

@@ -1,5 +1,6 @@
 /** Columns of true and false. @module */
-import { EQUAL, type FieldKind, type SqlKind, type Types, type ValueKind } from "./kind.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { EQUAL } from "./operators.ts";
 
 export type BooleanTypes = {
   /** A column of true and false. */
@@ -13,10 +14,7 @@ const FALSE =
   "false f no n off 0 falsch faux falso onwaar fałsz falskt falsk usann epätosi nepravda hamis yanlış yanliş ложь";
 
 export const booleanValue: ValueKind = {
-  default: {
-    wanted: "must be true or false",
-    read: (value) => (typeof value === "boolean" ? value : undefined),
-  },
+  default: { wanted: "must be true or false" },
   read: (value) => (typeof value === "boolean" ? { value } : { issue: "Must be true or false" }),
   fromQuery: (text) => (text === "true" ? true : text === "false" ? false : undefined),
   fromCsv: (text) => {
@@ -43,7 +41,7 @@ export const booleanSql: SqlKind = {
 };
 
 export const booleanField: FieldKind = {
-  label: () => "true or false",
+  label: "true or false",
   control: "choice",
   choices: () => ["true", "false"],
   isHelped: true,

@@ -1,14 +1,8 @@
 /** Columns of exact decimals. @module */
 import { DECIMAL_MAX_CHARS, decimalParts, isDecimal } from "../std/decimal.ts";
-import {
-  type FieldKind,
-  ORDERED,
-  SEARCHED_BY_ORDER,
-  type SqlKind,
-  type Types,
-  type ValueKind,
-} from "./kind.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { isDecimalSql, NUMERIC, SEARCHED_NUMBER, toNumericBytes, toPlainNumber } from "./number.ts";
+import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type DecimalTypes = {
   /** A column of exact decimals, as strings such as `"12.50"`. */
@@ -16,10 +10,7 @@ export type DecimalTypes = {
 };
 
 export const decimalValue: ValueKind = {
-  default: {
-    wanted: 'must be a string of digits such as "12.50", at most 400 characters',
-    read: (value) => (typeof value === "string" && isDecimal(value) ? value : undefined),
-  },
+  default: { wanted: 'must be a string of digits such as "12.50", at most 400 characters' },
   read: (value) =>
     typeof value === "string" && isDecimal(value)
       ? { value }
@@ -53,7 +44,7 @@ export const decimalSql: SqlKind = {
 };
 
 export const decimalField: FieldKind = {
-  label: () => "decimal",
+  label: "decimal",
   hint: "Stored exactly, such as 12.50",
   control: "number",
   cell: "mono",

@@ -3,15 +3,8 @@ import { describe } from "../std/describe.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { quoteLiteral } from "../std/sql_literal.ts";
 import { utf8Length } from "../std/utf8_length.ts";
-import {
-  type DetailsReport,
-  type FieldKind,
-  ORDERED,
-  SEARCHED_BY_ORDER,
-  type SqlKind,
-  type Types,
-  type ValueKind,
-} from "./kind.ts";
+import type { DetailsReport, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type EnumTypes<Value> = { enum: Types<Value> };
 
@@ -35,37 +28,35 @@ export const enumValue: ValueKind = {
     keys: ["values"],
     read: (fields, report) => ({ values: readValues(fields.get("values"), report) }),
   },
-  default: {
-    wanted: "must be one of the column's values",
-    read: (value, { values = [] }) => values.find((known) => known === value),
-  },
+  default: { wanted: "must be one of the column's values" },
   read: (value, { values = [] }) =>
     typeof value === "string" && values.includes(value)
       ? { value }
       : { issue: `Must be one of ${values.map((known) => JSON.stringify(known)).join(", ")}` },
-  hasEmpty: ({ values = [] }) => values.includes(""),
   schema: ({ values = [] }) => ({ type: "string", enum: [...values] }),
   sample: ({ values = [] }) => values[0],
   operators: ORDERED,
 };
 
 function readValues(list: unknown, { add }: DetailsReport): readonly string[] {
-  if (!Array.isArray(list)) add(`Cannot read enum values: must be a list, not ${describe(list)}`);
-  else if (list.length > ENUM_LIMITS.enumValues)
-    add(`Cannot use ${list.length} enum values: at most ${ENUM_LIMITS.enumValues} are allowed`);
-  else if (list.length === 0) add("Cannot use an enum without values: must have at least one");
-  else return readList(list, add);
-  return [];
-}
-
-function readList(list: readonly unknown[], add: DetailsReport["add"]): readonly string[] {
+  const issue = findListIssue(list);
+  if (issue !== undefined) add(issue);
   const values: string[] = [];
-  for (const item of list) {
+  for (const item of Array.isArray(list) && issue === undefined ? list : []) {
     const issue = findValueIssue(item, values);
-    if (issue === undefined && typeof item === "string") values.push(item);
+    if (issue === undefined) values.push(item);
     else add(`Cannot use enum value ${describe(item)}: ${issue}`);
   }
   return values;
+}
+
+function findListIssue(list: unknown): string | undefined {
+  if (!Array.isArray(list)) return `Cannot read enum values: must be a list, not ${describe(list)}`;
+  if (list.length > ENUM_LIMITS.enumValues)
+    return `Cannot use ${list.length} enum values: at most ${ENUM_LIMITS.enumValues} are allowed`;
+  return list.length === 0
+    ? "Cannot use an enum without values: must have at least one"
+    : undefined;
 }
 
 function findValueIssue(value: unknown, earlier: readonly string[]): string | undefined {
@@ -94,7 +85,7 @@ export const enumSql: SqlKind = {
 };
 
 export const enumField: FieldKind = {
-  label: () => "choice",
+  label: "choice",
   control: "choice",
   choices: ({ values = [] }) => values,
   isHelped: true,

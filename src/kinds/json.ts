@@ -170,7 +170,7 @@ export const jsonSql: SqlKind = {
 export const NEVER_ACCEPTED = '"\\ud800"';
 
 export const jsonField: FieldKind = {
-  label: () => "JSON",
+  label: "JSON",
   hint: 'Such as {"a": 1}, or "text" with quotes',
   control: "json",
   toText: (_, json) => indentJson(json),

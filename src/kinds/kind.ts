@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { Operator, SearchOperator } from "./operators.ts";
 
 /** A JSON value. */
 export type Json =
@@ -35,13 +36,6 @@ export type Details = Pick<ColumnParts, "values" | "table" | "onDelete">;
 /** The TypeScript types of a kind: its values, and what `.default()` accepts. Nothing here exists at run time. */
 export type Types<Value, Default = Value> = { readonly value: Value; readonly default: Default };
 
-/** Operators with a value, in the order of messages. */
-export const OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"] as const;
-export type Operator = (typeof OPERATORS)[number];
-/** The operators of kinds without an order, of ordered kinds, and of texts. */
-export const EQUAL: readonly Operator[] = ["eq", "neq", "in"];
-export const ORDERED: readonly Operator[] = ["eq", "neq", "in", "lt", "lte", "gt", "gte"];
-
 /** A value for the database, or an error. */
 export type Read = { readonly value: Json } | { readonly issue: string };
 /** A value that its column's reader has not read yet, or an error. */
@@ -59,17 +53,16 @@ export type ValueKind = {
     readonly keys: readonly string[];
     readonly read: (fields: ReadonlyMap<string, unknown>, report: DetailsReport) => Details;
   };
-  /** The rule for a default; the recorded default, or `undefined` if the value is invalid. */
+  /** The rule for a default. */
   readonly default: {
     readonly wanted: string;
-    readonly read: (value: unknown, column: Details) => Json | undefined;
+    /** Without it, the default is a value as the kind reads it. */
+    readonly read?: (value: unknown) => Json | undefined;
     /** Defaults that are computed, in words: for the row of an insert, and for the rows that exist at a push. */
-    readonly computed?: Readonly<
-      Record<string, { readonly insert: string; readonly push: string }>
-    >;
+    readonly computed?: Computed<{ readonly insert: string; readonly push: string }>;
   };
   /** Reads a value of a request or a file that is not null. */
-  readonly read: (value: unknown, column: ColumnParts) => Read;
+  readonly read: (value: unknown, column: Details) => Read;
   /** The value of a text in a query string, to be read like a JSON value. Without it, the text. */
   readonly fromQuery?: (text: string) => unknown;
   /** The value of a text in a CSV; the text itself if it is invalid. Without it, the text. */
@@ -77,11 +70,11 @@ export type ValueKind = {
   /** A value of a file in JSON, whose notation can differ from a request's; it is not null. Without it, the value. */
   readonly fromJsonFile?: (value: unknown) => unknown;
   /** Whether an empty text in a CSV is a value, not null. */
-  readonly hasEmpty?: (column: Details) => boolean;
+  readonly hasEmpty?: boolean;
   /** A value in the form that is equal for equal values. Without it, the value. */
   readonly toKey?: (value: Json) => Json;
   /** The schema of a value that is not null. */
-  readonly schema: (column: ColumnParts) => JsonSchema;
+  readonly schema: (column: Details) => JsonSchema;
   /** Schemas to which the schema refers, by name. */
   readonly components?: () => Readonly<Record<string, JsonSchema>>;
   /** The name of the schema's `format` in the API reference. */
@@ -96,6 +89,9 @@ export type DetailsReport = {
   readonly add: (message: string) => void;
   readonly isReservedTable: (name: string) => boolean;
 };
+
+/** Something for each computed default, by its name. */
+type Computed<Part> = Readonly<Record<string, Part>>;
 
 /** An expression of SQL from another. */
 export type Render = (expression: string) => string;
@@ -128,9 +124,7 @@ export type SqlKind = {
   /** The value in a cursor, as text that the reader accepts. Without it, the text as PostgreSQL casts it. */
   readonly cursor?: Render;
   /** Defaults that are computed: the expression, given the time of the row, and as PostgreSQL prints it. */
-  readonly computed?: Readonly<
-    Record<string, { readonly render: (now: string) => string; readonly printed: string }>
-  >;
+  readonly computed?: Computed<{ readonly render: Render; readonly printed: string }>;
   /** A default in one notation, from the declaration or from PostgreSQL's text of this type. Without it, the text. */
   readonly defaultText?: (value: Json) => string;
   readonly printedText?: (text: string) => string;
@@ -138,8 +132,8 @@ export type SqlKind = {
   readonly toText?: Render;
   /** A condition on a value that has a text. */
   readonly hasText?: Render;
-  /** The texts that are values, and their conversion; without it, no other kind converts to this kind. */
-  readonly fromText?: {
+  /** The texts that are values, and their conversion. */
+  readonly fromText: {
     readonly check: (text: string, to: Conversion) => string;
     readonly toValue: (text: string, to: Conversion) => string;
   };
@@ -158,9 +152,9 @@ export type Conversion = {
 };
 
 export type FieldKind = {
-  /** The type in words. */
-  readonly label: (column: Details) => string;
-  readonly hint?: string;
+  /** The type in words. The target of a reference follows it. */
+  readonly label: string;
+  readonly hint?: string | undefined;
   /** The control of a form. */
   readonly control: "line" | "number" | "moment" | "lines" | "json" | "choice" | "reference";
   /** The values to choose from. */
@@ -192,7 +186,3 @@ export type SearchField = {
   /** A typed text as a value. Without it, the text. */
   readonly toValue?: (text: string) => string | number | boolean;
 };
-
-export type SearchOperator = "contains" | "starts" | "eq" | "neq" | "lt" | "lte" | "gt" | "gte";
-/** The operators of ordered kinds. */
-export const SEARCHED_BY_ORDER: readonly SearchOperator[] = ["eq", "neq", "lt", "lte", "gt", "gte"];

@@ -12,11 +12,14 @@ import { type UuidTypes, uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
 export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, isJsonNumber, JSON_NUMBERS, NEVER_ACCEPTED } from "./json.ts";
-export * from "./kind.ts";
+export type * from "./kind.ts";
 export { toPlainNumber } from "./number.ts";
+export { OPERATORS, type Operator, type SearchOperator } from "./operators.ts";
 export type { Id } from "./ref.ts";
 export { normalizeLines } from "./string.ts";
 export { type IsoTime, toMomentText } from "./timestamp.ts";
+
+export { shortenId } from "./uuid.ts";
 
 /** All column kinds, in the order of the documentation. */
 export const KINDS = [

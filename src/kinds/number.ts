@@ -1,14 +1,8 @@
 /** Columns of JavaScript numbers. @module */
 import { INEXACT, parseExactJson } from "../std/exact_json.ts";
 import { parseCell } from "./json.ts";
-import {
-  type FieldKind,
-  ORDERED,
-  SEARCHED_BY_ORDER,
-  type SqlKind,
-  type Types,
-  type ValueKind,
-} from "./kind.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type NumberTypes = {
   /** A column of JavaScript numbers. For exact digits, use `t.decimal()`. */
@@ -19,14 +13,13 @@ export type NumberTypes = {
 const JSON_NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
 export const numberValue: ValueKind = {
-  default: {
-    wanted: "must be a finite number",
-    read: (value) => (typeof value === "number" && Number.isFinite(value) ? value : undefined),
-  },
+  default: { wanted: "must be a finite number" },
   read: (value) => {
     if (value === INEXACT)
       return { issue: "A JavaScript number cannot hold this value exactly: use t.decimal()" };
-    return typeof value === "number" ? { value } : { issue: "Must be a number" };
+    return typeof value === "number" && Number.isFinite(value)
+      ? { value }
+      : { issue: "Must be a number" };
   },
   fromQuery: (text) => (JSON_NUMBER.test(text) ? parseExactJson(text) : text),
   fromCsv: (written, readNumber) => {
@@ -92,7 +85,7 @@ export const numberSql: SqlKind = {
 export const SEARCHED_NUMBER = /^-?\d+(\.\d+)?$/;
 
 export const numberField: FieldKind = {
-  label: () => "number",
+  label: "number",
   control: "number",
   toText: (_, json) => json,
   toJson: (text) => (JSON_NUMBER.test(text) ? text : JSON.stringify(text)),

@@ -1,24 +1,8 @@
 /** Columns with ids of rows in another table. @module */
 import { describe } from "../std/describe.ts";
 import { quote } from "../std/quote.ts";
-import {
-  type Details,
-  type DetailsReport,
-  type FieldKind,
-  ORDERED,
-  type SqlKind,
-  type Types,
-  type ValueKind,
-} from "./kind.ts";
-import {
-  makeSampleId,
-  makeUuidSchema,
-  readUuid,
-  SEARCHED_ID,
-  trimUuid,
-  UUID_ENDS,
-  UUID_TYPE,
-} from "./uuid.ts";
+import type { Details, DetailsReport, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
 /** The id of a row. Any string is accepted, except the id of a row of another table. */
 export type Id<Table extends string> = string & { readonly "~table"?: Table };
@@ -26,21 +10,23 @@ export type Id<Table extends string> = string & { readonly "~table"?: Table };
 /** A reference cannot have a default: its row would have to exist in every app. */
 export type RefTypes<Table> = { ref: Types<Table extends string ? Id<Table> : string, never> };
 
-export const refValue: ValueKind = {
+export const refValue: ValueKind = /* @__PURE__ */ Object.assign({}, uuidValue, {
   details: {
     keys: ["table", "onDelete"],
-    read: (fields, report) => ({ ...readTarget(fields, report), ...readOnDelete(fields, report) }),
+    read: (fields: ReadonlyMap<string, unknown>, report: DetailsReport) => ({
+      ...readTarget(fields, report),
+      ...readOnDelete(fields, report),
+    }),
   },
   default: {
     wanted: "a reference cannot have a default, because the row would have to exist in every app",
     read: () => undefined,
   },
-  read: readUuid,
-  fromCsv: trimUuid,
-  schema: ({ table = "another table" }) => makeUuidSchema(`The id of a row of \`${table}\`.`),
-  sample: makeSampleId,
-  operators: ORDERED,
-};
+  schema: ({ table = "another table" }: Details) => ({
+    ...uuidValue.schema({}),
+    description: `The id of a row of \`${table}\`.`,
+  }),
+});
 
 function readTarget(
   fields: ReadonlyMap<string, unknown>,
@@ -64,20 +50,15 @@ function readOnDelete(fields: ReadonlyMap<string, unknown>, { add }: DetailsRepo
   return {};
 }
 
-export const refSql: SqlKind = {
-  type: UUID_TYPE,
-  width: 16,
-  ends: UUID_ENDS,
-  isSelective: true,
-  storedBytes: () => 16,
-  placeholders: (table) => ({ table }),
+export const refSql: SqlKind = /* @__PURE__ */ Object.assign({}, uuidSql, {
+  placeholders: (table: string) => ({ table }),
   reversible: [],
-};
+});
 
-export const refField: FieldKind = {
-  label: ({ table = "" }) => `references ${table}`,
-  control: "reference",
+export const refField: FieldKind = /* @__PURE__ */ Object.assign({}, uuidField, {
+  label: "references",
+  hint: undefined,
+  control: "reference" as const,
   isHelped: true,
-  cell: "reference",
-  search: SEARCHED_ID,
-};
+  cell: "reference" as const,
+});

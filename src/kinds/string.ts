@@ -2,7 +2,8 @@
 import { isStorableText } from "../std/is_storable_text.ts";
 import { listSpellings } from "../std/letter_case.ts";
 import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
-import { type FieldKind, OPERATORS, type SqlKind, type Types, type ValueKind } from "./kind.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { OPERATORS } from "./operators.ts";
 
 export type StringTypes = {
   /** A column of text. */
@@ -10,15 +11,12 @@ export type StringTypes = {
 };
 
 export const stringValue: ValueKind = {
-  default: {
-    wanted: "must be a string without U+0000 or lone surrogates",
-    read: (value) => (typeof value === "string" && isStorableText(value) ? value : undefined),
-  },
+  default: { wanted: "must be a string without U+0000 or lone surrogates" },
   read: (value) => {
     if (typeof value !== "string") return { issue: "Must be a string" };
     return isStorableText(value) ? { value } : { issue: TEXT_ISSUE };
   },
-  hasEmpty: () => true,
+  hasEmpty: true,
   schema: () => ({
     type: "string",
     pattern: STORABLE_PATTERN,
@@ -52,7 +50,7 @@ export const stringSql: SqlKind = {
 export const normalizeLines = (text: string) => text.replaceAll(/\r\n?/g, "\n");
 
 export const stringField: FieldKind = {
-  label: () => "text",
+  label: "text",
   control: "lines",
   isFreeText: true,
   toText: (value) => normalizeLines(String(value)),

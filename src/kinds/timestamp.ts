@@ -1,6 +1,7 @@
 /** Columns of times. @module */
 import { readTimestamp } from "../std/timestamp.ts";
-import { type FieldKind, ORDERED, type SqlKind, type Types, type ValueKind } from "./kind.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { ORDERED } from "./operators.ts";
 
 /** A time as ISO 8601 text; JSON has no type for times. */
 export type IsoTime = `${number}-${number}-${number}T${string}`;
@@ -33,10 +34,6 @@ function toMoment(text: string): string {
 export const timestampValue: ValueKind = {
   default: {
     wanted: 'must be "now" or an ISO 8601 time with Z or an offset',
-    read: (value) => {
-      if (typeof value !== "string") return undefined;
-      return value === "now" ? value : readTimestamp(value);
-    },
     computed: { now: { insert: "the time of the insert", push: "the time of this push" } },
   },
   read: (value) => {
@@ -85,7 +82,7 @@ export function toMomentText(value: string): string {
 }
 
 export const timestampField: FieldKind = {
-  label: () => "date and time",
+  label: "date and time",
   hint: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; stored to the microsecond",
   control: "moment",
   isHelped: true,

@@ -1,58 +1,38 @@
 /** Columns of UUIDs. @module */
 import { isUuid } from "../std/is_uuid.ts";
-import {
-  type FieldKind,
-  ORDERED,
-  type Read,
-  type SearchField,
-  type SqlKind,
-  type Types,
-  type ValueKind,
-} from "./kind.ts";
+import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { ORDERED } from "./operators.ts";
 
 export type UuidTypes = {
   /** A column of UUIDs. */
   uuid: Types<string>;
 };
 
-export function readUuid(value: unknown): Read {
-  return typeof value === "string" && isUuid(value)
-    ? { value: value.toLowerCase() }
-    : { issue: "Must be a uuid" };
-}
-
-export const trimUuid = (text: string) => ({ value: text.trim() });
-export const makeSampleId = () => "0190163d-8694-739b-aea5-966c26f8ad91";
-export const makeUuidSchema = (description: string) => ({
-  type: "string",
-  format: "uuid",
-  pattern: "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
-  description,
-});
-
 export const uuidValue: ValueKind = {
-  default: {
-    wanted: "must be a uuid string",
-    read: (value) => (typeof value === "string" && isUuid(value) ? value.toLowerCase() : undefined),
-  },
-  read: readUuid,
-  fromCsv: trimUuid,
-  schema: () => makeUuidSchema("A UUID, returned in lowercase."),
+  default: { wanted: "must be a uuid string" },
+  read: (value) =>
+    typeof value === "string" && isUuid(value)
+      ? { value: value.toLowerCase() }
+      : { issue: "Must be a uuid" },
+  fromCsv: (text) => ({ value: text.trim() }),
+  schema: () => ({
+    type: "string",
+    format: "uuid",
+    pattern: "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
+    description: "A UUID, returned in lowercase.",
+  }),
   formatName: ["uuid", "UUID"],
-  sample: makeSampleId,
+  sample: () => "0190163d-8694-739b-aea5-966c26f8ad91",
   operators: ORDERED,
 };
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-export const UUID_TYPE = { name: "pg_catalog.uuid", printed: "uuid" } as const;
-export const UUID_ENDS = [FIRST_ID, LAST_ID] as const;
-
 export const uuidSql: SqlKind = {
-  type: UUID_TYPE,
+  type: { name: "pg_catalog.uuid", printed: "uuid" },
   width: 16,
-  ends: UUID_ENDS,
+  ends: [FIRST_ID, LAST_ID],
   isSelective: true,
   storedBytes: () => 16,
   fromText: {
@@ -71,16 +51,19 @@ function toIdTests(text: string): object[] {
   return [{ gte: text + FIRST_ID.slice(text.length), lte: text + LAST_ID.slice(text.length) }];
 }
 
-export const SEARCHED_ID: SearchField = {
-  operators: ["eq", "neq"],
-  pattern: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A full id" },
-  toTests: toIdTests,
-};
+/** Both ends of an id, as a grid displays it: ids of the same time start with the same digits. */
+export function shortenId(id: string): string {
+  return `${id.slice(0, 4)}…${id.slice(-4)}`;
+}
 
 export const uuidField: FieldKind = {
-  label: () => "uuid",
+  label: "uuid",
   hint: "Such as 0190163d-8694-739b-aea5-966c26f8ad91",
   control: "line",
   cell: "mono",
-  search: SEARCHED_ID,
+  search: {
+    operators: ["eq", "neq"],
+    pattern: { pattern: "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", title: "A full id" },
+    toTests: toIdTests,
+  },
 };

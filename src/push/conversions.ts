@@ -30,7 +30,6 @@ export function renderConversion(
   const kind = SQL[before.kind];
   const text = toText(kind, expression);
   const { fromText } = SQL[column.kind];
-  if (fromText === undefined) throw new Error(`A column cannot become a ${column.kind}`);
   const to: KindConversion = { column, type: copyType({ table, column }), before: kind };
   const hasText = kind.hasText === undefined ? "" : `${kind.hasText(expression)} and `;
   const checked = `case when ${expression} is null then true when ${hasText}true then ${fromText.check(text, to)} else false end`;

@@ -123,10 +123,9 @@ function readCell(
       return readValue(VALUES[column.kind].fromJsonFile?.(cell.json) ?? cell.json, column);
     return findMatch(cell.json, match);
   }
-  const typed = match?.column ?? column;
-  const kind = VALUES[typed.kind];
+  const kind = VALUES[match?.column.kind ?? column.kind];
   const { text } = cell;
-  if (text === undefined || (text === "" && kind.hasEmpty?.(typed) !== true))
+  if (text === undefined || (text === "" && kind.hasEmpty !== true))
     return column.required && column.default !== undefined ? undefined : readValue(null, column);
   const read = kind.fromCsv?.(text, readNumber) ?? { value: text };
   if ("issue" in read) return read;

@@ -6,7 +6,10 @@ import { type Read, VALUES } from "../kinds/mod.ts";
 export const REQUIRED = "Must not be null: the column is required";
 
 /** Reads one value of a column; `null` clears an optional column. */
-export function readValue(value: unknown, column: NamedColumn): Read {
+export function readValue(
+  value: unknown,
+  column: Pick<NamedColumn, "kind" | "required" | "values">,
+): Read {
   if (value !== null) return VALUES[column.kind].read(value, column);
   return column.required ? { issue: REQUIRED } : { value };
 }

@@ -1,4 +1,5 @@
 /** Whether a row contains a text as the page displays its values: in every column, in any case and spelling. @module */
+import { shortenId, toMomentText } from "../../kinds/mod.ts";
 import { splitObject } from "../../std/json_text.ts";
 import { foldSpelling } from "../../std/letter_case.ts";
 import type { SearchColumn } from "./search_state.ts";
@@ -29,19 +30,10 @@ export function makeTextTest(
       const exact = texts.get(name) ?? "";
       if (kind === "json") return has(exact) || has(JSON.stringify(value));
       if (typeof value !== "string") return has(exact);
-      if (kind === "timestamp") return [value, toUtcText(value), formatTime(value)].some(has);
+      if (kind === "timestamp") return [value, toMomentText(value), formatTime(value)].some(has);
       if (kind === "uuid" || kind === "ref")
         return has(value) || has(shortenId(value)) || targets.get(name)?.has(value) === true;
       return has(value);
     });
   };
-}
-
-function toUtcText(value: string): string {
-  return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
-}
-
-/** An id as the grid displays it. */
-function shortenId(id: string): string {
-  return `${id.slice(0, 4)}…${id.slice(-4)}`;
 }

@@ -1,0 +1,11 @@
+/** Operators of conditions, as requests name them and as the Console offers them. @module */
+
+/** Operators with a value, in the order of messages. */
+export const OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"] as const;
+export type Operator = (typeof OPERATORS)[number];
+/** The operators of kinds without an order, and of ordered kinds. */
+export const EQUAL: readonly Operator[] = ["eq", "neq", "in"];
+export const ORDERED: readonly Operator[] = ["eq", "neq", "in", "lt", "lte", "gt", "gte"];
+
+export type SearchOperator = Exclude<Operator, "like" | "ilike" | "in"> | "contains" | "starts";
+export const SEARCHED_BY_ORDER: readonly SearchOperator[] = ["eq", "neq", "lt", "lte", "gt", "gte"];
