@@ -4,6 +4,8 @@ import { APP_SWITCH_NAMES, toDashed } from "../../src/app_switch.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { makeProject, runHere } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { readAdminSamples } from "../support/samples/commands.ts";
 
 const UNKNOWN_KEY = "a".repeat(16);
 
@@ -68,50 +70,25 @@ const IMPOSSIBLE: readonly Case[] = [
     words: ["set-origins", "wiki", "--origin", "https://a.example.org", "--remove-redirect", "x"],
     says: 'Cannot remove redirect "x": wiki has not registered it',
   },
-  {
-    words: ["set-origins", "no-such-app", "--add-origin", "https://a.example.org"],
-    says: 'No app has the slug "no-such-app"',
-  },
-  ...APP_SWITCH_NAMES.map(toDashed).flatMap((setting) => [
-    { words: ["set-app", "no-such-app", setting, "on"], says: 'No app has the slug "no-such-app"' },
-    { words: ["set-app", "wiki", setting, "off"], says: "is already off for app wiki" },
-  ]),
+  ...APP_SWITCH_NAMES.map((name) => ({
+    words: ["set-app", "wiki", toDashed(name), "off"],
+    says: "is already off for app wiki",
+  })),
   {
     words: ["set-app", "wiki", "live", "on"],
     says: "Cannot turn on live updates: set PREVIEW=live",
   },
-  { words: ["delete-app", "no-such-app", "--yes"], says: 'No app has the slug "no-such-app"' },
   {
     words: ["delete-app", "wiki"],
     says: "Cannot ask for confirmation without a terminal: add --yes",
   },
   { words: ["rename-app", "wiki", "Wiki"], says: 'Cannot name an app "Wiki"' },
-  { words: ["rename-app", "no-such-app", "other"], says: 'No app has the slug "no-such-app"' },
-  { words: ["issue-key", "no-such-app"], says: 'No app has the slug "no-such-app"' },
-  { words: ["list-keys", "no-such-app"], says: 'No app has the slug "no-such-app"' },
-  {
-    words: ["set-limit", "no-such-app", "--per-minute", "5"],
-    says: 'No app has the slug "no-such-app"',
-  },
-  { words: ["roll-key", UNKNOWN_KEY], says: "no active key has this id" },
-  { words: ["revoke-key", UNKNOWN_KEY], says: "does not exist or is already revoked" },
   { words: ["create-user", "bo@example.org"], says: "the address is already in use" },
   { words: ["create-user", "not-an-address"], says: "Cannot use the address" },
   { words: ["set-role", "bo@example.org", "none"], says: "last super_admin" },
   { words: ["disable", "bo@example.org"], says: "last super_admin" },
   { words: ["delete-user", "bo@example.org", "--yes"], says: "last super_admin" },
-  { words: ["delete-user", "nobody@example.org", "--yes"], says: "No user has the address" },
-  { words: ["show-user", "nobody@example.org"], says: "No user has the address" },
-  { words: ["export-user", "nobody@example.org"], says: "No user has the address" },
-  { words: ["end-sessions", "--app", "no-such-app"], says: 'No app has the slug "no-such-app"' },
-  { words: ["list-grants", "no-such-app"], says: 'No app has the slug "no-such-app"' },
   { words: ["grant", "bo@example.org", "wiki", "super_admin"], says: "Cannot grant the role" },
-  { words: ["grant", "bo@example.org", "no-such-app", "editor"], says: "No app has the slug" },
-  { words: ["grant", "nobody@example.org", "wiki", "editor"], says: "No user has the address" },
-  {
-    words: ["invite", "bo", "wiki", "No role"],
-    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  Cannot grant the role',
-  },
   {
     words: ["invite", "bo", "nowhere", "No role", "--name", "a\u001b[31m"],
     says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  The name must have at most 200 visible characters on one line, without control characters\n  Cannot grant the role',
@@ -137,7 +114,6 @@ const IMPOSSIBLE: readonly Case[] = [
     says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  No app has the slug "nowhere": rowhouse admin list-apps lists all apps\n  Cannot grant the role',
   },
   { words: ["grant", "bo", "wiki", "editor"], says: 'Cannot use the address "bo"' },
-  { words: ["sessions", "nobody@example.org"], says: "No user has the address" },
   {
     words: ["revoke", "--provider", "gone", "--yes"],
     says: 'Nothing to revoke: no one has a role from claims of "gone"',
@@ -158,10 +134,6 @@ const MISUSED: readonly Case[] = [
   })),
   { words: ["end-sessions"], says: "Name the app: --app <slug>" },
   { words: ["issue-key", "wiki", "--expires", "2001-01-01"], says: "must be in the future" },
-  ...["name", "scope", "expires"].map((flag) => ({
-    words: ["issue-key", "wiki", `--${flag}`, ""],
-    says: `Flag --${flag} needs a value`,
-  })),
   ...["a\nb", "a\u001b[31m"].map((name) => ({
     words: ["issue-key", "wiki", "--name", name],
     says: "control characters",
@@ -184,8 +156,6 @@ const MISUSED: readonly Case[] = [
     words: ["create-user", "x@example.org", "--role", "king"],
     says: "Unknown Console role",
   },
-  { words: ["grant", "bo@example.org", "wiki"], says: "role" },
-  { words: ["revoke", "bo@example.org"], says: "Missing <app>" },
   {
     words: ["revoke", "bo@example.org", "wiki", "--provider", "gone"],
     says: 'Unexpected argument "bo@example.org"',
@@ -199,38 +169,95 @@ const MISUSED: readonly Case[] = [
   },
 ];
 
-const CASES = [
-  ...IMPOSSIBLE.map((one) => ({ ...one, code: 1 })),
-  ...MISUSED.map((one) => ({ ...one, code: 2 })),
-].map((one) => ({ ...one, line: one.words.map(show).join(" ") }));
+const SAMPLES = await readAdminSamples();
+/** The message about a missing record, by the argument that names it. */
+const MISSING: Readonly<Record<string, (typed: string) => string>> = {
+  slug: (slug) => `No app has the slug "${slug}"`,
+  app: (slug) => `No app has the slug "${slug}"`,
+  email: (email) => `No user has the address "${email}"`,
+  key_id: (id) => `"${id}"`,
+  table: () => "Table not found",
+};
+/** Commands on existing records. */
+const ON_RECORDS = SAMPLES.filter(
+  ({ name, positionals }) =>
+    !name.startsWith("admin create-") && positionals.some((argument) => argument in MISSING),
+).map((sample) => ({
+  ...sample,
+  words: sample.words.map((word) => (word === "wiki" ? "no-such-app" : word)),
+}));
 
-function show(word: string): string {
-  return /^[\w@.:/-]+$/.test(word) ? word : JSON.stringify(word);
+test.each(ON_RECORDS)("$name names a missing record", async ({ words, positionals }) => {
+  const [, ...argv] = words;
+  const outcome = await admin.run(...argv);
+  const named = positionals.filter((argument, index) => {
+    const message = MISSING[argument]?.(argv[index + 1] ?? "");
+    return message && outcome.err.toLowerCase().includes(message.toLowerCase());
+  });
+  expect([outcome.code, outcome.out, outcome.err, named.length > 0]).toEqual([
+    1,
+    "",
+    expect.anything(),
+    true,
+  ]);
+});
+
+function show(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@.:/-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
 }
 
-test.each(CASES)("admin $line exits with $code", async ({ words, code, says }) => {
-  const outcome = await admin.run(...words);
+async function reject(run: typeof admin.run, { words, says }: Case, code: number): Promise<void> {
+  const outcome = await run(...words);
   expect(outcome.err).toContain(says);
   expect([outcome.code, outcome.out]).toEqual([code, ""]);
   // A key that is passed instead of its id is not printed.
   expect(outcome.err).not.toContain("abc.secret");
-});
+}
 
-// create-user reports an unknown role together with other errors, for which it needs the database.
-const OFFLINE = MISUSED.filter(({ words: [command] }) => command !== "create-user");
+test.each(IMPOSSIBLE.map((one) => ({ ...one, line: show(one.words) })))(
+  "admin $line is rejected",
+  (one) => reject(admin.run, one, 1),
+);
 
-test.each([
-  ...OFFLINE.map((one) => ({ ...one, code: 2 })),
-  { words: ["audit"], says: "Cannot reach PostgreSQL at 127.0.0.1:1", code: 69 },
-  { words: ["delete-app", "wiki"], says: "Cannot reach PostgreSQL at 127.0.0.1:1", code: 69 },
-])("admin $words exits with $code while the database is unavailable", async (one) => {
+/** Without a database: invalid arguments are rejected before a connection. */
+async function runOffline(...argv: string[]) {
   const project = makeProject();
-  const env = { ADMIN_DATABASE_URL: "postgres://x:y@127.0.0.1:1/r" };
-  const outcome = await runHere(["admin", ...one.words], { ...project, env });
+  const outcome = await runHere(["admin", ...argv], {
+    ...project,
+    env: {
+      ADMIN_DATABASE_URL: "postgres://x:y@127.0.0.1:1/r",
+      COOKIE_DOMAIN: "example.org",
+      IDENTITY_URL: "https://id.example.org",
+      IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    },
+  });
   project.remove();
-  expect(outcome.err).toContain(one.says);
-  expect([outcome.code, outcome.out]).toEqual([one.code, ""]);
+  return outcome;
+}
+
+test.each(MISUSED.map((one) => ({ ...one, line: show(one.words) })))(
+  "admin $line is a usage error",
+  // create-user reports an unknown role together with other errors, for which it needs the database.
+  (one) => reject(one.words[0] === "create-user" ? admin.run : runOffline, one, 2),
+);
+
+test.each(SAMPLES)("$name rejects each flag without its value", async ({ words, flags }) => {
+  for (const flag of flags) {
+    const line = [...words.slice(1), `--${flag}`, ""];
+    await reject(runOffline, { words: line, says: `Flag --${flag} needs a value` }, 2);
+  }
 });
+
+// A command that reads a file reads it first.
+test.each(SAMPLES.filter(({ positionals: [first] }) => first !== "file"))(
+  "$name exits with 69 while the database is unavailable",
+  ({ words }) =>
+    reject(
+      runOffline,
+      { words: words.slice(1), says: "Cannot reach PostgreSQL at 127.0.0.1:1" },
+      69,
+    ),
+);
 
 test("the rejected commands change nothing", async () => {
   expect(before).toContain("bo@example.org");

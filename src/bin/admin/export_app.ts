@@ -1,6 +1,7 @@
 /** `rowhouse admin export-app`: writes an app with its rows to one file. @module */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { unknownApp } from "../../accounts/actions/mod.ts";
 import {
   type ArchivedApp,
   describeArchive,
@@ -9,7 +10,6 @@ import {
 } from "../../accounts/apps/mod.ts";
 import { listArchived, toDashed } from "../../app_switch.ts";
 import type { Database } from "../../db/mod.ts";
-import { Problem } from "../../problem.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError } from "../cli/command.ts";
@@ -28,7 +28,7 @@ import { type AdminDeps, makeAdminCommands } from "./task.ts";
 export async function findArchive(deps: { admin: Database }, slug: string): Promise<ArchivedApp> {
   const app = await describeArchive(deps, slug);
   if (app !== undefined) return { ...app, tables: orderTables(app.tables) };
-  throw new Problem("unknown_app", { message: `No app has the slug ${slug}` });
+  throw unknownApp(slug);
 }
 
 export function countRows(tables: TableDigests): number {
