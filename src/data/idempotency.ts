@@ -60,13 +60,13 @@ const SHORT = REPLAY.short.charCodeAt(0);
 const MISMATCH = REPLAY.mismatch.charCodeAt(0);
 const FULL = REPLAY.full.charCodeAt(0);
 
-type Written = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows?: number };
+type Written = { key: string | undefined; found: Uint8Array<ArrayBuffer> | null; rows: number };
 
 /** The first response to this key, if this call is a replay. @throws {Problem} idempotency_mismatch; idempotency_full */
 export function findReplay(
   { idempotencyCapacity }: Deps,
   { principal }: KeyRequestContext,
-  { key, found, rows = 1 }: Written,
+  { key, found, rows }: Written,
 ): Replay | undefined {
   if (key === undefined) return undefined;
   const replay = readReplay(found);

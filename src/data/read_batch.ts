@@ -12,7 +12,6 @@ const MAX_ISSUES = 1000;
 export type ReadBatch = {
   /** The known columns of each row, as a JSON array for the table's function. */
   text: string;
-  count: number;
   /** Whether the body has a field that the table does not have. */
   hasUnknown: boolean;
   /** A lower bound of the response's size: the bytes of the omitted columns. */
@@ -37,7 +36,6 @@ export function readBatch(table: TableDefinition, bodies: readonly Body[]): Read
   const issues = rows.flatMap((row, index) => row.issues.map((issue) => atRow(index, issue)));
   return {
     text: `[${rows.map(({ text }) => text).join(",")}]`,
-    count: rows.length,
     hasUnknown: rows.some((row) => row.hasUnknown),
     leastBytes: countLeast(table, bodies),
     issues: issues.slice(0, MAX_ISSUES),

@@ -83,7 +83,7 @@ export async function readBody(request: Request): Promise<{ text: string; value:
 }
 
 /** A body read by a table's columns. */
-type Read = { hasUnknown: boolean; issues: Detail[] };
+export type Read = { hasUnknown: boolean; issues: Detail[] };
 
 /**
  * The sent values. Rejects and drops nothing before the catalog is known to be current. Errors reveal names of columns and

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { NO_MATCH, type RecordedTable } from "../catalog/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+import { NO_MATCH } from "../catalog/mod.ts";
 import {
   checkObject,
   encodeBody,
@@ -28,22 +27,16 @@ import { callFunction, checkProof } from "./call.ts";
 import { rowsTooLarge } from "./call_error.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { findPage } from "./find_page.ts";
-import {
-  claimFor,
-  findReplay,
-  type Replay,
-  readId,
-  readIdempotencyKey,
-  replayHeaders,
-} from "./idempotency.ts";
+import { type Replay, readId, replayHeaders } from "./idempotency.ts";
 import { CHANGES, openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
 import { ONLY_LISTS } from "./query.ts";
-import { checkBatch, type ReadBatch, readBatch } from "./read_batch.ts";
-import { checkAccept, readBody, readRowRequest, readValues, requireTable } from "./read_request.ts";
-import { type ReadRow, readRow } from "./read_row.ts";
+import { checkBatch, readBatch } from "./read_batch.ts";
+import { checkAccept, readRowRequest, requireTable } from "./read_request.ts";
+import { readRow } from "./read_row.ts";
 import { respondToReader, respondWithBatch, respondWithRow } from "./responses.ts";
 import { findQueriedPage, readAskedList, toQueryTerms } from "./run_query.ts";
+import { readSent, type SentWrite, write } from "./write.ts";
 
 const LIST = `${DATA_PATH}/:table`;
 const ROW = `${LIST}/:id`;
@@ -110,95 +103,65 @@ async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Respo
 }
 
 async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const found = await requireTable(deps, context);
+  const table = await requireTable(deps, context);
   checkAccept(context.request);
   rejectQuery(context.query, ONLY_LISTS);
-  const key = readIdempotencyKey(context.request);
-  const { text, value } = await readBody(context.request);
-  if (Array.isArray(value)) return await createMany(deps, context, { found, key, text, value });
-  const sent = checkObject(value);
-  const readBy = (definition: TableDefinition) => readRow(definition, sent, { whole: true });
-  const readFor = (table: RecordedTable) => readValues(deps, context, { table, read: readBy });
-  const { table, read } = await readFor(found);
-  const path = `${DATA_PATH}/${table.name}`;
+  const sent = await readSent(table, context);
+  if (Array.isArray(sent.value)) return await createMany(deps, context, sent, sent.value);
+  const row = checkObject(sent.value);
   const id = deps.makeId();
-  const bytes = deps.maxResponseBytes;
-  const claim = claimFor(deps, context, { key, path, body: text });
-  const toCall = ({ text: body }: ReadRow) =>
-    ({ endpoint: "create", values: { id, body, bytes, claim } }) as const;
-  const created = await callFunction(deps, context, {
-    table,
-    ...toCall(read),
-    renew: async (newer) => toCall((await readFor(newer)).read),
+  const { path, found, replay } = await write(deps, context, sent, {
+    read: (definition) => readRow(definition, row, { whole: true }),
+    toCall: ({ text: body }, common) => ({ endpoint: "create", values: { id, body, ...common } }),
   });
-  const replay = findReplay(deps, context, { key, found: created });
-  if (replay === undefined)
-    return respondWithRow(created, { status: 201, headers: { location: `${path}/${id}` } });
-  const location = `${path}/${readId(replay.body)}`;
-  return respondWithReplay(replay, { status: 201, headers: { location } });
+  const created = replay === undefined ? id : readId(replay.body);
+  const options = { status: 201, headers: { location: `${path}/${created}` } };
+  return replay === undefined ? respondWithRow(found, options) : respondWithReplay(replay, options);
 }
-
-type SentBatch = {
-  found: RecordedTable;
-  key: string | undefined;
-  text: string;
-  value: readonly unknown[];
-};
 
 /** Creates all rows of a batch, or none. */
 async function createMany(
   deps: DataDeps,
   context: KeyRequestContext,
-  { found, key, text, value }: SentBatch,
+  sent: SentWrite,
+  value: readonly unknown[],
 ): Promise<Response> {
   const rows = checkBatch(value);
-  const readFor = (table: RecordedTable) =>
-    readValues(deps, context, { table, read: (definition) => readBatch(definition, rows) });
-  const { table, read } = await readFor(found);
-  const bytes = deps.maxResponseBytes;
-  if (read.leastBytes > bytes) {
-    await checkProof(deps, context, table);
-    throw rowsTooLarge(bytes);
-  }
   // Sorted in case the clock went back: responses and lists have the order of the ids.
-  const ids = Array.from({ length: read.count }, () => deps.makeId()).sort();
-  const path = `${DATA_PATH}/${table.name}`;
-  const claim = claimFor(deps, context, { key, path, body: text });
-  const toCall = ({ text: bodies }: ReadBatch) =>
-    ({ endpoint: "create_many", values: { ids, bodies, bytes, claim } }) as const;
-  const created = await callFunction(deps, context, {
-    table,
-    ...toCall(read),
-    renew: async (newer) => toCall((await readFor(newer)).read),
+  const ids = rows.map(() => deps.makeId()).sort();
+  const { found, replay } = await write(deps, context, sent, {
+    rows: rows.length,
+    read: (definition) => readBatch(definition, rows),
+    check: async ({ leastBytes }, table) => {
+      if (leastBytes <= deps.maxResponseBytes) return;
+      await checkProof(deps, context, table);
+      throw rowsTooLarge(deps.maxResponseBytes);
+    },
+    toCall: ({ text: bodies }, common) => ({
+      endpoint: "create_many",
+      values: { ids, bodies, ...common },
+    }),
   });
-  const replay = findReplay(deps, context, { key, found: created, rows: read.count });
   return replay === undefined
-    ? respondWithBatch(created)
+    ? respondWithBatch(found)
     : respondWithBatch(replay.body, replayHeaders(replay));
 }
 
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const found = await requireTable(deps, context);
+  const table = await requireTable(deps, context);
   const id = readRowRequest(context);
   const match = listTags(readIfMatch(context.request)) ?? null;
-  const key = readIdempotencyKey(context.request);
-  const { text, value } = await readBody(context.request);
-  const sent = checkObject(value);
-  const readBy = (definition: TableDefinition) => readRow(definition, sent, { whole: false });
-  const readFor = (table: RecordedTable) => readValues(deps, context, { table, read: readBy });
-  const { table, read } = await readFor(found);
-  const path = `${DATA_PATH}/${table.name}/${id}`;
-  const bytes = deps.maxResponseBytes;
-  const claim = claimFor(deps, context, { key, path, body: text });
-  const toCall = ({ text: body }: ReadRow) =>
-    ({ endpoint: "update", values: { id, body, bytes, match, claim } }) as const;
-  const updated = await callFunction(deps, context, {
-    table,
-    ...toCall(read),
-    renew: async (newer) => toCall((await readFor(newer)).read),
+  const sent = await readSent(table, context);
+  const row = checkObject(sent.value);
+  const { found, replay } = await write(deps, context, sent, {
+    id,
+    read: (definition) => readRow(definition, row, { whole: false }),
+    toCall: ({ text: body }, common) => ({
+      endpoint: "update",
+      values: { id, body, match, ...common },
+    }),
   });
-  const replay = findReplay(deps, context, { key, found: updated });
-  return replay === undefined ? respondWithRow(readMatched(updated)) : respondWithReplay(replay);
+  return replay === undefined ? respondWithRow(readMatched(found)) : respondWithReplay(replay);
 }
 
 function respondWithReplay(

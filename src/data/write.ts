@@ -1,0 +1,78 @@
+/**
+ * The protocol of writes with a body: the body is read by the app's columns, and read again if another process has pushed
+ * others; a repeated idempotency key gets the first response.
+ *
+ * @module
+ */
+import type { EndpointCall, RecordedTable } from "../catalog/mod.ts";
+import type { TableDefinition } from "../dsl/mod.ts";
+import type { KeyRequestContext } from "../http/mod.ts";
+import { callFunction } from "./call.ts";
+import { DATA_PATH, type DataDeps } from "./deps.ts";
+import { claimFor, findReplay, type Replay, readIdempotencyKey } from "./idempotency.ts";
+import { type Read, readBody, readValues } from "./read_request.ts";
+
+/** A request with a body. */
+export type SentWrite = {
+  readonly table: RecordedTable;
+  readonly key: string | undefined;
+  readonly text: string;
+  readonly value: unknown;
+};
+
+/** The arguments of every write. */
+type Common = { readonly bytes: number; readonly claim: Uint8Array | null };
+
+export type Write<R extends Read> = {
+  /** The body by the columns of a table. */
+  readonly read: (definition: TableDefinition) => R;
+  /** Rejects values that no call can store. */
+  readonly check?: (read: R, table: RecordedTable) => Promise<void>;
+  readonly toCall: (read: R, common: Common) => EndpointCall;
+  /** The row in the path. */
+  readonly id?: string;
+  /** The number of written rows. */
+  readonly rows?: number;
+};
+
+export type Written = {
+  /** The path of the table or of the row. */
+  readonly path: string;
+  /** The function's result. */
+  readonly found: Uint8Array<ArrayBuffer> | null;
+  /** The first response, if the key was used before. */
+  readonly replay: Replay | undefined;
+};
+
+/** Reads the headers and the body of a write, after the checks that come first. */
+export async function readSent(
+  table: RecordedTable,
+  { request }: KeyRequestContext,
+): Promise<SentWrite> {
+  const key = readIdempotencyKey(request);
+  return { table, key, ...(await readBody(request)) };
+}
+
+/** @throws {Problem} validation_failed; idempotency_mismatch; idempotency_full; and the errors of the function */
+export async function write<R extends Read>(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table: named, key, text }: SentWrite,
+  { read: readBy, check, toCall, id, rows = 1 }: Write<R>,
+): Promise<Written> {
+  const readFor = async (table: RecordedTable) => {
+    const current = await readValues(deps, context, { table, read: readBy });
+    await check?.(current.read, current.table);
+    return current;
+  };
+  const { table, read } = await readFor(named);
+  const path = [DATA_PATH, table.name, id].filter((part) => part !== undefined).join("/");
+  const claim = claimFor(deps, context, { key, path, body: text });
+  const common = { bytes: deps.maxResponseBytes, claim };
+  const found = await callFunction(deps, context, {
+    table,
+    ...toCall(read, common),
+    renew: async (newer) => toCall((await readFor(newer)).read, common),
+  });
+  return { path, found, replay: findReplay(deps, context, { key, found, rows }) };
+}
