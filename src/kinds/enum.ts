@@ -33,6 +33,7 @@ export const enumValue: ValueKind = {
     typeof value === "string" && values.includes(value)
       ? { value }
       : { issue: `Must be one of ${values.map((known) => JSON.stringify(known)).join(", ")}` },
+  hasEmpty: ({ values = [] }) => values.includes(""),
   schema: ({ values = [] }) => ({ type: "string", enum: [...values] }),
   sample: ({ values = [] }) => values[0],
   operators: ORDERED,

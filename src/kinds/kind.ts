@@ -70,7 +70,7 @@ export type ValueKind = {
   /** A value of a file in JSON, whose notation can differ from a request's; it is not null. Without it, the value. */
   readonly fromJsonFile?: (value: unknown) => unknown;
   /** Whether an empty text in a CSV is a value, not null. */
-  readonly hasEmpty?: boolean;
+  readonly hasEmpty?: (column: Details) => boolean;
   /** A value in the form that is equal for equal values. Without it, the value. */
   readonly toKey?: (value: Json) => Json;
   /** The schema of a value that is not null. */

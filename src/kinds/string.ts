@@ -16,7 +16,7 @@ export const stringValue: ValueKind = {
     if (typeof value !== "string") return { issue: "Must be a string" };
     return isStorableText(value) ? { value } : { issue: TEXT_ISSUE };
   },
-  hasEmpty: true,
+  hasEmpty: () => true,
   schema: () => ({
     type: "string",
     pattern: STORABLE_PATTERN,

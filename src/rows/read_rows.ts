@@ -125,7 +125,7 @@ function readCell(
   }
   const kind = VALUES[match?.column.kind ?? column.kind];
   const { text } = cell;
-  if (text === undefined || (text === "" && kind.hasEmpty !== true))
+  if (text === undefined || (text === "" && kind.hasEmpty?.(column) !== true))
     return column.required && column.default !== undefined ? undefined : readValue(null, column);
   const read = kind.fromCsv?.(text, readNumber) ?? { value: text };
   if ("issue" in read) return read;
