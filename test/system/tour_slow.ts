@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { FUNCTIONS } from "../../src/db/functions.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
-import { findUnrun, tourCommands } from "../support/tour/commands.ts";
+import { findMisfitsOf, findUnrun, tourCommands } from "../support/tour/commands.ts";
 import { findUnvisited, openToured, type Toured, tour } from "../support/tour/mod.ts";
 
 /** Functions that a correct request or command does not call, by the reason. A new function belongs into the tour. */
@@ -50,10 +50,11 @@ test("every route responds to a correct request", async () => {
   expect(findUnvisited(toured)).toEqual([]);
 });
 
-test("every command of an operator succeeds", async () => {
+test("every command of an operator succeeds, and its JSON has the types in its help", async () => {
   const ran = await tourCommands(toured.service);
   expect(ran.filter(({ outcome }) => outcome.code !== 0)).toEqual([]);
   expect(findUnrun(ran)).toEqual([]);
+  expect(await findMisfitsOf(ran)).toEqual([]);
 });
 
 test("routes and commands have called every function of the database", async () => {

@@ -5,6 +5,7 @@ import { COMMANDS } from "../../../src/bin/commands.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { makeProject, type Outcome, runHere } from "../command.ts";
 import { TEST_IDENTITY_SECRET } from "../deps.ts";
+import { findMisfits, findShape } from "../json_shape.ts";
 import { makePerson, type Person } from "../people.ts";
 import { enrolPerson } from "../second_factor.ts";
 import type { TestApp, TestService } from "../service.ts";
@@ -17,7 +18,7 @@ const SCHEMA = defineSchema({
   operated: { title: t.string().required(), parent: t.ref("operated") },
 });
 
-type Ran = { name: string; outcome: Outcome };
+type Ran = { name: string; argv: readonly string[]; outcome: Outcome };
 
 /** Runs the commands in an order in which each can succeed. */
 export async function tourCommands(service: TestService): Promise<Ran[]> {
@@ -31,7 +32,7 @@ export async function tourCommands(service: TestService): Promise<Ran[]> {
   const ran: Ran[] = [];
   const run = async (...argv: string[]): Promise<Record<string, unknown>> => {
     const outcome = await runHere(["admin", ...argv, "--json"], { ...project, env });
-    ran.push({ name: `admin ${argv[0]}`, outcome });
+    ran.push({ name: `admin ${argv[0]}`, argv, outcome });
     return outcome.code === 0 ? JSON.parse(outcome.out) : {};
   };
   const owner = await service.makeApp(SCHEMA, { slug: "owner" });
@@ -48,6 +49,17 @@ export async function tourCommands(service: TestService): Promise<Ran[]> {
   for (const slug of ["copied", "user", "owner"]) await run("delete-app", slug, "--yes");
   project.remove();
   return ran;
+}
+
+/** Lists the values in documents that do not fit the type in the command's help. */
+export async function findMisfitsOf(ran: readonly Ran[]): Promise<string[]> {
+  const commands = await Promise.all(COMMANDS.map(({ load }) => load()));
+  return ran.flatMap(({ name, argv, outcome }) => {
+    const command = commands.find((one) => one.name === name);
+    const shape = command && findShape(command, argv);
+    if (shape === undefined) return [];
+    return findMisfits(shape, JSON.parse(outcome.out)).map((path) => `${name}: ${path}`);
+  });
 }
 
 /** Lists the commands that have not run. */
