@@ -6,6 +6,7 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
+import { fillPath } from "../support/samples/routes.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -108,14 +109,11 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   row: "0190163d-8694-739b-aea5-966c26f8ad91",
   request: "0190163d-8694-739b-aea5-966c26f8ad91",
 };
-const fill = (path: string) =>
-  path.replace(/:(\w+)/g, (_, name) => PARAMETERS[name] ?? `no ${name} in PARAMETERS`);
-
 for (const { method, path, access } of routes) {
   // The app has no table and no migration. A request that writes has no body.
   if (access === "key")
     WANT[`${method} ${path}`] = {
-      path: fill(path),
+      path: fillPath(path, PARAMETERS),
       want: keyOnly(path.includes(":") ? 404 : method === "GET" ? 200 : 415),
     };
   if (access === "session")
@@ -127,7 +125,7 @@ for (const { method, path, access } of routes) {
 // A form without its token returns 403 to every visitor.
 for (const { method, path } of consoleRoutes)
   WANT[`${method} ${path}`] = {
-    path: fill(path),
+    path: fillPath(path, PARAMETERS),
     want: method !== "GET" ? all(403) : /:table|:seq|:request/.test(path) ? NO_TABLE : CONSOLE,
   };
 WANT["GET /console/docs"] = { want: all(303) };

@@ -14,6 +14,7 @@ import { docs, pages, routes } from "../../src/service/routes.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, readToken, signInAs, toCookieHeader } from "../support/people.ts";
+import { fillPath } from "../support/samples/routes.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { describeForms, describeShape, mask } from "./describe.ts";
 
@@ -120,7 +121,7 @@ async function makeKey(service: TestService, app: TestApp, scopes: Scope[]): Pro
 }
 
 function toPath({ values }: World, path: string): string {
-  const filled = path.replace(/:(\w+)/g, (_, name) => values[name] ?? `no-${name}-here`);
+  const filled = fillPath(path, values);
   if (path === "/authorize")
     return `${filled}?app=recorded&redirect_uri=https%3A%2F%2Frecorded.example.org%2F`;
   if (path.startsWith("/v1/auth/") && !path.endsWith("logout")) return `${filled}?app=recorded`;

@@ -13,6 +13,7 @@ import { docs, routes } from "../../src/service/routes.ts";
 import { citusUrl } from "./citus.ts";
 import { openEvents } from "./event_stream.ts";
 import { makeHistory } from "./history.ts";
+import { fillPath } from "./samples/routes.ts";
 import type { Call, TestApp, TestResponse, TestService } from "./service.ts";
 
 const shared = {
@@ -41,69 +42,45 @@ const HISTORY = makeHistory([mine]);
 
 type Ask = Call & { path: string };
 
-/** A valid request for each endpoint that a key opens. The matrix fails for an endpoint without an entry. */
-const PLAIN: Readonly<Record<string, () => Ask>> = {
-  "GET /v1/data/db/:table": () => ({ path: "/v1/data/db/todos" }),
-  "POST /v1/data/db/:table": () => ({
-    path: "/v1/data/db/todos",
-    method: "POST",
-    json: { title: crypto.randomUUID(), project: MINE },
-  }),
-  "GET /v1/data/db/:table/:id": () => ({ path: `/v1/data/db/todos/${MINE}` }),
-  "GET /v1/data/db/:table/changes": () => ({ path: "/v1/data/db/todos/changes" }),
-  "PATCH /v1/data/db/:table/:id": () => ({
-    path: `/v1/data/db/todos/${MINE}`,
-    method: "PATCH",
-    json: { note: { changed: true } },
-  }),
-  "DELETE /v1/data/db/:table/:id": () => ({
-    path: `/v1/data/db/todos/${MINE}`,
-    method: "DELETE",
-  }),
-  "GET /v1/openapi.json": () => ({ path: "/v1/openapi.json" }),
-  "GET /docs": () => ({ path: "/docs" }),
-  "GET /docs/tables/:table": () => ({ path: "/docs/tables/todos" }),
-  "GET /v1/data/schema": () => ({ path: "/v1/data/schema" }),
-  "GET /v1/data/schema/migrations/:seq": () => ({ path: "/v1/data/schema/migrations/1" }),
-  "POST /v1/data/schema": () => ({
-    path: "/v1/data/schema",
-    method: "POST",
-    json: { definition: { version: 1, tables: [] }, journal: [], dryRun: true },
-  }),
-  "POST /v1/data/schema/changes": () => ({
-    path: "/v1/data/schema/changes",
-    method: "POST",
-    json: {
+const NO_TABLES = { version: 1, tables: [] };
+const newTodo = () => ({ title: crypto.randomUUID(), project: MINE });
+
+/** Valid bodies of each endpoint that has one. The matrix fails for an endpoint without an entry. */
+const BODIES: Readonly<Record<string, readonly (() => unknown)[]>> = {
+  "POST /v1/data/db/:table": [newTodo, () => [newTodo(), newTodo()]],
+  "PATCH /v1/data/db/:table/:id": [() => ({ note: { changed: true } })],
+  "POST /v1/data/schema": [() => ({ definition: NO_TABLES, journal: [], dryRun: true })],
+  "POST /v1/data/schema/changes": [
+    () => ({
       // If the isolation failed, the other app's declaration of the column would block this change.
       change: { kind: "rename_column", table: "todos", column: "heading", to: "title" },
       dryRun: true,
-    },
-  }),
-  "POST /v1/data/schema/joins": () => ({
-    path: "/v1/data/schema/joins",
-    method: "POST",
-    json: {
-      definition: { version: 1, tables: [] },
-      declared: { version: 1, tables: [] },
+    }),
+  ],
+  "POST /v1/data/schema/joins": [
+    () => ({
+      definition: NO_TABLES,
+      declared: NO_TABLES,
       migrations: HISTORY,
       dryRun: true,
-    },
-  }),
-  "POST /v1/data/schema/migrations": () => ({
-    path: "/v1/data/schema/migrations",
-    method: "POST",
-    json: { definition: { version: 1, tables: [] }, migrations: HISTORY, dryRun: true },
-  }),
+    }),
+  ],
+  "POST /v1/data/schema/migrations": [
+    () => ({ definition: NO_TABLES, migrations: HISTORY, dryRun: true }),
+  ],
 };
 
-/** A request of an endpoint that accepts another format of body. */
-const BATCH: Readonly<Record<string, () => Ask>> = {
-  "POST /v1/data/db/:table": () => ({
-    path: "/v1/data/db/todos",
-    method: "POST",
-    json: [1, 2].map(() => ({ title: crypto.randomUUID(), project: MINE })),
-  }),
-};
+/** Returns valid requests of an endpoint, one for each body. */
+function makeRequests(endpoint: string): (() => Ask)[] {
+  const [method = "", template = ""] = endpoint.split(" ");
+  const path = fillPath(template, { table: "todos", id: MINE, seq: "1" });
+  if (method === "GET") return [() => ({ path })];
+  if (method === "DELETE") return [() => ({ path, method })];
+  const bodies = BODIES[endpoint];
+  if (bodies === undefined)
+    throw new Error(`${endpoint}: add a valid body to BODIES in test/support/isolation.ts`);
+  return bodies.map((makeBody) => () => ({ path, method, json: makeBody() }));
+}
 
 type Attack = {
   name: string;
@@ -392,16 +369,11 @@ export const endpoints: readonly string[] = [...routes, ...docs]
     return [path, ...others].map((handled) => `${method} ${handled}`);
   });
 
-/** The endpoints for which the matrix has a request. A test compares them with {@linkcode endpoints}. */
-export const endpointsOfMatrix: readonly string[] = Object.keys(PLAIN);
-
 export type Worlds = { single: World; crowded: World };
 
 /** Sends every request of an endpoint in both worlds: unchanged, and with every attack that applies to it. */
 export async function checkEndpoint(worlds: Worlds, endpoint: string): Promise<void> {
-  const requests = [PLAIN[endpoint], BATCH[endpoint]].filter((request) => request !== undefined);
-  if (requests.length === 0) throw new Error(`The matrix has no request for ${endpoint}`);
-  for (const plain of requests) await checkRequest(worlds, plain);
+  for (const plain of makeRequests(endpoint)) await checkRequest(worlds, plain);
 }
 
 async function checkRequest({ single, crowded }: Worlds, plain: () => Ask): Promise<void> {
