@@ -6,8 +6,9 @@
  *
  * @module
  */
+import { rmSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { type Server, startEmbedded } from "./ci/servers.ts";
+import { prepareEmbedded, type Server, startEmbedded } from "./ci/servers.ts";
 import { profile } from "./profile.ts";
 import { TEST_SERVERS } from "./support/cluster.ts";
 import { listFiles, readTier, TEST_EXTENT } from "./support/tier.ts";
@@ -35,7 +36,11 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => child?.kill(signal));
 let exitCode = 1;
 try {
-  while (started.length < workers) started.push(await startEmbedded());
+  if (workers > 0) {
+    const prepared = await prepareEmbedded();
+    while (started.length < workers) started.push(await startEmbedded(prepared));
+    rmSync(prepared, { recursive: true });
+  }
   const environments = listed ?? JSON.stringify(started.map(({ env }) => env));
   const count: number = (JSON.parse(environments) as unknown[]).length;
   child = Bun.spawn(

@@ -135,15 +135,22 @@ async function create(access: Access, urls: ClusterUrls): Promise<() => Promise<
       : await copyOnNodes(urls.admin, { template, name }, withDatabase);
   }
   const root = openRoot(urls.admin);
-  const found =
-    templates.get(urls.admin) ??
-    findTemplate(root, async (making) => {
-      await root.message(`create database ${making}`);
-      await setUp(root, toAccess(urls, making));
-    });
+  const found = templates.get(urls.admin) ?? findOrMakeTemplate(root, urls);
   templates.set(urls.admin, found);
   await copyDatabase(root, { template: await found, name });
   return () => dropDatabase(urls.admin, name);
+}
+
+/** Creates a server's template in advance. */
+export async function makeTemplate(urls: ClusterUrls): Promise<void> {
+  await withDatabase(urls.admin, (root) => findOrMakeTemplate(root, urls));
+}
+
+function findOrMakeTemplate(root: Database, urls: ClusterUrls): Promise<string> {
+  return findTemplate(root, async (making) => {
+    await root.message(`create database ${making}`);
+    await setUp(root, toAccess(urls, making));
+  });
 }
 
 /** The template of each server, by the URL of its administrator. */
