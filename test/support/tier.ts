@@ -15,8 +15,8 @@ export const TEST_EXTENT = "TEST_EXTENT";
 export const EXTENTS = ["reduced", "full"] as const;
 export type Extent = (typeof EXTENTS)[number];
 const ROOT = new URL("../../", import.meta.url).pathname;
-/** Matches files with random cases. */
-const RANDOM = /\b(countRuns|drawRuns)\b/;
+/** Matches files with cases that a reduced run leaves out. */
+const REDUCED = /\b(countRuns|drawRuns|isFull)\b/;
 /** The seed of the cases of a reduced run. */
 const SEED = 20_261_126;
 
@@ -53,9 +53,9 @@ export async function listFiles(tier: Tier, paths: readonly string[]): Promise<s
   const scan = (pattern: string) => [...new Bun.Glob(pattern).scanSync({ cwd: ROOT })].sort();
   const tests = scan("test/**/*_test.ts");
   const slow = scan("test/**/*_slow.ts");
-  // A reduced run of their random cases is part of the tier `check`.
+  // A reduced run of them is part of the tier `check`.
   if (tier === "slow" && isFull())
-    for (const file of tests) if (RANDOM.test(await Bun.file(ROOT + file).text())) slow.push(file);
+    for (const file of tests) if (REDUCED.test(await Bun.file(ROOT + file).text())) slow.push(file);
   const listed = { check: tests, slow, all: [...tests, ...slow] }[tier];
   return listed.filter(isNamed).map((file) => `./${file}`);
 }
