@@ -788,11 +788,11 @@ describe("rowhouse doctor", () => {
 
   test("warns of a server that logs the values of parameters", async () => {
     const login = new URL(database.servingUrl).username;
-    // A pooler's connections keep their initial settings.
+    // A pooler's connections keep their initial settings. It could hand an ending one to the next client.
     const set = (value: string) =>
       withDatabase(database.superuserUrl, (admin) =>
         admin.message(
-          `do $$ begin execute format('alter role ${login} in database %I ${value}', current_database()); end $$; select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = '${login}' and datname = current_database()`,
+          `do $$ begin execute format('alter role ${login} in database %I ${value}', current_database()); end $$; select count(pg_terminate_backend(pid, 20000)) from pg_stat_activity where usename = '${login}' and datname = current_database()`,
         ),
       );
     await set("set log_min_duration_statement = 250");

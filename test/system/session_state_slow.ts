@@ -191,7 +191,7 @@ describe.skipIf(PGBOUNCER === null || !hasDebianPostgres)("PostgreSQL behind PgB
     expect((await findSessionUse()).join("\n")).toContain(expected);
     await withDatabase(service.database.adminUrl, (admin) =>
       admin.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
+        `select pg_terminate_backend(pid, 20000) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`,
         [],
         { retry: "safe", queue: SERVICE_QUEUE },
