@@ -1,20 +1,20 @@
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
-import { type AuditEntry, auditList, toCsvHead, toCsvRows } from "../accounts/actions/mod.ts";
-import { readConsole } from "../accounts/console/mod.ts";
+import { type AuditEntry, auditList } from "../accounts/actions/mod.ts";
 import { labelAction } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import { type ReadFilter, readFilter, renderFilter, toQuery } from "./activity_filter.ts";
+import { type ReadFilter, readFilter, renderFilter } from "./activity_filter.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
+import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderAddress, renderEmpty, renderText } from "./parts.ts";
-import { ACTIVITY, toAppPath, toPersonPath } from "./paths.ts";
-import { ROWS_READ, toPage } from "./search.ts";
+import { toActivityPath, toAppPath, toPersonPath } from "./paths.ts";
+import { renderListLinks, toPage } from "./search.ts";
 
 const DETAILS_CHARS = 4000;
 
@@ -33,14 +33,14 @@ export async function handleAppActivity(visit: Visit): Promise<Response> {
   return respondWithAppPage({ me, slug, isDisabled, tab: "Activity", body, status });
 }
 
-async function readActivity({ deps, context }: Visit, app: string | undefined) {
+async function readActivity(visit: Visit, app: string | undefined) {
+  const { deps, context } = visit;
   const wanted = readFilter(context.query, app);
   const isReadable = wanted.issues.length === 0;
-  const page = await readConsole(deps, "list_audit", {
-    ...wanted.filter,
-    before_id: readBefore(context.query),
-    max_rows: isReadable ? ROWS_READ : 0,
-    details_chars: DETAILS_CHARS,
+  const page = await readListed(visit, auditList, {
+    after: readBefore(context.query),
+    ...(!isReadable && { limit: 0 }),
+    filter: { ...wanted.filter, details_chars: DETAILS_CHARS },
   });
   const body = [
     renderFilter(wanted, app),
@@ -49,9 +49,9 @@ async function readActivity({ deps, context }: Visit, app: string | undefined) {
   return { page, body, status: isReadable ? 200 : 422 };
 }
 
-function readBefore(query: string): number | undefined {
+function readBefore(query: string): string {
   const before = new Map(readParameters(query)).get("before") ?? "";
-  return /^\d{1,15}$/.test(before) ? Number(before) : undefined;
+  return /^\d{1,15}$/.test(before) ? before : "";
 }
 
 function renderPage(
@@ -60,14 +60,15 @@ function renderPage(
   { app, now }: { app: string | undefined; now: number },
 ): Part {
   const { page, last } = toPage(entries);
-  const query = toQuery(app === undefined ? typed : { ...typed, app: "" }, {
-    before: String(last?.id),
-  });
+  if (page.length === 0) return renderEmpty("No matching activity.");
   return [
-    page.length === 0
-      ? renderEmpty("No matching activity.")
-      : renderEntries(page, { now, hasApp: app === undefined }),
-    html`<p class="action-buttons">${last !== undefined && html`<a class="button button-quiet" href="?${query}">Older</a>`}${page.length > 0 && html`<a class="button button-quiet" href="${ACTIVITY}/csv?${toQuery(typed)}" download>Download as CSV</a>`}</p>`,
+    renderEntries(page, { now, hasApp: app === undefined }),
+    renderListLinks({
+      path: toActivityPath(app),
+      query: app === undefined ? typed : { ...typed, app: "" },
+      next: last && { before: String(last.id) },
+      name: "Older",
+    }),
   ];
 }
 
@@ -128,52 +129,12 @@ function toShort(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const CSV_PAGE_ROWS = 1000;
 /** Max characters of a spreadsheet cell. */
 const CSV_DETAILS_CHARS = 32_000;
 
 /** @throws {Problem} invalid_query — with every issue of the filter */
-export async function handleActivityCsv(visit: Visit): Promise<Response> {
-  const { issues } = readFilter(visit.context.query, undefined);
+export const activityCsv = makeCsv(auditList, ({ context }) => {
+  const { filter, issues } = readFilter(context.query, context.params["app"]);
   if (issues.length > 0) throw new Problem("invalid_query", { message: issues.join("; ") });
-  // Read the first page before the response begins, so that a rejection has its own status.
-  const first = await readCsvPage(visit, undefined);
-  const day = new Date(visit.deps.now()).toISOString().slice(0, 10);
-  return new Response(toStream(visit, first), {
-    headers: {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": `attachment; filename="rowhouse-activity-${day}.csv"`,
-      "cache-control": "no-store",
-      "cross-origin-resource-policy": "same-origin",
-    },
-  });
-}
-
-async function readCsvPage(
-  { deps, context }: Visit,
-  before: number | undefined,
-): Promise<AuditEntry[]> {
-  const { filter } = readFilter(context.query, undefined);
-  const page = { before_id: before, max_rows: CSV_PAGE_ROWS, details_chars: CSV_DETAILS_CHARS };
-  return (await readConsole(deps, "list_audit", { ...filter, ...page })).entries;
-}
-
-/** Reads a page when the previous page has been sent. A failure aborts the response, so that it never looks complete. */
-function toStream(visit: Visit, first: AuditEntry[]): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let entries = first;
-  let head = toCsvHead(auditList.columns);
-  return new ReadableStream({
-    pull: async (controller) => {
-      controller.enqueue(encoder.encode(head + toCsvRows(auditList.columns, entries)));
-      head = "";
-      if (entries.length < CSV_PAGE_ROWS) return controller.close();
-      try {
-        entries = await readCsvPage(visit, entries.at(-1)?.id);
-      } catch {
-        // The next request reports the reason.
-        controller.error();
-      }
-    },
-  });
-}
+  return { ...filter, details_chars: CSV_DETAILS_CHARS };
+});

@@ -3,7 +3,7 @@ import { AUDIT_ACTIONS } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderError, renderTextField } from "./parts.ts";
-import { ACTIVITY, toAppPath } from "./paths.ts";
+import { toActivityPath } from "./paths.ts";
 
 const NAMES = ["actor", "action", "app", "person", "from", "to"] as const;
 type Name = (typeof NAMES)[number];
@@ -43,14 +43,8 @@ function readDay(text: string, later: number): Date | undefined {
   return new Date(ms + later * DAY_MS);
 }
 
-/** The filter as a query, without empty values. */
-export function toQuery(typed: Typed, more: Record<string, string> = {}): string {
-  const all = Object.entries({ ...typed, ...more }).filter(([, value]) => value !== "");
-  return new URLSearchParams(all).toString();
-}
-
 export function renderFilter({ typed, issues }: ReadFilter, app: string | undefined): Part {
-  const path = app === undefined ? ACTIVITY : `${toAppPath(app)}/activity`;
+  const path = toActivityPath(app);
   return [
     issues.length > 0 && renderError("Invalid filter.", issues),
     html`<form class="filter" method="get" action="${path}" role="search" aria-label="Filter">

@@ -1,6 +1,5 @@
 /** The people with a role on an app, and a form to add a person. @module */
 import { runAction } from "../accounts/actions/mod.ts";
-import { readConsole } from "../accounts/console/mod.ts";
 import {
   APP_ROLE,
   type AppPerson,
@@ -13,6 +12,7 @@ import { quoteForShell } from "../std/quote_for_shell.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.ts";
 import { ROLE_SAVED, SESSIONS_ENDED } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
+import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { checkNewRole, renderNewRole } from "./new_role.ts";
 import { renderEmpty, renderLink } from "./parts.ts";
@@ -22,7 +22,8 @@ import {
   renderPeopleList,
   renderPersonLink,
   renderState,
-  toPeopleValues,
+  toAsked,
+  toSearchFilter,
 } from "./people.ts";
 import { renderRole, renderRoleActions } from "./person.ts";
 import { readText } from "./read.ts";
@@ -32,10 +33,7 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const query = readPeopleQuery(visit);
-  const found = await readConsole(deps, "list_app_people", {
-    app_slug: slug,
-    ...toPeopleValues(query),
-  });
+  const found = await readListed(visit, appPeopleList, toAsked(query));
   const { me, isDisabled, grants: people } = found;
   const administrators = found.administrators.filter(
     ({ disabledAt }) => disabledAt === null,
@@ -54,6 +52,8 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
   });
   return respondWithAppPage({ me, slug, isDisabled, tab: "People", body: [...list, detail, end] });
 }
+
+export const appPeopleCsv = makeCsv(appPeopleList, toSearchFilter);
 
 function renderNone(slug: string, { search, after }: ListQuery): Html {
   if (search !== "") return renderEmpty("No matching people.");

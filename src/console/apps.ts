@@ -8,22 +8,19 @@ import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage, typedName } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
+import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty, renderError, renderLink, renderPill, renderText } from "./parts.ts";
 import { APPS, NEW_APP, toAppPath, toTablePath } from "./paths.ts";
-import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
+import { type ListQuery, readListQuery, renderListLinks, toPage } from "./search.ts";
 import { makeTargetFields, readTargetFields } from "./settings.ts";
 import { countOf } from "./table_parts.ts";
 
 const SLUG_MAX = 40;
 
 export async function handleApps(visit: Visit): Promise<Response> {
-  const { search, after } = readListQuery(visit.context.query, { maxLength: SLUG_MAX });
-  const { me, apps } = await readConsole(visit.deps, "list_apps", {
-    search,
-    after_slug: after,
-    max_rows: ROWS_READ,
-  });
+  const { search, after } = readSlugQuery(visit);
+  const { me, apps } = await readListed(visit, appList, { after, filter: { search } });
   const { page, last } = toPage(apps);
   return respondWithConsolePage({
     me,
@@ -33,9 +30,16 @@ export async function handleApps(visit: Visit): Promise<Response> {
       renderDone(visit),
       search !== "" && renderSearched(search),
       page.length === 0 ? renderNone(search, after) : renderAppList(page, visit.deps.now()),
-      last !== undefined && renderNext(APPS, { q: search, after: last.slug }),
+      page.length > 0 &&
+        renderListLinks({ path: APPS, query: { q: search }, next: last && { after: last.slug } }),
     ],
   });
+}
+
+export const appsCsv = makeCsv(appList, (visit) => ({ search: readSlugQuery(visit).search }));
+
+function readSlugQuery({ context }: Visit): ListQuery {
+  return readListQuery(context.query, { maxLength: SLUG_MAX });
 }
 
 function renderSearched(search: string): Html {

@@ -1,8 +1,8 @@
 /** Pending invitations: inviter, roles, expiry and the state of the email. @module */
-import { readConsole } from "../accounts/console/mod.ts";
 import { type Invitation, invitationList, type ListedInvitation } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.ts";
+import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty, renderPill, renderText, renderTime } from "./parts.ts";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
@@ -10,18 +10,15 @@ import {
   readPeopleQuery,
   renderPersonLink,
   respondWithPeopleList,
-  toPeopleValues,
+  toAsked,
   toRoleText,
+  toSearchFilter,
 } from "./people.ts";
 import type { ListQuery } from "./search.ts";
 
 export async function handleInvitations(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
-  const { invitations, ...page } = await readConsole(
-    visit.deps,
-    "list_invitations",
-    toPeopleValues(query),
-  );
+  const { invitations, ...page } = await readListed(visit, invitationList, toAsked(query));
   return respondWithPeopleList(visit, {
     ...page,
     path: INVITATIONS,
@@ -32,6 +29,8 @@ export async function handleInvitations(visit: Visit): Promise<Response> {
     render: renderInvitations,
   });
 }
+
+export const invitationsCsv = makeCsv(invitationList, toSearchFilter);
 
 function renderNone({ search, after }: ListQuery): Html {
   if (search !== "") return renderEmpty("No matching invitations.");

@@ -7,9 +7,11 @@ import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { makeFormPage } from "./form_page.ts";
+import { makeCsv } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty, renderLink, renderText, renderTime } from "./parts.ts";
 import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
+import { renderListLinks } from "./search.ts";
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   "data:read": "read",
@@ -29,11 +31,15 @@ export async function handleKeys(visit: Visit): Promise<Response> {
     tab: "Keys",
     body: [
       renderDone(visit),
-      keys.length === 0 ? renderNoKey(slug) : renderKeys(slug, keys, now),
+      keys.length === 0
+        ? renderNoKey(slug)
+        : [renderKeys(slug, keys, now), renderListLinks({ path: toKeysPath(slug) })],
       html`<p class="quiet">Use keys only on servers. Browsers sign people in with the identity client instead.</p>`,
     ],
   });
 }
+
+export const keysCsv = makeCsv(keyList);
 
 export function renderNoKey(slug: string): Html {
   return renderEmpty(

@@ -23,6 +23,11 @@ export function toSwitchPath(slug: string, name: AppSwitchName): string {
   return `${toAppPath(slug)}/set-${toDashed(name)}`;
 }
 
+/** The audit log of the service, or of one app. */
+export function toActivityPath(slug: string | undefined): string {
+  return slug === undefined ? ACTIVITY : `${toAppPath(slug)}/activity`;
+}
+
 export function toKeysPath(slug: string): string {
   return `${toAppPath(slug)}/keys`;
 }

@@ -1,18 +1,18 @@
 /** The list of people and their sign-in state, and what it shares with the lists of invitations and of an app's people. @module */
-import { type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
+import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { type ListedUser, peopleList } from "../accounts/people/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
+import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty, renderLink, renderPill, renderText } from "./parts.ts";
 import { INVITATIONS, NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
 import {
   type ListQuery,
-  ROWS_READ,
   readListQuery,
-  renderNext,
+  renderListLinks,
   renderSearch,
   SEARCHED_PEOPLE,
   toPage,
@@ -20,7 +20,7 @@ import {
 
 export async function handlePeople(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);
-  const { users, ...page } = await readConsole(visit.deps, "list_people", toPeopleValues(query));
+  const { users, ...page } = await readListed(visit, peopleList, toAsked(query));
   return respondWithPeopleList(visit, {
     ...page,
     path: PEOPLE,
@@ -42,6 +42,8 @@ export async function handlePeople(visit: Visit): Promise<Response> {
       }),
   });
 }
+
+export const peopleCsv = makeCsv(peopleList, toSearchFilter);
 
 function renderNone(): Html {
   return renderEmpty(
@@ -72,8 +74,12 @@ export function readPeopleQuery({ context }: Visit): ListQuery {
   return readListQuery(context.query, SEARCHED_PEOPLE);
 }
 
-export function toPeopleValues({ expression, after }: ListQuery) {
-  return { search: expression, after_email: after, max_rows: ROWS_READ };
+export function toAsked({ expression, after }: ListQuery) {
+  return { after, filter: { search: expression } };
+}
+
+export function toSearchFilter(visit: Visit) {
+  return toAsked(readPeopleQuery(visit)).filter;
 }
 
 type PeopleList<Row> = {
@@ -96,7 +102,8 @@ export function renderPeopleList<Row extends { email: string }>(
     renderDone(visit),
     isSearched && renderSearch(path, query, SEARCHED_PEOPLE),
     page.length === 0 ? none : render(page, visit.deps.now()),
-    last !== undefined && renderNext(path, { q: query.search, after: last.email }),
+    page.length > 0 &&
+      renderListLinks({ path, query: { q: query.search }, next: last && { after: last.email } }),
   ];
 }
 

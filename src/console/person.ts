@@ -1,17 +1,20 @@
 /** A person: account, roles on apps, sessions, and links to the actions. @module */
+import { unknownPerson } from "../accounts/actions/mod.ts";
 import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
 import { PERSON_GRANTS, sessionList } from "../accounts/people/mod.ts";
 import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { isUuid } from "../std/is_uuid.ts";
 import { renderDone } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.ts";
+import { makeCsv } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty, renderLink, renderPill, renderText, renderTime } from "./parts.ts";
 import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
 import { renderState, toRoleText } from "./people.ts";
 import { findBlocker, findLastBlocker, hasFactor, toPersonName } from "./person_page.ts";
-import { ROWS_READ, readListQuery, renderNext, toPage } from "./search.ts";
+import { ROWS_READ, readListQuery, renderListLinks, renderNextLink, toPage } from "./search.ts";
 
 const SLUG_MAX = 40;
 
@@ -160,7 +163,7 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
               query: "?from=person",
             }),
         }),
-    last !== undefined && renderNext(path, { after: last.app }),
+    last !== undefined && html`<p>${renderNextLink(path, { after: last.app })}</p>`,
   ];
 }
 
@@ -204,19 +207,30 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
     html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}</div>`,
     sessions.length === 0
       ? renderEmpty("No active sessions.")
-      : renderListTable(sessionList, sessions, {
-          label: "Sessions",
-          now: deps.now(),
-          cells: {
-            id: ({ id, device, address }) =>
-              html`<span class="person">${renderText(device ?? "Unknown browser")}${own.includes(id) && html` ${renderPill("current", "good")}`}<span class="quiet person-address">${address !== null && html`from ${renderText(address)} · `}<code>${id}</code></span></span>`,
-          },
-          actions: ({ id }) =>
-            isFree &&
-            html`<a class="button button-danger button-small" data-dialog href="${path}/sessions/${id}">End<span class="visually-hidden"> session ${id}</span></a>`,
-        }),
+      : [
+          renderListTable(sessionList, sessions, {
+            label: "Sessions",
+            now: deps.now(),
+            cells: {
+              id: ({ id, device, address }) =>
+                html`<span class="person">${renderText(device ?? "Unknown browser")}${own.includes(id) && html` ${renderPill("current", "good")}`}<span class="quiet person-address">${address !== null && html`from ${renderText(address)} · `}<code>${id}</code></span></span>`,
+            },
+            actions: ({ id }) =>
+              isFree &&
+              html`<a class="button button-danger button-small" data-dialog href="${path}/sessions/${id}">End<span class="visually-hidden"> session ${id}</span></a>`,
+          }),
+          renderListLinks({ path: `${path}/sessions` }),
+        ],
   ];
 }
+
+/** @throws {Problem} not_found */
+export const sessionsCsv = makeCsv(sessionList, ({ deps, context }) => {
+  const { person = "" } = context.params;
+  // A malformed id belongs to no person.
+  if (!isUuid(person)) throw unknownPerson();
+  return { email: null, person, max_idle_s: deps.sessionIdleS };
+});
 
 function renderEnd(page: PersonView): Html {
   const { person } = page;

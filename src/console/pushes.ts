@@ -8,10 +8,11 @@ import { toPushNumber } from "./change.ts";
 import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
+import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty, renderPill, renderText, renderTime } from "./parts.ts";
 import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
-import { ROWS_READ, renderNext, toPage } from "./search.ts";
+import { renderListLinks, toPage } from "./search.ts";
 import { renderPushHint } from "./snippets.ts";
 import { renderBuilds } from "./table_parts.ts";
 
@@ -19,12 +20,8 @@ export async function handlePushes(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const text = new Map(readParameters(context.query)).get("before") ?? "";
-  const before = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
-  const { me, app, pushes, builds } = await readConsole(deps, "list_pushes", {
-    app_slug: slug,
-    before_seq: before,
-    max_rows: ROWS_READ,
-  });
+  const after = /^\d{1,9}$/.test(text) ? text : "";
+  const { me, app, pushes, builds } = await readListed(visit, pushList, { after });
   const { page, last } = toPage(pushes);
   const path = toPushesPath(slug);
   return respondWithAppPage({
@@ -41,10 +38,12 @@ export async function handlePushes(visit: Visit): Promise<Response> {
         : [
             renderBuilds(builds, deps.now(), path),
             renderList(slug, page, deps.now()),
-            last !== undefined && renderNext(path, { before: String(last.seq) }, "Older"),
+            renderListLinks({ path, next: last && { before: String(last.seq) }, name: "Older" }),
           ],
   });
 }
+
+export const pushesCsv = makeCsv(pushList);
 
 function renderList(slug: string, pushes: readonly ConsolePush[], now: number): Html {
   return renderListTable(pushList, pushes, {

@@ -2,25 +2,25 @@
 import { compressResponse, type RequestContext, type Route } from "../http/mod.ts";
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
-import { handleActivity, handleActivityCsv, handleAppActivity } from "./activity.ts";
-import { addPersonPage, endAppSessionsPage, handleAppPeople } from "./app_people.ts";
-import { deleteAppPage, handleApps, newAppPage } from "./apps.ts";
+import { activityCsv, handleActivity, handleAppActivity } from "./activity.ts";
+import { addPersonPage, appPeopleCsv, endAppSessionsPage, handleAppPeople } from "./app_people.ts";
+import { appsCsv, deleteAppPage, handleApps, newAppPage } from "./apps.ts";
 import { handleChanges } from "./changes.ts";
 import { type ConsolePageDeps, enter, type Notices } from "./enter.ts";
 import { handleFind } from "./find.ts";
 import type { FormAction } from "./form_page.ts";
 import { handleHome } from "./home.ts";
-import { handleInvitations } from "./invitations.ts";
-import { handleKeys, revokeKeyPage } from "./keys.ts";
+import { handleInvitations, invitationsCsv } from "./invitations.ts";
+import { handleKeys, keysCsv, revokeKeyPage } from "./keys.ts";
 import { newKeyPage, rollKeyPage } from "./new_key.ts";
 import { newPersonPage } from "./new_person.ts";
 import { handleOverview } from "./overview.ts";
 import { DOCS, FIND } from "./paths.ts";
-import { handlePeople } from "./people.ts";
-import { handlePerson } from "./person.ts";
+import { handlePeople, peopleCsv } from "./people.ts";
+import { handlePerson, sessionsCsv } from "./person.ts";
 import { PERSON_PAGES } from "./person_actions.ts";
 import { changeRoleAction, ROLE_PAGES } from "./person_roles.ts";
-import { handlePush, handlePushes } from "./pushes.ts";
+import { handlePush, handlePushes, pushesCsv } from "./pushes.ts";
 import { handleRequest } from "./request.ts";
 import { handleRequests } from "./requests.ts";
 import { handleChange, handleChangeForm } from "./rows_change.ts";
@@ -38,7 +38,7 @@ import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
 import { handleTable } from "./table.ts";
 import { dropTablePage, endUsePage, transferTablePage } from "./table_actions.ts";
-import { handleAppTables, handleTables } from "./tables.ts";
+import { appTablesCsv, handleAppTables, handleTables, tablesCsv } from "./tables.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
 const TABLE = `${APP}/tables/:table`;
@@ -56,6 +56,21 @@ type Pages = Readonly<Record<string, Page>>;
 function below(parent: string, pages: Pages): Pages {
   return Object.fromEntries(Object.entries(pages).map(([path, of]) => [`${parent}/${path}`, of]));
 }
+
+/** By the path of the list. */
+const CSV_LISTS: Readonly<Record<string, Handle>> = {
+  [`${CONSOLE_PATH}/apps`]: appsCsv,
+  [`${APP}/keys`]: keysCsv,
+  [`${APP}/people`]: appPeopleCsv,
+  [`${APP}/tables`]: appTablesCsv,
+  [`${APP}/pushes`]: pushesCsv,
+  [`${APP}/activity`]: activityCsv,
+  [`${CONSOLE_PATH}/people`]: peopleCsv,
+  [`${PERSON}/sessions`]: sessionsCsv,
+  [`${CONSOLE_PATH}/invitations`]: invitationsCsv,
+  [`${CONSOLE_PATH}/tables`]: tablesCsv,
+  [`${CONSOLE_PATH}/activity`]: activityCsv,
+};
 
 /** By path. */
 const PAGES: Pages = {
@@ -105,7 +120,7 @@ const PAGES: Pages = {
   [`${CONSOLE_PATH}/changes`]: { show: handleChanges },
   [`${APP}/activity`]: { show: handleAppActivity },
   [`${CONSOLE_PATH}/activity`]: { show: handleActivity },
-  [`${CONSOLE_PATH}/activity/csv`]: { show: handleActivityCsv },
+  ...Object.fromEntries(Object.entries(CSV_LISTS).map(([path, show]) => [`${path}.csv`, { show }])),
 };
 
 /** The notices after all forms. */

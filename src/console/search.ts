@@ -51,12 +51,27 @@ export function toPage<Row>(rows: readonly Row[]): { page: Row[]; last: Row | un
   return { page, last: rows.length > PAGE_ROWS ? page.at(-1) : undefined };
 }
 
-/** The link to the next page, without empty parameters. */
-export function renderNext(
-  path: string,
-  query: Readonly<Record<string, string>>,
-  name = "Next page",
-): Html {
-  const given = Object.entries(query).filter(([, value]) => value !== "");
-  return html`<p>${renderLink(name, `${path}?${new URLSearchParams(given).toString()}`)}</p>`;
+type Query = Readonly<Record<string, string>>;
+type Links = {
+  path: string;
+  /** The filter, without the position. */
+  query?: Query;
+  /** The position of the next page. */
+  next?: Query | undefined;
+  name?: string;
+};
+
+/** The links below a list with rows: to the next page, and to all rows as CSV. */
+export function renderListLinks({ path, query = {}, next, name }: Links): Html {
+  return html`<p class="action-buttons">${next && renderNextLink(path, { ...query, ...next }, name)}<a class="button button-quiet" href="${toAddress(`${path}.csv`, query)}" download>Download as CSV</a></p>`;
+}
+
+export function renderNextLink(path: string, query: Query, name = "Next page"): Html {
+  return renderLink(name, toAddress(path, query));
+}
+
+/** Without empty parameters. */
+function toAddress(path: string, query: Query): string {
+  const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ""));
+  return given.size === 0 ? path : `${path}?${given}`;
 }

@@ -1,22 +1,16 @@
 /** Tables by name, in pages: of all apps, with a search; of one app, with links to its rows. @module */
 import type { RowsOf } from "../accounts/actions/mod.ts";
-import { readConsole, tableList } from "../accounts/console/mod.ts";
+import { tableList } from "../accounts/console/mod.ts";
 import { type Html, html, type Part } from "../pages/mod.ts";
 import { respondWithAppPage } from "./app_page.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
+import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
 import { renderEmpty } from "./parts.ts";
 import { TABLES, toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
-import {
-  ROWS_READ,
-  readListQuery,
-  renderNext,
-  renderSearch,
-  type Searched,
-  toPage,
-} from "./search.ts";
+import { readListQuery, renderListLinks, renderSearch, type Searched, toPage } from "./search.ts";
 import { renderPushHint } from "./snippets.ts";
 import { ESTIMATES, renderBytes, renderRowCount, renderState, renderUsers } from "./table_parts.ts";
 
@@ -24,9 +18,8 @@ const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength
 
 export async function handleTables(visit: Visit): Promise<Response> {
   const query = readListQuery(visit.context.query, SEARCHED);
-  const { me, tables } = await readConsole(visit.deps, "list_tables", {
-    ...{ app_slug: "", search: query.search, after_name: query.after, max_rows: ROWS_READ },
-  });
+  const { search, after } = query;
+  const { me, tables } = await readListed(visit, tableList, { after, filter: { search } });
   const { page, last } = toPage(tables);
   const isEmpty = page.length === 0 && query.search === "" && query.after === "";
   return respondWithConsolePage({
@@ -41,12 +34,23 @@ export async function handleTables(visit: Visit): Promise<Response> {
             page.length === 0
               ? renderEmpty("No matching tables.")
               : renderTables(page, visit.deps.now()),
-            last !== undefined && renderNext(TABLES, { q: query.search, after: last.name }),
-            page.length > 0 && ESTIMATES,
+            page.length > 0 && [
+              renderListLinks({
+                path: TABLES,
+                query: { q: search },
+                next: last && { after: last.name },
+              }),
+              ESTIMATES,
+            ],
           ],
     ],
   });
 }
+
+export const tablesCsv = makeCsv(tableList, ({ context }) => ({
+  search: readListQuery(context.query, SEARCHED).search,
+}));
+export const appTablesCsv = makeCsv(tableList);
 
 const TABLE_MAX = 48;
 
@@ -54,9 +58,7 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
   const { deps, context } = visit;
   const slug = context.params["app"] ?? "";
   const { after } = readListQuery(context.query, { maxLength: TABLE_MAX });
-  const { me, app, tables } = await readConsole(deps, "list_tables", {
-    ...{ app_slug: slug, search: "", after_name: after, max_rows: ROWS_READ },
-  });
+  const { me, app, tables } = await readListed(visit, tableList, { after });
   const { page, last } = toPage(tables);
   return respondWithAppPage({
     me,
@@ -72,7 +74,7 @@ export async function handleAppTables(visit: Visit): Promise<Response> {
           )
         : [
             renderTables(page, deps.now(), slug),
-            last !== undefined && renderNext(toAppTablesPath(slug), { after: last.name }),
+            renderListLinks({ path: toAppTablesPath(slug), next: last && { after: last.name } }),
             ESTIMATES,
           ],
     ],

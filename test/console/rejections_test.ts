@@ -71,7 +71,7 @@ test.each<Case>([
     },
     send: async (jar) => {
       await visit(service, new Map(jar), "/console");
-      return await visit(service, new Map(jar), "/console/activity/csv");
+      return await visit(service, new Map(jar), "/console/activity.csv");
     },
     status: 403,
     want: ["console_home no_role", "console_list_audit no_role"],

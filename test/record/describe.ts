@@ -5,6 +5,7 @@ import { type FormField, readForms } from "../support/forms.ts";
 const VARYING: readonly [RegExp, string][] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<uuid>"],
   [/\b\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)/g, "<time>"],
+  [/(?<=filename="rowhouse-[a-z-]+)\d{4}-\d\d-\d\d/g, "<day>"],
   [/\b(?:app|person)-[0-9a-f]{12}\b/g, "<name>"],
   [/\brh_[a-z0-9]{16}(?:\.[0-9A-Za-z]+)?/g, "<key>"],
   [/(?<=(?:\/|%2F)(?:keys|sessions)(?:\/|%2F))[\w-]{16}\b/g, "<id>"],

@@ -128,7 +128,9 @@ function toPath({ values }: World, path: string): string {
   return path.endsWith("/find") ? `${filled}?q=recorded` : filled;
 }
 
-const VARYING_HEADERS = new Set(["date", "content-length", "ratelimit", "x-request-id"]);
+const VARYING_HEADERS = new Set([
+  ...["date", "content-length", "transfer-encoding", "ratelimit", "x-request-id"],
+]);
 
 async function describeResponse(response: Response): Promise<string> {
   const headers = [...response.headers]

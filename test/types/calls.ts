@@ -2,13 +2,13 @@
 import { call, type Database } from "../../src/db/mod.ts";
 
 export const calls = (db: Database) => [
-  call(db, "list_sessions", { email: "x" }),
+  call(db, "show_user", { email: "x" }),
   // @ts-expect-error another name
-  call(db, "list_sessions", { id: "x" }),
+  call(db, "show_user", { id: "x" }),
   // @ts-expect-error another type
-  call(db, "list_sessions", { email: 1 }),
+  call(db, "show_user", { email: 1 }),
   // @ts-expect-error no such function
   call(db, "list_session", {}),
   // @ts-expect-error an argument is missing
-  call(db, "list_sessions", {}),
+  call(db, "show_user", {}),
 ];

@@ -29,10 +29,11 @@ export const auditList = list({
     /** The app of the filter. */
     app: orNull(record({ disabledAt: orNull(time()) })),
   },
-  ask: ({ limit }) => ({
-    ...{ of_actor: "", of_action: "", of_app: "", of_person: "" },
-    ...{ from_at: null, before_at: null, before_id: null, details_chars: 1_000_000_000 },
-    max_rows: limit,
+  key: "id",
+  ask: ({ of, after, limit }) => ({
+    ...{ of_actor: "", of_action: "", of_app: of, of_person: "", from_at: null, before_at: null },
+    ...{ before_id: after === "" ? null : Number(after), max_rows: limit },
+    details_chars: 1_000_000_000,
   }),
 });
 export type AuditEntry = RowsOf<typeof auditList>;

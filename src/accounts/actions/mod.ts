@@ -24,4 +24,5 @@ export {
   SignInTooOld,
   SuperAdminNeeded,
   unknownApp,
+  unknownPerson,
 } from "./rejections.ts";

@@ -192,6 +192,11 @@ const BUSY = reject(
   "push_busy",
   "A push of one of its tables is running: delete the app again to continue",
 );
+/** The Console names people by their id. */
+const OF_PERSON: Readonly<Record<string, Rejection>> = {
+  [SIGNALS.unknownUser]: ({ values, isInBrowser }) =>
+    isInBrowser ? unknownPerson() : unknownUser(String(values["email"])),
+};
 const OF_DELETION = {
   [SIGNALS.tableInUse]: NEEDED,
   [SIGNALS.tableReferredTo]: NEEDED,
@@ -218,9 +223,8 @@ const OF_FUNCTIONS: Readonly<Record<string, Readonly<Record<string, Rejection>>>
   change_email: {
     users_email_key: ({ values }) => usedEmail(String(values["new_email"])),
   },
-  show_person: {
-    [SIGNALS.unknownUser]: unknownPerson,
-  },
+  show_person: OF_PERSON,
+  list_sessions: OF_PERSON,
 };
 
 /** The setting that the failed call turns on. */

@@ -27,7 +27,8 @@ export const appList = list({
     /** Origins and redirects. */
     targets: many(text()),
   },
-  ask: ({ limit }) => ({ search: "", after_slug: "", max_rows: limit }),
+  key: "slug",
+  ask: ({ after, limit }) => ({ search: "", after_slug: after, max_rows: limit }),
 });
 export type App = RowsOf<typeof appList>;
 

@@ -22,7 +22,10 @@ export const pushList = list({
   },
   more: { app: PAGE_APP, builds: many(BUILD) },
   of: "app",
-  ask: ({ of, limit }) => ({ app_slug: of, before_seq: null, max_rows: limit }),
+  key: "seq",
+  ask: ({ of, after, limit }) => ({
+    ...{ app_slug: of, before_seq: after === "" ? null : Number(after), max_rows: limit },
+  }),
 });
 export type ConsolePush = RowsOf<typeof pushList>;
 

@@ -16,6 +16,7 @@ import {
 } from "../actions/columns.ts";
 import { APP_END } from "../apps/app_deletion.ts";
 import { appList } from "../apps/apps.ts";
+import { keyList } from "../apps/key_life.ts";
 import { INVITATION, invitationList } from "../people/invitations.ts";
 import {
   APP_ROLES,
@@ -51,10 +52,12 @@ const CHECKS = {
   list_audit: auditList.result,
   list_app_people: appPeopleList.result,
   list_invitations: invitationList.result,
+  list_keys: keyList.result,
   list_app_roles: APP_ROLES,
   list_people: peopleList.result,
   list_pushes: pushList.result,
   list_requests: REQUESTS_PAGE,
+  list_sessions: sessionList.result,
   list_tables: tableList.result,
   show_app: APP_PAGE,
   show_changes: CHANGES_PAGE,

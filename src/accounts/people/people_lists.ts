@@ -61,7 +61,7 @@ export const sessionList = list({
     expiresAt: time({ title: "Ends", label: "until" }),
   },
   of: "email",
-  ask: ({ of }) => ({ email: readEmail(of) }),
+  ask: ({ of }) => ({ email: of, person: null, max_idle_s: null }),
 });
 
 /** Wrong passwords since the last correct one. */
@@ -121,7 +121,10 @@ export const appPeopleList = list({
     ),
   },
   of: "app",
-  ask: ({ of, limit }) => ({ app_slug: of, search: "", after_email: "", max_rows: limit }),
+  key: "email",
+  ask: ({ of, after, limit }) => ({
+    ...{ app_slug: of, search: "", after_email: after.toLowerCase(), max_rows: limit },
+  }),
 });
 export type AppPerson = RowsOf<typeof appPeopleList>;
 

@@ -64,7 +64,8 @@ export function makeListCommand<
     const [typed = ""] = of && isOfAll ? [args.text(of)] : args.positionals;
     const owner = of === "email" ? readEmail(typed) : typed;
     const max = readLimit(args, limit);
-    const asked = { of: owner, after: args.text("after") ?? "", ...(max && { limit: max + 1 }) };
+    const after = readAfter(args, key && list.columns[key]);
+    const asked = { of: owner, after, ...(max && { limit: max + 1 }) };
     const found = await readList(deps, list, asked);
     const all = found[name];
     // The compiler does not join the types of both kinds of columns.
@@ -72,8 +73,8 @@ export function makeListCommand<
       .slice(0, max)
       .map((row) => ({ ...row, ...own?.read(deps, row) }) as unknown as Row<Of & Own>);
     const last = rows.length < all.length && key !== undefined ? rows.at(-1)?.[key] : null;
-    const after = toValueText(last);
-    const next = after === null ? [] : [`More ${name} follow: add --after ${quoteForShell(after)}`];
+    const more = toValueText(last);
+    const next = more === null ? [] : [`More ${name} follow: add --after ${quoteForShell(more)}`];
     const lines = [
       ...rows.map((row) => toLine(columns, row, command.lines)),
       ...(command.more?.toLines(found) ?? []),
@@ -83,7 +84,7 @@ export function makeListCommand<
         ...(of && { [of]: isOfAll ? owner || null : owner }),
         ...pick(found, command.more?.names),
         [name]: rows.map((row) => toJsonRow(columns, row)),
-        ...(isPaged && { hasMore: after !== null }),
+        ...(isPaged && { hasMore: more !== null }),
       },
       file: toCsvHead(columns) + toCsvRows(columns, rows),
       lines: [...(lines.length === 0 ? [command.none(owner)] : lines), ...next],
@@ -120,6 +121,14 @@ function pick<Of extends object>(from: Of, names: readonly (keyof Of)[] = []): P
 
 function readLimit(args: Arguments, limit: number | undefined): number | undefined {
   return limit && readWhole("--limit", args.text("limit") ?? String(limit), [1, MAX_LIMIT]);
+}
+
+/** The key of the last row of the previous page. */
+function readAfter(args: Arguments, key: Column | undefined): string {
+  const text = args.text("after") ?? "";
+  return text !== "" && key?.shape === "number"
+    ? String(readWhole("--after", text, [0, 999_999_999]))
+    : text;
 }
 
 function toFlags(key: string | undefined, limit: number | undefined): Flags {

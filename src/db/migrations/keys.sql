@@ -394,6 +394,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     order by created_at desc, key_id limit max_rows) as listed
 $$;
 
+-- read: admin
 create function rowhouse.list_keys(app_slug text) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 begin

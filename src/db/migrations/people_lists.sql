@@ -40,10 +40,12 @@ returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
     order by last_seen_at desc, id limit max_rows) as live
 $$;
 
-create function rowhouse.list_sessions(email text) returns jsonb language sql stable
-set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object('sessions',
-    rowhouse.sessions_of(rowhouse.find_user(list_sessions.email), null, null))
+-- The live sessions of a person, who is named by an id or an address.
+-- read: admin
+create function rowhouse.list_sessions(email text, person uuid, max_idle_s integer) returns jsonb
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('sessions', rowhouse.sessions_of(rowhouse.find_user(
+    coalesce(list_sessions.email, rowhouse.email_of(person))), max_idle_s, null))
 $$;
 
 -- The roles of a person on apps after a slug, or on one app.

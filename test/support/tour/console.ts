@@ -2,6 +2,7 @@
 import { expect } from "bun:test";
 import { setAppSwitch } from "../../../src/accounts/apps/mod.ts";
 import { APP_SWITCH_NAMES, toDashed } from "../../../src/app_switch.ts";
+import { consoleRoutes } from "../../../src/console/mod.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { openEvents } from "../event_stream.ts";
 import { type Jar, makePerson, readHidden, signInAs, toCookieHeader, visit } from "../people.ts";
@@ -20,15 +21,7 @@ export async function tourConsole(service: TestService, page: ToPage): Promise<v
   await service.service.admin.message(`insert into rowhouse.stored_requests (id, at, method, route, status, ms)
     values ('${requestId}', now(), 'GET', '/', 500, 1); select 1`);
   const storedRequest = `/requests/${requestId}`;
-  for (const path of [
-    "",
-    "/apps",
-    "/activity",
-    "/activity/csv",
-    "/requests",
-    storedRequest,
-    "/changes",
-  ])
+  for (const path of ["", "/apps", "/activity", "/requests", storedRequest, "/changes"])
     await page(`/console${path}`);
   for (const path of ["/find?q=tour", "/docs"]) await page(`/console${path}`);
   await submit("/console/new-app", { slug: "toured" });
@@ -57,6 +50,9 @@ async function tourTables(service: TestService, page: ToPage, submit: ToPage): P
   const of = ({ slug }: TestApp) => `/console/apps/${slug}`;
   for (const path of ["/console/tables", table]) await page(path);
   for (const path of ["/activity", "/tables", "/pushes", "/pushes/1"]) await page(of(owner) + path);
+  const person = (await makePerson(service)).id;
+  for (const { path } of consoleRoutes.filter(({ path }) => path.endsWith(".csv")))
+    await page(path.replace(":app", owner.slug).replace(":person", person));
   await tourRows(page, submit, `${of(owner)}/tables/shared`);
   const typed_name = "shared";
   await submit(`${table}/transfer`, { app: user.slug, typed_name });
