@@ -14,38 +14,16 @@ import {
   USER_DETAILS,
 } from "../../accounts/people/mod.ts";
 import { toDocument } from "../cli/terminal.ts";
-import { describeJson, makeListCommand, toLine } from "./list_command.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
+import { command, typed } from "./command.ts";
+import { makeListCommand, toLine } from "./list_command.ts";
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 const OF_CLAIMS = `provider is the name of the provider whose claims granted the role. The role counts only while the service has that provider.
 isProviderSetUp depends on OIDC_<NAME>_… in this environment: run the command with the settings of the service.`;
 
-const showUserTask: AdminTask = async (deps, args) => {
-  const user = await showUser(deps, args.positionals[0] ?? "");
-  const { sessions, failedSignIns } = user;
-  const grants = user.grants.map((grant) => ({ ...grant, ...readProvider(deps, grant) }));
-  return {
-    document: { ...user, grants },
-    lines: [
-      toLine(PERSON, user, OF_PERSON),
-      ...(grants.length === 0 ? ["No role on an app"] : []),
-      ...grants.map((grant) => `role  ${toLine(GRANT_COLUMNS, grant, OF_GRANT)}`),
-      ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),
-      ...sessions.map((session) => `session  ${toLine(sessionList.columns, session)}`),
-      ...(failedSignIns === null ? [] : [describeFailures(failedSignIns)]),
-    ],
-    notes: listRemoved(grants),
-  };
-};
-
 function describeFailures({ attempts, lastAt, lastFrom }: FailedSignIns): string {
   return `wrong passwords  ${attempts} since the last correct one  last ${lastAt}  from ${lastFrom ?? "an unknown address"}`;
 }
-
-const exportUserTask: AdminTask = async (deps, args) => {
-  const stored = await exportUser(deps, args.positionals[0] ?? "");
-  return { document: stored, lines: [toDocument(stored)] };
-};
 
 type Giver = Pick<Grant, "provider"> & Row<typeof OF_PROVIDER>;
 
@@ -94,23 +72,40 @@ export const adminPeopleListCommands = makeAdminCommands({
     lines: OF_PERSON,
     none: () => "No users",
   }),
-  "show-user": {
+  "show-user": command({
     example: "rowhouse admin show-user ada@example.org --json",
-    about: describeJson(
-      record({ ...PERSON, grants: many(record(GRANT_COLUMNS)), ...USER_DETAILS }),
-      OF_CLAIMS,
-    ),
-    positionals: ["email"],
-    task: showUserTask,
-  },
-  "export-user": {
+    about: OF_CLAIMS,
+    args: { email: typed },
+    json: { ...PERSON, grants: many(record(GRANT_COLUMNS)), ...USER_DETAILS },
+    run: async (deps, { email }) => {
+      const user = await showUser(deps, email);
+      const { sessions, failedSignIns } = user;
+      const grants = user.grants.map((grant) => ({ ...grant, ...readProvider(deps, grant) }));
+      return {
+        document: { ...user, grants },
+        lines: [
+          toLine(PERSON, user, OF_PERSON),
+          ...(grants.length === 0 ? ["No role on an app"] : []),
+          ...grants.map((grant) => `role  ${toLine(GRANT_COLUMNS, grant, OF_GRANT)}`),
+          ...(sessions.length === 0 ? ["Not signed in anywhere"] : []),
+          ...sessions.map((session) => `session  ${toLine(sessionList.columns, session)}`),
+          ...(failedSignIns === null ? [] : [describeFailures(failedSignIns)]),
+        ],
+        notes: listRemoved(grants),
+      };
+    },
+  }),
+  "export-user": command({
     example: "rowhouse admin export-user ada@example.org > ada.json",
     about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
 pendingSignIns, failedSignIns, mails, audit }, with or without --json: the stored columns, and the audit log entries about or by this
 person, but no secret or hash of a session, link or password. Apps store their own data about people in their rows.`,
-    positionals: ["email"],
-    task: exportUserTask,
-  },
+    args: { email: typed },
+    run: async (deps, { email }) => {
+      const stored = await exportUser(deps, email);
+      return { document: stored, lines: [toDocument(stored)] };
+    },
+  }),
   "list-grants": makeListCommand(appPeopleList, {
     example: "rowhouse admin list-grants wiki --json",
     about: `A Console role is admin on every app.\n${OF_CLAIMS}`,

@@ -1,5 +1,5 @@
 /** `rowhouse admin` commands that list tables, transfer a table, end an app's use of a table, and drop a table. @module */
-import { count, runAction } from "../../accounts/actions/mod.ts";
+import { count, many, record, runAction, text } from "../../accounts/actions/mod.ts";
 import {
   dropTable,
   type EndedUse,
@@ -9,42 +9,21 @@ import {
 import { tableList } from "../../accounts/console/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { findTableDifferences } from "../../push/mod.ts";
-import type { Arguments, CommandResult } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
+import { command, typed } from "./command.ts";
 import { confirm, YES } from "./confirm.ts";
 import { makeListCommand } from "./list_command.ts";
-import { type AdminDeps, type AdminTask, makeAdminCommands } from "./task.ts";
-
-const transferTableTask: AdminTask = async (deps, { positionals: [table = "", slug = ""] }) => {
-  const from = await runAction(deps, "transfer_table", {
-    wanted_table: table,
-    new_slug: slug,
-  });
-  return {
-    document: { table, from, to: slug },
-    lines: [
-      from === slug
-        ? `${slug} already owns ${table}`
-        : `Transferred ${table} from ${from} to ${slug}`,
-    ],
-  };
-};
-
-const endRegistrationTask: AdminTask = async (deps, args) => {
-  const [slug = "", table = ""] = args.positionals;
-  await checkIsolation(deps.admin);
-  return await deps.withRows((rows) => endUse({ ...deps, rows }, args, { slug, table }));
-};
+import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 async function endUse(
   deps: AdminDeps & { rows: Database },
-  args: Arguments,
+  isConfirmed: boolean,
   { slug, table }: { slug: string; table: string },
-): Promise<CommandResult> {
+) {
   const found = await findEndedUse(deps, { slug, table });
   const [that, it] = found.length === 1 ? ["that table", "it"] : ["those tables", "them"];
-  await confirm(deps, args.has("yes"), {
+  await confirm(deps, isConfirmed, {
     message: `${slug} will get 404 responses for ${showCircle(found)}, and its ${showRows(found)} in ${that} will be deleted. The ${showTables(found)} and other apps' rows stay; a push of ${slug} registers ${it} again.`,
   });
   const ended = await endRegistration(deps, { slug, table, expected: namesOf(found) });
@@ -53,25 +32,6 @@ async function endUse(
     lines: [`${slug} no longer uses ${namesOf(ended).join(", ")}; ${showRows(ended)} deleted`],
   };
 }
-
-const dropTableTask: AdminTask = async (deps, args) => {
-  const [table = ""] = args.positionals;
-  await checkIsolation(deps.admin);
-  const found = await dropTable(deps, { table });
-  const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
-  await confirm(deps, args.has("yes"), {
-    message: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with all remaining rows. Any app can then use the ${found.length === 1 ? "name" : "names"}. The migrations that created ${found.length === 1 ? "it" : "them"} stay recorded.`,
-    question: "Type the name of the table to continue:",
-    isYes: (reply) => reply === table,
-  });
-  const dropped = await dropTable(deps, { table, expected: namesOf(found) });
-  return {
-    document: { tables: dropped },
-    lines: [
-      `Dropped ${namesOf(dropped).join(", ")}; any app can now push ${dropped.length === 1 ? "a table with that name" : "tables with those names"}`,
-    ],
-  };
-};
 
 type Named = readonly { readonly name: string }[];
 
@@ -113,29 +73,59 @@ With --app, columns lists only those that the app declares. differences counts t
     },
     none: (slug) => (slug === "" ? "No tables yet" : `App ${slug} has no tables yet`),
   }),
-  "transfer-table": {
+  "transfer-table": command({
     example: "rowhouse admin transfer-table todos wiki",
-    about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.
-Prints { table, from, to } with --json.`,
-    positionals: ["table", "slug"],
-    task: transferTableTask,
-  },
-  "end-registration": {
+    about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.`,
+    args: { table: typed, slug: typed },
+    json: { table: text(), from: text(), to: text() },
+    run: async (deps, { table, slug }) => {
+      const values = { wanted_table: table, new_slug: slug };
+      const from = await runAction(deps, "transfer_table", values);
+      return {
+        document: { table, from, to: slug },
+        lines: [
+          from === slug
+            ? `${slug} already owns ${table}`
+            : `Transferred ${table} from ${from} to ${slug}`,
+        ],
+      };
+    },
+  }),
+  "end-registration": command({
     example: "rowhouse admin end-registration wiki todos",
     about: `Shows what will be deleted and what stays, and asks for confirmation. While other apps use the table, its owner must
-transfer it first. Tables that reference each other are removed together. Fails while another table of the app references them.
-Prints { app, tables: [{ name, rows }] } with --json.`,
-    positionals: ["slug", "table"],
+transfer it first. Tables that reference each other are removed together. Fails while another table of the app references them.`,
+    args: { slug: typed, table: typed },
     flags: YES,
-    task: endRegistrationTask,
-  },
-  "drop-table": {
+    json: { app: text(), tables: many(record({ name: text(), rows: count() })) },
+    run: async (deps, { yes, ...named }) => {
+      await checkIsolation(deps.admin);
+      return await deps.withRows((rows) => endUse({ ...deps, rows }, yes, named));
+    },
+  }),
+  "drop-table": command({
     example: "rowhouse admin drop-table todos",
     about: `Asks for the name of the table. Any app can then use the name. Tables that reference each other are dropped together.
-Fails while an app uses one of them or another table references them.
-Prints { tables: [{ name, owner }] } with --json.`,
-    positionals: ["table"],
+Fails while an app uses one of them or another table references them.`,
+    args: { table: typed },
     flags: YES,
-    task: dropTableTask,
-  },
+    json: { tables: many(record({ name: text(), owner: text() })) },
+    run: async (deps, { table, yes }) => {
+      await checkIsolation(deps.admin);
+      const found = await dropTable(deps, { table });
+      const owners = [...new Set(found.map(({ owner }) => owner))].join(", ");
+      await confirm(deps, yes, {
+        message: `The ${showTables(found)} ${showCircle(found)}, which ${owners} owned and no app uses, will be dropped with all remaining rows. Any app can then use the ${found.length === 1 ? "name" : "names"}. The migrations that created ${found.length === 1 ? "it" : "them"} stay recorded.`,
+        question: "Type the name of the table to continue:",
+        isYes: (reply) => reply === table,
+      });
+      const dropped = await dropTable(deps, { table, expected: namesOf(found) });
+      return {
+        document: { tables: dropped },
+        lines: [
+          `Dropped ${namesOf(dropped).join(", ")}; any app can now push ${dropped.length === 1 ? "a table with that name" : "tables with those names"}`,
+        ],
+      };
+    },
+  }),
 });
