@@ -2,7 +2,13 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
-import { COMPOSE, renderEnvExample, renderPage, TABLES } from "../../src/bin/cli/generated.ts";
+import {
+  COMPOSE,
+  renderEnvExample,
+  renderPage,
+  renderSummaries,
+  TABLES,
+} from "../../src/bin/cli/generated.ts";
 import { renderTypes } from "../../src/bin/db/types.ts";
 import { readConfig, SETTINGS } from "../../src/config/mod.ts";
 import { PROBLEMS } from "../../src/problem.ts";
@@ -14,6 +20,10 @@ const read = (name: string) => readFileSync(join(ROOT, name), "utf8");
 
 test(".env.example is current: bun run generate changes nothing", () => {
   expect(read(".env.example")).toBe(renderEnvExample());
+});
+
+test("summaries.ts is current: bun run generate changes nothing", async () => {
+  expect(read("src/bin/cli/summaries.ts")).toBe(await renderSummaries());
 });
 
 const pages = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md"));

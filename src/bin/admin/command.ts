@@ -44,9 +44,11 @@ export function command<
   Args extends Readers = Record<never, never>,
   const Flags extends FlagFields = Record<never, never>,
   Json extends Columns = Columns,
->({ example, about = "", args, flags, json, run }: Declared<Args, Flags, Json>): AdminRow {
+>(summary: string, declared: Declared<Args, Flags, Json>): AdminRow {
+  const { example, about = "", args, flags, json, run } = declared;
   const fields = Object.entries<Field | Flag>(flags ?? {});
   return {
+    summary,
     example,
     about: json === undefined ? about : describeJson(record(json), about),
     positionals: Object.keys(args ?? {}),

@@ -97,7 +97,7 @@ async function checkUnchanged(
 }
 
 export const adminExportAppCommands = makeAdminCommands({
-  "export-app": command({
+  "export-app": command("writes an app with its rows to an archive file", {
     example: "rowhouse admin export-app wiki wiki.archive",
     about: `The archive has the app's tables, migrations, rows with their ids, origins, redirects, settings and roles, but no keys.
 Only the owner of the file can read it. The export fails if the app changes during it: disable the app first. Reads rows with the

@@ -183,7 +183,7 @@ function toResult({ header, tables }: Archive, plan: ImportPlan, isDryRun: boole
 }
 
 export const adminImportAppCommands = makeAdminCommands({
-  "import-app": command({
+  "import-app": command("restores an app from an archive file, with the same row ids", {
     example: `rowhouse admin import-app wiki.archive
 rowhouse admin import-app wiki.archive --as wiki-copy --dry-run
 rowhouse admin import-app wiki.archive --into wiki-next`,

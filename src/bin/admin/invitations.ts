@@ -30,6 +30,7 @@ function describeOutcome(
 const MAIL_TEXTS = { sent: "mailed", waiting: "mail pending", failed: "mail failed" } as const;
 
 const listCommand = makeListCommand(invitationList, {
+  summary: "lists pending invitations: people who cannot sign in yet",
   example: "rowhouse admin list-invitations --json",
   about: "The roles are the first five.",
   limit: 100,
@@ -51,7 +52,7 @@ const listCommand = makeListCommand(invitationList, {
 });
 
 export const adminInvitationCommands = makeAdminCommands({
-  invite: command({
+  invite: command("invites a person to an app with a role", {
     example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
     about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
 With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
@@ -82,22 +83,26 @@ already sign in, only the role is granted. A role that no one has on the app nee
   }),
   "list-invitations": listCommand,
   "resend-invitation": makeLinkCommand(resendInvitation, {
+    summary: "creates a new link for a pending invitation; the previous link stops working",
     example: "rowhouse admin resend-invitation ada@example.org",
     about: "Works for expired invitations too.",
   }),
-  "withdraw-invitation": command({
-    example: "rowhouse admin withdraw-invitation ada@example.org",
-    about: "Fails if the invitation was accepted: use rowhouse admin disable or delete-user.",
-    args: { email: readEmail },
-    json: { email: text(), withdrawn: flag() },
-    run: async (deps, { email }) => {
-      await withdrawInvitation(deps, email);
-      return {
-        document: { email, withdrawn: true },
-        lines: [
-          `Withdrew the invitation of ${email}: the link no longer works, and the roles are removed`,
-        ],
-      };
+  "withdraw-invitation": command(
+    "withdraws a pending invitation and removes its account and roles",
+    {
+      example: "rowhouse admin withdraw-invitation ada@example.org",
+      about: "Fails if the invitation was accepted: use rowhouse admin disable or delete-user.",
+      args: { email: readEmail },
+      json: { email: text(), withdrawn: flag() },
+      run: async (deps, { email }) => {
+        await withdrawInvitation(deps, email);
+        return {
+          document: { email, withdrawn: true },
+          lines: [
+            `Withdrew the invitation of ${email}: the link no longer works, and the roles are removed`,
+          ],
+        };
+      },
     },
-  }),
+  ),
 });

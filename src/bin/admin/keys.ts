@@ -25,7 +25,7 @@ const DEFAULT_SCOPES = "data:read,data:write";
 const DEFAULT_GRACE: Grace = "24h";
 
 export const adminKeyCommands = makeAdminCommands({
-  "issue-key": command({
+  "issue-key": command("creates an API key for an app and prints it once", {
     example: `rowhouse admin issue-key wiki --name server
 rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
     args: { slug: typed },
@@ -55,7 +55,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       };
     },
   }),
-  "revoke-key": command({
+  "revoke-key": command("revokes an API key in all processes", {
     example: "rowhouse admin revoke-key k3x9q0m2w8z5t1ab",
     about: "The key's id is the part between the first _ and the dot.",
     args: { key_id: readKeyId },
@@ -68,35 +68,39 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
       return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
     },
   }),
-  "roll-key": command({
-    example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
+  "roll-key": command(
+    "replaces an API key: prints the new key once; the old key expires after a grace period",
+    {
+      example: `rowhouse admin roll-key k3x9q0m2w8z5t1ab
 rowhouse admin roll-key k3x9q0m2w8z5t1ab --grace 0`,
-    about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
+      about: `The new key has the name, scopes and lifetime of the old key. The old key works until the grace period
 ends (${DEFAULT_GRACE} by default) or until it expires, if that is earlier.`,
-    args: { key_id: readKeyId },
-    flags: { grace: GRACE },
-    json: {
-      keyId: text(),
-      key: text(),
-      expiresAt: orNull(time()),
-      old: record({ keyId: text(), expiresAt: time() }),
+      args: { key_id: readKeyId },
+      flags: { grace: GRACE },
+      json: {
+        keyId: text(),
+        key: text(),
+        expiresAt: orNull(time()),
+        old: record({ keyId: text(), expiresAt: time() }),
+      },
+      run: async (deps, { key_id, grace = DEFAULT_GRACE }) => {
+        const keyPrefix = deps.config.API_KEY_PREFIX;
+        const rolled = await rollKey({ ...deps, keyPrefix }, key_id, grace);
+        const { keyId, text: key, expiresAt, oldExpiresAt } = rolled;
+        const ends = oldExpiresAt.toISOString();
+        return {
+          document: {
+            ...{ keyId, key, expiresAt: expiresAt?.toISOString() ?? null },
+            old: { keyId: key_id, expiresAt: ends },
+          },
+          lines: [key],
+          notes: [`The old key works until ${ends}`],
+        };
+      },
     },
-    run: async (deps, { key_id, grace = DEFAULT_GRACE }) => {
-      const keyPrefix = deps.config.API_KEY_PREFIX;
-      const rolled = await rollKey({ ...deps, keyPrefix }, key_id, grace);
-      const { keyId, text: key, expiresAt, oldExpiresAt } = rolled;
-      const ends = oldExpiresAt.toISOString();
-      return {
-        document: {
-          ...{ keyId, key, expiresAt: expiresAt?.toISOString() ?? null },
-          old: { keyId: key_id, expiresAt: ends },
-        },
-        lines: [key],
-        notes: [`The old key works until ${ends}`],
-      };
-    },
-  }),
+  ),
   "list-keys": makeListCommand(keyList, {
+    summary: "lists the API keys of an app, newest first",
     example: "rowhouse admin list-keys wiki --json",
     about: "Never shows a secret.",
     lines: {

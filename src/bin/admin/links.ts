@@ -14,9 +14,9 @@ export const LINK = { passwordLink: text(), isMailed: flag() };
 /** A command that creates a link for the person with an address. */
 export function makeLinkCommand(
   makeLink: typeof makePasswordLink,
-  texts: { example: string; about: string },
+  { summary, ...texts }: { summary: string; example: string; about: string },
 ) {
-  return command({
+  return command(summary, {
     ...texts,
     args: { email: typed },
     json: { email: text(), ...LINK },

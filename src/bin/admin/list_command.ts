@@ -30,6 +30,7 @@ const MAX_LIMIT = 10_000;
 type Lines<Of extends Columns> = { readonly [Name in keyof Of]?: (row: Row<Of>) => string };
 
 type ListCommand<Of extends Columns, More extends Columns, Own extends Columns> = {
+  summary: string;
   example: string;
   about?: string;
   /** The default of --limit. Without it, the command prints all rows. */
@@ -98,6 +99,7 @@ export function makeListCommand<
     ...(isPaged && { hasMore: flag() }),
   });
   return {
+    summary: command.summary,
     example: command.example,
     about: describeJson(document, command.about),
     positionals: of === undefined || isOfAll ? [] : [toTerm(of)],

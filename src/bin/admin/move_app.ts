@@ -7,7 +7,7 @@ import { command, typed } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
 
 export const adminMoveAppCommands = makeAdminCommands({
-  "move-app": command({
+  "move-app": command("moves an app to another node of a Citus cluster", {
     example: "rowhouse admin move-app wiki --to 10.0.0.3:5432",
     about: `Moves the app's rows, the proofs of its keys and its stored idempotent responses. An app that shares a shard first gets its
 own shard; writes of the other apps on the shard wait too. Writes wait while rows are copied; reads continue. The wait grows

@@ -1,5 +1,14 @@
-/** `rowhouse admin` commands that list people, show one person, and list the people of an app. @module */
-import { flag, many, orNull, type Row, record } from "../../accounts/actions/mod.ts";
+/** `rowhouse admin` commands that list people and their sessions, show one person, and list the people of an app. @module */
+import {
+  count,
+  flag,
+  many,
+  orNull,
+  type Row,
+  record,
+  runAction,
+  text,
+} from "../../accounts/actions/mod.ts";
 import {
   appPeopleList,
   exportUser,
@@ -9,14 +18,36 @@ import {
   PERSON,
   PERSON_GRANTS,
   peopleList,
+  readEmail,
+  runOnPerson,
   sessionList,
   showUser,
   USER_DETAILS,
 } from "../../accounts/people/mod.ts";
-import { toDocument } from "../cli/terminal.ts";
+import { UsageError } from "../cli/command.ts";
+import { showCount, toDocument } from "../cli/terminal.ts";
 import { command, typed } from "./command.ts";
 import { makeListCommand, toLine } from "./list_command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
+
+const sessionsCommand = makeListCommand(sessionList, {
+  summary: "lists a person's sessions, or ends them all",
+  example: "rowhouse admin sessions ada@example.org\nrowhouse admin sessions ada@example.org --end",
+  about: "With --end: { email, ended }.",
+  none: (email) => `${email} is not signed in anywhere`,
+});
+
+const endCommand = command(sessionsCommand.summary, {
+  example: sessionsCommand.example,
+  args: { email: readEmail },
+  run: async (deps, { email }) => {
+    const ended = Number(await runOnPerson(deps, "end_sessions", email));
+    return {
+      document: { email, ended },
+      lines: [`Ended ${showCount(ended, "session")} of ${email}`],
+    };
+  },
+});
 
 const OF_CLAIMS = `provider is the name of the provider whose claims granted the role. The role counts only while the service has that provider.
 isProviderSetUp depends on OIDC_<NAME>_… in this environment: run the command with the settings of the service.`;
@@ -66,13 +97,33 @@ const OF_PERSON = {
 };
 
 export const adminPeopleListCommands = makeAdminCommands({
+  sessions: {
+    ...sessionsCommand,
+    flags: { ...sessionsCommand.flags, end: { about: "ends all sessions" } },
+    task: (deps, args) => (args.has("end") ? endCommand : sessionsCommand).task(deps, args),
+  },
+  "end-sessions": command("ends all sessions of the people with a role on an app", {
+    example: "rowhouse admin end-sessions --app wiki",
+    about: "Signs these people out of all apps.",
+    flags: { app: { value: "slug", about: "the app that the people have a role on" } },
+    json: { app: text(), ended: count() },
+    run: async (deps, { app }) => {
+      if (app === undefined) throw new UsageError("Name the app: --app <slug>");
+      const ended = await runAction(deps, "end_app_sessions", { app_slug: app });
+      return {
+        document: { app, ended },
+        lines: [`Ended ${ended} sessions of people with a role on ${app}`],
+      };
+    },
+  }),
   "list-users": makeListCommand(peopleList, {
+    summary: "lists people by address",
     example: "rowhouse admin list-users\nrowhouse admin list-users --after ada@example.org --json",
     limit: 100,
     lines: OF_PERSON,
     none: () => "No users",
   }),
-  "show-user": command({
+  "show-user": command("shows a person with their roles and sessions", {
     example: "rowhouse admin show-user ada@example.org --json",
     about: OF_CLAIMS,
     args: { email: typed },
@@ -95,7 +146,7 @@ export const adminPeopleListCommands = makeAdminCommands({
       };
     },
   }),
-  "export-user": command({
+  "export-user": command("prints all stored data about a person as JSON", {
     example: "rowhouse admin export-user ada@example.org > ada.json",
     about: `Prints { user, grants, sessions, invitations, passwordLinks, providerLinks, totpFactors, recoveryCodes, passkeys,
 pendingSignIns, failedSignIns, mails, audit }, with or without --json: the stored columns, and the audit log entries about or by this
@@ -107,6 +158,7 @@ person, but no secret or hash of a session, link or password. Apps store their o
     },
   }),
   "list-grants": makeListCommand(appPeopleList, {
+    summary: "lists the people who can open an app, with their roles",
     example: "rowhouse admin list-grants wiki --json",
     about: `A Console role is admin on every app.\n${OF_CLAIMS}`,
     own: { columns: OF_PROVIDER, read: readProvider },

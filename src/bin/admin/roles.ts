@@ -60,7 +60,7 @@ function describeClaimed(found: readonly ClaimedGrant[], provider: string): stri
 }
 
 export const adminRoleCommands = makeAdminCommands({
-  "set-role": command({
+  "set-role": command("sets or removes a Console role: admin on every app", {
     example:
       "rowhouse admin set-role ada@example.org admin\nrowhouse admin set-role ada@example.org none",
     about: `The role is one of ${CONSOLE_ROLE_NAMES}, or none. The last super_admin cannot be removed.
@@ -77,7 +77,7 @@ Granting a role invalidates an unused password link of the account: create a new
       };
     },
   }),
-  grant: command({
+  grant: command("grants a person a role on an app", {
     example: "rowhouse admin grant ada@example.org wiki editor",
     about: `A person has one role per app: a new role replaces the previous role. A role that no one has on the app, and no claim of
 a provider gives, needs a confirmation; the first role of an app does not.`,
@@ -91,7 +91,7 @@ a provider gives, needs a confirmation; the first role of an app does not.`,
       return { document: { email, app, role }, lines: [`${email} is now ${role} on ${app}`] };
     },
   }),
-  revoke: command({
+  revoke: command("revokes a person's role on an app, or all roles from a provider's claims", {
     example: "rowhouse admin revoke ada@example.org wiki\nrowhouse admin revoke --provider corp",
     about: `Takes effect immediately. With --provider it lists the roles and asks for confirmation: no sign-in revokes the roles of a
 removed provider. Prints { email, app, role: null } or { provider, revoked: [{ email, app, role }] } with --json.`,

@@ -1,4 +1,5 @@
-/** `rowhouse admin` commands that list tables, transfer a table, end an app's use of a table, and drop a table. @module */
+/** `rowhouse admin` commands that list tables and pushes, transfer a table, end an app's use of a table, and drop a table. @module */
+
 import { count, many, record, runAction, text } from "../../accounts/actions/mod.ts";
 import {
   dropTable,
@@ -6,7 +7,7 @@ import {
   endRegistration,
   findEndedUse,
 } from "../../accounts/apps/mod.ts";
-import { tableList } from "../../accounts/console/mod.ts";
+import { pushList, tableList } from "../../accounts/console/mod.ts";
 import type { Database } from "../../db/mod.ts";
 import { findTableDifferences } from "../../push/mod.ts";
 import { checkIsolation } from "../cli/database.ts";
@@ -57,7 +58,18 @@ function showRows(tables: readonly EndedUse[]): string {
 }
 
 export const adminTableCommands = makeAdminCommands({
+  "list-pushes": makeListCommand(pushList, {
+    summary: "lists the pushes of an app, newest first",
+    example: "rowhouse admin list-pushes wiki --json",
+    about: "The key is null if an operator pushed.",
+    limit: 50,
+    lines: {
+      key: ({ key }) => (key === null ? "by an operator" : `by key ${key.keyId}  ${key.name}`),
+    },
+    none: (slug) => `App ${slug} has no pushes yet`,
+  }),
   "list-tables": makeListCommand(tableList, {
+    summary: "lists the tables of all apps, or of one app, with their owners and sizes",
     example: "rowhouse admin list-tables\nrowhouse admin list-tables --app wiki --json",
     about: `Rows include all apps. Rows and bytes are estimates from PostgreSQL statistics, and null before the first ANALYZE.
 With --app, columns lists only those that the app declares. differences counts the differences from the pushed schema.`,
@@ -73,7 +85,7 @@ With --app, columns lists only those that the app declares. differences counts t
     },
     none: (slug) => (slug === "" ? "No tables yet" : `App ${slug} has no tables yet`),
   }),
-  "transfer-table": command({
+  "transfer-table": command("transfers a table to another app that uses it", {
     example: "rowhouse admin transfer-table todos wiki",
     about: `Pushes of the owner define the table; rows do not move. The new owner must already use the table.`,
     args: { table: typed, slug: typed },
@@ -91,7 +103,7 @@ With --app, columns lists only those that the app declares. differences counts t
       };
     },
   }),
-  "end-registration": command({
+  "end-registration": command("ends an app's use of a table and deletes the app's rows in it", {
     example: "rowhouse admin end-registration wiki todos",
     about: `Shows what will be deleted and what stays, and asks for confirmation. While other apps use the table, its owner must
 transfer it first. Tables that reference each other are removed together. Fails while another table of the app references them.`,
@@ -103,7 +115,7 @@ transfer it first. Tables that reference each other are removed together. Fails 
       return await deps.withRows((rows) => endUse({ ...deps, rows }, yes, named));
     },
   }),
-  "drop-table": command({
+  "drop-table": command("drops a table that no app uses", {
     example: "rowhouse admin drop-table todos",
     about: `Asks for the name of the table. Any app can then use the name. Tables that reference each other are dropped together.
 Fails while an app uses one of them or another table references them.`,

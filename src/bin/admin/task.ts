@@ -43,14 +43,16 @@ export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<CommandRes
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
-export type AdminRow = Pick<Command, "example"> &
-  Partial<Pick<Command, "positionals" | "flags">> & { about: string; task: AdminTask };
+export type AdminRow = Pick<Command, "example" | "positionals" | "flags"> & {
+  summary: string;
+  about: string;
+  task: AdminTask;
+};
 
 /** Commands from tasks over the administrator's connection, by their names after `admin`. */
 export function makeAdminCommands(rows: Readonly<Record<string, AdminRow>>): readonly Command[] {
   return Object.entries(rows).map(([name, { task, ...row }]) => ({
     name: `admin ${name}`,
-    positionals: [],
     ...row,
     about: `${row.about}\n\n${ABOUT}`,
     flags: { ...row.flags, json: JSON_FLAG },

@@ -75,6 +75,8 @@ export type CommandResult = {
 export type Command = {
   /** As typed: `migrate`, `admin create-app`. */
   readonly name: string;
+  /** The line in overviews, of commands whose summaries are generated. */
+  readonly summary?: string;
   /** Example lines to paste. */
   readonly example: string;
   /** Details beyond the summary. */

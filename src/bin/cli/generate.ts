@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type FunctionShape, migrate, openDatabase, startCluster } from "../../db/mod.ts";
 import { readIfThere, writeIfChanged } from "../../std/files.ts";
 import { FUNCTIONS_FILE, pickCalled, readFunctions, renderFunctions } from "./functions.ts";
-import { renderEnvExample, renderPage } from "./generated.ts";
+import { renderEnvExample, renderPage, renderSummaries } from "./generated.ts";
 import { openTerminal } from "./terminal.ts";
 
 const terminal = openTerminal(process.env);
@@ -18,6 +18,7 @@ const root = join(import.meta.dirname, "../../..");
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const texts = [
   { path: ".env.example", text: renderEnvExample() },
+  { path: "src/bin/cli/summaries.ts", text: await renderSummaries() },
   { path: FUNCTIONS_FILE, text: renderFunctions(await readMigrated()) },
   ...pages.map((name) => {
     const path = `docs/${name}`;
