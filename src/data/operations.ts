@@ -30,6 +30,13 @@ const IDEMPOTENCY_KEY: OperationParameter = {
   description: `Makes retries safe: requests with the same key within ${IDEMPOTENCY_HOURS} hours take effect once.`,
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
 };
+const STRICT: OperationParameter = {
+  in: "header",
+  name: "Prefer",
+  description:
+    "`handling=strict`: unknown columns are errors. Without it, they are dropped, like `id` and `app_id`.",
+  schema: { type: "string", examples: ["handling=strict"] },
+};
 const ROW: OperationResponse["bodies"] = [{ table: "row" }];
 
 /** Error codes of every table endpoint. */
@@ -154,7 +161,7 @@ export const OPERATIONS = {
     id: "create",
     group: "rows",
     summary: `Create a row, or up to ${MAX_BATCH.toLocaleString("en-US")} rows in one transaction`,
-    parameters: [IDEMPOTENCY_KEY],
+    parameters: [IDEMPOTENCY_KEY, STRICT],
     bodies: [{ table: "insert" }, { table: "inserts" }],
     responses: [
       {
@@ -170,7 +177,7 @@ export const OPERATIONS = {
     id: "update",
     group: "rows",
     summary: "Update columns of a row",
-    parameters: [ID, IF_MATCH, IDEMPOTENCY_KEY],
+    parameters: [ID, IF_MATCH, IDEMPOTENCY_KEY, STRICT],
     bodies: [{ table: "update" }],
     responses: [
       {

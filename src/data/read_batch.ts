@@ -4,7 +4,7 @@ import { SQL } from "../kinds/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { MAX_BATCH } from "../std/limits.ts";
-import { readRow } from "./read_row.ts";
+import { readRow, type UnknownField } from "./read_row.ts";
 
 /** Max listed errors: the response must not be much larger than the request. */
 const MAX_ISSUES = 1000;
@@ -12,8 +12,8 @@ const MAX_ISSUES = 1000;
 export type ReadBatch = {
   /** The known columns of each row, as a JSON array for the table's function. */
   text: string;
-  /** Whether the body has a field that the table does not have. */
-  hasUnknown: boolean;
+  /** The first fields that the table does not have. */
+  unknown: UnknownField[];
   /** A lower bound of the response's size: the bytes of the omitted columns. */
   leastBytes: number;
   /** The first errors, in order of the rows. */
@@ -34,9 +34,12 @@ export function checkBatch(body: readonly unknown[]): readonly Body[] {
 export function readBatch(table: TableDefinition, bodies: readonly Body[]): ReadBatch {
   const rows = bodies.map((body) => readRow(table, body, { whole: true }));
   const issues = rows.flatMap((row, index) => row.issues.map((issue) => atRow(index, issue)));
+  const unknown = rows.flatMap((row, index) =>
+    row.unknown.map(({ path, name }) => ({ path: `/${index}${path}`, name })),
+  );
   return {
     text: `[${rows.map(({ text }) => text).join(",")}]`,
-    hasUnknown: rows.some((row) => row.hasUnknown),
+    unknown: unknown.slice(0, MAX_ISSUES),
     leastBytes: countLeast(table, bodies),
     issues: issues.slice(0, MAX_ISSUES),
   };

@@ -10,13 +10,16 @@ import {
   rejectQuery,
 } from "../http/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import { findNearest } from "../std/find_nearest.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
+import { quote } from "../std/quote.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
 import { checkProof } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 import { ONLY_LISTS } from "./query.ts";
 import { readJson } from "./read_json.ts";
+import type { UnknownField } from "./read_row.ts";
 import { toInvalid } from "./violation.ts";
 
 /** The table in the path. @throws {Problem} unknown_table; not_implemented */
@@ -83,7 +86,14 @@ export async function readBody(request: Request): Promise<{ text: string; value:
 }
 
 /** A body read by a table's columns. */
-export type Read = { hasUnknown: boolean; issues: Detail[] };
+export type Read = { unknown: UnknownField[]; issues: Detail[] };
+
+type Reading<R extends Read> = {
+  table: RecordedTable;
+  /** Whether unknown fields are errors. */
+  isStrict: boolean;
+  read: (definition: TableDefinition) => R;
+};
 
 /**
  * The sent values. Rejects and drops nothing before the catalog is known to be current. Errors reveal names of columns and
@@ -92,19 +102,33 @@ export type Read = { hasUnknown: boolean; issues: Detail[] };
 export async function readValues<R extends Read>(
   deps: DataDeps,
   context: KeyRequestContext,
-  { table, read: readBy }: { table: RecordedTable; read: (definition: TableDefinition) => R },
+  { table, isStrict, read: readBy }: Reading<R>,
 ): Promise<{ table: RecordedTable; read: R }> {
   const { catalog } = deps;
   let current = table;
   let read = readBy(table.definition);
-  if (read.hasUnknown || read.issues.length > 0) {
+  if (read.unknown.length > 0 || read.issues.length > 0) {
     await catalog.refresh();
     current = catalog.find(context.principal.appId, table.name) ?? table;
     if (current.definition !== table.definition) read = readBy(current.definition);
   }
-  if (read.issues.length > 0) {
+  const unknown = isStrict ? explainUnknown(read.unknown, current) : [];
+  if (read.issues.length + unknown.length > 0) {
     await checkProof(deps, context, current);
-    throw toInvalid(read.issues);
+    throw toInvalid([...read.issues, ...unknown]);
   }
   return { table: current, read };
+}
+
+/** Max listed unknown fields, and how many of them are compared with every column. */
+const MAX_UNKNOWN = 100;
+const MAX_COMPARED = 20;
+
+function explainUnknown(unknown: readonly UnknownField[], table: RecordedTable): Detail[] {
+  const names = table.definition.columns.map(({ name }) => name);
+  return unknown.slice(0, MAX_UNKNOWN).map(({ path, name }, index) => {
+    const near = index < MAX_COMPARED ? findNearest(name, names) : undefined;
+    const suggestion = near === undefined ? "" : `; did you mean ${quote(near)}?`;
+    return { path, message: `Is not a column${suggestion}` };
+  });
 }

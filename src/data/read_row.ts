@@ -1,13 +1,16 @@
-/** Reads a sent row: reads known columns, drops unknown columns, and reports all errors. Pure. @module */
+/** Reads a sent row: reads known columns, drops unknown columns but lists them, and reports all errors. Pure. @module */
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Detail } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
+import { escapePointer } from "../std/json_pointer.ts";
+
+export type UnknownField = { path: string; name: string };
 
 export type ReadRow = {
   /** The known columns as JSON text for the table's function. */
   text: string;
-  /** Whether the body has a field that the table does not have. */
-  hasUnknown: boolean;
+  /** The fields of the body that the table does not have. */
+  unknown: UnknownField[];
   issues: Detail[];
 };
 
@@ -23,11 +26,11 @@ export function readRow(
   const columns = columnsOf(table);
   const values: Record<string, Json> = {};
   const issues: Detail[] = [];
-  let hasUnknown = false;
+  const unknown: UnknownField[] = [];
   for (const [name, value] of Object.entries(body)) {
     const column = columns.get(name);
     if (column === undefined) {
-      hasUnknown ||= !OWN_COLUMNS.has(name);
+      if (!OWN_COLUMNS.has(name)) unknown.push({ path: `/${escapePointer(name)}`, name });
       continue;
     }
     const read = readValue(value, column);
@@ -35,7 +38,7 @@ export function readRow(
     else values[name] = read.value;
   }
   if (options.whole) issues.push(...findMissing(table, body));
-  return { text: JSON.stringify(values), hasUnknown, issues };
+  return { text: JSON.stringify(values), unknown, issues };
 }
 
 function findMissing(table: TableDefinition, body: Readonly<Record<string, unknown>>): Detail[] {

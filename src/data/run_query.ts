@@ -1,7 +1,7 @@
 /** Lists if `PREVIEW` contains `filters`: reads the query, and calls the function that finds the page. @module */
 import type { RecordedTable } from "../catalog/mod.ts";
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import { type KeyRequestContext, readParameters } from "../http/mod.ts";
+import { type KeyRequestContext, prefers, readParameters } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { callFunction, checkReadProof } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
@@ -28,7 +28,7 @@ export async function readAskedList(
     if (isOn) rejectQueries(context.query);
     return { table, page: readPage(context.query), query: undefined };
   }
-  const isCounted = prefersCount(context.request);
+  const isCounted = prefers(context.request, "count", "bounded");
   const asked = await readCurrent(deps, context, table);
   const query = asked.query.isPlain && !isCounted ? undefined : { ...asked.query, isCounted };
   return { table: asked.table, page: asked.query, query };
@@ -64,12 +64,6 @@ function attempt(query: string, { definition }: RecordedTable): ListQuery | Prob
     if (error instanceof Problem) return error;
     throw error;
   }
-}
-
-/** @see https://www.rfc-editor.org/rfc/rfc7240 */
-function prefersCount({ headers }: Request): boolean {
-  const preferences = headers.get("prefer")?.split(",") ?? [];
-  return preferences.some((text) => /^\s*count\s*=\s*"?bounded"?\s*(?:;|$)/i.test(text));
 }
 
 /** The cache key of a query. */

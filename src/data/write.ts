@@ -6,7 +6,7 @@
  */
 import type { EndpointCall, RecordedTable } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
-import type { KeyRequestContext } from "../http/mod.ts";
+import { type KeyRequestContext, prefers } from "../http/mod.ts";
 import { callFunction } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { claimFor, findReplay, type Replay, readIdempotencyKey } from "./idempotency.ts";
@@ -16,6 +16,8 @@ import { type Read, readBody, readValues } from "./read_request.ts";
 export type SentWrite = {
   readonly table: RecordedTable;
   readonly key: string | undefined;
+  /** Whether unknown fields are errors. */
+  readonly isStrict: boolean;
   readonly text: string;
   readonly value: unknown;
 };
@@ -50,18 +52,19 @@ export async function readSent(
   { request }: KeyRequestContext,
 ): Promise<SentWrite> {
   const key = readIdempotencyKey(request);
-  return { table, key, ...(await readBody(request)) };
+  const isStrict = prefers(request, "handling", "strict");
+  return { table, key, isStrict, ...(await readBody(request)) };
 }
 
 /** @throws {Problem} validation_failed; idempotency_mismatch; idempotency_full; and the errors of the function */
 export async function write<R extends Read>(
   deps: DataDeps,
   context: KeyRequestContext,
-  { table: named, key, text }: SentWrite,
+  { table: named, key, text, isStrict }: SentWrite,
   { read: readBy, check, toCall, id, rows = 1 }: Write<R>,
 ): Promise<Written> {
   const readFor = async (table: RecordedTable) => {
-    const current = await readValues(deps, context, { table, read: readBy });
+    const current = await readValues(deps, context, { table, isStrict, read: readBy });
     await check?.(current.read, current.table);
     return current;
   };

@@ -52,6 +52,7 @@ export {
   readIfNoneMatch,
   tagHeader,
 } from "./preconditions.ts";
+export { prefers } from "./preferences.ts";
 export { readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export {
   EVENT_STREAM_HEADERS,

@@ -68,6 +68,8 @@ export type DataClientOptions = {
   readonly retries?: number | undefined;
   /** Whether to cache the last 100 pages. The service does not resend an unchanged page. Default: false. */
   readonly cache?: boolean | undefined;
+  /** Whether the service rejects unknown columns in a write with `validation_failed`. By default, it drops them. */
+  readonly strict?: boolean | undefined;
 };
 
 /** A client: one `TableClient` per table. */
@@ -131,7 +133,13 @@ const API_KEY = /^[\x21-\x7e]+$/;
 const TABLE = /^[a-z][a-z0-9_]{0,47}$/;
 
 function readOptions(options: DataClientOptions): Connection {
-  const { baseUrl, timeoutMs = TIMEOUT_MS, retries = RETRIES, cache = false } = options;
+  const {
+    baseUrl,
+    timeoutMs = TIMEOUT_MS,
+    retries = RETRIES,
+    cache = false,
+    strict = false,
+  } = options;
   const apiKey = toKey(options.apiKey);
   if (!BASE_URL.test(baseUrl)) {
     throw new TypeError("Cannot use this baseUrl: must look like https://api.example.org");
@@ -148,6 +156,7 @@ function readOptions(options: DataClientOptions): Connection {
     apiKey,
     timeoutMs: checkTimeout(timeoutMs),
     retries,
+    isStrict: strict,
     stored: cache ? new Map() : undefined,
     feeds: new Map(),
   };

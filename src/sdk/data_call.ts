@@ -11,6 +11,8 @@ export type Connection = {
   readonly apiKey: string;
   readonly timeoutMs: number;
   readonly retries: number;
+  /** Whether unknown columns in a write are errors. */
+  readonly isStrict: boolean;
   /** Cached pages by path and preference, if the client caches pages. */
   readonly stored: Map<string, StoredPage> | undefined;
   /** Event streams of watched tables. */
@@ -131,7 +133,7 @@ function isRepeatable({ method, key }: Call): boolean {
 }
 
 async function sendOnce(
-  { baseUrl, apiKey }: Connection,
+  { baseUrl, apiKey, isStrict }: Connection,
   call: Call,
   { signal }: Deadline,
 ): Promise<DataResponse | DataError> {
@@ -140,6 +142,7 @@ async function sendOnce(
     authorization: `Bearer ${apiKey}`,
   };
   if (call.body !== undefined) headers["content-type"] = "application/json";
+  if (call.body !== undefined && isStrict) headers["prefer"] = "handling=strict";
   if (call.key !== undefined) headers["idempotency-key"] = call.key;
   if (call.ifMatch !== undefined) headers["if-match"] = call.ifMatch;
   if (call.ifNoneMatch !== undefined) headers["if-none-match"] = call.ifNoneMatch;

@@ -19,6 +19,7 @@ const CHARACTERS_PER_EDIT = 3;
 export function findNearest(typed: string, terms: readonly string[]): string | undefined {
   const maxEdits = Math.max(1, Math.floor(typed.length / CHARACTERS_PER_EDIT));
   const near = terms
+    .filter(({ length }) => Math.abs(length - typed.length) <= maxEdits)
     .map((term) => ({ term, edits: countEdits(typed, term) }))
     .filter(({ edits }) => edits <= maxEdits);
   return near.sort((a, b) => a.edits - b.edits)[0]?.term;

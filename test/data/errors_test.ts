@@ -422,6 +422,63 @@ describe("the order of the checks", () => {
   });
 });
 
+describe("with Prefer: handling=strict", () => {
+  const send = (json: unknown, { prefer = "handling=strict", path = LIST, method = "POST" } = {}) =>
+    service.call(app, path, { method, json, headers: { prefer } });
+  const unknown = (path: string, near?: string) => ({
+    path,
+    message: `Is not a column${near === undefined ? "" : `; did you mean "${near}"?`}`,
+  });
+
+  test.each([
+    {
+      name: "a create",
+      json: { titel: "a", title: 7, "a/b~": null },
+      details: [
+        { path: "/title", message: "Must be a string" },
+        unknown("/titel", "title"),
+        unknown("/a~1b~0"),
+      ],
+    },
+    {
+      name: "a batch",
+      json: [{ title: "a" }, { title: "b", tags: "c" }],
+      details: [unknown("/1/tags", "tag")],
+    },
+    {
+      name: "an update",
+      json: { projekt: null },
+      of: { path: `${LIST}/${MISSING}`, method: "PATCH" },
+      details: [unknown("/projekt", "project")],
+    },
+  ])("every unknown column of $name is an error", async ({ json, of, details }) => {
+    const count = async () => (await service.call(app, LIST)).json;
+    const before = await count();
+    const response = await send(json, of);
+    expect(response.status).toBe(422);
+    expect(response.json).toMatchObject({ error: "validation_failed", details });
+    expect(await count()).toEqual(before);
+  });
+
+  test.each([
+    { name: "id and app_id are dropped", prefer: "respond-async, Handling = Strict; wait=1" },
+    { name: "the first of two values counts", prefer: "handling=lenient, handling=strict" },
+    { name: "another preference has no effect", prefer: "return=strict" },
+  ])("$name", async ({ prefer }) => {
+    const isStrict = /^respond/.test(prefer);
+    const body = { title: "s", id: MISSING, app_id: MISSING, ...(isStrict ? {} : { titel: "" }) };
+    expect((await send(body, { prefer })).status).toBe(201);
+    const { status } = await send({ title: "s", titel: "" }, { prefer });
+    expect(status).toBe(isStrict ? 422 : 201);
+  });
+
+  test("a row lists at most 100 unknown columns", async () => {
+    const names = Array.from({ length: 500 }, (_, index) => [`x${index}`, 0]);
+    const { json } = await send({ title: "s", ...Object.fromEntries(names) });
+    expect((json as { details: unknown[] }).details).toBeArrayOfSize(100);
+  });
+});
+
 test("a message states only once that nothing was written", () => {
   const away = nodeUnreachable("10.0.0.2:5432", undefined);
   expect(toMessage(away, "POST")).toMatch(

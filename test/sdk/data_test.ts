@@ -474,6 +474,21 @@ describe("createDataClient()", () => {
   });
 });
 
+test("a strict client rejects unknown columns, other clients drop them", async () => {
+  const options = { baseUrl: service.url, apiKey: app.key };
+  const create = (strict?: boolean) =>
+    createDataClient<Record<string, never>>({ ...options, strict }) as unknown as {
+      todos: { create: (values: object) => Promise<{ title: string }> };
+    };
+  const values = { title: "s", titel: "t" };
+  expect((await create().todos.create(values)).title).toBe("s");
+  const failure = create(true).todos.create(values);
+  await expect(failure).rejects.toMatchObject({
+    code: "validation_failed",
+    details: [{ path: "/titel", message: 'Is not a column; did you mean "title"?' }],
+  });
+});
+
 test("understands a pasted key with its scheme, spaces and line breaks", async () => {
   const apiKey = ` Bearer ${app.key.slice(0, 30)}\n${app.key.slice(30)}\r\n`;
   const pasted = createDataClient({ baseUrl: service.url, apiKey, schema });

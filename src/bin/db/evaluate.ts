@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { type Definition, readDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
+import { escapePointer } from "../../std/json_pointer.ts";
 import { NO_BUNFIG } from "../../std/no_bunfig.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
@@ -99,7 +100,7 @@ type IssueLocation = { table?: string | undefined; column?: string | undefined }
 
 function toPointer({ table, column }: IssueLocation): string {
   const parts = [table, column].filter((part) => part !== undefined);
-  return parts.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return parts.map((part) => `/${escapePointer(part)}`).join("");
 }
 
 function toLocation({ table, column }: IssueLocation): string {

@@ -1,0 +1,6 @@
+/** JSON Pointers. @see https://www.rfc-editor.org/rfc/rfc6901 @module */
+
+/** A name as a part of a JSON Pointer. */
+export function escapePointer(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
