@@ -27,7 +27,7 @@ export function readFilter(query: string, app: string | undefined) {
     typedTo !== "" && until === undefined && `To must be a day, such as 2026-01-31, not ${typedTo}`,
     from !== undefined && until !== undefined && from >= until && "From must not be after To",
   ].filter((issue) => issue !== false);
-  const filter = { of_actor: actor, of_action: action, of_app: typed.app, of_person: person };
+  const filter = { of_actor: actor, of_action: action, app_slug: typed.app, of_person: person };
   return { typed, filter: { ...filter, from_at: from, before_at: until }, issues };
 }
 

@@ -50,7 +50,7 @@ export function isReference(text: string): boolean {
 export function toRequestFilter(typed: TypedRequests) {
   return {
     of_reference: typed.id,
-    of_app: typed.app,
+    app_slug: typed.app,
     of_kind: REQUEST_KINDS.find((known) => known === typed.kind) ?? "",
     of_code: typed.code,
     of_table: typed.table,

@@ -4,12 +4,13 @@
  *
  * @module
  */
+import { SIGNATURE_LIFE_S } from "../std/limits.ts";
 import { isNonce, makeNonces } from "./nonces.ts";
 import { type Audience, isSignedBy, SIGNED_HEADERS } from "./signature.ts";
 import { readSignedContext, type SignedContext } from "./signed_context.ts";
 
 /** Max clock difference between two machines, in either direction. */
-export const WINDOW_MS = 60_000;
+export const WINDOW_MS: number = SIGNATURE_LIFE_S * 1000;
 
 export type VerifyOptions = {
   audience: Audience;

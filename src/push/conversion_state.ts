@@ -7,6 +7,7 @@ import {
   isRestored,
   type Reference,
 } from "../db/mod.ts";
+import { PROCESS_SILENT_S } from "../std/limits.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "./drift.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "./snapshot.ts";
 
@@ -44,7 +45,7 @@ const STATE = `${FACTS_SETTINGS}
 with facts_found (text) as materialized (select (${FACTS_QUERY}))
 select json_build_object(
   'database', current_database(),
-  'processes', (select count(*) from rowhouse.processes where ended_at is null and seen_at > now() - interval '2 minutes'),
+  'processes', (select count(*) from rowhouse.processes where ended_at is null and seen_at > now() - interval '${PROCESS_SILENT_S} seconds'),
   'facts', text, 'digest', md5(text),
   'recorded', (${RECORDED_SQL}),
   'references', (select coalesce(json_agg(json_build_object('name', conname, 'child', child.relname, 'parent', parent.relname,

@@ -28,6 +28,25 @@ export const FORGOTTEN_LINK_LIFE_S = 1800;
 export const MAX_COUNT_S = 30 * DAY_S;
 export const MAX_PASSKEYS = 10;
 
+/** Max attempts to sign in within the window: with an address from one client, with an address from all clients. */
+export const SIGN_IN_WINDOW_S = 900;
+export const SIGN_INS_OF_PAIR = 10;
+export const SIGN_INS_OF_ADDRESS = 100;
+/** The same from a client with any address, and from the larger networks of an IPv6 client. */
+export const SIGN_INS_OF_CLIENT = 60;
+export const SIGN_INS_OF_56 = 120;
+export const SIGN_INS_OF_48 = 240;
+/** All attempts in a minute. Above the first limit unknown devices are slowed down, above the second they wait. */
+export const SIGN_INS_A_MINUTE = 600;
+export const MAX_SIGN_INS_A_MINUTE = 3000;
+
+/** Max difference between the clocks of a gateway and a service: how long a signed request is valid. */
+export const SIGNATURE_LIFE_S = 60;
+/** Longer than any process accepts a request: two clocks can differ in opposite directions. */
+export const NONCE_LIFE_S: number = 5 * SIGNATURE_LIFE_S;
+/** A process reports each minute; without a report in this time it is silent. */
+export const PROCESS_SILENT_S = 180;
+
 /** No login can delete an entry of the audit log earlier. */
 export const MIN_AUDIT_RETENTION_S = 30 * DAY_S;
 export const AUDIT_RETENTION_S = 400 * DAY_S;

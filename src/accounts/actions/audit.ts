@@ -31,7 +31,7 @@ export const auditList = list({
   },
   key: "id",
   ask: ({ of, after, limit }) => ({
-    ...{ of_actor: "", of_action: "", of_app: of, of_person: "", from_at: null, before_at: null },
+    ...{ of_actor: "", of_action: "", app_slug: of, of_person: "", from_at: null, before_at: null },
     ...{ before_id: after === "" ? null : Number(after), max_rows: limit },
     details_chars: 1_000_000_000,
   }),

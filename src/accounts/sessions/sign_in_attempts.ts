@@ -1,7 +1,16 @@
 /** The database part of a sign-in: throttles before a password is hashed, and finishes after it. @module */
 import { call, callRow, type Database } from "../../db/mod.ts";
 import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts";
-import { SWEEP_STEP } from "../../std/limits.ts";
+import {
+  SIGN_IN_WINDOW_S,
+  SIGN_INS_A_MINUTE,
+  SIGN_INS_OF_48,
+  SIGN_INS_OF_56,
+  SIGN_INS_OF_ADDRESS,
+  SIGN_INS_OF_CLIENT,
+  SIGN_INS_OF_PAIR,
+  SWEEP_STEP,
+} from "../../std/limits.ts";
 import type { PasswordLink } from "../people/password_links.ts";
 import type { PasswordRecord } from "../secrets/passwords.ts";
 import type { Device } from "./device_text.ts";
@@ -11,17 +20,17 @@ import { type SessionStart, toSessionValues } from "./sessions.ts";
 /** Max attempts per window. */
 export const SIGN_IN_LIMITS = {
   /** With an address from one client. A device on which the person has signed in before has its own limit of this size. */
-  pair: 10,
+  pair: SIGN_INS_OF_PAIR,
   /** With an address from all clients. */
-  address: 100,
+  address: SIGN_INS_OF_ADDRESS,
   /** From a client, with any address. */
-  client: 60,
+  client: SIGN_INS_OF_CLIENT,
   /** From the networks of an IPv6 client. */
-  clientOf56: 120,
-  clientOf48: 240,
+  clientOf56: SIGN_INS_OF_56,
+  clientOf48: SIGN_INS_OF_48,
   /** All attempts in a minute. Above this limit, unknown devices are slowed down. */
-  globalPerMinute: 600,
-  windowS: 900,
+  globalPerMinute: SIGN_INS_A_MINUTE,
+  windowS: SIGN_IN_WINDOW_S,
 } as const;
 
 /** The networks that count as one client, the narrowest first, and their limits. */

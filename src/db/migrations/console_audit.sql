@@ -11,7 +11,7 @@ create index audit__action__id__idx on rowhouse.audit (action, id);
 -- remains. The period includes its start and excludes its end. An entry gets its id when it is
 -- written, and its time when its transaction begins, less than an hour earlier.
 -- read: admin
-create function rowhouse.list_audit(of_actor text, of_action text, of_app text,
+create function rowhouse.list_audit(of_actor text, of_action text, app_slug text,
   of_person text, from_at timestamptz, before_at timestamptz, before_id bigint, max_rows integer,
   details_chars integer) returns jsonb language plpgsql volatile
 set search_path = pg_catalog, pg_temp as $$
@@ -31,7 +31,7 @@ begin
   perform set_config('plan_cache_mode', 'force_custom_plan', true);
   return jsonb_build_object(
     'app', (select jsonb_build_object('disabledAt', disabled_at) from rowhouse.apps
-      where slug = of_app),
+      where slug = app_slug),
     'entries', (select coalesce(jsonb_agg(to_jsonb(entry) order by entry.id desc), '[]') from (
       select found.id, at, actor, actors.email as "actorEmail", action, user_id as "userId",
         people.email, app, client,
@@ -43,7 +43,7 @@ begin
           and (from_at is null or at >= from_at) and (before_at is null or at < before_at)
           and (of_actor = '' or actor = wanted_actor)
           and (of_action = '' or action = of_action)
-          and (of_app = '' or app = of_app)
+          and (app_slug = '' or app = app_slug)
           and (of_person = '' or user_id = wanted_person)
         order by id desc limit max_rows
       ) as found

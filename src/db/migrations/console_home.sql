@@ -42,19 +42,20 @@ $$;
 -- processes that were replaced, or have been silent for a day.
 create function rowhouse.list_processes() returns jsonb language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object(
-    'running', count(*) filter (where seen_at > now() - interval '3 minutes'),
-    'isolationAt', min(isolation_at) filter (where seen_at > now() - interval '3 minutes'),
+  with running as (
+    select *, seen_at > now() - interval '${PROCESS_SILENT_S} seconds' as is_live
+    from rowhouse.processes where ended_at is null)
+  select jsonb_build_object('running', count(*) filter (where is_live),
+    'isolationAt', min(isolation_at) filter (where is_live),
     'issues', (select coalesce(jsonb_agg(distinct issue), '[]')
-    from rowhouse.processes, unnest(isolation_issues) as issue
-      where ended_at is null and seen_at > now() - interval '3 minutes'),
+      from running, unnest(isolation_issues) as issue where is_live),
     'silent', coalesce(jsonb_agg(jsonb_build_object('role', role, 'seenAt', seen_at)
       order by seen_at)
-      filter (where seen_at between now() - interval '1 day' and now() - interval '3 minutes'
+      filter (where not is_live and seen_at > now() - interval '1 day'
         and not exists (select from rowhouse.processes as newer
           where newer.role = running.role
             and newer.started_at > running.seen_at - interval '1 minute')), '[]'))
-  from rowhouse.processes as running where ended_at is null
+  from running
 $$;
 
 -- Apps with their counts: apps with errors first, then by requests. Sorts by the counts of hours,

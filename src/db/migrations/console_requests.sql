@@ -24,11 +24,11 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
 $$;
 
 -- proves: admin; idempotent
-create function rowhouse.console_list_requests(of_reference text, of_app text, of_kind text,
+create function rowhouse.console_list_requests(of_reference text, app_slug text, of_kind text,
   of_code text, of_table text, of_key text, of_field text, from_at timestamptz,
   before_at timestamptz, max_rows integer) returns jsonb as $$
 declare
-  app uuid := (select id from rowhouse.apps where slug = of_app);
+  app uuid := (select id from rowhouse.apps where slug = app_slug);
   ids uuid[] := rowhouse.requests_of(of_reference);
 begin
   -- A plan cached for other filters would read all requests.
@@ -39,7 +39,7 @@ begin
       from (
       select stored_requests as entry, at, id from rowhouse.stored_requests
       where (of_reference = '' or stored_requests.id = any (ids))
-        and (of_app = '' or app_id = app)
+        and (app_slug = '' or app_id = app)
         and (of_kind <> 'failed' or status >= 500)
         and (of_kind <> 'rejected' or status between 400 and 499)
         and (of_kind <> 'slow' or ms > ${SLOW_MS})

@@ -17,13 +17,13 @@ language sql volatile security definer set search_path = pg_catalog, pg_temp as 
 $$;
 
 -- Deletes at most max_rows expired nonces; returns their number. They expire later than any process
--- accepts their request: the clocks of two processes can each be a minute off, in different
+-- accepts their request: the clocks of two processes can each differ, in different
 -- directions.
 create function rowhouse.sweep_nonces(max_rows integer) returns integer
 language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
   with swept as (
     delete from rowhouse.nonces where nonce = any (array(
-      select nonce from rowhouse.nonces where used_at < now() - interval '5 minutes'
+      select nonce from rowhouse.nonces where used_at < now() - interval '${NONCE_LIFE_S} seconds'
         order by used_at limit max_rows for update skip locked))
     returning 1
   )
