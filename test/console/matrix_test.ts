@@ -85,11 +85,11 @@ function toPlace(path: string): number {
   return place < 0 ? 0.5 : place;
 }
 
-function toPath(template: string): string {
+function toPath(template: string, of?: Person): string {
   const path = fillPath(template, {
     app: app.slug,
     key: app.key.slice(3, 19),
-    person: (/(-invitation|\/address)$/.test(template) ? invited : person).id,
+    person: (of ?? (/(-invitation|\/address)$/.test(template) ? invited : person)).id,
     session: sessionId,
     table: "secrets",
     seq: "1",
@@ -301,6 +301,53 @@ test("every sensitive action requires the second factor of a person who has one"
   expect(await readState()).toBe(before);
 });
 
+/** Changes of an account. An admin can grant a role to everyone. */
+const ACCOUNT_FORMS = FORMS.filter(
+  ({ path, action }) => path.startsWith("/console/people/:person/") && action !== "grant_role",
+).map(({ path }) => path);
+
+test.each(["super_admin", "admin", "own"] as const)(
+  "an admin who is not a super_admin cannot change an account: %s",
+  async (role) => {
+    expect(ACCOUNT_FORMS.length).toBeGreaterThan(8);
+    const own = await makePerson(service, { consoleRole: "admin" });
+    const jar = await signInAs(service, own);
+    const of = role === "own" ? own : await makePerson(service, { consoleRole: role });
+    const before = await readState();
+    for (const template of ACCOUNT_FORMS) {
+      const path = toPath(template, of);
+      expect([path, fillForm((await visit(service, jar, path)).text, app)]).toEqual([path, {}]);
+      const filled = fillForm((await visit(service, chief, path)).text, app);
+      const fields = { ...filled, [TOKEN_FIELD]: toToken(jar) };
+      const { status, text } = await visit(service, jar, path, { fields });
+      expect([path, status, text.includes("Only a super_admin")]).toEqual([path, 403, true]);
+    }
+    expect(await readState()).toBe(before);
+  },
+);
+
+test("an admin gets every page, and an app's key gets none", async () => {
+  const jar = await signInAs(service, await makePerson(service, { consoleRole: "admin" }));
+  for (const path of GETS) {
+    const { status } = await visit(service, jar, toPath(path));
+    expect([path, ...shownStatuses(path)]).toContain(status);
+    expect([path, (await service.call(app, toPath(path))).status]).toEqual([path, 303]);
+  }
+  const before = await readState();
+  for (const path of POSTS) {
+    const body = new URLSearchParams({ ...forms.get(path), [TOKEN_FIELD]: toToken(chief) });
+    const headers = { origin: service.url };
+    const { status } = await service.call(app, toPath(path), { method: "POST", headers, body });
+    expect([path, status]).toEqual([path, 403]);
+  }
+  expect(await readState()).toBe(before);
+});
+
+/** 422: the action is not possible, and the page gives the reason. Only a live app has changes. */
+function shownStatuses(path: string): number[] {
+  return path.endsWith("/:table/changes") ? [404] : [200, 422];
+}
+
 test.each(["off", "on"])(
   "every link and form leads to a page, with the app disabled: %s",
   async (state) => {
@@ -322,9 +369,8 @@ test.each(["off", "on"])(
 
 // This proves that the forms above were rejected because of their sender.
 test("a super_admin with a recent sign-in gets every page and every form", async () => {
-  // 422: the action is not possible, and the page gives the reason. Only a live app has changes.
   for (const path of GETS)
-    expect([path, ...(path.endsWith("/:table/changes") ? [404] : [200, 422])]).toContain(
+    expect([path, ...shownStatuses(path)]).toContain(
       (await visit(service, chief, toPath(path))).status,
     );
   const idle: string[] = [];

@@ -10,9 +10,7 @@ import { rowsOf, textOf } from "../support/page_text.ts";
 import {
   type Jar,
   makePerson,
-  OLD_SIGN_IN,
   type Person,
-  readHidden,
   signInAs,
   submitForm,
   visit,
@@ -290,31 +288,6 @@ test("ending an app's use deletes its rows, and the table is then dropped", asyn
       ["end_registration", admin.id],
     ],
   );
-});
-
-test("sensitive actions require the password without a recent sign-in, and have no effect without it", async () => {
-  const { owner, user } = await share();
-  const paths = [
-    `/console/tables/${name}/transfer`,
-    `/console/tables/${name}/drop`,
-    `/console/apps/${user.slug}/tables/${name}/end`,
-  ];
-  const fields = {
-    ...readHidden((await show(paths[0] ?? "")).text),
-    typed_name: name,
-    app: user.slug,
-    expected: name,
-  };
-  await write(
-    `update rowhouse.sessions set proven_at = ${OLD_SIGN_IN} where user_id = '${admin.id}'`,
-  );
-  for (const path of paths) {
-    const to = `/console/sign-in?${new URLSearchParams({ to: path })}`;
-    for (const response of [await show(path), await visit(service, jar, path, { fields })])
-      expect([response.status, response.headers.get("location")]).toEqual([303, to]);
-  }
-  const row = rowsOf(await show(`/console/tables?q=${name}`))[1];
-  expect(row).toStartWith(`${name} ${owner.slug}`);
 });
 
 test("an app without tables shows how to push; an unknown app or table is not found", async () => {
