@@ -69,6 +69,8 @@ function renderControl(field: RowField, described: Html): Html {
 type Control = { field: RowField; text: string; common: Html; described: Html };
 
 const CONTROLS = {
+  date: ({ text, common }) =>
+    html`<input type="date" ${common} min="0001-01-01" max="9999-12-31" value="${text}">`,
   line: ({ text, common }) => html`<input type="text" ${common} value="${text}">`,
   number: ({ text, common }) =>
     html`<input type="text" ${common} inputmode="decimal" value="${text}">`,

@@ -1,5 +1,6 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 import { queryColumns, type RecordedTable } from "../catalog/mod.ts";
+import { KINDS, SQL } from "../kinds/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { MAX_VISITS } from "./deps.ts";
 import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
@@ -134,8 +135,11 @@ function toAfter(
   };
 }
 
-const NARROW =
-  "narrow the list with a condition on an indexed reference, uuid, timestamp or boolean column";
+/** The kinds of columns that an index can search, in prose. */
+const SEARCHABLE = new Intl.ListFormat("en", { type: "disjunction", style: "long" })
+  .format(KINDS.filter((kind) => SQL[kind].ends !== undefined))
+  .replace(", or ", " or ");
+const NARROW = `narrow the list with a condition on an indexed ${SEARCHABLE} column`;
 
 /** Advice for a query that visits fewer rows. `cut` is the exceeded limit: `visits` or `text`. */
 export function explainNeededIndex(
@@ -157,7 +161,7 @@ export function explainNeededIndex(
   );
   if (keys.length === 0 && lookup !== undefined) {
     const { name: column, kind } = lookup.column;
-    return `Cannot find a row by ${column}, because ${few}, and no index supports a condition on a column of kind ${kind}: use the id or a unique uuid, reference or timestamp column, ${NARROW}, or read the pages of ${column}=in.(…) by after`;
+    return `Cannot find a row by ${column}, because ${few}, and no index supports a condition on a column of kind ${kind}: use the id or a unique ${SEARCHABLE} column, ${NARROW}, or read the pages of ${column}=in.(…) by after`;
   }
   if (isText) return `Cannot sort, because ${few}: ${NARROW}, or use fewer or shorter patterns`;
   const unsearchable = keys.find(({ column }) => !isSearchable(column));

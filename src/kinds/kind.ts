@@ -142,6 +142,8 @@ export type SqlKind = {
   readonly jsonCheck?: Render;
   /** The kinds to which a column can be converted and back to the same values. */
   readonly reversible: readonly string[];
+  /** Other kinds whose values convert without loss, or not at all. */
+  readonly exactFrom?: readonly string[];
 };
 
 /** The converted column, the SQL type of the converted values, and the previous kind. */
@@ -156,7 +158,15 @@ export type FieldKind = {
   readonly label: string;
   readonly hint?: string | undefined;
   /** The control of a form. */
-  readonly control: "line" | "number" | "moment" | "lines" | "json" | "choice" | "reference";
+  readonly control:
+    | "date"
+    | "line"
+    | "number"
+    | "moment"
+    | "lines"
+    | "json"
+    | "choice"
+    | "reference";
   /** The values to choose from. */
   readonly choices?: (column: Details) => readonly string[];
   /** Whether an empty text is a value, and spaces at its ends are significant. */
@@ -180,7 +190,7 @@ export type SearchField = {
   readonly labels?: Readonly<Partial<Record<SearchOperator, string>>>;
   readonly pattern?: { readonly pattern: string; readonly title: string };
   /** The input of a value, if it is no text. */
-  readonly input?: "datetime-local";
+  readonly input?: "date" | "datetime-local";
   /** The tests that find a text in any column. Without it, the choices that contain it. */
   readonly toTests?: (text: string) => readonly object[];
   /** A typed text as a value. Without it, the text. */

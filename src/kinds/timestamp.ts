@@ -11,14 +11,18 @@ export type TimestampTypes = {
   timestamp: Types<string, "now" | IsoTime>;
 };
 
-/** All times except the hours that an offset moves out of the years 0001 to 9999. */
-function toPattern(): string {
+/** The pattern of the days from the year 0001 to 9999, to follow the start of a text. */
+export function toDayPattern(): string {
   const leapYear = "([0-9]{2}(0[48]|[2468][048]|[13579][26])|(0[48]|[2468][048]|[13579][26])00)";
   const day =
     "((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))";
+  return `(?!0000)([0-9]{4}-${day}|${leapYear}-02-29)`;
+}
+
+/** All times except the hours that an offset moves out of the years 0001 to 9999. */
+function toPattern(): string {
   const clock = "T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?";
-  const offset = "(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])";
-  return `^(?!0000)([0-9]{4}-${day}|${leapYear}-02-29)${clock}${offset}$`;
+  return `^${toDayPattern()}${clock}(Z|[+-](0[0-9]|1[0-5]):[0-5][0-9])$`;
 }
 
 const MOMENT =
@@ -57,18 +61,23 @@ export const timestampValue: ValueKind = {
   operators: ORDERED,
 };
 
+/** Texts in ISO 8601, as responses contain them, for any setting of the session. */
+export const toIsoText = (value: string) =>
+  `(pg_catalog.to_jsonb(${value}) operator(pg_catalog.#>>) '{}')`;
+export const toIsoCursor = (name: string) =>
+  `(pg_catalog.to_json(${name}) operator(pg_catalog.#>>) '{}'::pg_catalog.text[])`;
+
 export const timestampSql: SqlKind = {
   type: { name: "pg_catalog.timestamptz", printed: "timestamp with time zone" },
   width: 8,
   ends: ["-infinity", "infinity"],
   isSelective: true,
   storedBytes: () => 8,
-  cursor: (name) =>
-    `(pg_catalog.to_json(${name}) operator(pg_catalog.#>>) '{}'::pg_catalog.text[])`,
+  cursor: toIsoCursor,
   computed: { now: { render: (now) => now, printed: "now()" } },
   printedText: (text) =>
     readTimestamp(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")) ?? text,
-  toText: (value) => `(pg_catalog.to_jsonb(${value}) operator(pg_catalog.#>>) '{}')`,
+  toText: toIsoText,
   fromText: {
     check: (text) => `rowhouse.read_time(${text}) is not null`,
     toValue: (text) => `rowhouse.read_time(${text})`,
@@ -81,6 +90,13 @@ export function toMomentText(value: string): string {
   return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
 }
 
+export const TIME_LABELS = {
+  lt: "is before",
+  lte: "is at or before",
+  gt: "is after",
+  gte: "is at or after",
+};
+
 export const timestampField: FieldKind = {
   label: "date and time",
   hint: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; stored to the microsecond",
@@ -92,11 +108,6 @@ export const timestampField: FieldKind = {
   search: {
     operators: ["lt", "lte", "gt", "gte", "eq"],
     input: "datetime-local",
-    labels: {
-      lt: "is before",
-      lte: "is at or before",
-      gt: "is after",
-      gte: "is at or after",
-    },
+    labels: TIME_LABELS,
   },
 };

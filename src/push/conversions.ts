@@ -11,8 +11,8 @@ import { sqlType } from "./types.ts";
 type Target = { table: string; column: NamedColumn };
 
 /** Whether a conversion keeps every value: from text, for example, `"007"` becomes 7, and a time loses its offset. */
-export function keepsValues(before: NamedColumn, column: NamedColumn): boolean {
-  return SQL[before.kind].reversible.includes(column.kind);
+export function keepsValues({ kind: before }: NamedColumn, { kind }: NamedColumn): boolean {
+  return SQL[before].reversible.includes(kind) || SQL[kind].exactFrom?.includes(before) === true;
 }
 
 export type Conversion = {

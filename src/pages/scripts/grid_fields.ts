@@ -60,6 +60,8 @@ export function enterText(form: HTMLFormElement, column: string, text: string): 
   if (control === null) return "This value is too long to edit in its cell.";
   if (!(control instanceof HTMLSelectElement)) {
     control.value = text;
+    if (control.value === "" && text !== "")
+      return `This field cannot have the value ${JSON.stringify(text)}.`;
     clearNull(findField(form, column));
     return undefined;
   }
