@@ -1,5 +1,6 @@
 /** The column kinds: one file each, listed once for each part that a program can need. @module */
 import { type BooleanTypes, booleanField, booleanSql, booleanValue } from "./boolean.ts";
+import { type DateTypes, dateField, dateSql, dateValue } from "./date.ts";
 import { type DecimalTypes, decimalField, decimalSql, decimalValue } from "./decimal.ts";
 import { type EnumTypes, enumField, enumSql, enumValue } from "./enum.ts";
 import { type JsonTypes, jsonField, jsonSql, jsonValue } from "./json.ts";
@@ -29,6 +30,7 @@ export const KINDS = [
   "boolean",
   "uuid",
   "timestamp",
+  "date",
   "json",
   "enum",
   "ref",
@@ -43,7 +45,8 @@ export type PlainTypes = StringTypes &
   DecimalTypes &
   BooleanTypes &
   UuidTypes &
-  TimestampTypes;
+  TimestampTypes &
+  DateTypes;
 
 /** The types of every kind; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
 export type KindTypes<Detail> = PlainTypes &
@@ -58,6 +61,7 @@ export const VALUES: Readonly<Record<Kind, ValueKind>> = {
   boolean: booleanValue,
   uuid: uuidValue,
   timestamp: timestampValue,
+  date: dateValue,
   json: jsonValue,
   enum: enumValue,
   ref: refValue,
@@ -70,6 +74,7 @@ export const SQL: Readonly<Record<Kind, SqlKind>> = {
   boolean: booleanSql,
   uuid: uuidSql,
   timestamp: timestampSql,
+  date: dateSql,
   json: jsonSql,
   enum: enumSql,
   ref: refSql,
@@ -82,6 +87,7 @@ export const FIELDS: Readonly<Record<Kind, FieldKind>> = {
   boolean: booleanField,
   uuid: uuidField,
   timestamp: timestampField,
+  date: dateField,
   json: jsonField,
   enum: enumField,
   ref: refField,

@@ -498,3 +498,18 @@ describe("an export", () => {
       );
   });
 });
+
+test("a date is edited and displayed as its day, without a time", async () => {
+  app = await service.makeApp(defineSchema({ days: { day: t.date() } }));
+  path = `/console/apps/${app.slug}/tables/days`;
+  const form = await visit(service, jar, `${path}/new`);
+  expect(form.text).toContain('type="date"');
+  const response = await submit(`${path}/new`, { "value.day": "2024-02-29" });
+  expect(response.status).toBe(303);
+  expect((await visit(service, jar, path)).text).toContain("<td>2024-02-29</td>");
+  const { text } = await service.call(app, "/v1/data/db/days");
+  const [row] = JSON.parse(text).rows;
+  expect(row.day).toBe("2024-02-29");
+  const edit = await visit(service, jar, `${path}/rows/${row.id}`);
+  expect(edit.text).toContain('value="2024-02-29"');
+});

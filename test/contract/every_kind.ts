@@ -39,6 +39,12 @@ export const EVERY_KIND = defineSchema({
     usual: t.timestamp().required().default("now"),
     single: t.timestamp().unique(),
   },
+  dates: {
+    plain: t.date(),
+    wanted: t.date().required(),
+    usual: t.date().required().default("today"),
+    single: t.date().unique(),
+  },
   jsons: {
     plain: t.json(),
     wanted: t.json().required(),
@@ -66,6 +72,7 @@ export const TABLE_OF: Readonly<Record<Kind, string>> = {
   boolean: "booleans",
   uuid: "uuids",
   timestamp: "timestamps",
+  date: "dates",
   json: "jsons",
   enum: "enums",
   ref: "refs",

@@ -19,6 +19,7 @@ const schema = defineSchema({
     boolean: t.boolean(),
     uuid: t.uuid(),
     timestamp: t.timestamp(),
+    date: t.date(),
     json: t.json(),
     enum: t.enum(["open", "it's", "naïve 🙂", 'say "hi"', "back\\slash", " "]),
     ref: t.ref("parents"),
@@ -38,7 +39,9 @@ const schema = defineSchema({
     timestamp: t.timestamp().default("2026-01-02T03:04:05.000001+02:00"),
     json: t.json().default({ a: [1, null, "it's"], "": { "\\": true } }),
     enum: t.enum(["a", "b'"]).default("b'"),
+    date: t.date().default("0001-01-01"),
     made: t.timestamp().required().default("now"),
+    day: t.date().required().default("today"),
     word: t.string().default("now"),
   },
   long: t
@@ -192,6 +195,10 @@ const GOOD: readonly Good[] = [
     back: '"2024-03-01T15:58:59+00:00"',
   },
   { name: "null", column: "timestamp", sent: "null" },
+  { name: "the earliest date", column: "date", sent: '"0001-01-01"' },
+  { name: "the latest date", column: "date", sent: '"9999-12-31"' },
+  { name: "a leap day", column: "date", sent: '"2024-02-29"' },
+  { name: "null", column: "date", sent: "null" },
   { name: "a scalar", column: "json", sent: '"text"' },
   { name: "a number", column: "json", sent: "1.5" },
   { name: "false", column: "json", sent: "false" },
@@ -248,6 +255,7 @@ const INEXACT = "A JavaScript number cannot hold this value exactly: use t.decim
 const DECIMAL = 'Must be a decimal number as a string, such as "12.50", of at most 400 characters';
 const TIME =
   'Must be an existing date and time with seconds, max 9 fraction digits, and Z or an offset below 16:00, such as "2026-01-02T03:04:05.123456Z"';
+const DATE = 'Must be an existing date in the years 0001 to 9999, such as "2026-01-31"';
 const SIZE =
   "Must be 0, or at least 1e-39 and less than 1e+40, with either sign: send it as a string";
 const ENUM = 'Must be one of "open", "it\'s", "naïve 🙂", "say \\"hi\\"", "back\\\\slash", " "';
@@ -335,6 +343,22 @@ const BAD: readonly Bad[] = [
     '"2026-01-02T03:04:05z"',
     "1767323045",
     '"2026-01-02T03:04:05Z BC"',
+  ]),
+  ...bad("date", DATE, [
+    '"2026-01-02T00:00:00Z"',
+    '"2026-02-29"',
+    '"2026-13-01"',
+    '"0000-12-31"',
+    '"10000-01-01"',
+    '"2026-1-2"',
+    '"2026-01-02 "',
+    '"2026-01-02\\n"',
+    '"today"',
+    '"infinity"',
+    '"20260102"',
+    '"0001-01-01 BC"',
+    "20260102",
+    "[]",
   ]),
   ...bad("json", TEXT, ['"\\u0000"', '{"\\u0000":1}', '[["\\udfff"]]', '{"a":{"\\ud800":1}}']),
   ...bad("json", INEXACT_JSON, ["9007199254740993", "[1e400]", '{"a":[0.1000000000000000000001]}']),
@@ -441,7 +465,7 @@ describe("defaults", () => {
   test("fill in absent values, byte for byte", async () => {
     const before = Date.now();
     const created = await create("initial", "{}");
-    const { id: _id, app_id: _app, made: moment, ...values } = created.json;
+    const { id: _id, app_id: _app, made: moment, day, ...values } = created.json;
     expect(values as unknown).toEqual({
       string: 'it\'s \\ "quoted" \u2028',
       number: -1.5e-7,
@@ -449,26 +473,28 @@ describe("defaults", () => {
       boolean: false,
       uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
       timestamp: "2026-01-02T01:04:05.000001+00:00",
+      date: "0001-01-01",
       json: { a: [1, null, "it's"], "": { "\\": true } },
       enum: "b'",
       word: "now",
     });
     expect(Math.abs(Date.parse(moment ?? "") - before)).toBeLessThan(60_000);
+    expect(moment?.slice(0, 10)).toBe(day);
   });
 
   test("are overridden by null, and an update does not restore them", async () => {
     const nulls =
-      '{"string":null,"number":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"json":null,"enum":null,"word":null}';
+      '{"string":null,"number":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"date":null,"json":null,"enum":null,"word":null}';
     const created = await create("initial", nulls);
     const values = (reply: Reply) =>
       Object.keys(JSON.parse(nulls)).map((name) => reply.json[name] as unknown);
-    expect(values(created)).toEqual(Array(9).fill(null));
+    expect(values(created)).toEqual(Array(10).fill(null));
     const changed = await send(
       "PATCH",
       `/v1/data/db/initial/${created.json["id"]}`,
       '{"word":"x"}',
     );
-    expect(values(changed)).toEqual([...Array(8).fill(null), "x"]);
+    expect(values(changed)).toEqual([...Array(9).fill(null), "x"]);
   });
 });
 

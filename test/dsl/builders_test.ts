@@ -11,6 +11,7 @@ describe("a builder returns plain data:", () => {
     { name: "boolean", column: t.boolean(), want: { kind: "boolean" } },
     { name: "uuid", column: t.uuid(), want: { kind: "uuid" } },
     { name: "timestamp", column: t.timestamp(), want: { kind: "timestamp" } },
+    { name: "date", column: t.date(), want: { kind: "date" } },
     { name: "json", column: t.json(), want: { kind: "json" } },
     { name: "enum", column: t.enum(["b", "a"]), want: { kind: "enum", values: ["b", "a"] } },
     { name: "ref", column: t.ref("todos"), want: { kind: "ref", table: "todos" } },

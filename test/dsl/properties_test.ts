@@ -80,6 +80,8 @@ const column: fc.Arbitrary<AnyColumn> = fc.oneof(
   fc.uuid().map((value) => t.uuid().default(value)),
   fc.constant(t.timestamp().default("now")),
   fc.constant(t.timestamp().default("2026-01-02T03:04:05.10+05:30")),
+  fc.constant(t.date().default("today")),
+  fc.constant(t.date().default("2024-02-29")),
   fc.constant(t.json().default({ a: [1, null] })),
   fc
     .uniqueArray(fc.stringMatching(/^[a-zé]{1,9}$/), { minLength: 1, maxLength: 9 })

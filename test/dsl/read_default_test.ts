@@ -17,6 +17,8 @@ describe("readDefinition() records the default", () => {
     { kind: "boolean", value: false, want: false },
     { kind: "uuid", value: UUID, want: UUID.toLowerCase() },
     { kind: "timestamp", value: "now", want: "now" },
+    { kind: "date", value: "today", want: "today" },
+    { kind: "date", value: "0001-01-01", want: "0001-01-01" },
     {
       kind: "timestamp",
       value: "2026-01-02T01:00:00.50+01:00",
@@ -48,6 +50,8 @@ const DEFAULTS = [
   { kind: "decimal", value: "1e5", wanted: "must be a string of digits" },
   { kind: "boolean", value: 0, wanted: "must be true or false" },
   { kind: "uuid", value: "x", wanted: "must be a uuid string" },
+  { kind: "date", value: "now", wanted: 'must be "today" or a date' },
+  { kind: "date", value: "2026-02-29", wanted: 'must be "today" or a date' },
   { kind: "timestamp", value: "2026-01-02", wanted: 'must be "now" or an ISO 8601 time' },
   { kind: "timestamp", value: "NOW", wanted: 'must be "now" or an ISO 8601 time' },
   { kind: "timestamp", value: new Date(0), wanted: 'must be "now" or an ISO 8601 time' },

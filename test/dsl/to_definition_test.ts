@@ -128,7 +128,7 @@ describe("toDefinition() reports", () => {
         table: "todos",
         column: "title",
         message:
-          'Cannot read "string" as a column: must be one of t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.json(), t.enum(), t.ref()',
+          'Cannot read "string" as a column: must be one of t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()',
       },
     },
     {
@@ -212,7 +212,7 @@ describe("toDefinition() reports", () => {
 
 const MODIFIERS = "the modifiers are .required(), .unique(), .index() and .default(value)";
 const BUILDERS =
-  "t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.json(), t.enum(), t.ref()";
+  "t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()";
 const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" })';
 
 /** Calls by an author without a compiler. */
@@ -277,14 +277,14 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
         `Cannot use .max() on a column: ${MODIFIERS}`,
       ],
     },
-    ...["date", "text", "int", "varchar"].map((name) => ({
+    ...["day", "text", "int", "varchar"].map((name) => ({
       name: `an unknown builder, t.${name}()`,
       column: () => untyped[name](1).required().default(new Date()),
       messages: [`Cannot use t.${name}(): the builders are ${BUILDERS}, t.model()`],
     })),
     {
       name: "an unknown builder without a call",
-      column: () => untyped.date,
+      column: () => untyped.day,
       messages: [`Cannot read a function as a column: must be one of ${BUILDERS}`],
     },
   ])("$name", ({ column, messages }) => {

@@ -31,6 +31,11 @@ const column = fc.oneof(
     ...flags,
     default: fc.option(fc.constant("now"), { nil: undefined }),
   }),
+  fc.record({
+    kind: fc.constant("date" as const),
+    ...flags,
+    default: fc.option(fc.constantFrom("today", "2026-01-31"), { nil: undefined }),
+  }),
   fc
     .record({
       kind: fc.constant("enum" as const),

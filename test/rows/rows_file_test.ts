@@ -26,6 +26,7 @@ const ALL_KINDS = tableOf(
   column("done", "boolean"),
   column("token", "uuid"),
   column("due", "timestamp"),
+  column("day", "date"),
   column("tags", "json"),
   column("status", "enum", { values: ["open", "to do", ""] }),
   column("project", "ref", { table: "projects" }),
@@ -89,6 +90,7 @@ describe("an export is read back unchanged", () => {
     due: fc.option(
       fc.constantFrom("2026-01-02T03:04:05.123456+00:00", "0001-01-01T00:00:00+00:00"),
     ),
+    day: fc.option(fc.constantFrom("0001-01-01", "2024-02-29")),
     tags: fc.option(json),
     status: fc.option(fc.constantFrom("open", "to do", "")),
     project: fc.option(fc.uuid()),

@@ -105,6 +105,8 @@ const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
         "2026-06-01T12:00:00+00:00",
       ],
     ]),
+  date: (random) =>
+    pick(random, ["0001-01-01", "1969-12-31", "2024-02-29", "2026-01-01", "9999-12-31"]),
   json: (random) => pick<Json>(random, [{ a: 1 }, [1], "text", false]),
   enum: (random) => pick(random, ENUM),
 };
@@ -173,6 +175,7 @@ const OPS: Readonly<Record<Kind, readonly string[]>> = {
   uuid: ["eq", "neq", ...RANGES, "in"],
   ref: ["eq", "in"],
   timestamp: ["eq", "neq", ...RANGES, "in"],
+  date: ["eq", "neq", ...RANGES, "in"],
   json: [],
   enum: ["eq", "neq", ...RANGES, "in"],
 };

@@ -10,6 +10,8 @@ export const accepted = [
   t.boolean().default(false),
   t.uuid().default("0190163d-8694-739b-aea5-966c26f8ad91"),
   t.timestamp().default("now"),
+  t.date().default("today"),
+  t.date().default("2026-01-31"),
   t.timestamp().default("2026-01-02T03:04:05Z"),
   t.json().default({ deep: [1, "two", { three: null }] }),
   t.json<Shape>().default({ tags: [] }),
@@ -28,6 +30,8 @@ t.boolean().default("false");
 t.uuid().default(0);
 // @ts-expect-error "yesterday" is not a time
 t.timestamp().default("yesterday");
+// @ts-expect-error not a date or "today"
+t.date().default("now");
 // @ts-expect-error only timestamps support "now"
 t.boolean().default("now");
 // @ts-expect-error the default does not have the shape
@@ -50,7 +54,7 @@ t.model({ title: t.string() }).index("titel");
 t.model({ title: t.string() }).unique();
 
 // @ts-expect-error the builder does not exist
-t.date();
+t.duration();
 // @ts-expect-error the builder does not exist
 t.text();
 // @ts-expect-error a decimal has no options

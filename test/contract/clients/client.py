@@ -9,6 +9,7 @@ from rowhouse import AuthenticatedClient
 from rowhouse.api.identity import get_me
 from rowhouse.api.rows import (
     create_booleans,
+    create_dates,
     create_decimals,
     create_enums,
     create_jsons,
@@ -24,6 +25,7 @@ from rowhouse.api.rows import (
 )
 from rowhouse.models import (
     BooleansInsert,
+    DatesInsert,
     DecimalsInsert,
     DecimalsRow,
     EnumsInsert,
@@ -61,6 +63,7 @@ for status in (
     create_numbers.sync_detailed(client=client, body=NumbersInsert(wanted=1.5)).status_code,
     create_booleans.sync_detailed(client=client, body=BooleansInsert(wanted=False)).status_code,
     create_uuids.sync_detailed(client=client, body=UuidsInsert(wanted=uuid.uuid4())).status_code,
+    create_dates.sync_detailed(client=client, body=DatesInsert(wanted=moment.date())).status_code,
     create_timestamps.sync_detailed(client=client, body=TimestampsInsert(wanted=moment)).status_code,
 ):
     assert status == 201, status

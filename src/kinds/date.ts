@@ -1,0 +1,81 @@
+/** Columns of calendar dates, without a time zone anywhere. @module */
+import { readTimestamp } from "../std/timestamp.ts";
+import type { Conversion, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
+import { TIME_LABELS, timestampSql, toDayPattern, toIsoCursor, toIsoText } from "./timestamp.ts";
+
+/** A calendar date as ISO 8601 text. */
+export type IsoDate = `${number}-${number}-${number}`;
+
+export type DateTypes = {
+  /** A column of calendar dates, as strings such as `"2026-01-31"`. `.default("today")` is the day of the insert in UTC. */
+  date: Types<string, "today" | IsoDate>;
+};
+
+function isDate(text: string): boolean {
+  return readTimestamp(`${text}T00:00:00Z`) === `${text}T00:00:00+00:00`;
+}
+
+export const dateValue: ValueKind = {
+  default: {
+    wanted: 'must be "today" or a date such as "2026-01-31"',
+    computed: {
+      today: { insert: "the day of the insert in UTC", push: "the day of this push in UTC" },
+    },
+  },
+  read: (value) =>
+    typeof value === "string" && isDate(value)
+      ? { value }
+      : { issue: 'Must be an existing date in the years 0001 to 9999, such as "2026-01-31"' },
+  fromCsv: (text) => ({ value: text.trim() }),
+  schema: () => ({
+    type: "string",
+    format: "date",
+    pattern: `^${toDayPattern()}$`,
+    description: "A calendar date, without a time zone.",
+  }),
+  formatName: ["date", "date"],
+  sample: () => "2026-01-31",
+  operators: ORDERED,
+};
+
+/** The day of a time at 00:00 UTC, and any other text unchanged. */
+function toDay(text: string, { before }: Conversion): string {
+  return before === timestampSql
+    ? `pg_catalog.regexp_replace(${text}, 'T00:00:00[+]00:00$', '')`
+    : text;
+}
+
+export const dateSql: SqlKind = {
+  type: { name: "pg_catalog.date", printed: "date" },
+  width: 8,
+  ends: ["-infinity", "infinity"],
+  storedBytes: () => 4,
+  cursor: toIsoCursor,
+  computed: {
+    today: {
+      render: (now) => `pg_catalog.timezone('UTC', ${now})::pg_catalog.date`,
+      printed: "(timezone('UTC'::text, now()))::date",
+    },
+  },
+  toText: toIsoText,
+  fromText: {
+    check: (text, to) => `rowhouse.read_time(${toDay(text, to)} || 'T00:00:00Z') is not null`,
+    toValue: (text, to) => `${toDay(text, to)}::pg_catalog.date`,
+  },
+  reversible: ["string", "json"],
+  exactFrom: ["string", "timestamp"],
+};
+
+export const dateField: FieldKind = {
+  label: "date",
+  control: "date",
+  isHelped: true,
+  cell: "plain",
+  search: {
+    operators: SEARCHED_BY_ORDER,
+    labels: TIME_LABELS,
+    input: "date",
+    toTests: (text) => (isDate(text) ? [{ eq: text }] : []),
+  },
+};
