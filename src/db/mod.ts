@@ -1,7 +1,6 @@
 /** Database access: the pool, the mapping of errors, the service's own migrations. The only importer of "postgres". @module */
 
 export { quoteBody, quoteLiteral, quoteName } from "../std/sql_literal.ts";
-export { AUDIT_ACTIONS, labelAction } from "./audit_actions.ts";
 export {
   type ActionInput,
   type ActionName,
@@ -45,7 +44,7 @@ export {
   migrate,
   OTHER_BASELINE,
 } from "./migrations/migrate.ts";
-export { CONSOLE_ACTIONS } from "./migrations/mod.ts";
+export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./migrations/mod.ts";
 export { type PoolStats, tooBusy } from "./pool/acquire.ts";
 export { isDriverPatched } from "./pool/connection.ts";
 export type { Grouping, GroupRow } from "./pool/groups.ts";

@@ -188,10 +188,28 @@ comment on function rowhouse.end_one is 'null result';`;
     { name: "an unknown argument", text: action.replace("   wanted", "   wantd") },
     { name: "an argument without an expression", text: action.replace(" = ", " ") },
     { name: "a missing language", text: action.replace("language sql", "") },
+    { name: "a label without quotes", text: action.replace("sign-in", "sign-in; logs ended one") },
     { name: "a missing function", text: "-- action: admin\nselect 1;" },
   ])("of an action is rejected with $name", ({ text }) => {
     expect(() => [defineVisitorFunctions(text), readActions(text)]).toThrow();
   });
+
+  type Labeled = { line: string; logged: ReturnType<typeof readActions>[number]["logged"] };
+  test.each<Labeled>([
+    { line: '; logs "ended one"', logged: [["end_one", { label: "ended one" }]] },
+    {
+      line: '; logs end = "ended", a change',
+      logged: [["end", { label: "ended", isChange: true }]],
+    },
+    { line: "", logged: [] },
+  ])(
+    "of an action has its label in the log, but not in the migration: $line",
+    ({ line, logged }) => {
+      const labeled = action.replace("sign-in", `sign-in${line}`);
+      expect(readActions(labeled).map((found) => found.logged)).toEqual([logged]);
+      expect(defineVisitorFunctions(labeled)).toBe(defineVisitorFunctions(action));
+    },
+  );
 
   test("is the only kind that the Console's login can call", () => {
     const granting = files.flatMap(({ name, text }) =>

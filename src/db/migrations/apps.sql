@@ -78,7 +78,7 @@ begin
 end
 $$;
 
--- action: admin
+-- action: admin; logs "created the app"
 create function rowhouse.create_app(new_id uuid, app_slug text, added jsonb, actor text)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -94,7 +94,7 @@ end
 $$;
 
 -- Null resets a limit to the default.
--- action: admin
+-- action: admin; logs "set request limits", a change
 create function rowhouse.set_limit(app_slug text, per_minute integer, key_per_minute integer,
   actor text) returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -137,7 +137,7 @@ grant execute on function rowhouse.find_return_app to rowhouse_service, rowhouse
 -- Changes an app's origins and redirect targets: removes all targets of the kinds in
 -- "replaced" and the targets in "removed", then adds the targets in "added". Returns the resulting
 -- targets. If targets in "removed" do not exist, returns them as "missing" and changes nothing.
--- action: admin
+-- action: admin; logs "set origins and redirects", a change
 create function rowhouse.set_targets(app_slug text, replaced text[], removed jsonb, added jsonb,
   actor text) returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

@@ -110,7 +110,7 @@ $$;
 
 -- Creates a new link and ends the earlier link. "mailed" or "made"; null if no invitation is
 -- pending: it was accepted, or the account is disabled.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "sent an invitation again"
 --   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.resend_invitation(
   email text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
@@ -136,7 +136,7 @@ comment on function rowhouse.resend_invitation is 'null result';
 
 -- Deletes an invited person with link and roles; a person who has never signed in has nothing
 -- else. False if no invitation is pending.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "withdrew an invitation"
 --   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.withdraw_invitation(email text, actor text) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$

@@ -236,7 +236,7 @@ end
 $$;
 
 -- Creates a key with its proof; false if the app does not exist.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "issued a key"
 create function rowhouse.issue_key(
   app_slug text, new_key_id text, key_name text, new_digest bytea, key_scopes text[],
     key_expires_at timestamptz, actor text
@@ -268,7 +268,7 @@ $$;
 
 -- Rotates an active key; the old key expires after the grace period, never later than before. No
 -- row if no active key has this id.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "rotated a key", a change
 --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.roll_key(old_key_id text, new_key_id text, new_digest bytea,
   grace_s integer, actor text)
@@ -306,7 +306,7 @@ $$;
 comment on function rowhouse.roll_key is 'null new_expires_at';
 
 -- Revokes a key; returns whether it existed and was not revoked before.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "revoked a key", a change
 --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
 create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$

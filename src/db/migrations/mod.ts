@@ -11,7 +11,7 @@ import { APP_SWITCHES } from "../../app_switch.ts";
 import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
 import * as storedText from "../../std/stored_text.ts";
-import { renderAuditActions } from "../audit_actions.ts";
+import { type AuditActions, OTHER_AUDIT_ACTIONS, renderAuditActions } from "../audit_actions.ts";
 import { FIND_ISSUES } from "../isolation.ts";
 import * as sqlConstants from "../sql_constants.ts";
 import { renderSwitches } from "../switches.ts";
@@ -81,12 +81,24 @@ const CONSTANTS: Readonly<Record<string, unknown>> = {
   LIVE_BIT: APP_SWITCHES.live.proofBit,
 };
 
-const BASELINE = [...AREAS.map(readArea), FIND_ISSUES, renderAuditActions(), renderSwitches()].join(
-  "\n",
-);
+const WRITTEN = AREAS.map(readArea).join("\n");
 
 /** The actions of administrators in the Console. */
-export const CONSOLE_ACTIONS = readActions(BASELINE);
+export const CONSOLE_ACTIONS = readActions(WRITTEN);
+
+export const AUDIT_ACTIONS: AuditActions = {
+  ...OTHER_AUDIT_ACTIONS,
+  ...Object.fromEntries(CONSOLE_ACTIONS.flatMap(({ logged }) => logged)),
+};
+
+/** The label of an action; of an unknown action, such as one of a later version, its name. */
+export function labelAction(action: string): string {
+  return AUDIT_ACTIONS[action]?.label ?? action;
+}
+
+const BASELINE = [WRITTEN, FIND_ISSUES, renderAuditActions(AUDIT_ACTIONS), renderSwitches()].join(
+  "\n",
+);
 
 export const MIGRATIONS: readonly ServiceMigration[] = [
   {

@@ -55,7 +55,7 @@ end
 $$;
 
 -- For an invited person it is the link of the invitation. Returns whether it is mailed.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "created a password link"
 --   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.make_password_link(
   email text, link_id text, proof bytea, link_secret_id text, ends_at timestamptz, actor text
@@ -74,7 +74,7 @@ end
 $$;
 
 -- Grants a role on an app, and replaces the previous role: claims no longer change it.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs grant = "granted a role", a change
 create function rowhouse.grant_role(email text, app_slug text, new_role text, actor text)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -100,7 +100,7 @@ end
 $$;
 
 -- Revokes a role; returns whether there was one.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs revoke = "revoked a role", a change
 --   email = rowhouse.email_of(person uuid)
 create function rowhouse.revoke_role(email text, app_slug text, actor text) returns boolean
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -147,7 +147,7 @@ end
 $$;
 
 -- Ends all sessions of a person; returns their number.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "ended sessions"
 --   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.end_sessions(email text, actor text) returns integer
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -253,7 +253,7 @@ $$;
 
 -- A role is granted only to a person whose address the service has set. A serving login can create
 -- a person with any address and a session of that person, but not a proof of the address.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "set the Console role", a change
 --   email = rowhouse.find_by_super_admin(who, person uuid)
 create function rowhouse.set_console_role(email text, new_role text, proofs bytea[], actor text)
 returns void language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -302,7 +302,7 @@ $$;
 
 -- Removes every second factor of a person who has lost it; false without a factor. Ends sessions
 -- and pending sign-ins, and restarts the grace period for a required second factor.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "reset the second factor"
 --   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.reset_second_factor(email text, actor text) returns boolean
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
@@ -331,7 +331,7 @@ $$;
 -- unchanged. The digest covers the person and the new address. Requires a proof of the previous
 -- address: otherwise the new address would confirm an account that an attacker with a serving login
 -- has inserted.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "changed the address"
 --   person = rowhouse.find_user(rowhouse.hold_account(who, person uuid))
 create function rowhouse.change_email(
   person uuid, proofs bytea[], new_email text, mail_digest bytea, mail_secret_id text, actor text
@@ -361,7 +361,7 @@ $$;
 
 -- Deletes the person with grants, sessions and link. The audit log keeps the id, but nothing that
 -- identifies the person.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "deleted the person"
 --   email = rowhouse.hold_account(who, person uuid)
 create function rowhouse.delete_user(email text, actor text) returns uuid
 language plpgsql volatile set search_path = pg_catalog, pg_temp as $$

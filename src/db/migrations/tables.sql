@@ -72,7 +72,7 @@ end
 $$;
 
 -- Transfers a table to an app that uses it; returns the slug of its previous owner.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "transferred ownership of a table", a change
 create function rowhouse.transfer_table(wanted_table text, new_slug text, actor text) returns text
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -139,7 +139,7 @@ $$;
 -- rows. The app immediately loses access to these tables; `end_rows_job` ends their use once the
 -- rows are deleted. Without the confirmed names it only checks; if the names differ, it rejects
 -- the call. If the end has already started, it continues.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs end_registration = "stopped using a table", a change
 create function rowhouse.begin_end_registration(
   app_slug text, wanted_table text, expected text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -284,7 +284,7 @@ $$;
 -- Drops a table and its circle, if no app uses any of them; returns the tables with the slugs of
 -- their owners. Without the confirmed names it only checks; if the names differ, it rejects the
 -- call.
--- action: admin, recent sign-in
+-- action: admin, recent sign-in; logs "dropped a table", a change
 create function rowhouse.drop_table(wanted_table text, expected text[], actor text) returns jsonb
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare

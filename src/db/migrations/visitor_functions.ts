@@ -4,14 +4,15 @@
  * An action, which operators also call, has only a line above its own function:
  *
  * ```sql
- * -- action: admin, recent sign-in
+ * -- action: admin, recent sign-in; logs "revoked a key", a change
  * --   old_key_id = rowhouse.key_of(app_slug text, old_key_id text)
  * create function rowhouse.revoke_key(old_key_id text, actor text) returns boolean …
  * ```
  *
  * In the Console, `rowhouse.console_act` runs it. This dispatcher has a branch for each action: it verifies the user as the
- * line requires, and passes that user as `actor`. Another line replaces an argument by an expression over the visitor `who`
- * and other arguments, with their types.
+ * line requires, and passes that user as `actor`. The line also has the label of the action in the audit log, under the
+ * function's name or as in `logs grant = "granted a role"`. Another line replaces an argument by an expression over the visitor
+ * `who` and other arguments, with their types.
  *
  * A read that operators also call has a line `-- read: admin`. Its Console function, which is derived from it, verifies the user
  * and returns the read's object with the user as `me`.
@@ -33,6 +34,8 @@
  *
  * @module
  */
+
+import type { AuditAction } from "../audit_actions.ts";
 
 /** The credentials of the browser (`visitor.sql`). */
 const VISITOR = "visitor rowhouse.visitor";
@@ -106,6 +109,8 @@ const READ = new RegExp(
  */
 export function defineVisitorFunctions(sql: string): string {
   const written = sql
+    // A label can change without another checksum.
+    .replace(/^(-- action: .*); logs .*$/gm, "$1")
     .replace(READ, (...match) => addConsoleRead(match.at(-1)))
     .replace(FORM, (...match) => writeOut(match.at(-1)));
   const [left] = /^-- (?:action|read|proves): .*\n.*/m.exec(written.replace(ACTION, "")) ?? [];
@@ -133,6 +138,8 @@ function addConsoleRead({ definition, proves, name, parameters = "" }: Parts): s
 export type ConsoleAction = {
   name: string;
   needsRecentSignIn: boolean;
+  /** The name and the label of its entry in the audit log, if the function has one entry. */
+  logged: [string, AuditAction][];
   /** The types of the values that a caller in the Console passes, as SQL. */
   input: Readonly<Record<string, string>>;
   /** The branch of the dispatcher. */
@@ -144,6 +151,8 @@ export function readActions(sql: string): ConsoleAction[] {
   return [...sql.matchAll(ACTION)].map(({ groups = {} }) => readAction(groups));
 }
 
+const LINE = /^admin(, recent sign-in)?(?:; logs (?:(\w+) = )?"(.+)"(, a change)?)?$/;
+
 /** The argument that a caller in the Console passes, and the value that the action gets. */
 type Passed = { input: Readonly<Record<string, string>>; passes: string };
 
@@ -154,8 +163,9 @@ function readAction({
   parameters = "",
   returns = "",
 }: Parts): ConsoleAction {
-  const needed = /^admin(, recent sign-in)?$/.exec(proves);
+  const needed = LINE.exec(proves);
   if (needed === null) throw new Error(`rowhouse.${name}: unknown proof "${proves}"`);
+  const [, recent, logged = name, label, change] = needed;
   const replacements = new Map(replaced.split("\n").filter(Boolean).map(readReplacement));
   const own = new Map(parameters.trim().split(/,\s+/).map(readArgument));
   for (const argument of replacements.keys())
@@ -164,7 +174,8 @@ function readAction({
   const called = `rowhouse.${name}(${passed.map(({ passes }) => passes).join(", ")})`;
   return {
     name,
-    needsRecentSignIn: needed[1] !== undefined,
+    needsRecentSignIn: recent !== undefined,
+    logged: label === undefined ? [] : [[logged, { label, ...(change && { isChange: true }) }]],
     input: Object.assign({}, ...passed.map(({ input }) => input)),
     branch: `  when '${name}' then\n    ${renderBranch(called, returns)};`,
   };
