@@ -42,3 +42,10 @@ export function readInput<Value>({ rule, read }: Parser<Value>, name: string, te
     message: `Cannot read ${name} ${quote(text)}: must be ${rule}`,
   });
 }
+
+/** A choice of one of these values, each with its label in a form. */
+export function oneOfChoices<const Value extends string>(choices: Readonly<Record<Value, string>>) {
+  const values = Object.keys(choices) as Value[];
+  const read = (text: string) => values.find((value) => value === text);
+  return { choices, rule: `one of ${values.join(", ")}`, read };
+}

@@ -77,7 +77,7 @@ function renderAppPeople(slug: string, people: readonly AppPerson[], deps: Conso
   });
 }
 
-export const endAppSessionsPage = makeAppAction({
+const endSessionsPage = makeAppAction({
   action: "end_app_sessions",
   title: () => "End all sessions",
   form: ({ slug }) => ({
@@ -90,7 +90,7 @@ export const endAppSessionsPage = makeAppAction({
   back: ({ slug }) => `${toAppPath(slug)}/people`,
 });
 
-export const addPersonPage = makeAppAction({
+const addPersonPage = makeAppAction({
   action: "grant_role",
   title: () => "Add a person",
   fields: ({ slug }, { fields }) => {
@@ -119,3 +119,6 @@ export const addPersonPage = makeAppAction({
   back: ({ slug }) => `${toAppPath(slug)}/people`,
   failed: "The person was not added.",
 });
+
+/** The pages below an app's page. */
+export const APP_PEOPLE_PAGES = { "add-person": addPersonPage, "end-sessions": endSessionsPage };

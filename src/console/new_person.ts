@@ -12,6 +12,7 @@ import {
   splitEmails,
   toCanonicalEmail,
 } from "../accounts/people/mod.ts";
+import { readInput } from "../field.ts";
 import { readParameters } from "../http/mod.ts";
 import { html, type Part, renderCopyButton, renderField } from "../pages/mod.ts";
 import { redirectWithNotice } from "./done.ts";
@@ -20,9 +21,8 @@ import { makeFormPage } from "./form_page.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { checkNewRole, renderNewRole } from "./new_role.ts";
 import { renderLink, renderTable, renderText, renderTextField } from "./parts.ts";
-import { renderPasswordLink, toPasswordLink } from "./password_link.ts";
+import { COPY_LINK, renderPasswordLink, toPasswordLink } from "./password_link.ts";
 import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
-import { readConsoleRole } from "./person_actions.ts";
 import { MAX_CHOICES } from "./person_roles.ts";
 import { readPersonId, readText } from "./read.ts";
 
@@ -62,11 +62,12 @@ export const newPersonPage = makeFormPage({
       const body = await inviteAll(visit, { id, emails, typed: { ...typed, name, app, role } });
       return respondWithConsolePage({ me, crumbs: CRUMBS, title: "Invitations", body });
     }
+    const consoleRole = readInput(CONSOLE_ROLE, "the Console role", typed.consoleRole);
     const { email, outcome, linkText } = await invite(visit.deps, {
       id,
       email: emails[0] ?? "",
       displayName: name,
-      consoleRole: readConsoleRole(typed.consoleRole),
+      consoleRole: consoleRole === "none" ? undefined : consoleRole,
       ...(app === "" && role === "" ? {} : { slug: app, role }),
     });
     // An existing person gets no new link: go back to the page that shows the role.
@@ -77,7 +78,7 @@ export const newPersonPage = makeFormPage({
       );
     const link = { linkText, isMailed: outcome === "mailed" };
     const body = renderPasswordLink(visit, { link, person: { id, email } });
-    const title = link.isMailed ? "Invited" : "Copy this link now";
+    const title = link.isMailed ? "Invited" : COPY_LINK;
     return respondWithConsolePage({ me, crumbs: CRUMBS, title, body });
   },
   done: {

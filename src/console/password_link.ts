@@ -13,6 +13,8 @@ type LinkView = {
   person: { id: string; email: string; isConfirmed?: boolean };
 };
 
+export const COPY_LINK = "Copy this link now";
+
 /** A waiting email is not sent if the service did not set the address. */
 export function isLinkMailed({ link, person: { isConfirmed = true } }: LinkView): boolean {
   return link.isMailed && isConfirmed;

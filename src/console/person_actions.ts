@@ -3,7 +3,7 @@ import { runAction } from "../accounts/actions/mod.ts";
 import type { PersonView } from "../accounts/console/mod.ts";
 import {
   CONSOLE_ROLE,
-  CONSOLE_ROLES,
+  type CreatedLink,
   changeEmail,
   giveConsoleRole,
   makePasswordLink,
@@ -17,7 +17,6 @@ import {
 } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Html, html } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
 import { toDurationText } from "../std/duration.ts";
 import { LINK_LIFE_S } from "../std/limits.ts";
 import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
@@ -25,7 +24,7 @@ import { redirectWithNotice, SESSIONS_ENDED } from "./done.ts";
 import type { Visit } from "./enter.ts";
 import { respondWithConsolePage } from "./frame.ts";
 import { renderText } from "./parts.ts";
-import { isLinkMailed, renderPasswordLink } from "./password_link.ts";
+import { COPY_LINK, isLinkMailed, renderPasswordLink } from "./password_link.ts";
 import { ACTIVITY, INVITATIONS, PEOPLE, toPersonPath } from "./paths.ts";
 import {
   findBlocker,
@@ -49,17 +48,8 @@ export const PERSON_PAGES = {
 ${person.disabledAt !== null && html`<p>The account is disabled: the link works once you enable it.</p>`}`,
       button: "Create link",
     }),
-    run: async (visit, page) => {
-      const { person } = page;
-      const link = await makePasswordLink(visit.deps, person);
-      const body = renderPasswordLink(visit, { link, person });
-      return respondWithConsolePage({
-        me: page.me,
-        crumbs: toPersonCrumbs(page),
-        title: "Copy this link now",
-        body,
-      });
-    },
+    run: async (visit, page) =>
+      respondWithLink(visit, page, await makePasswordLink(visit.deps, page.person)),
   }),
   "resend-invitation": makePersonAction({
     action: "resend_invitation",
@@ -69,13 +59,13 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
       intro: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
       button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
     }),
-    run: async (visit, page) => {
-      const { person } = page;
-      const link = await resendInvitation(visit.deps, person);
-      const body = renderPasswordLink(visit, { link, person });
-      const title = isLinkMailed({ link, person }) ? "Invitation resent" : "Copy this link now";
-      return respondWithConsolePage({ me: page.me, crumbs: toPersonCrumbs(page), title, body });
-    },
+    run: async (visit, page) =>
+      respondWithLink(
+        visit,
+        page,
+        await resendInvitation(visit.deps, page.person),
+        "Invitation resent",
+      ),
     origin: toOrigin,
   }),
   "withdraw-invitation": makePersonAction({
@@ -134,12 +124,8 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
       ],
       button: "Save",
     }),
-    run: async ({ deps }, { person }, { console_role }) => {
-      const role = readConsoleRole(console_role);
-      await (role === undefined
-        ? removeConsoleRole(deps, person)
-        : giveConsoleRole(deps, person, role));
-    },
+    run: ({ deps }, { person }, { console_role: role }) =>
+      role === "none" ? removeConsoleRole(deps, person) : giveConsoleRole(deps, person, role),
     done: { console: "Console role saved. Takes effect on the next request." },
   }),
   "second-factor": makePersonAction({
@@ -242,12 +228,12 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
   }),
 };
 
-/** @throws {Problem} invalid_request — the form was not sent by its page */
-export function readConsoleRole(text = "none") {
-  const role = CONSOLE_ROLES.find((role) => role === text);
-  if (role === undefined && text !== "none")
-    throw new Problem("invalid_request", { message: "Choose one of the Console roles" });
-  return role;
+/** The page with a new link; `mailed` is its title if the link is emailed. */
+function respondWithLink(visit: Visit, page: PersonView, link: CreatedLink, mailed?: string) {
+  const { me, person } = page;
+  const title = mailed !== undefined && isLinkMailed({ link, person }) ? mailed : COPY_LINK;
+  const body = renderPasswordLink(visit, { link, person });
+  return respondWithConsolePage({ me, crumbs: toPersonCrumbs(page), title, body });
 }
 
 /** The audit log filtered by action and person. */

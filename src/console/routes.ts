@@ -3,7 +3,7 @@ import { compressResponse, type RequestContext, type Route } from "../http/mod.t
 import { CONSOLE_PATH, CONSOLE_SIGN_IN_PATH } from "../identity/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { activityCsv, handleActivity, handleAppActivity } from "./activity.ts";
-import { addPersonPage, appPeopleCsv, endAppSessionsPage, handleAppPeople } from "./app_people.ts";
+import { APP_PEOPLE_PAGES, appPeopleCsv, handleAppPeople } from "./app_people.ts";
 import { appsCsv, deleteAppPage, handleApps, newAppPage } from "./apps.ts";
 import { handleChanges } from "./changes.ts";
 import { type ConsolePageDeps, enter, type Notices } from "./enter.ts";
@@ -33,7 +33,7 @@ import { handleRowsJson } from "./rows_json.ts";
 import { handleNewRow, handleNewRowForm } from "./rows_new.ts";
 import { handleRows } from "./rows_page.ts";
 import { makeRowsPage } from "./rows_table.ts";
-import { limitsPage, SWITCH_PAGES, settingsPage } from "./settings.ts";
+import { SETTINGS_PAGES } from "./settings.ts";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
 import { handleTable } from "./table.ts";
@@ -83,13 +83,10 @@ const PAGES: Pages = {
   [`${APP}/new-key`]: newKeyPage,
   [`${KEY}/roll`]: rollKeyPage,
   [`${KEY}/revoke`]: revokeKeyPage,
-  [`${APP}/settings`]: settingsPage,
-  [`${APP}/limits`]: limitsPage,
-  ...below(APP, SWITCH_PAGES),
+  ...below(APP, SETTINGS_PAGES),
   [`${APP}/delete`]: deleteAppPage,
   [`${APP}/people`]: { show: handleAppPeople },
-  [`${APP}/add-person`]: addPersonPage,
-  [`${APP}/end-sessions`]: endAppSessionsPage,
+  ...below(APP, APP_PEOPLE_PAGES),
   [ROLE]: changeRoleAction,
   ...below(ROLE, ROLE_PAGES),
   [`${CONSOLE_PATH}/people`]: { show: handlePeople },

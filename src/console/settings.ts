@@ -31,7 +31,7 @@ const SETTINGS_SAVED = {
   settings: "Settings saved. They take effect on the next request.",
 };
 
-export const settingsPage = makeFormPage({
+const settingsPage = makeFormPage({
   action: "set_targets",
   read: readApp,
   title: ({ slug }) => slug,
@@ -158,7 +158,7 @@ export function readTargetFields(
 
 const LIMITS = ["perMinute", "perMinuteOfKey"] as const;
 
-export const limitsPage = makeAppAction({
+const limitsPage = makeAppAction({
   action: "set_limit",
   title: () => "Limits",
   fields: ({ app }) => ({
@@ -185,9 +185,12 @@ function toLimitText(app: AppView, name: (typeof LIMITS)[number]): string {
 }
 
 /** The page of each switch, by the last part of its path. The form sends the wanted state, so sending it twice changes nothing. */
-export const SWITCH_PAGES = Object.fromEntries(
+const SWITCH_PAGES = Object.fromEntries(
   APP_SWITCH_NAMES.map((name) => [`set-${toDashed(name)}`, makeSwitchPage(name)]),
 );
+
+/** The pages below an app's page. */
+export const SETTINGS_PAGES = { settings: settingsPage, limits: limitsPage, ...SWITCH_PAGES };
 
 function makeSwitchPage(name: AppSwitchName) {
   const { on, off, buttons, isChange } = describeSwitch(name);

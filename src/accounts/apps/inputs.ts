@@ -1,8 +1,8 @@
 /** The inputs of actions on apps, their keys and limits. @module */
 
-import type { Field, Input } from "../../field.ts";
+import { type Field, type Input, oneOfChoices } from "../../field.ts";
 import { SLUG_TEXTS } from "../../std/stored_text.ts";
-import { GRACES, type Grace } from "./key_life.ts";
+import type { Grace } from "./key_life.ts";
 import { checkLimit, DEFAULT_PER_MINUTE } from "./limits.ts";
 
 export const SLUG: Field = {
@@ -40,18 +40,15 @@ export const KEY_NAME: Input<string> = {
   read: (text) => (/^[^\p{Cc}\p{Cf}]{1,100}$/u.test(text) ? text : undefined),
 };
 
-const GRACE_CHOICES: Readonly<Record<Grace, string>> = {
-  "0": "immediately",
-  "1h": "in an hour",
-  "24h": "in a day",
-  "7d": "in a week",
-};
 export const GRACE: Input<Grace> = {
   label: "Old key expires",
   hint: "Never later than its own expiry.",
   placeholder: "time",
   maxLength: 3,
-  choices: GRACE_CHOICES,
-  rule: `one of ${Object.keys(GRACES).join(", ")}`,
-  read: (text) => (Object.keys(GRACES) as Grace[]).find((grace) => grace === text),
+  ...oneOfChoices<Grace>({
+    "0": "immediately",
+    "1h": "in an hour",
+    "24h": "in a day",
+    "7d": "in a week",
+  }),
 };

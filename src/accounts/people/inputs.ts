@@ -1,9 +1,9 @@
 /** The inputs of actions on people. @module */
 
-import type { Field } from "../../field.ts";
+import { type Field, type Input, oneOfChoices } from "../../field.ts";
 import { EMAIL_MAX_CHARS } from "../../std/stored_text.ts";
 import { NAME_MAX_CHARS } from "./display_name.ts";
-import { CONSOLE_ROLES } from "./users.ts";
+import type { ConsoleRole } from "./users.ts";
 
 const ADDRESS = { placeholder: "email", maxLength: EMAIL_MAX_CHARS, inputMode: "email" } as const;
 export const EMAIL: Field = { ...ADDRESS, label: "Address" };
@@ -25,13 +25,10 @@ export const APP_ROLE: Field = {
   suggestions: ["member", "reader", "editor", "admin"],
 };
 
-export const CONSOLE_ROLE: Field = {
+export const CONSOLE_ROLE: Input<ConsoleRole | "none"> = {
   label: "Console role",
   hint: "With a Console role, a person is an administrator here and admin on every app.",
   placeholder: "role",
   maxLength: 20,
-  choices: {
-    none: "none",
-    ...Object.fromEntries(CONSOLE_ROLES.map((role) => [role, role.replace("_", " ")])),
-  },
+  ...oneOfChoices({ none: "none", admin: "admin", super_admin: "super admin" }),
 };

@@ -139,6 +139,8 @@ function describeApp(slug: string, { id, tables, ...contents }: AppContents): st
   ].join(" ");
 }
 
+const urls = (about: string) => ({ value: "url", many: true, about }) as const;
+
 export const adminAppCommands = makeAdminCommands({
   "create-app": command("creates an app with its origins and redirects", {
     example: `rowhouse admin create-app wiki --origin https://wiki.example.org
@@ -146,16 +148,8 @@ rowhouse admin create-app shop --redirect https://shop.example.org/callback`,
     about: `A slug has 2 to 40 characters of a-z, 0-9 and -, and begins with a letter. Origins and redirects require COOKIE_DOMAIN.`,
     args: { slug: typed },
     flags: {
-      origin: {
-        value: "url",
-        many: true,
-        about: "an origin: sign-in can redirect to any path of it",
-      },
-      redirect: {
-        value: "url",
-        many: true,
-        about: "a URL: sign-in can redirect to exactly this URL",
-      },
+      origin: urls("an origin: sign-in can redirect to any path of it"),
+      redirect: urls("a URL: sign-in can redirect to exactly this URL"),
     },
     json: { id: text(), slug: text() },
     run: async (deps, { slug, origin: origins, redirect: redirects }) => {
@@ -198,16 +192,12 @@ rowhouse admin set-origins wiki --origin https://wiki.example.org --origin https
 ends the app's sign-in; its keys still work.`,
     args: { slug: typed },
     flags: {
-      origin: { value: "url", many: true, about: "replaces all origins" },
-      redirect: { value: "url", many: true, about: "replaces all redirects" },
-      "add-origin": { value: "url", many: true, about: "sign-in can redirect to any path of it" },
-      "remove-origin": { value: "url", many: true, about: "exactly as registered" },
-      "add-redirect": {
-        value: "url",
-        many: true,
-        about: "sign-in can redirect to exactly this URL",
-      },
-      "remove-redirect": { value: "url", many: true, about: "exactly as registered" },
+      origin: urls("replaces all origins"),
+      redirect: urls("replaces all redirects"),
+      "add-origin": urls("sign-in can redirect to any path of it"),
+      "remove-origin": urls("exactly as registered"),
+      "add-redirect": urls("sign-in can redirect to exactly this URL"),
+      "remove-redirect": urls("exactly as registered"),
     },
     json: { app: text(), origins: many(text()), redirects: many(text()) },
     run: async (deps, { slug, ...flags }) => {

@@ -13,9 +13,9 @@ import {
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
 import { command, typed } from "./command.ts";
+import { confirmNewRole, NEW_ROLE } from "./confirm.ts";
 import { describeLink, makeLinkCommand, toLink } from "./links.ts";
 import { makeListCommand } from "./list_command.ts";
-import { confirmNewRole, NEW_ROLE } from "./new_role.ts";
 import { makeAdminCommands, readIdentitySecrets } from "./task.ts";
 
 function describeOutcome(
