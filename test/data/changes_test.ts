@@ -1,5 +1,5 @@
 /** Event streams of changes if the preview is on and the app is live. Otherwise, the response is the same as before. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { call } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -34,6 +34,8 @@ const CHANGES = `${TODOS}/changes`;
 let service: TestService;
 let app: TestApp;
 let other: TestApp;
+/** Created in advance: the first stream of a table waits until every process serves its last push. */
+const unused: TestApp[] = [];
 const open: EventReader[] = [];
 beforeAll(async () => {
   service = await openTestService({
@@ -41,6 +43,7 @@ beforeAll(async () => {
   });
   app = await makeLive();
   other = await makeLive();
+  for (let count = 0; count < 3; count++) unused.push(await makeLive());
 });
 afterAll(async () => {
   for (const events of open) await events.close();
@@ -53,11 +56,13 @@ async function listen(as: TestApp, since?: string, path = CHANGES): Promise<Even
   return events;
 }
 
-async function makeLive(): Promise<TestApp> {
-  const made = await service.makeApp(schema);
-  await setAppSwitch(service.service, made.slug, ["live", true]);
+async function makeLive(of = service): Promise<TestApp> {
+  const made = await of.makeApp(schema);
+  await setAppSwitch(of.service, made.slug, ["live", true]);
   return made;
 }
+
+const takeLive = async (): Promise<TestApp> => unused.pop() ?? (await makeLive());
 
 async function create(as: TestApp, json: object, path = TODOS): Promise<{ id: string }> {
   const created = await service.call(as, path, { method: "POST", json });
@@ -131,7 +136,7 @@ test("a delete with cascading deletes resets the affected tables", async () => {
 
 test("a delete of a row that no row references resets no other table", async () => {
   // A stream that joins the table's earlier readers can get a reset that one of them was waiting for.
-  const app = await makeLive();
+  const app = await takeLive();
   const project = await create(app, { name: "Empty" }, "/v1/data/db/projects");
   const events = await listen(app);
   await events.next();
@@ -228,8 +233,7 @@ test("the stream of an unknown table is rejected as unknown", async () => {
 test("a service that stops serving rows sends no changes, even if it is reading them", async () => {
   const guarded = await openTestService({ service: { previews: ["live"], checkIntervalMs: 50 } });
   try {
-    const owner = await guarded.makeApp(schema);
-    await setAppSwitch(guarded.service, owner.slug, ["live", true]);
+    const owner = await makeLive(guarded);
     const events = await openEvents(guarded.url + CHANGES, { key: owner.key });
     await events.next();
     const { admin } = guarded.service;
@@ -267,8 +271,7 @@ test("a service that stops serving rows sends no changes, even if it is reading 
 test("a failing check is logged once until it succeeds again", async () => {
   const failing = await openTestService({ service: { previews: ["live"], ...UNGUARDED } });
   try {
-    const owner = await failing.makeApp(schema);
-    await setAppSwitch(failing.service, owner.slug, ["live", true]);
+    const owner = await makeLive(failing);
     const events = await openEvents(failing.url + CHANGES, { key: owner.key });
     await events.next();
     const { admin } = failing.service;
@@ -289,7 +292,7 @@ test("a failing check is logged once until it succeeds again", async () => {
 });
 
 test("a stream with a delayed end does not affect a later stream of its table", async () => {
-  const owner = await makeLive();
+  const owner = await takeLive();
   const ending = await issueKey(testDeps(service.service), {
     slug: owner.slug,
     name: "ending",
@@ -392,7 +395,7 @@ test("a push of other columns resets streams, also resumed ones, when every proc
 });
 
 test("a key has a limited number of streams, even if they are opened in parallel", async () => {
-  const busy = await makeLive();
+  const busy = await takeLive();
   const opened = await Promise.all(Array.from({ length: 25 }, () => listen(busy)));
   const rejected = opened.filter(({ response }) => response.status === 429);
   expect(rejected).toBeArrayOfSize(5);
@@ -403,15 +406,16 @@ test("a key has a limited number of streams, even if they are opened in parallel
 
 describe.each([...SHAPES])("in the shape %s", (shape) => {
   let shaped: TestService;
-  beforeEach(async () => {
+  const owners: TestApp[] = [];
+  beforeAll(async () => {
     shaped = await openTestService({ shape, service: { previews: ["live"] } });
+    for (let count = 0; count < 3; count++) owners.push(await makeLive(shaped));
   });
-  afterEach(() => shaped.close());
+  afterAll(() => shaped.close());
 
-  /** Creates a live app and opens a stream. */
+  /** Opens a stream of an app without other streams. */
   async function openStream(): Promise<{ owner: TestApp; events: EventReader }> {
-    const owner = await shaped.makeApp(schema);
-    await setAppSwitch(shaped.service, owner.slug, ["live", true]);
+    const owner = owners.pop() ?? (await makeLive(shaped));
     const events = await openEvents(shaped.url + CHANGES, { key: owner.key });
     await events.next();
     return { owner, events };
@@ -440,6 +444,7 @@ describe.each([...SHAPES])("in the shape %s", (shape) => {
     expect(await events.next()).toBeUndefined();
   });
 
+  // The last: the process serves no more requests.
   test("a stopping process ends its streams and opens no more", async () => {
     const { owner, events } = await openStream();
     shaped.service.drain();
