@@ -17,6 +17,7 @@ import { makeProject, runHere, schemaText } from "../support/command.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { freshName, postSchema } from "../support/push.ts";
 import type { TestApp } from "../support/service.ts";
+import { isFull } from "../support/tier.ts";
 
 let archives: Archives;
 let here: Admin;
@@ -84,7 +85,13 @@ describe("a change of a table that another app owns", () => {
     return { app, file, full, now, names: { projects: table, todos: other, people: other } };
   }
 
-  test.each(CHANGES.flatMap((row) => [0, 1].map((after) => ({ ...row, after }))))(
+  // A reduced run alternates between the two.
+  const isRun = (index: number, after: number) => isFull() || index % 2 === after;
+  const CASES = CHANGES.flatMap((row, index) =>
+    [0, 1].filter((after) => isRun(index, after)).map((after) => ({ ...row, after })),
+  );
+
+  test.each(CASES)(
     "$name, with $after later migrations, does not prevent an import",
     async ({ after, ...row }) => {
       const { app, names, file, now } = await exportApp(row, after);

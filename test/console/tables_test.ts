@@ -143,8 +143,9 @@ test("sizes come from statistics, and no page waits for a locked table", async (
 
 test("after a crash, which resets the statistics, the number of rows is the last estimate or unknown", async () => {
   const insert = (table: string, count: number) =>
+    // PostgreSQL reports a session's statistics after 10 seconds, unless the session requests it.
     write(`insert into data.${table} (app_id, id, title) select '${app.id}', gen_random_uuid(), 't'
-      from generate_series(1, ${count})`);
+      from generate_series(1, ${count}); select pg_stat_force_next_flush()`);
   const showRows = async (table: string) =>
     rowsOf(await show(`/console/tables?q=${table}`)).find((row) => row.startsWith(`${table} `));
   const [analyzed, never] = [name, freshName()];
