@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "bun:test";
 import type { TransactionSql } from "postgres";
 import { EXECUTION_LIMIT_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
@@ -24,33 +24,50 @@ const LIST = "/v1/data/db/todos";
 /** The time limit of statements in tests that wait for the limit. The isolation check needs this long on a busy machine. */
 const LIMIT_MS = 2000;
 
+const schema = defineSchema({
+  todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
+});
+
+type Opened = { proxy: PostgresProxy; service: TestService };
+
 let proxy: PostgresProxy;
 let service: TestService;
 let app: TestApp;
 let row: string;
-beforeEach(async () => {
-  proxy = await openPostgresProxy();
-  await open();
-});
+/** The services by their time limit. Each test has its own app in one of them. */
+const shared = new Map<number | undefined, Opened>();
+const opened: Opened[] = [];
+beforeEach(() => useLimit(undefined));
 afterEach(async () => {
-  await service.close();
-  await proxy.close();
+  await proxy.heal();
+  await untilServed();
+});
+afterAll(async () => {
+  for (const each of opened) {
+    await each.service.close();
+    await each.proxy.close();
+  }
 });
 
-async function open(more: TestServiceOptions = {}): Promise<void> {
-  service = await openTestService({ toServingUrl: proxy.toUrl, connections: 3, ...more });
-  app = await service.makeApp(
-    defineSchema({
-      todos: { title: t.string(), parent: t.ref("todos", { onDelete: "cascade" }) },
-    }),
-  );
-  row = (await create({ title: "first" })).headers.get("location") ?? "";
+async function useLimit(limitMs: number | undefined): Promise<void> {
+  const found = shared.get(limitMs) ?? (await open(limitMs === undefined ? {} : { limitMs }));
+  shared.set(limitMs, found);
+  await use(found);
 }
 
-/** Reopens the service with a short time limit of statements. */
-async function reopenWithLimit(): Promise<void> {
-  await service.close();
-  await open({ limitMs: LIMIT_MS });
+async function open(more: TestServiceOptions = {}): Promise<Opened> {
+  const proxy = await openPostgresProxy();
+  const options = { toServingUrl: proxy.toUrl, connections: 3, ...more };
+  const made = { proxy, service: await openTestService(options) };
+  opened.push(made);
+  return made;
+}
+
+/** The test continues with a new app of this service. */
+async function use(next: Opened): Promise<void> {
+  ({ proxy, service } = next);
+  app = await service.makeApp(schema);
+  row = (await create({ title: "first" })).headers.get("location") ?? "";
 }
 
 const create = (json: object) => service.call(app, LIST, { method: "POST", json });
@@ -149,15 +166,15 @@ describe("during an outage of the database,", () => {
       "1",
     ]);
     const rows = await service.service.admin.query<{ title: string }>(
-      "select title from data.todos order by id",
-      [],
+      "select title from data.todos where app_id = $1 order by id",
+      [app.id],
       { retry: "safe", queue: SERVICE_QUEUE },
     );
     expect(rows.map(({ title }) => title)).toEqual(["first", "perhaps"]);
   });
 
   test("a read without a response gets 504 at the time limit", async () => {
-    await reopenWithLimit();
+    await useLimit(LIMIT_MS);
     proxy.freeze();
     const read = await service.call(app, row);
     expect([read.status, codeOf(read.text)]).toEqual([504, "timeout"]);
@@ -180,8 +197,7 @@ test("a statement that is canceled after it has sent its row changes no other re
 });
 
 test("requests succeed after the database has discarded their prepared statements", async () => {
-  await service.close();
-  await open({ connections: 1 });
+  await use(await open({ connections: 1 }));
   const discard = () => service.service.db.message("deallocate all");
   const before = await service.call(app, row);
   await discard();
@@ -192,6 +208,9 @@ test("requests succeed after the database has discarded their prepared statement
 });
 
 describe("an outage in the log", () => {
+  // The end of an earlier outage can be logged later.
+  beforeEach(async () => use(await open()));
+
   type Line = Record<string, unknown> & { event: string };
   const linesSince = (start: number) =>
     service.log.slice(start).map((line) => JSON.parse(line) as Line);
@@ -251,7 +270,7 @@ describe("a request for a row that another session has locked", () => {
     whileRowLocked(service.database.adminUrl, id, use);
 
   test("gets 504 at the time limit, and its statement is canceled in the database", async () => {
-    await reopenWithLimit();
+    await useLimit(LIMIT_MS);
     await whileLocked(idOf(row), async () => {
       const response = await service.call(app, row, { method: "PATCH", json: { title: "late" } });
       expect([response.status, codeOf(response.text)]).toEqual([504, "timeout"]);
