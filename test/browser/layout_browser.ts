@@ -1,6 +1,7 @@
 /** The Console's layout in a browser: visible actions at every width, complete names, and no page higher than its content. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { consoleRoutes } from "../../src/console/mod.ts";
 import { ALL_APPS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {
@@ -12,6 +13,7 @@ import {
   withConsole,
 } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
+import { fillPath } from "../support/samples/routes.ts";
 import { isFull } from "../support/tier.ts";
 
 const SLUG = "an-app-whose-slug-is-rather-long";
@@ -94,19 +96,23 @@ test.each(isFull() ? [360, 769, 820, 900, 1024, 1025, 1100, 1101, 1280] : [360])
   },
 );
 
-const FORMS = [
-  ...["settings", "new-key", "limits", "set-disabled", "set-people-list"],
-  ...["delete", "add-person", "keys"],
-];
+/** Pages of a person, a key, a push or a row need one; files and streams are no pages. */
+const PAGES = consoleRoutes
+  .filter(
+    ({ method, path }) =>
+      method === "GET" &&
+      /^(?:[^:]|:app|:table)*$/.test(path) &&
+      !/[/.](?:csv|json|docs|list|changes|find|sign-in|end|transfer|drop|change|set-live)$/.test(
+        path,
+      ),
+  )
+  .map(({ path }) => fillPath(path, { app: SLUG, table: "notes" }));
 
 // At 200% zoom a window of 1280 × 800 has half as many CSS pixels, each of two device pixels.
 test("no page scrolls sideways at 200% zoom, and every control is visible", async () => {
   const zoomed = { width: 640, height: 400 };
   const run = async (page: Page, go: (path: string) => Promise<void>) => {
-    const app = `/console/apps/${SLUG}`;
-    const rows = `${app}/tables/notes`;
-    const more = [...FORMS.map((form) => `${app}/${form}`), rows, `${rows}/new`, `${rows}/import`];
-    for (const path of [...LISTS, ...more]) {
+    for (const path of new Set([...LISTS, ...PAGES])) {
       await go(path);
       const outside = await page.evaluate(() =>
         [
@@ -151,10 +157,7 @@ test("a first visit needs at most 50 KB, and 60 KB for rows", async () => {
 test("every page has a distinct title", async () => {
   await openConsole({ width: 1280, height: 900 }, async (page, go) => {
     const titles = new Map<string, string>();
-    const app = `/console/apps/${SLUG}`;
-    const more = ["activity", ...FORMS];
-    const paths = LISTS.filter((path) => !path.includes("?"));
-    for (const path of [...paths, ...more.map((part) => `${app}/${part}`), `${app}/tables/notes`]) {
+    for (const path of PAGES) {
       await go(path);
       expect([path, titles.get(await page.title())]).toEqual([path, undefined]);
       titles.set(await page.title(), path);

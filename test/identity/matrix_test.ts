@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { clearPages } from "../../src/identity/cookies.ts";
+import { DEFAULT_SETTINGS, pageRoutes, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 import { fillPath } from "../support/samples/routes.ts";
@@ -167,6 +168,19 @@ async function fillJars(): Promise<Map<Visitor, Jar>> {
 
 test("the matrix has a row for every route", () => {
   expect(Object.keys(WANT).sort()).toEqual([...everyRoute].sort());
+});
+
+test("signing out clears planted cookies from every path that reads the session", () => {
+  const lines = clearPages({ ...DEFAULT_SETTINGS, cookieDomain: "example.org" });
+  const cleared = new Set(lines.map((line) => /; Path=([^;]+)/.exec(line)?.[1]));
+  const paths = routes
+    .filter(({ access }) => access.endsWith("session"))
+    .map(({ path }) => path)
+    .concat(pageRoutes.map(({ path }) => path))
+    .filter((path) => !path.startsWith("/assets/"))
+    .map((path) => path.replace(/:.*/, ""));
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => !cleared.has(path))).toEqual([]);
 });
 
 // A sign-out ends the session that the other rows need, so it comes last.
