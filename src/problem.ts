@@ -171,6 +171,20 @@ export class Problem extends Error {
   }
 }
 
+/** Responses of 5xx that the service intends: a feature that is missing, a setting of an operator. */
+export const INTENDED: readonly ProblemCode[] = ["not_implemented", "read_only"];
+
+type Outcome = { status: number; code?: string | null | undefined };
+
+/** Whether the service failed. Any other response from 400 is a rejection of the caller's request. */
+export function isFailure({ status, code }: Outcome): boolean {
+  return status >= 500 && !INTENDED.some((intended) => intended === code);
+}
+
+export function isRejected(response: Outcome): boolean {
+  return response.status >= 400 && !isFailure(response);
+}
+
 /** Returns whether the database or a service was unavailable, too slow or at its limit. Such an error is not a bug. */
 export function isOutage(error: unknown): error is Problem {
   return error instanceof Problem && error.status > 500;

@@ -1,6 +1,8 @@
 /** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
+
 import { readConsole, type StoredRequest } from "../accounts/console/mod.ts";
 import { type Html, html, type Part, redirect } from "../pages/mod.ts";
+import { isFailure } from "../problem.ts";
 import { toDurationText } from "../std/duration.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import {
@@ -95,7 +97,7 @@ export function renderRequests(requests: readonly StoredRequest[], now: number):
 }
 
 export function renderOutcome({ status, code, requests }: StoredRequest): Html {
-  return html`<span class="outcome">${renderPill(String(status), status >= 500 ? "bad" : "plain")}${code !== null && html` <code class="action-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and similar requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
+  return html`<span class="outcome">${renderPill(String(status), isFailure({ status, code }) ? "bad" : "plain")}${code !== null && html` <code class="action-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and similar requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
 }
 
 /** The route with the table, if the app has declared it. */

@@ -11,6 +11,7 @@ import { KEEP_ALIVE_S, MAX_STREAMS, makeCountStream, makeStreamMemory } from "..
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
 import type { ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
+import { isFailure } from "../problem.ts";
 import { makeCheckBodies } from "../push/mod.ts";
 import { servesPeople, servesRows } from "../role.ts";
 import { systemRandomBytes } from "../std/random_text.ts";
@@ -165,7 +166,7 @@ function makeRecorder(
   { metrics, outage, statistics }: Recorders,
 ): Parts["shared"]["onResponse"] {
   return (response, rejected) => {
-    options.log(isRejectedByUs(response) ? "warn" : "info", "request", response);
+    options.log(isFailure(response) ? "warn" : "info", "request", response);
     metrics.record(response);
     outage.record(response);
     statistics.record(response, rejected && toRejection(options, response, rejected));
@@ -195,9 +196,4 @@ function openMailing(
     randomBytes: systemRandomBytes,
     now: () => new Date(now()),
   });
-}
-
-/** Whether the service caused the failure, not the caller, an unsupported feature or an operator's setting. */
-function isRejectedByUs({ status, code }: ResponseRecord): boolean {
-  return status >= 500 && code !== "not_implemented" && code !== "read_only";
 }

@@ -8,7 +8,7 @@
 import { ALL_APPS, CONSOLE_APP, call, coalesce, type Database, NO_APP } from "../db/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";
-import { isOutage } from "../problem.ts";
+import { isFailure, isOutage, isRejected } from "../problem.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { LATENCY_BUCKETS, toLatencyBucket } from "../std/latency.ts";
 import { MAX_FAILED_A_MINUTE, SLOW_MS } from "../std/limits.ts";
@@ -120,10 +120,9 @@ function makeCounts(): Counts {
 }
 
 function count({ all, byApp }: Minute, response: ResponseRecord): void {
-  const { status, ms } = response;
-  const bucket = toLatencyBucket(ms);
+  const bucket = toLatencyBucket(response.ms);
   const appId = toCountedApp(response);
-  addTo(all, status, bucket);
+  addTo(all, response, bucket);
   let counts = byApp.get(appId);
   if (counts === undefined) {
     // The total includes every request, so the others must have a place.
@@ -131,7 +130,7 @@ function count({ all, byApp }: Minute, response: ResponseRecord): void {
     counts = makeCounts();
     byApp.set(appId, counts);
   }
-  addTo(counts, status, bucket);
+  addTo(counts, response, bucket);
 }
 
 /** The Console's own requests are never those of an app. */
@@ -141,24 +140,23 @@ function toCountedApp({ appId, isOfConsole, route }: ResponseRecord): string {
   return appId ?? NO_APP;
 }
 
-function addTo(counts: Counts, status: number, bucket: number): void {
+function addTo(counts: Counts, response: ResponseRecord, bucket: number): void {
   counts.requests++;
-  if (status >= 500) counts.errors++;
-  else if (status >= 400) counts.rejections++;
+  if (isFailure(response)) counts.errors++;
+  else if (isRejected(response)) counts.rejections++;
   counts.latencies[bucket] = (counts.latencies[bucket] ?? 0) + 1;
 }
 
 /** The Console shows the rejections of its own calls in its forms. */
-function isStored({ status, ms, isOfConsole }: ResponseRecord): boolean {
-  if (isOfConsole === true && status < 500) return ms > SLOW_MS;
-  return status >= 400 || ms > SLOW_MS;
+function isStored(response: ResponseRecord): boolean {
+  const isShown = response.isOfConsole === true && isRejected(response);
+  return (response.status >= 400 && !isShown) || response.ms > SLOW_MS;
 }
 
 const UNKNOWN: Rejection = { table: undefined, presentedKey: undefined, details: undefined };
 
 function keep({ rejections, stored }: Minute, request: Stored): void {
-  const isRejected = request.status >= 400 && request.status < 500;
-  if (isRejected && !request.isOfConsole) addRejection(rejections, request);
+  if (isRejected(request) && !request.isOfConsole) addRejection(rejections, request);
   else if (stored.length < MAX_FAILED_A_MINUTE) stored.push(request);
 }
 

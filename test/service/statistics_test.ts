@@ -1,9 +1,11 @@
 /** Processes add their counts and failed requests once a minute and exactly once, despite outages and at their end. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { ALL_APPS, CONSOLE_APP, NO_APP, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
+import { makePerson, signInAs, visit } from "../support/people.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { shapeOfRun } from "../support/shape.ts";
@@ -78,6 +80,27 @@ test("requests of an app, their errors and durations are counted by minute and b
     `select from rowhouse.statistics where app_id = '${app.id}' and span = 'minute'`,
   );
   expect(minutes.length).toBeGreaterThanOrEqual(2);
+});
+
+test("a write that a setting of the app stops is a rejection in counts and lists, not an error", async () => {
+  await setAppSwitch(service.service, app.slug, ["read_only", true]);
+  const written = await service.call(app, LIST, { method: "POST", json: { title: "x" } });
+  expect([written.status, written.json]).toMatchObject([503, { error: "read_only" }]);
+  nextMinute();
+  await untilCounted(1);
+  expect(await readSums()).toMatchObject(Array(2).fill({ errors: 0, rejections: 1 }));
+  expect(
+    await read(`select is_rejected from rowhouse.stored_requests where code = 'read_only'`),
+  ).toEqual([{ is_rejected: true }]);
+  const rejections = await read(
+    `select distinct code from rowhouse.rejections where app_id = '${app.id}'`,
+  );
+  expect(rejections).toEqual([{ code: "read_only" }]);
+  const admin = await makePerson(service, { consoleRole: "admin" });
+  const jar = await signInAs(service, admin);
+  const listed = async (kind: string) =>
+    (await visit(service, jar, `/console/requests?kind=${kind}`)).text.includes("read_only");
+  expect(await Promise.all(["rejected", "failed"].map(listed))).toEqual([true, false]);
 });
 
 test("a lost response leads to another request, and its minute is added once", async () => {

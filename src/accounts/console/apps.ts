@@ -77,9 +77,9 @@ export type Span = (typeof SPANS)[number];
 /** Requests within a span. */
 export const NUMBERS = record({
   requests: count(),
-  /** Responses with a status of 500 or above. */
+  /** Failures of the service. */
   errors: count(),
-  /** Responses with a status from 400 to 499. */
+  /** Rejected requests. */
   rejections: count(),
   /** The number of requests in each bucket of `std/latency.ts`. */
   latencies: many(count()),

@@ -104,7 +104,7 @@ set search_path = pg_catalog, pg_temp as $$
     from bounds cross join risen join rowhouse.stored_requests as stored
       on (stored.app_id = risen.app_id
         or stored.app_id is null and risen.app_id = '${ALL_APPS}')
-      and stored.at >= before_at and stored.at < until_at and status between 400 and 499
+      and stored.at >= before_at and stored.at < until_at and is_rejected
       and coalesce(stored.code, status::text) = risen.code
       and coalesce(stored.table_name, '') = risen.table_name
   )

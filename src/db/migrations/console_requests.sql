@@ -40,8 +40,8 @@ begin
       select stored_requests as entry, at, id from rowhouse.stored_requests
       where (of_reference = '' or stored_requests.id = any (ids))
         and (app_slug = '' or app_id = app)
-        and (of_kind <> 'failed' or status >= 500)
-        and (of_kind <> 'rejected' or status between 400 and 499)
+        and (of_kind <> 'failed' or status >= 400 and not is_rejected)
+        and (of_kind <> 'rejected' or is_rejected)
         and (of_kind <> 'slow' or ms > ${SLOW_MS})
         and (of_code = '' or code = of_code)
         and (of_table = '' or table_name = of_table)

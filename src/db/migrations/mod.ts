@@ -8,8 +8,10 @@
  */
 import { readFileSync } from "node:fs";
 import { APP_SWITCHES } from "../../app_switch.ts";
+import { INTENDED } from "../../problem.ts";
 import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
+import { quoteLiteral } from "../../std/sql_literal.ts";
 import * as storedText from "../../std/stored_text.ts";
 import { type AuditActions, OTHER_AUDIT_ACTIONS, renderAuditActions } from "../audit_actions.ts";
 import { FIND_ISSUES } from "../isolation.ts";
@@ -78,6 +80,7 @@ const AREAS = [
 /** SQL files name these. */
 const CONSTANTS: Readonly<Record<string, unknown>> = {
   ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
+  INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
   LIVE_BIT: APP_SWITCHES.live.proofBit,
 };
 

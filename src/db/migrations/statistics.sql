@@ -81,6 +81,9 @@ create table rowhouse.stored_requests (
   route text not null,
   status integer not null,
   code text,
+  -- As isRejected() in problem.ts; any other response from 400 is a failure.
+  is_rejected boolean not null generated always as (status >= 400
+    and (status < 500 or coalesce(code in (${INTENDED_CODES}), false))) stored,
   ms integer not null,
   -- The presented key. Without a valid secret, it does not prove who sent the request.
   key_id text check (length(key_id) <= 16),
@@ -98,7 +101,7 @@ create index stored_requests__reference__idx on rowhouse.stored_requests (right(
 create index stored_requests__at__idx on rowhouse.stored_requests (at);
 -- For the sweep, and for the list of failures.
 create index stored_requests__failed__at__idx on rowhouse.stored_requests (at)
-  where status >= 500 or status < 400;
+  where not is_rejected;
 
 -- The ids of requests that are counted in the entry of an equal request, so that each of these ids
 -- leads to the entry. Deleted with it.
@@ -178,7 +181,7 @@ create function rowhouse.trim_rejected(apps uuid[]) returns void
           order by at desc, id) as ordinal
         from rowhouse.stored_requests
         where (app_id = any (apps) or app_id is null and array_position(apps, null) is not null)
-          and status between 400 and 499) as placed) as ranked
+          and is_rejected) as placed) as ranked
     where app_ordinal > ${MAX_REJECTED_OF_APP})
 $$;
 
@@ -258,7 +261,7 @@ begin
   on conflict do nothing;
   perform rowhouse.trim_rejected(array(select distinct app_id from rowhouse.stored_requests
     where id in (select (item ->> 'id')::uuid from jsonb_array_elements(stored) as item)
-      and status between 400 and 499));
+      and is_rejected));
   return true;
 end
 $$;
@@ -293,7 +296,7 @@ begin
   end loop;
   delete from rowhouse.stored_requests where id in (
     select id from rowhouse.stored_requests
-    where (status >= 500 or status < 400)
+    where not is_rejected
       and at < now() - interval '${FAILED_LIFE_S} seconds'
     order by at limit max_rows for update skip locked);
   get diagnostics swept_here = row_count;
