@@ -81,7 +81,7 @@ async function waitForEnd(deps: AdminDeps, slug: string, title: string): Promise
   });
   if (left.length === 0) return;
   throw new RejectedError(
-    `${title} is on for app ${slug}, but writes that began before can still commit, because these transactions have not ended: ${left.map(showWriter).join(", ")}. End them, or run the command again to wait longer`,
+    `${title} is on for app ${slug}, but writes that began before can still commit: transactions of logins that can write have not ended: ${left.map(showWriter).join(", ")}. A backup with pg_dump is one, too. Wait until they end, or end a process with select pg_terminate_backend(<process>), then run the command again`,
   );
 }
 

@@ -18,7 +18,8 @@ import { tryParseJson } from "../../std/try_parse_json.ts";
 import { RejectedError } from "../cli/command.ts";
 
 const FORMAT = "rowhouse app archive";
-const VERSION = 1;
+/** Changes with the shape of the header or of the blocks. */
+const VERSION = 2;
 
 export type ArchiveHeader = Omit<v.InferOutput<typeof Header>, "format" | "version" | "tables"> & {
   tables: TableDefinition[];
@@ -96,6 +97,7 @@ const Header = v.object({
     v.union([v.string(), v.object({ text: v.string(), joins: v.array(v.string()) })]),
   ),
 });
+const OtherVersion = v.object({ format: v.literal(FORMAT), version: v.number() });
 const BlockHead = v.object({
   table: v.string(),
   rows: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(ARCHIVE_BATCH.rows)),
@@ -193,6 +195,11 @@ async function readRows(
 
 function readHeader(path: string, line: string): ArchiveHeader {
   const value = tryParseJson(line);
+  const { success: isArchive, output } = v.safeParse(OtherVersion, value);
+  if (isArchive && output.version !== VERSION)
+    throw new RejectedError(
+      `Cannot read ${path}: it is an archive of version ${output.version}, and this release reads version ${VERSION}. Export the app again with the release that imports it. Nothing was written`,
+    );
   const header = v.safeParse(Header, value);
   if (!header.success)
     throw new RejectedError(
