@@ -36,9 +36,10 @@ export function makeSample(
   const type = [schema["type"]].flat().find((type) => type !== "null");
   if (type === "object") return sampleObject(document, schema, options);
   if (type === "array") return sampleArray(document, schema, options);
-  if (type === "integer") return schema["minimum"] ?? 1;
   if (type === undefined) return {};
-  return BY_FORMAT[String(schema["format"])] ?? BY_TYPE[String(type)] ?? sampleText(schema);
+  const sample = BY_FORMAT[String(schema["format"])];
+  if (type === "integer") return sample ?? schema["minimum"] ?? 1;
+  return sample ?? BY_TYPE[String(type)] ?? sampleText(schema);
 }
 
 function sampleObject(
