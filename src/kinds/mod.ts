@@ -3,6 +3,7 @@ import { type BooleanTypes, booleanField, booleanSql, booleanValue } from "./boo
 import { type DateTypes, dateField, dateSql, dateValue } from "./date.ts";
 import { type DecimalTypes, decimalField, decimalSql, decimalValue } from "./decimal.ts";
 import { type EnumTypes, enumField, enumSql, enumValue } from "./enum.ts";
+import { type IntegerTypes, integerField, integerSql, integerValue } from "./integer.ts";
 import { type JsonTypes, jsonField, jsonSql, jsonValue } from "./json.ts";
 import type { FieldKind, SqlKind, ValueKind } from "./kind.ts";
 import { type NumberTypes, numberField, numberSql, numberValue } from "./number.ts";
@@ -26,6 +27,7 @@ export { shortenId } from "./uuid.ts";
 export const KINDS = [
   "string",
   "number",
+  "integer",
   "decimal",
   "boolean",
   "uuid",
@@ -42,6 +44,7 @@ export type Kind = (typeof KINDS)[number];
 /** The types of the kinds whose builders have no arguments. */
 export type PlainTypes = StringTypes &
   NumberTypes &
+  IntegerTypes &
   DecimalTypes &
   BooleanTypes &
   UuidTypes &
@@ -57,6 +60,7 @@ export type KindTypes<Detail> = PlainTypes &
 export const VALUES: Readonly<Record<Kind, ValueKind>> = {
   string: stringValue,
   number: numberValue,
+  integer: integerValue,
   decimal: decimalValue,
   boolean: booleanValue,
   uuid: uuidValue,
@@ -70,6 +74,7 @@ export const VALUES: Readonly<Record<Kind, ValueKind>> = {
 export const SQL: Readonly<Record<Kind, SqlKind>> = {
   string: stringSql,
   number: numberSql,
+  integer: integerSql,
   decimal: decimalSql,
   boolean: booleanSql,
   uuid: uuidSql,
@@ -83,6 +88,7 @@ export const SQL: Readonly<Record<Kind, SqlKind>> = {
 export const FIELDS: Readonly<Record<Kind, FieldKind>> = {
   string: stringField,
   number: numberField,
+  integer: integerField,
   decimal: decimalField,
   boolean: booleanField,
   uuid: uuidField,

@@ -17,6 +17,12 @@ export const EVERY_KIND = defineSchema({
     usual: t.number().required().default(1.5),
     single: t.number().unique(),
   },
+  integers: {
+    plain: t.integer(),
+    wanted: t.integer().required(),
+    usual: t.integer().required().default(12),
+    single: t.integer().unique(),
+  },
   decimals: {
     plain: t.decimal(),
     wanted: t.decimal().required(),
@@ -68,6 +74,7 @@ export const EVERY_KIND = defineSchema({
 export const TABLE_OF: Readonly<Record<Kind, string>> = {
   string: "strings",
   number: "numbers",
+  integer: "integers",
   decimal: "decimals",
   boolean: "booleans",
   uuid: "uuids",

@@ -167,7 +167,7 @@ describe("the work of comparing texts", () => {
   });
 
   const REMEDY =
-    "narrow the list with a condition on an indexed boolean, uuid, timestamp, date or ref column, or use fewer or shorter patterns";
+    "narrow the list with a condition on an indexed integer, boolean, uuid, timestamp, date or ref column, or use fewer or shorter patterns";
   test.each([
     {
       query: "body=ilike.*b*&label=ilike.*1*&order=position",
@@ -208,7 +208,7 @@ testUnlessCitus("a cluster has no query functions")(
       service.call(app, path),
     );
     const message =
-      "The list took longer than 0.3 seconds and was canceled: the conditions on body, label compare a text in each visited row. To visit fewer rows, narrow the list with a condition on an indexed boolean, uuid, timestamp, date or ref column";
+      "The list took longer than 0.3 seconds and was canceled: the conditions on body, label compare a text in each visited row. To visit fewer rows, narrow the list with a condition on an indexed integer, boolean, uuid, timestamp, date or ref column";
     expect([status, json]).toEqual([504, expect.objectContaining({ error: "timeout", message })]);
     expect((await service.call(app, path)).status).toBe(200);
     await service.close();

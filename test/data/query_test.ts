@@ -346,7 +346,7 @@ describe("more rows than the limit of visits", () => {
     {
       query: "order=position.desc",
       message:
-        "No index supports sorting by position, which is of kind number, and more than 10000 rows of todos would be read: narrow the list with a condition on an indexed boolean, uuid, timestamp, date or ref column",
+        "No index supports sorting by position, which is of kind number, and more than 10000 rows of todos would be read: narrow the list with a condition on an indexed integer, boolean, uuid, timestamp, date or ref column",
     },
     {
       query: "order=due_at",
@@ -412,7 +412,7 @@ describe("more rows than the limit of visits", () => {
     const { json: problem } = await service.call(many, `${members}?email=eq.x`);
     expect(problem).toMatchObject({
       message:
-        "Cannot find a row by email, because more than 10000 rows of members would be read, and no index supports a condition on a column of kind string: use the id or a unique boolean, uuid, timestamp, date or ref column, narrow the list with a condition on an indexed boolean, uuid, timestamp, date or ref column, or read the pages of email=in.(…) by after",
+        "Cannot find a row by email, because more than 10000 rows of members would be read, and no index supports a condition on a column of kind string: use the id or a unique integer, boolean, uuid, timestamp, date or ref column, narrow the list with a condition on an indexed integer, boolean, uuid, timestamp, date or ref column, or read the pages of email=in.(…) by after",
     });
   });
 

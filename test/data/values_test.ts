@@ -15,6 +15,7 @@ const schema = defineSchema({
   things: {
     string: t.string(),
     number: t.number(),
+    integer: t.integer(),
     decimal: t.decimal(),
     boolean: t.boolean(),
     uuid: t.uuid(),
@@ -33,6 +34,7 @@ const schema = defineSchema({
   initial: {
     string: t.string().default('it\'s \\ "quoted" \u2028'),
     number: t.number().default(-1.5e-7),
+    integer: t.integer().default(-9007199254740991),
     decimal: t.decimal().default("0010.500"),
     boolean: t.boolean().default(false),
     uuid: t.uuid().default("0190163D-8694-739B-AEA5-966C26F8AD91"),
@@ -195,6 +197,12 @@ const GOOD: readonly Good[] = [
     back: '"2024-03-01T15:58:59+00:00"',
   },
   { name: "null", column: "timestamp", sent: "null" },
+  { name: "the largest integer", column: "integer", sent: "9007199254740991" },
+  { name: "the least integer", column: "integer", sent: "-9007199254740991" },
+  { name: "a whole number with a point", column: "integer", sent: "1.0", back: "1" },
+  { name: "a whole number with an exponent", column: "integer", sent: "12e3", back: "12000" },
+  { name: "minus zero", column: "integer", sent: "-0", back: "0" },
+  { name: "null", column: "integer", sent: "null" },
   { name: "the earliest date", column: "date", sent: '"0001-01-01"' },
   { name: "the latest date", column: "date", sent: '"9999-12-31"' },
   { name: "a leap day", column: "date", sent: '"2024-02-29"' },
@@ -306,6 +314,20 @@ const BAD: readonly Bad[] = [
     `"${many("9", 401)}"`,
     '"1\\n"',
     "[]",
+  ]),
+  ...bad("integer", "Must be a whole number within ±9007199254740991", [
+    "1.5",
+    '"1"',
+    "true",
+    "[]",
+    "1e-1",
+  ]),
+  ...bad("integer", "Must be a whole number within ±9007199254740991: use t.decimal()", [
+    "9007199254740992",
+    "9007199254740993",
+    "-9007199254740992",
+    "1e21",
+    "1e400",
   ]),
   ...bad("boolean", "Must be true or false", ['"true"', "1", "0", '"t"', "[]"]),
   ...bad("uuid", "Must be a uuid", [
@@ -469,6 +491,7 @@ describe("defaults", () => {
     expect(values as unknown).toEqual({
       string: 'it\'s \\ "quoted" \u2028',
       number: -1.5e-7,
+      integer: -9007199254740991,
       decimal: "0010.500".replace(/^0+/, ""),
       boolean: false,
       uuid: "0190163d-8694-739b-aea5-966c26f8ad91",
@@ -484,17 +507,17 @@ describe("defaults", () => {
 
   test("are overridden by null, and an update does not restore them", async () => {
     const nulls =
-      '{"string":null,"number":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"date":null,"json":null,"enum":null,"word":null}';
+      '{"string":null,"number":null,"integer":null,"decimal":null,"boolean":null,"uuid":null,"timestamp":null,"date":null,"json":null,"enum":null,"word":null}';
     const created = await create("initial", nulls);
     const values = (reply: Reply) =>
       Object.keys(JSON.parse(nulls)).map((name) => reply.json[name] as unknown);
-    expect(values(created)).toEqual(Array(10).fill(null));
+    expect(values(created)).toEqual(Array(11).fill(null));
     const changed = await send(
       "PATCH",
       `/v1/data/db/initial/${created.json["id"]}`,
       '{"word":"x"}',
     );
-    expect(values(changed)).toEqual([...Array(9).fill(null), "x"]);
+    expect(values(changed)).toEqual([...Array(10).fill(null), "x"]);
   });
 });
 

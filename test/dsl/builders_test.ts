@@ -7,6 +7,7 @@ describe("a builder returns plain data:", () => {
   test.each([
     { name: "string", column: t.string(), want: { kind: "string" } },
     { name: "number", column: t.number(), want: { kind: "number" } },
+    { name: "integer", column: t.integer(), want: { kind: "integer" } },
     { name: "decimal", column: t.decimal(), want: { kind: "decimal" } },
     { name: "boolean", column: t.boolean(), want: { kind: "boolean" } },
     { name: "uuid", column: t.uuid(), want: { kind: "uuid" } },

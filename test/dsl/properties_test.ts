@@ -75,6 +75,7 @@ const tableName = columnName.filter((name) => !["users", "files"].includes(name)
 const column: fc.Arbitrary<AnyColumn> = fc.oneof(
   fc.string().map((text) => t.string().default(text.replaceAll("\u0000", ""))),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => t.number().default(value)),
+  fc.maxSafeInteger().map((value) => t.integer().default(value)),
   fc.integer().map((value) => t.decimal().default(`${value}`).required()),
   fc.boolean().map((value) => t.boolean().default(value)),
   fc.uuid().map((value) => t.uuid().default(value)),

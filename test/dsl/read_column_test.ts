@@ -10,13 +10,13 @@ describe("readDefinition() rejects a column with", () => {
       name: "an unknown kind",
       column: { kind: "text" },
       message:
-        'Cannot read kind "text": must be one of string, number, decimal, boolean, uuid, timestamp, date, json, enum, ref',
+        'Cannot read kind "text": must be one of string, number, integer, decimal, boolean, uuid, timestamp, date, json, enum, ref',
     },
     {
       name: "a kind from the prototype",
       column: { kind: "constructor" },
       message:
-        'Cannot read kind "constructor": must be one of string, number, decimal, boolean, uuid, timestamp, date, json, enum, ref',
+        'Cannot read kind "constructor": must be one of string, number, integer, decimal, boolean, uuid, timestamp, date, json, enum, ref',
     },
     {
       name: "a missing flag",

@@ -18,6 +18,7 @@ describe("readDefinition() records the default", () => {
     { kind: "uuid", value: UUID, want: UUID.toLowerCase() },
     { kind: "timestamp", value: "now", want: "now" },
     { kind: "date", value: "today", want: "today" },
+    { kind: "integer", value: -9007199254740991, want: -9007199254740991 },
     { kind: "date", value: "0001-01-01", want: "0001-01-01" },
     {
       kind: "timestamp",
@@ -50,6 +51,8 @@ const DEFAULTS = [
   { kind: "decimal", value: "1e5", wanted: "must be a string of digits" },
   { kind: "boolean", value: 0, wanted: "must be true or false" },
   { kind: "uuid", value: "x", wanted: "must be a uuid string" },
+  { kind: "integer", value: 1.5, wanted: "must be a whole number" },
+  { kind: "integer", value: 2 ** 53, wanted: "must be a whole number" },
   { kind: "date", value: "now", wanted: 'must be "today" or a date' },
   { kind: "date", value: "2026-02-29", wanted: 'must be "today" or a date' },
   { kind: "timestamp", value: "2026-01-02", wanted: 'must be "now" or an ISO 8601 time' },

@@ -128,7 +128,7 @@ describe("toDefinition() reports", () => {
         table: "todos",
         column: "title",
         message:
-          'Cannot read "string" as a column: must be one of t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()',
+          'Cannot read "string" as a column: must be one of t.string(), t.number(), t.integer(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()',
       },
     },
     {
@@ -212,7 +212,7 @@ describe("toDefinition() reports", () => {
 
 const MODIFIERS = "the modifiers are .required(), .unique(), .index() and .default(value)";
 const BUILDERS =
-  "t.string(), t.number(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()";
+  "t.string(), t.number(), t.integer(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()";
 const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" })';
 
 /** Calls by an author without a compiler. */

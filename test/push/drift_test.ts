@@ -26,6 +26,8 @@ const SCHEMA = defineSchema({
       list: t.json().default({ b: ["'", { a: null }], a: 1.5 }),
       due: t.timestamp().default("2026-01-02T03:04:05.120+02:00"),
       noted: t.timestamp().required().default("now"),
+      count: t.integer().default(-9007199254740991),
+      few: t.integer().default(5),
       day: t.date().default("2026-01-31"),
       made: t.date().required().default("today"),
       select: t.string().default(""),

@@ -32,6 +32,11 @@ const column = fc.oneof(
     default: fc.option(fc.constant("now"), { nil: undefined }),
   }),
   fc.record({
+    kind: fc.constant("integer" as const),
+    ...flags,
+    default: fc.option(fc.constantFrom(0, -7), { nil: undefined }),
+  }),
+  fc.record({
     kind: fc.constant("date" as const),
     ...flags,
     default: fc.option(fc.constantFrom("today", "2026-01-31"), { nil: undefined }),

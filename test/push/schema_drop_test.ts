@@ -246,13 +246,20 @@ const SAMPLES: Partial<Record<Kind, unknown[]>> = {
   boolean: [true, false],
   uuid: ["0198a1b2-0000-7000-8000-000000000000"],
   timestamp: ["2026-01-02T03:04:05.678901Z", "0001-01-01T00:00:00Z"],
+  integer: [0, -7, 9007199254740991],
   date: ["2024-02-29", "0001-01-01"],
   enum: ["true", "7"],
 };
+/** Values of texts that convert, and of any kind that convert to an integer. */
 const FITTING: Partial<Record<Kind, unknown[]>> = {
   enum: ["true", "7"],
   boolean: ["true"],
   date: ["2024-02-29"],
+};
+const WHOLE: Partial<Record<Kind, unknown[]>> = {
+  string: ["7", "-12"],
+  number: [0, -12],
+  decimal: ["7", "-12"],
 };
 const ANY = { name: "value", required: false, unique: false, index: false };
 const PAIRS = KINDS.flatMap(
@@ -271,10 +278,17 @@ test.each(PAIRS)(
     const builders = { string: t.string(), number: t.number(), decimal: t.decimal() } as const;
     const more = { boolean: t.boolean(), uuid: t.uuid(), timestamp: t.timestamp() } as const;
     const all: Partial<Record<Kind, unknown>> = {
-      ...{ ...builders, ...more, date: t.date(), enum: t.enum(["true", "7"]) },
+      ...{
+        ...builders,
+        ...more,
+        date: t.date(),
+        integer: t.integer(),
+        enum: t.enum(["true", "7"]),
+      },
     };
     const app = await service.makeApp(defineSchema({ [table]: { value: all[from] as never } }));
-    const values = (from === "string" ? FITTING[to] : undefined) ?? SAMPLES[from] ?? [];
+    const fitting = to === "integer" ? WHOLE[from] : from === "string" ? FITTING[to] : undefined;
+    const values = fitting ?? SAMPLES[from] ?? [];
     const json = values.map((value) => ({ value }));
     expect((await service.call(app, `/v1/data/db/${table}`, { method: "POST", json })).status).toBe(
       201,

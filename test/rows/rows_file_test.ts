@@ -22,6 +22,7 @@ import { drawRuns } from "../support/tier.ts";
 const ALL_KINDS = tableOf(
   column("title", "string"),
   column("size", "number"),
+  column("count", "integer"),
   column("price", "decimal"),
   column("done", "boolean"),
   column("token", "uuid"),
@@ -84,6 +85,7 @@ describe("an export is read back unchanged", () => {
   const row = fc.record({
     title: fc.option(storable),
     size: fc.option(number),
+    count: fc.option(fc.maxSafeInteger()),
     price: fc.option(fc.constantFrom("0", "-12.50", "12345678901234567890.000000001")),
     done: fc.option(fc.boolean()),
     token: fc.option(fc.uuid()),

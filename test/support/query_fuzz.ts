@@ -85,6 +85,7 @@ function drawUuid(random: Random): string {
 const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
   string: (random) => pick(random, TEXTS),
   number: (random) => pick(random, [0, -1, 1, 2.5, 1e21, 1e-7, 12_345_678_901_234]),
+  integer: (random) => pick(random, [0, -1, 1, 7, 2 ** 31, -(2 ** 53) + 1, 2 ** 53 - 1]),
   decimal: (random) =>
     pick(random, ["0", "-0.0", "1.0", "1.00", "9.5", "10.0", "-3", `${"9".repeat(30)}.5`]),
   boolean: (random) => random(2) === 0,
@@ -170,6 +171,7 @@ const RANGES = ["lt", "lte", "gt", "gte"];
 const OPS: Readonly<Record<Kind, readonly string[]>> = {
   string: ["eq", "neq", ...RANGES, "in", "like", "ilike"],
   number: ["eq", "neq", ...RANGES, "in"],
+  integer: ["eq", "neq", ...RANGES, "in"],
   decimal: ["eq", "neq", ...RANGES, "in"],
   boolean: ["eq", "neq", "in"],
   uuid: ["eq", "neq", ...RANGES, "in"],

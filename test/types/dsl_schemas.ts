@@ -30,6 +30,8 @@ t.boolean().default("false");
 t.uuid().default(0);
 // @ts-expect-error "yesterday" is not a time
 t.timestamp().default("yesterday");
+// @ts-expect-error an integer is a number
+t.integer().default("1");
 // @ts-expect-error not a date or "today"
 t.date().default("now");
 // @ts-expect-error only timestamps support "now"

@@ -12,6 +12,7 @@ from rowhouse.api.rows import (
     create_dates,
     create_decimals,
     create_enums,
+    create_integers,
     create_jsons,
     create_numbers,
     create_refs,
@@ -33,6 +34,7 @@ from rowhouse.models import (
     EnumsRow,
     Error,
     GetMeResponse200,
+    IntegersInsert,
     JsonsInsert,
     JsonsRow,
     NumbersInsert,
@@ -63,6 +65,7 @@ for status in (
     create_numbers.sync_detailed(client=client, body=NumbersInsert(wanted=1.5)).status_code,
     create_booleans.sync_detailed(client=client, body=BooleansInsert(wanted=False)).status_code,
     create_uuids.sync_detailed(client=client, body=UuidsInsert(wanted=uuid.uuid4())).status_code,
+    create_integers.sync_detailed(client=client, body=IntegersInsert(wanted=-7)).status_code,
     create_dates.sync_detailed(client=client, body=DatesInsert(wanted=moment.date())).status_code,
     create_timestamps.sync_detailed(client=client, body=TimestampsInsert(wanted=moment)).status_code,
 ):

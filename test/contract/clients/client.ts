@@ -21,6 +21,7 @@ const { data: jsons } = await client.POST("/v1/data/db/jsons", {
 await client.POST("/v1/data/db/numbers", { body: { wanted: 1.5 } });
 await client.POST("/v1/data/db/booleans", { body: { wanted: false } });
 await client.POST("/v1/data/db/uuids", { body: { wanted: crypto.randomUUID() } });
+await client.POST("/v1/data/db/integers", { body: { wanted: -7 } });
 await client.POST("/v1/data/db/dates", { body: { wanted: "2026-01-31" } });
 await client.POST("/v1/data/db/timestamps", { body: { wanted: "2026-01-02T03:04:05Z" } });
 
