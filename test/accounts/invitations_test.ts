@@ -153,7 +153,7 @@ test("an address gets max five emails in an hour, even after withdrawn invitatio
 test("withdrawing an invitation ends the link and deletes the person, and the audit log retains the id", async () => {
   const { email, link } = await inviteTo();
   const { id } = await showUser(deps(), email);
-  expect(await withdrawInvitation(deps(), email.toUpperCase())).toBe(email);
+  await withdrawInvitation(deps(), email.toUpperCase());
   expect([await open(link), await find(email)]).toEqual([404, undefined]);
   await expect(showUser(deps(), email)).rejects.toThrow("No user has the address");
   expect((await actsOn(id))[0]).toBe("withdraw_invitation");

@@ -18,7 +18,6 @@ import {
   findUsedIssues,
   namePerson,
   type PersonRef,
-  readPersonRef,
 } from "./users.ts";
 
 /** Whether the invitation can still be accepted. An expired invitation can be resent. */
@@ -219,26 +218,17 @@ export async function resendInvitation(
   deps: LinkDeps & Actor,
   person: PersonRef,
 ): Promise<CreatedLink> {
-  const { email } = readPersonRef(person);
-  const link = makeLink(deps);
-  const outcome = await runAction(deps, "resend_invitation", {
-    ...namePerson(person),
-    ...toLinkValues(link),
-  });
-  if (outcome === null) throw noInvitation(email);
-  return { email, isMailed: outcome === "mailed", linkText: link.text };
+  const [named, link] = [namePerson(person), makeLink(deps)];
+  const values = { ...named, ...toLinkValues(link) };
+  const outcome = await runAction(deps, "resend_invitation", values);
+  if (outcome === null) throw noInvitation(named.email);
+  return { email: named.email, isMailed: outcome === "mailed", linkText: link.text };
 }
 
-/**
- * Deletes an invited person who has not accepted, and their roles; returns the address.
- *
- * @throws {Problem} invalid_request — no pending invitation; and as {@linkcode namePerson}
- */
-export async function withdrawInvitation(actor: Actor, person: PersonRef): Promise<string> {
-  const { email } = readPersonRef(person);
-  if (!(await runAction(actor, "withdraw_invitation", namePerson(person))))
-    throw noInvitation(email);
-  return email;
+/** Deletes an invited person who has not accepted, and their roles. @throws {Problem} as {@linkcode resendInvitation} */
+export async function withdrawInvitation(actor: Actor, person: PersonRef): Promise<void> {
+  const named = namePerson(person);
+  if (!(await runAction(actor, "withdraw_invitation", named))) throw noInvitation(named.email);
 }
 
 function noInvitation(email: string): Problem {

@@ -74,12 +74,8 @@ export type PersonRef = string | { id: string; email: string };
  * @throws {Problem} invalid_request — malformed address
  */
 export function namePerson(ref: PersonRef): { email: string; person: string | undefined } {
-  const { id, email } = readPersonRef(ref);
-  return { email, person: id };
-}
-
-export function readPersonRef(person: PersonRef): { id: string | undefined; email: string } {
-  return typeof person === "string" ? { id: undefined, email: readEmail(person) } : person;
+  if (typeof ref === "string") return { email: readEmail(ref), person: undefined };
+  return { email: ref.email, person: ref.id };
 }
 
 export type CreatedLink = { email: string; linkText: string; isMailed: boolean };
@@ -89,12 +85,10 @@ export async function makePasswordLink(
   deps: LinkDeps & Actor,
   person: PersonRef,
 ): Promise<CreatedLink> {
-  const link = makeLink(deps);
-  const isMailed = await runAction(deps, "make_password_link", {
-    ...namePerson(person),
-    ...toLinkValues(link),
-  });
-  return { email: readPersonRef(person).email, linkText: link.text, isMailed };
+  const [named, link] = [namePerson(person), makeLink(deps)];
+  const values = { ...named, ...toLinkValues(link) };
+  const isMailed = await runAction(deps, "make_password_link", values);
+  return { email: named.email, linkText: link.text, isMailed };
 }
 
 /**
@@ -107,18 +101,15 @@ export async function giveConsoleRole(
   person: PersonRef,
   role: ConsoleRole,
 ): Promise<void> {
-  const { email } = readPersonRef(person);
-  const [found] = await runAction(actor, "find_addresses", { mails: [email] });
-  const proofs = found && proveByEach(actor.identitySecrets, found.id, email);
-  await runAction(actor, "set_console_role", { ...namePerson(person), new_role: role, proofs });
+  const named = namePerson(person);
+  const [found] = await runAction(actor, "find_addresses", { mails: [named.email] });
+  const proofs = found && proveByEach(actor.identitySecrets, found.id, named.email);
+  await runAction(actor, "set_console_role", { ...named, new_role: role, proofs });
 }
 
 export async function removeConsoleRole(actor: Actor, person: PersonRef): Promise<void> {
-  await runAction(actor, "set_console_role", {
-    ...namePerson(person),
-    new_role: undefined,
-    proofs: undefined,
-  });
+  const values = { ...namePerson(person), new_role: undefined, proofs: undefined };
+  await runAction(actor, "set_console_role", values);
 }
 
 /** Disables a person, which ends all their sessions, or enables them again. */
