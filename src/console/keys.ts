@@ -137,7 +137,7 @@ function noActiveKey(): Problem {
   });
 }
 
-export const revokeKeyPage = makeFormPage({
+const revokeKeyPage = makeFormPage({
   action: "revoke_key",
   read: readActiveKey,
   title: () => "Revoke a key",
@@ -154,3 +154,6 @@ export const revokeKeyPage = makeFormPage({
   back: ({ slug }) => toKeysPath(slug),
   crumbs: toAppCrumbs,
 });
+
+/** The pages below a key. */
+export const KEY_PAGES = { revoke: revokeKeyPage };

@@ -11,7 +11,7 @@ import { handleFind } from "./find.ts";
 import type { FormAction } from "./form_page.ts";
 import { handleHome } from "./home.ts";
 import { handleInvitations, invitationsCsv } from "./invitations.ts";
-import { handleKeys, keysCsv, revokeKeyPage } from "./keys.ts";
+import { handleKeys, KEY_PAGES, keysCsv } from "./keys.ts";
 import { newKeyPage, rollKeyPage } from "./new_key.ts";
 import { newPersonPage } from "./new_person.ts";
 import { handleOverview } from "./overview.ts";
@@ -37,7 +37,7 @@ import { SETTINGS_PAGES } from "./settings.ts";
 import { handleConsoleSignIn, handleConsoleSignInForm } from "./sign_in.ts";
 import { toApiUrl } from "./snippets.ts";
 import { handleTable } from "./table.ts";
-import { dropTablePage, endUsePage, transferTablePage } from "./table_actions.ts";
+import { endUsePage, TABLE_PAGES } from "./table_actions.ts";
 import { appTablesCsv, handleAppTables, handleTables, tablesCsv } from "./tables.ts";
 
 const APP = `${CONSOLE_PATH}/apps/:app`;
@@ -82,7 +82,7 @@ const PAGES: Pages = {
   [`${APP}/keys`]: { show: handleKeys },
   [`${APP}/new-key`]: newKeyPage,
   [`${KEY}/roll`]: rollKeyPage,
-  [`${KEY}/revoke`]: revokeKeyPage,
+  ...below(KEY, KEY_PAGES),
   ...below(APP, SETTINGS_PAGES),
   [`${APP}/delete`]: deleteAppPage,
   [`${APP}/people`]: { show: handleAppPeople },
@@ -112,8 +112,7 @@ const PAGES: Pages = {
   [`${APP}/pushes/:seq`]: { show: handlePush },
   [`${CONSOLE_PATH}/tables`]: { show: handleTables },
   [SHARED_TABLE]: { show: handleTable },
-  [`${SHARED_TABLE}/transfer`]: transferTablePage,
-  [`${SHARED_TABLE}/drop`]: dropTablePage,
+  ...below(SHARED_TABLE, TABLE_PAGES),
   [`${CONSOLE_PATH}/changes`]: { show: handleChanges },
   [`${APP}/activity`]: { show: handleAppActivity },
   [`${CONSOLE_PATH}/activity`]: { show: handleActivity },

@@ -12,7 +12,7 @@ import { renderEmpty, renderError, renderLink } from "./parts.ts";
 import { TABLES, toAppPath, toAppTablesPath, toTablePath } from "./paths.ts";
 import { readTable, renderRowCount, toTableCrumbs } from "./table_parts.ts";
 
-export const transferTablePage = makeFormPage({
+const transferTablePage = makeFormPage({
   action: "transfer_table",
   read: readTable,
   title: ({ table }) => `Transfer ownership of ${table.name}`,
@@ -109,7 +109,7 @@ ${!isOnly && REMOVED_TOGETHER}
 <p>${slug} then gets 404 responses for ${isOnly ? "it" : "them"}. The ${isOnly ? "table" : "tables"} and other apps' rows are not deleted. A push of ${slug} registers ${isOnly ? "it" : "them"} again.</p>`;
 }
 
-export const dropTablePage = makeFormPage({
+const dropTablePage = makeFormPage({
   action: "drop_table",
   read: async (visit) => {
     const { table = "" } = visit.context.params;
@@ -142,6 +142,9 @@ export const dropTablePage = makeFormPage({
   crumbs: toTableCrumbs,
   failed: "The table was not dropped.",
 });
+
+/** The pages below a table that apps share. */
+export const TABLE_PAGES = { transfer: transferTablePage, drop: dropTablePage };
 
 function renderDrop(found: readonly DroppedTable[], rows: Part): Part {
   const isOnly = found.length === 1;

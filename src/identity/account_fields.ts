@@ -21,7 +21,6 @@ export const PASSWORD: FormField = {
 /** The code of an authenticator app. */
 export const CODE: FormField = {
   label: "Code",
-  type: "text",
   inputMode: "numeric",
   autocomplete: "one-time-code",
   maxLength: 40,

@@ -196,8 +196,6 @@ function renderAdd(
   const field = renderField({
     name: LABEL,
     label: "Name of the new passkey",
-    type: "text",
-    autocomplete: "off",
     maxLength: PASSKEY_LABEL_MAX_CHARS,
     value: toDefaultLabel(visit),
   });

@@ -15,7 +15,6 @@ export const profilePage = makeAccountForm({
   fields: ({ displayName, avatarUrl }) => ({
     name: {
       label: "Name",
-      type: "text",
       autocomplete: "name",
       maxLength: NAME_MAX_CHARS,
       value: displayName ?? "",

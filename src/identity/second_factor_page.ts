@@ -17,8 +17,6 @@ import type { CheckedReturn } from "./return_to.ts";
 
 const RECOVERY: FormField = {
   label: "Recovery code",
-  type: "text",
-  autocomplete: "off",
   maxLength: 80,
 };
 const RESET = "An administrator can reset your second factor.";
