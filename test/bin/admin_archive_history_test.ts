@@ -85,17 +85,17 @@ describe("a change of a table that another app owns", () => {
     return { app, file, full, now, names: { projects: table, todos: other, people: other } };
   }
 
-  // A reduced run alternates between the two.
-  const isRun = (index: number, after: number) => isFull() || index % 2 === after;
   const CASES = CHANGES.flatMap((row, index) =>
-    [0, 1].filter((after) => isRun(index, after)).map((after) => ({ ...row, after })),
+    [0, 1].map((after) => ({ ...row, after, service: (index + after) % 2 })),
   );
 
   test.each(CASES)(
     "$name, with $after later migrations, does not prevent an import",
-    async ({ after, ...row }) => {
+    async ({ after, service, ...row }) => {
       const { app, names, file, now } = await exportApp(row, after);
-      for (const admin of [here, there]) {
+      const services = [here, there];
+      // A reduced run imports each change once on either service, and so with either number of later migrations.
+      for (const admin of isFull() ? services : services.slice(service, service + 1)) {
         const slug = `${app.slug}-copy`;
         expect(await admin.run("import-app", file, "--as", slug)).toMatchObject({ code: 0 });
         const copy = await openApp(admin, slug);

@@ -1,7 +1,7 @@
 /**
  * Two simultaneous explicit changes: the second change runs completely between two statements of the first, at each position. The
  * first then succeeds or is rejected with 409, and the database matches its record. A reduced run interrupts each pair at every
- * fourth position, from another one than the pair before.
+ * second position, from the first or the second in turn.
  */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Database } from "../../src/db/mod.ts";
@@ -125,7 +125,7 @@ async function countRows(app: TestApp): Promise<number | undefined> {
   return (list.json as { rows: unknown[] }).rows.length;
 }
 
-const STEP = isFull() ? 1 : 4;
+const STEP = isFull() ? 1 : 2;
 
 test.each(PAIRS.map((pair, index) => ({ ...pair, start: index % STEP })))(
   "$name",
