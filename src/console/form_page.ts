@@ -16,7 +16,7 @@ import {
   redirect,
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { redirectWithNotice } from "./done.ts";
+import { redirectWithNotice, withoutNotice } from "./done.ts";
 import { type Notices, redirectToSignIn, type Visit } from "./enter.ts";
 import { type Crumbs, respondWithConsolePage } from "./frame.ts";
 import { renderCancel, renderError } from "./parts.ts";
@@ -71,6 +71,7 @@ export function makeFormPage<
   const handles = makePage<Visit, Content, Fields>({
     read: page.read,
     title: page.title,
+    sentTo: ({ context }) => withoutNotice(context.request.url),
     ...(page.fields !== undefined && { fields: page.fields }),
     form: async (content, visit) => {
       if (!content.me.isFresh && isForRecentSignIn(page.action))

@@ -193,6 +193,19 @@ test("origins and redirects are validated like in the command, and all issues ar
   expect(targets).toEqual(["https://a.example.org", "https://b.example.org"]);
 });
 
+test("a form that is rejected, or waits for a sign-in, does not repeat the notice of the form before", async () => {
+  const path = `${appPath()}/settings`;
+  const { text } = await visit(service, jar, `${path}?done=settings`);
+  expect(text).toContain("Settings saved.");
+  const action = /<form class="sheet[^>]* action="([^"]+)"/.exec(text)?.[1] ?? "";
+  const fields = { ...readHidden(text), origins: "x" };
+  const rejected = await visit(service, jar, action, { fields });
+  expect([rejected.status, rejected.text.includes("Settings saved.")]).toEqual([422, false]);
+  await write(`update rowhouse.sessions set expires_at = now() where user_id = '${admin.id}'`);
+  const ended = await visit(service, jar, action, { fields });
+  expect(ended.headers.get("location")).not.toContain("done");
+});
+
 test("two administrators who change the origins do not undo each other's change", async () => {
   const save = async (initial: string, origins: string) =>
     await submit(`${appPath()}/settings`, { initial_origins: initial, origins, redirects: "" });
