@@ -156,9 +156,9 @@ create function rowhouse.log(actor text, action text, person uuid default null,
   client text default nullif(current_setting('rowhouse.client', true), '')) returns void
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into rowhouse.audit (actor, action, is_change, user_id, app, details, client)
-  values (actor, action,
-    coalesce((select is_change from rowhouse.audit_actions where name = action), false),
-    person, app, details, client)
+  values (log.actor, log.action,
+    coalesce((select is_change from rowhouse.audit_actions where name = log.action), false),
+    person, log.app, log.details, log.client)
 $$;
 
 -- Deletes a batch of entries older than the retention; returns their number. Never deletes entries

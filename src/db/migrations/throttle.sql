@@ -158,7 +158,7 @@ language plpgsql volatile security definer set search_path = pg_catalog, pg_temp
 declare
   person rowhouse.users;
   is_known boolean;
-  address_key text := rowhouse.throttle_key('address', email);
+  address_key text := rowhouse.throttle_key('address', begin_sign_in.email);
   client_keys text[] := rowhouse.client_keys('client', client_networks);
   -- The pair and the address come first: reaching their limit is recorded in the audit log.
   keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys
@@ -170,7 +170,7 @@ begin
   select * into person from rowhouse.users where users.email = begin_sign_in.email;
   is_known := coalesce(person.id = any(device_users), false);
   if is_known then
-    keys := array[rowhouse.device_key(device_id, email)];
+    keys := array[rowhouse.device_key(device_id, begin_sign_in.email)];
     bounds := array[max_pair];
   end if;
   wait := rowhouse.count_attempt(keys, bounds, max_global, window_s);
