@@ -30,19 +30,24 @@ function readFields(body: string): FormField[] {
     const tag = (single ?? paired) as FormField["tag"];
     const name = readAttribute(of, "name");
     if (name === undefined) return [];
-    const options = [...inner.matchAll(/<option\b([^>]*)>/g)].map(([, option = ""]) => option);
-    const chosen = options.find((option) => /\sselected\b/.test(option)) ?? options[0] ?? "";
+    const options = [...inner.matchAll(/<option\b([^>]*)>([^<]*)/g)].map(
+      ([, option = "", text = ""]) => ({
+        value: readAttribute(option, "value") ?? toPlainText(text),
+        isSelected: /\sselected\b/.test(option),
+      }),
+    );
+    const chosen = options.find(({ isSelected }) => isSelected) ?? options[0];
     const value = {
       input: readAttribute(of, "value") ?? (readAttribute(of, "type") === "checkbox" ? "on" : ""),
       button: readAttribute(of, "value") ?? "",
-      select: readAttribute(chosen, "value") ?? "",
+      select: chosen?.value ?? "",
       // HTML ignores a line break at the beginning.
       textarea: toPlainText(inner).replace(/^\n/, ""),
     }[tag];
     return {
       ...{ name, tag, value, type: readAttribute(of, "type") ?? tag },
       attribute: (wanted) => readAttribute(of, wanted),
-      options: options.map((option) => readAttribute(option, "value") ?? ""),
+      options: options.map((option) => option.value),
     } satisfies FormField;
   });
 }

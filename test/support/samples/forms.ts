@@ -16,6 +16,7 @@ const TYPED: Readonly<Record<string, string>> = {
   grace: "1h",
   rows: "title\nimported",
   "value.title": "changed",
+  column: "title",
 };
 
 /** The values that a browser sends after a person has filled in the form of the page; empty if the page has no form. */
@@ -25,8 +26,8 @@ export function fillForm(page: string, app: { slug: string }): Record<string, st
     (form?.fields ?? []).flatMap(({ name, tag, type, value, options, attribute }) => {
       if (type === "hidden") return [[name, value]];
       const typed = TYPED[name]?.replace("APP", app.slug) ?? attribute("data-must-be");
+      if (tag === "select") return [[name, choose(options, value, typed)]];
       if (typed !== undefined) return [[name, typed]];
-      if (tag === "select") return [[name, options.find((option) => option !== value) ?? value]];
       if (tag === "button" || type === "checkbox") return [];
       if (value === "" && attribute("required") !== undefined)
         throw new Error(
@@ -35,4 +36,9 @@ export function fillForm(page: string, app: { slug: string }): Record<string, st
       return [[name, value]];
     }),
   );
+}
+
+function choose(options: readonly string[], value: string, typed: string | undefined): string {
+  const wanted = options.find((option) => option === typed);
+  return wanted ?? options.find((option) => option !== value) ?? value;
 }
