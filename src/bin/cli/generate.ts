@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, "../../..");
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const texts = [
   { path: ".env.example", text: renderEnvExample() },
-  { path: "src/bin/cli/summaries.ts", text: await renderSummaries() },
+  { path: "src/bin/cli/summaries.ts", text: renderSummaries() },
   { path: FUNCTIONS_FILE, text: renderFunctions(await readMigrated()) },
   ...pages.map((name) => {
     const path = `docs/${name}`;
