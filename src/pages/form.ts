@@ -56,8 +56,9 @@ ${issues.length > 0 && renderIssues(name, issues)}
 </div>`;
 }
 
-function renderSelect({ name, choices = {}, value, isFirst }: Field, described: string): Html {
-  return html`<select id="${name}" name="${name}"${described !== "" && html` aria-describedby="${described}"`}${isFirst === true && html` autofocus`}>${Object.entries(choices).map(([choice, label]) => html`<option value="${choice}"${choice === value && html` selected`}>${label}</option>`)}</select>`;
+function renderSelect(field: Field, described: string): Html {
+  const { name, choices = {}, value, issues = [], isFirst } = field;
+  return html`<select id="${name}" name="${name}"${issues.length > 0 && html` aria-invalid="true"`}${described !== "" && html` aria-describedby="${described}"`}${isFirst === true && html` autofocus`}>${Object.entries(choices).map(([choice, label]) => html`<option value="${choice}"${choice === value && html` selected`}>${label}</option>`)}</select>`;
 }
 
 /** Text with code between backticks. */

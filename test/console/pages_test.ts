@@ -240,6 +240,9 @@ test("limits are validated like in the command, applied and listed, and all issu
   const bad = await submit(`${appPath()}/limits`, { perMinute: "many", perMinuteOfKey: "<b>" });
   expect(bad.status).toBe(422);
   for (const issue of ["many", "&lt;b&gt;"]) expect(bad.text).toContain(issue);
+  expect(
+    [...bad.text.matchAll(/aria-invalid="true"[^>]* value="(.*?)"/g)].map(([, value]) => value),
+  ).toEqual(["many", "&lt;b&gt;"]);
   const zero = await submit(`${appPath()}/limits`, { perMinute: "0", perMinuteOfKey: "1" });
   expect([zero.status, zero.text.includes("Cannot set a limit of 0")]).toEqual([422, true]);
   const limits = { perMinute: "6,000", perMinuteOfKey: "600" };

@@ -508,3 +508,27 @@ test.each(["x", "00000000-0000-4000-8000-000000000000", "%00", "..%2f"])(
     expect((await visit(service, adminJar, `/console/people/${id}`)).status).toBe(404);
   },
 );
+
+test.each([
+  { name: "no choice", sent: {} },
+  { name: "an empty choice", sent: { console_role: "" } },
+  { name: "another choice", sent: { console_role: "owner" } },
+])(
+  "the form of the Console role with $name changes nothing, and shows why at the field",
+  async ({ sent }) => {
+    const holder = await makePerson(service, { consoleRole: "admin" });
+    const rejected = await submit(chiefJar, `${pathOf(holder)}/console-role`, sent);
+    expect(rejected.status).toBe(422);
+    expect(rejected.text).toContain('name="console_role" aria-invalid="true"');
+    expect((await shownBy(holder)).consoleRole).toBe("admin");
+  },
+);
+
+test("a typed name that differs deletes no one, and is not shown again", async () => {
+  const typed_address = `other-${person.email}`;
+  const rejected = await submit(chiefJar, `${pathOf(person)}/delete`, { typed_address });
+  expect(rejected.status).toBe(422);
+  expect(rejected.text).toContain('id="typed_address-issue"');
+  expect(rejected.text).not.toContain(typed_address);
+  expect((await shownBy(person)).email).toBe(person.email);
+});
