@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
+import { MAX_BATCH } from "../../src/std/limits.ts";
 import {
   openTestService,
   type TestApp,
@@ -96,8 +97,8 @@ test("one request creates 1,000 rows, and 1,001 rows are rejected", async () => 
   const own = await service.makeApp(schema);
   const send = (json: unknown) =>
     service.call(own, "/v1/data/db/projects", { method: "POST", json });
-  const created = await send(many(1000, (index) => ({ name: `${index}` })));
-  expect(rowsOf(created).map(({ name }) => name)).toEqual(many(1000, String));
+  const created = await send(many(MAX_BATCH, (index) => ({ name: `${index}` })));
+  expect(rowsOf(created).map(({ name }) => name)).toEqual(many(MAX_BATCH, String));
   expect(rowsOf(await service.call(own, "/v1/data/db/projects"))).toEqual(rowsOf(created));
   const rejected = await send(many(1001, (index) => ({ name: `${index}` })));
   expect([rejected.status, rejected.json]).toMatchObject([
@@ -159,7 +160,7 @@ const REJECTED: readonly Rejected[] = [
   },
   {
     name: "rows larger than the limit of a response",
-    body: () => many(1000, (index) => ({ title: `${index}`, rank: 1e300 })),
+    body: () => many(MAX_BATCH, (index) => ({ title: `${index}`, rank: 1e300 })),
     code: "body_too_large",
     message: `larger than ${MAX} bytes as JSON`,
   },
@@ -190,10 +191,10 @@ describe("no row is created by", () => {
       defineSchema({ wide: { a: t.string().default("x".repeat(1000)), b: t.number() } }),
     );
     const send = (json: unknown) => service.call(own, "/v1/data/db/wide", { method: "POST", json });
-    const rejected = await send(many(1000, () => ({ b: 1 })));
+    const rejected = await send(many(MAX_BATCH, () => ({ b: 1 })));
     expect([rejected.status, rejected.json]).toMatchObject([413, { error: "body_too_large" }]);
     expect(await readSize("wide")).toBe(0);
-    expect(rowsOf(await send(many(1000, (a) => ({ a: `${a}` }))))).toHaveLength(1000);
+    expect(rowsOf(await send(many(MAX_BATCH, (a) => ({ a: `${a}` }))))).toHaveLength(MAX_BATCH);
   });
 
   test("a batch to the path of a row", async () => {
@@ -207,7 +208,7 @@ describe("no row is created by", () => {
   });
 
   test("more errors than the response lists", async () => {
-    const response = await post(many(1000, () => ({ rank: "x" })));
+    const response = await post(many(MAX_BATCH, () => ({ rank: "x" })));
     const { details } = response.json as { details: Detail[] };
     expect([details.length, details.at(-1)?.path]).toEqual([1000, "/499/title"]);
   });

@@ -4,10 +4,12 @@
  *
  * @module
  */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { makeListCache } from "../../src/data/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { MAX_ROWS } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -130,7 +132,7 @@ describe("a cached page", () => {
     const other = await service.makeApp(schema);
     await list();
     const { text } = await list(other);
-    const empty = { rows: [], limit: 1000, offset: 0, hasMore: false, ...nextOf(false) };
+    const empty = { rows: [], limit: MAX_ROWS, offset: 0, hasMore: false, ...nextOf(false) };
     expect(text).toBe(JSON.stringify(empty));
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { LIST_BYTES } from "../../src/data/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { MAX_ROWS } from "../../src/std/limits.ts";
 import { makeProject, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { residentMb } from "../support/memory.ts";
@@ -55,9 +56,9 @@ test.each([
   await makeRows(app, given.count, given.text);
   const ids: string[] = [];
   for (let offset = 0, more = true; more; offset = ids.length) {
-    const { page, bytes } = await list(app, `?limit=1000&offset=${offset}`);
+    const { page, bytes } = await list(app, `?limit=${MAX_ROWS}&offset=${offset}`);
     expect(bytes).toBeLessThan(LIST_BYTES + MAX_ROW);
-    expect([page.limit, page.offset]).toEqual([1000, offset]);
+    expect([page.limit, page.offset]).toEqual([MAX_ROWS, offset]);
     expect(page.rows.length).toBeGreaterThan(0);
     ids.push(...page.rows.map((row) => row.id));
     more = page.hasMore;
@@ -121,7 +122,7 @@ test.skipIf(residentMb(process.pid) === undefined)(
   "parallel lists of a thousand rows of 90 KB do not fill the memory",
   async () => {
     const app = await service.makeApp(schema);
-    await makeRows(app, 1000, "repeat('a', 90000)");
+    await makeRows(app, MAX_ROWS, "repeat('a', 90000)");
     const { servingUrl, adminUrl, prepare } = service.database;
     const project = makeProject({});
     // A new process: earlier tests do not count in its memory.
@@ -147,7 +148,7 @@ test.skipIf(residentMb(process.pid) === undefined)(
     await ask("?limit=1");
     const before = residentMb(serving.pid)?.peak ?? 0;
     for (let n = 0; n < 5; n++)
-      await Promise.all(Array.from({ length: CALLERS }, () => ask("?limit=1000")));
+      await Promise.all(Array.from({ length: CALLERS }, () => ask(`?limit=${MAX_ROWS}`)));
     const peak = residentMb(serving.pid)?.peak ?? Number.POSITIVE_INFINITY;
     await serving.kill("SIGTERM");
     project.remove();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { openService } from "../../src/service/open.ts";
+import { MAX_ROWS } from "../../src/std/limits.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
@@ -12,7 +13,7 @@ import { nextOf, previewsOfRun, shapeOfRun } from "../support/shape.ts";
 
 const first = { notes: { title: t.string().required() }, empty: { title: t.string() } };
 const LIST = "/v1/data/db/notes";
-const MANY = 1001;
+const MANY = MAX_ROWS + 1;
 const HAS_FILTERS = previewsOfRun().includes("filters");
 
 let proxy: PostgresProxy;
@@ -42,26 +43,33 @@ const list = async (query: string) => (await service.call(app, LIST + query)).js
 
 describe("a page", () => {
   test.each([
-    { query: "", limit: 1000, offset: 0, from: 0, to: 1000, hasMore: true },
-    { query: "?", limit: 1000, offset: 0, from: 0, to: 1000, hasMore: true },
-    { query: "?limit=1001", limit: 1000, offset: 0, from: 0, to: 1000, hasMore: true },
+    { query: "", limit: MAX_ROWS, offset: 0, from: 0, to: MAX_ROWS, hasMore: true },
+    { query: "?", limit: MAX_ROWS, offset: 0, from: 0, to: MAX_ROWS, hasMore: true },
+    { query: `?limit=${MANY}`, limit: MAX_ROWS, offset: 0, from: 0, to: MAX_ROWS, hasMore: true },
     {
       query: "?limit=99999999999999999999999",
-      limit: 1000,
+      limit: MAX_ROWS,
       offset: 0,
       from: 0,
-      to: 1000,
+      to: MAX_ROWS,
       hasMore: true,
     },
-    { query: "?offset=1", limit: 1000, offset: 1, from: 1, to: 1001, hasMore: false },
+    { query: "?offset=1", limit: MAX_ROWS, offset: 1, from: 1, to: MANY, hasMore: false },
     { query: "?limit=0", limit: 0, offset: 0, from: 0, to: 0, hasMore: true },
-    { query: "?limit=0&offset=1001", limit: 0, offset: 1001, from: 0, to: 0, hasMore: false },
-    { query: "?limit=1&offset=1000", limit: 1, offset: 1000, from: 1000, to: 1001, hasMore: false },
-    { query: "?limit=1&offset=999", limit: 1, offset: 999, from: 999, to: 1000, hasMore: true },
-    { query: "?offset=1001", limit: 1000, offset: 1001, from: 0, to: 0, hasMore: false },
+    { query: `?limit=0&offset=${MANY}`, limit: 0, offset: MANY, from: 0, to: 0, hasMore: false },
+    {
+      query: `?limit=1&offset=${MAX_ROWS}`,
+      limit: 1,
+      offset: MAX_ROWS,
+      from: MAX_ROWS,
+      to: MANY,
+      hasMore: false,
+    },
+    { query: "?limit=1&offset=999", limit: 1, offset: 999, from: 999, to: MAX_ROWS, hasMore: true },
+    { query: `?offset=${MANY}`, limit: MAX_ROWS, offset: MANY, from: 0, to: 0, hasMore: false },
     {
       query: "?offset=2147483647",
-      limit: 1000,
+      limit: MAX_ROWS,
       offset: 2_147_483_647,
       from: 0,
       to: 0,
@@ -124,7 +132,7 @@ describe("a page", () => {
 
   test("of an empty table is empty", async () => {
     const response = await service.call(app, "/v1/data/db/empty");
-    const empty = { rows: [], limit: 1000, offset: 0, hasMore: false, ...nextOf(false) };
+    const empty = { rows: [], limit: MAX_ROWS, offset: 0, hasMore: false, ...nextOf(false) };
     expect(response.text).toBe(JSON.stringify(empty));
   });
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { matches } from "../../src/sdk/matches.ts";
+import { MAX_ROWS } from "../../src/std/limits.ts";
 import { codeOf } from "../support/problem.ts";
 import { postDefinition } from "../support/push.ts";
 import {
@@ -530,6 +531,6 @@ describe("without the preview", () => {
       expect([query, status, codeOf(text)]).toEqual([query, 400, "unsupported_query"]);
     }
     const { json } = await plain.call(mine, TODOS, { headers: { prefer: "count=bounded" } });
-    expect(json).toEqual({ rows: [], limit: 1000, offset: 0, hasMore: false });
+    expect(json).toEqual({ rows: [], limit: MAX_ROWS, offset: 0, hasMore: false });
   });
 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { MAX_PEOPLE } from "../../src/std/limits.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { listAudit } from "../support/lists.ts";
 import {
@@ -90,7 +91,7 @@ test("pages are linked by next, and no page has more than 1,000 people", async (
   type Page = { people: { id: string }[]; next: string | null };
   const read = async (query: string) => (await people(`?app=${crowded.slug}${query}`)).json as Page;
   const first = await read("&limit=999999");
-  expect(first.people.length).toBe(1000);
+  expect(first.people.length).toBe(MAX_PEOPLE);
   const second = await read(`&after=${first.next?.toUpperCase()}`);
   expect([second.people.length, second.next]).toEqual([1, null]);
   const ids = [...first.people, ...second.people].map(({ id }) => id);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { applyChange, readDrift } from "../../src/push/mod.ts";
+import { MAX_ROWS } from "../../src/std/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { postMigrations } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
@@ -509,8 +510,8 @@ test("no request during a change fails with 5xx, and no row is lost", async () =
   isOver = true;
   await Promise.all(writers);
   expect(new Set(statuses)).toEqual(new Set([201, 200]));
-  const { json } = await service.call(app, `/v1/data/db/${name}?limit=1000`);
+  const { json } = await service.call(app, `/v1/data/db/${name}?limit=${MAX_ROWS}`);
   expect((json as { rows: unknown[] }).rows.length).toBe(
-    Math.min(1000, statuses.filter((status) => status === 201).length),
+    Math.min(MAX_ROWS, statuses.filter((status) => status === 201).length),
   );
 });

@@ -4,11 +4,13 @@
  *
  * @module
  */
+
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { deriveName, indexesOf, keysOf, referencesOf } from "../../src/catalog/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { MAX_ROWS } from "../../src/std/limits.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { drawRuns } from "../support/tier.ts";
 
@@ -156,7 +158,7 @@ describe("a table with hostile column names", () => {
     const path = `/v1/data/db/hostile/${id}`;
     expect((await service.call(app, path)).json).toEqual(created.json);
     const list = await service.call(app, "/v1/data/db/hostile");
-    expect(list.json).toEqual({ rows: [created.json], limit: 1000, offset: 0, hasMore: false });
+    expect(list.json).toEqual({ rows: [created.json], limit: MAX_ROWS, offset: 0, hasMore: false });
     for (const name of NAMES) {
       const changed = await service.call(app, path, {
         method: "PATCH",

@@ -6,6 +6,7 @@ import {
   DataError,
   type ListOptions,
 } from "../../src/sdk/data.ts";
+import { MAX_BATCH, MAX_ROWS } from "../../src/std/limits.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
@@ -115,7 +116,7 @@ describe("many rows", () => {
       status: 422,
       details: [{ path: "/1/title", message: "Must be a string" }],
     });
-    const thousand = Array.from({ length: 1001 }, () => ({ title: "" }));
+    const thousand = Array.from({ length: MAX_BATCH + 1 }, () => ({ title: "" }));
     expect(await failureOf(many.todos.createMany(thousand))).toMatchObject({
       code: "invalid_json",
     });
@@ -127,10 +128,10 @@ describe("any number of rows", () => {
   test("are created in calls of max 1,000 rows and 100 KB, in their order", async () => {
     const many = connect(await service.makeApp(schema));
     const values = [
-      ...Array.from({ length: 1001 }, (_, rank) => ({ title: "small", rank })),
+      ...Array.from({ length: MAX_BATCH + 1 }, (_, rank) => ({ title: "small", rank })),
       ...Array.from({ length: 12 }, (_, index) => ({
         title: "ä".repeat(10_000),
-        rank: 1001 + index,
+        rank: MAX_BATCH + 1 + index,
       })),
     ];
     const before = requestCount();
@@ -139,7 +140,7 @@ describe("any number of rows", () => {
       onStored: (stored) => calls.push(stored.length),
     });
     expect(rows.map(({ rank }) => rank)).toEqual(values.map(({ rank }) => rank));
-    expect(calls).toEqual([1000, 6, 5, 2]);
+    expect(calls).toEqual([MAX_BATCH, 6, 5, 2]);
     expect(requestCount() - before).toBe(4);
     const listed: (number | null)[] = [];
     for await (const { rank } of many.todos.all()) listed.push(rank);
@@ -161,7 +162,7 @@ describe("any number of rows", () => {
       ),
       details: [{ path: "/1200/name" }],
     });
-    expect(error.stored).toHaveLength(1000);
+    expect(error.stored).toHaveLength(MAX_BATCH);
     const { rows } = await many.projects.list();
     expect(error.stored.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
   });
@@ -178,12 +179,12 @@ describe("a list", () => {
   });
 
   test.each<{ name: string; options: ListOptions; want: (string[] | number | boolean)[] }>([
-    { name: "whole", options: {}, want: [titles, 1000, 0, false] },
+    { name: "whole", options: {}, want: [titles, MAX_ROWS, 0, false] },
     { name: "of two", options: { limit: 2 }, want: [["a", "b"], 2, 0, true] },
     { name: "at the end", options: { limit: 2, offset: 3 }, want: [["d", "e"], 2, 3, false] },
-    { name: "past the end", options: { offset: 9 }, want: [[], 1000, 9, false] },
+    { name: "past the end", options: { offset: 9 }, want: [[], MAX_ROWS, 9, false] },
     { name: "of no rows", options: { limit: 0 }, want: [[], 0, 0, true] },
-    { name: "above the maximum", options: { limit: 5000 }, want: [titles, 1000, 0, false] },
+    { name: "above the maximum", options: { limit: 5000 }, want: [titles, MAX_ROWS, 0, false] },
   ])("$name contains its rows and the options", async ({ options, want }) => {
     const { rows, limit, offset, hasMore } = await todos.list(options);
     expect([rows.map(({ title }) => title), limit, offset, hasMore]).toEqual(want);

@@ -5,6 +5,7 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { ResponseRecord } from "../../src/observe.ts";
 import { addRejection, makeRejections, toStored } from "../../src/service/rejections.ts";
+import { MAX_REJECTED_A_MINUTE } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -179,7 +180,7 @@ test("many different errors in a minute need little memory and are all counted",
   expect(counts.reduce((sum, { requests }) => sum + requests, 0)).toBe(errors);
   // The 60 apps over the limit have one total each.
   expect(counts.length).toBeLessThanOrEqual(5000 + 60);
-  expect(rejections.samples.length).toBe(1000);
+  expect(rejections.samples.length).toBe(MAX_REJECTED_A_MINUTE);
   expect(JSON.stringify([counts, rejections.samples]).length).toBeLessThan(2_000_000);
   expect(rejections.kinds.size).toBeLessThanOrEqual(1000);
 });

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { ALL_APPS, CONSOLE_APP, NO_APP, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { SLOW_MS } from "../../src/std/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
 import { makePerson, signInAs, visit } from "../support/people.ts";
@@ -170,7 +171,7 @@ test("failed and slow requests are stored by id, with the route and without the 
   expect(JSON.stringify(stored)).not.toContain("secret");
   // Slow requests are also stored, and any request can be slow on a busy machine.
   expect(
-    await read("select from rowhouse.stored_requests where status < 400 and ms < 1000"),
+    await read(`select from rowhouse.stored_requests where status < 400 and ms < ${SLOW_MS}`),
   ).toEqual([]);
 });
 
