@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { SQL } from "../kinds/mod.ts";
 import type { Role } from "../role.ts";
 import { quoteLiteral } from "../std/sql_literal.ts";
 import type { ANCHOR } from "./citus/anchor.ts";
@@ -39,7 +40,14 @@ const INDEX_FUNCTIONS = [
   "pg_catalog.replace(pg_catalog.text, pg_catalog.text, pg_catalog.text)",
   "pg_catalog.uuid_eq(pg_catalog.uuid, pg_catalog.uuid)",
 ];
-const DEFAULT_FUNCTIONS = ["pg_catalog.now()"];
+/** The only functions in defaults: those of computed defaults. */
+const DEFAULT_FUNCTIONS = [
+  ...new Set(
+    Object.values(SQL).flatMap(({ computed = {} }) =>
+      Object.values(computed).flatMap(({ calls }) => calls),
+    ),
+  ),
+];
 
 /**
  * Returns whether a stored expression contains a call or a kind of node that no push writes. Reads the stored tree: printing it

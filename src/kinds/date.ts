@@ -2,7 +2,7 @@
 import { readTimestamp } from "../std/timestamp.ts";
 import type { Conversion, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
-import { TIME_LABELS, timestampSql, toDayPattern, toIsoCursor, toIsoText } from "./timestamp.ts";
+import { timestampSql, toDayPattern, toIsoCursor, toIsoText } from "./timestamp.ts";
 
 /** A calendar date as ISO 8601 text. */
 export type IsoDate = `${number}-${number}-${number}`;
@@ -56,6 +56,11 @@ export const dateSql: SqlKind = {
     today: {
       render: (now) => `pg_catalog.timezone('UTC', ${now})::pg_catalog.date`,
       printed: "(timezone('UTC'::text, now()))::date",
+      calls: [
+        "pg_catalog.now()",
+        "pg_catalog.timezone(pg_catalog.text, pg_catalog.timestamptz)",
+        "pg_catalog.date(pg_catalog.timestamp)",
+      ],
     },
   },
   toText: toIsoText,
@@ -74,7 +79,7 @@ export const dateField: FieldKind = {
   cell: "plain",
   search: {
     operators: SEARCHED_BY_ORDER,
-    labels: TIME_LABELS,
+    labels: { lt: "is before", lte: "is on or before", gt: "is after", gte: "is on or after" },
     input: "date",
     toTests: (text) => (isDate(text) ? [{ eq: text }] : []),
   },

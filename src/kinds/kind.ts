@@ -123,8 +123,12 @@ export type SqlKind = {
   readonly sorted?: Render;
   /** The value in a cursor, as text that the reader accepts. Without it, the text as PostgreSQL casts it. */
   readonly cursor?: Render;
-  /** Defaults that are computed: the expression, given the time of the row, and as PostgreSQL prints it. */
-  readonly computed?: Computed<{ readonly render: Render; readonly printed: string }>;
+  /** Defaults that are computed: the expression, given the time of the row, as PostgreSQL prints it, and its functions. */
+  readonly computed?: Computed<{
+    readonly render: Render;
+    readonly printed: string;
+    readonly calls: readonly string[];
+  }>;
   /** A default in one notation, from the declaration or from PostgreSQL's text of this type. Without it, the text. */
   readonly defaultText?: (value: Json) => string;
   readonly printedText?: (text: string) => string;

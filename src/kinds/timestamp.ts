@@ -74,7 +74,7 @@ export const timestampSql: SqlKind = {
   isSelective: true,
   storedBytes: () => 8,
   cursor: toIsoCursor,
-  computed: { now: { render: (now) => now, printed: "now()" } },
+  computed: { now: { render: (now) => now, printed: "now()", calls: ["pg_catalog.now()"] } },
   printedText: (text) =>
     readTimestamp(text.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00")) ?? text,
   toText: toIsoText,
@@ -90,13 +90,6 @@ export function toMomentText(value: string): string {
   return value.replace("T", " ").replace(/(:00)?\+00:00$/, " UTC");
 }
 
-export const TIME_LABELS = {
-  lt: "is before",
-  lte: "is at or before",
-  gt: "is after",
-  gte: "is at or after",
-};
-
 export const timestampField: FieldKind = {
   label: "date and time",
   hint: "In UTC or with an offset, such as 2026-11-21 18:00 +01:00; stored to the microsecond",
@@ -108,6 +101,6 @@ export const timestampField: FieldKind = {
   search: {
     operators: ["lt", "lte", "gt", "gte", "eq"],
     input: "datetime-local",
-    labels: TIME_LABELS,
+    labels: { lt: "is before", lte: "is at or before", gt: "is after", gte: "is at or after" },
   },
 };

@@ -12,6 +12,7 @@ const SCHEMA = defineSchema({
     project: t.ref("projects"),
     due_at: t.timestamp(),
     meta: t.json(),
+    day: t.date(),
   },
 });
 
@@ -128,6 +129,38 @@ describe.each([
       });
     });
   });
+
+  test.each(["Pacific/Kiritimati", "America/Los_Angeles"])(
+    "a date is the same day in %s: in its cell, in the form and in a filter",
+    async (timezoneId) => {
+      await pages.open(
+        "todos",
+        async (page) => {
+          const cell = page.locator("tbody tr").first().locator("td").nth(5);
+          await cell.dblclick();
+          await cell.locator('input[type="date"]').fill("2024-02-29");
+          await page.keyboard.press("Enter");
+          await page.locator("#save-state", { hasText: "Saved" }).waitFor();
+          await cell.getByText("2024-02-29", { exact: true }).waitFor();
+          expect((await firstTodo())["day"]).toBe("2024-02-29");
+          await cell.dblclick();
+          expect(await cell.locator('input[type="date"]').inputValue()).toBe("2024-02-29");
+          await page.keyboard.press("Escape");
+          await page.getByRole("button", { name: "Add a filter" }).click();
+          await page.getByLabel("Column", { exact: true }).selectOption("day");
+          await page.getByLabel("Comparison").selectOption("lte");
+          expect(await page.getByLabel("Comparison").locator("option:checked").textContent()).toBe(
+            "is on or before",
+          );
+          await page.getByLabel("Value").fill("2024-02-29");
+          await page.getByRole("button", { name: "Search", exact: true }).click();
+          await page.locator("[data-range]", { hasText: "1 of 1 found" }).waitFor();
+          expect(page.url()).toContain("where=day.lte.2024-02-29");
+        },
+        { timezoneId },
+      );
+    },
+  );
 
   test.each(displays("light", 360))(
     "the fields have no accessibility issue: $colorScheme, $width px",

@@ -1,8 +1,10 @@
 /** Facts that hold for every column kind: PostgreSQL's types and operators, and a value through a write, a filter and files. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { listIssues, makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { readValue } from "../../src/db/mod.ts";
-import { defineSchema, type NamedColumn, t } from "../../src/dsl/mod.ts";
+import { defineSchema, type NamedColumn, readDefinition, t } from "../../src/dsl/mod.ts";
 import { KINDS, type Kind, SQL, VALUES } from "../../src/kinds/mod.ts";
+import { push, readDrift } from "../../src/push/mod.ts";
 import { makeMapping, makeRowsReader, makeRowsWriter, makeSource } from "../../src/rows/mod.ts";
 import { splitObject } from "../../src/std/json_text.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -84,3 +86,24 @@ test.each(KINDS.filter((kind) => SQL[kind].type !== undefined))(
     });
   },
 );
+
+/** A service stops if a default is not one that a push sets. */
+test("the guard accepts every computed default, and the sample of every kind as a default", async () => {
+  const { admin } = service.service;
+  const columns = KINDS.flatMap((kind) => [
+    ...Object.keys(SQL[kind].computed ?? {}).map((value) => ({ kind, value })),
+    ...(kind === "ref" ? [] : [{ kind, value: sampleOf(kind) }]),
+  ]).map(({ kind, value }, index) => ({
+    ...columnOf(kind),
+    name: `c${index}`,
+    default: value,
+  }));
+  const table = { name: "defaults", columns, indexes: [], uniques: [] };
+  const read = readDefinition({ version: 1, tables: [table] });
+  if ("issues" in read) throw new Error(JSON.stringify(read.issues));
+  const own = await service.makeApp();
+  const options = { app: own, definition: read.definition, options: { dryRun: false } };
+  await push({ admin: service.pushing, log: () => undefined }, options);
+  expect(listIssues(await makeIsolationCheck(admin)())).toEqual([]);
+  expect(await readDrift(admin)).toEqual([]);
+});
