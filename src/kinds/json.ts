@@ -71,6 +71,8 @@ export const jsonValue: ValueKind = {
     return issue === undefined ? { value: value as Json } : { issue };
   },
   fromCsv: parseCell,
+  // A stored value can have numbers that a write rejects, such as after a conversion.
+  archived: "rounded",
   schema: () => ({ description: "Any JSON value.", $ref: JSON_REFERENCE }),
   components: () => ({ json: makeJsonSchema() }),
   sample: () => ({}),

@@ -69,6 +69,8 @@ export type ValueKind = {
   readonly fromCsv?: (text: string, readNumber: ReadNumber) => Unread;
   /** A value of a file in JSON, whose notation can differ from a request's; it is not null. Without it, the value. */
   readonly fromJsonFile?: (value: unknown) => unknown;
+  /** How numbers in an archive are read. Without it, a number that JavaScript would round is an error. */
+  readonly archived?: "rounded" | "decimals";
   /** Whether an empty text in a CSV is a value, not null. */
   readonly hasEmpty?: (column: Details) => boolean;
   /** A value in the form that is equal for equal values. Without it, the value. */

@@ -5,6 +5,7 @@
  * @module
  */
 import type { NamedColumn, TableDefinition } from "../../dsl/mod.ts";
+import { VALUES } from "../../kinds/mod.ts";
 import { readValue } from "../../rows/mod.ts";
 import { parseExactJson } from "../../std/exact_json.ts";
 import { isObject } from "../../std/is_object.ts";
@@ -50,7 +51,7 @@ function findIssues({ columns }: TableDefinition, line: string): string[] {
   const { id } = row.exact;
   if (typeof id !== "string" || !isUuid(id)) return [`the id ${quote(String(id))} must be a uuid`];
   return columns.flatMap((column) => {
-    const value = row[FIELDS[column.kind] ?? "exact"][column.name] ?? null;
+    const value = row[VALUES[column.kind].archived ?? "exact"][column.name] ?? null;
     const issue = value === null ? undefined : findIssue(value, column);
     return issue === undefined ? [] : [`row ${id}, ${column.name}: ${issue}`];
   });
@@ -59,14 +60,10 @@ function findIssues({ columns }: TableDefinition, line: string): string[] {
 /** The fields of a row, by how exactly their numbers are read. */
 type RowFields = Record<"exact" | "rounded" | "decimals", Readonly<Record<string, unknown>>>;
 
-/** A stored JSON value can have numbers that a write rejects, such as after a conversion. */
-const FIELDS: Readonly<Partial<Record<NamedColumn["kind"], keyof RowFields>>> = {
-  json: "rounded",
-  decimal: "decimals",
-};
-
 function readRow(line: string, columns: readonly NamedColumn[]): RowFields | undefined {
-  const decimals = new Set(columns.flatMap(({ kind, name }) => (kind === "decimal" ? name : [])));
+  const decimals = new Set(
+    columns.flatMap(({ kind, name }) => (VALUES[kind].archived === "decimals" ? name : [])),
+  );
   const toText = (key: string, value: unknown, { source }: { source: string }) =>
     typeof value === "number" && decimals.has(key) ? source : value;
   try {
