@@ -68,6 +68,7 @@ export function makeFormPage<
   Content extends { me: ConsoleVisitor },
   Fields extends FormFields = NoFields,
 >(page: FormPage<Content, Fields>) {
+  const { failed = "Nothing was changed." } = page;
   const handles = makePage<Visit, Content, Fields>({
     read: page.read,
     title: page.title,
@@ -92,12 +93,13 @@ export function makeFormPage<
         const messages = toVisibleMessages(error);
         return {
           status: error instanceof SuperAdminNeeded ? 403 : 422,
-          notice: renderError(page.failed ?? "Nothing was changed.", messages),
+          notice: renderError(failed, messages),
         };
       }
     },
-    respond: (content, { title, status, notice, body }, visit) => {
-      const framed = { title, status, body: [notice, body] };
+    respond: (content, { title, status, issues, notice, body }, visit) => {
+      const rejected = issues !== undefined && renderError(failed);
+      const framed = { title, status, body: [notice ?? rejected, body] };
       return (
         page.respond?.(content, framed, visit) ??
         respondWithConsolePage({ me: content.me, crumbs: page.crumbs(content), ...framed })
