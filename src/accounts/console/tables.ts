@@ -26,7 +26,8 @@ export const DEFINITION = shaped<TableDefinition>(
   v.object({
     name: v.string(),
     columns: v.array(
-      v.object({
+      // A kind can have other keys, too.
+      v.looseObject({
         ...{ name: v.string(), kind: v.picklist(KINDS) },
         ...{ required: v.boolean(), unique: v.boolean(), index: v.boolean() },
         default: v.exactOptional(v.custom<Json>(() => true)),
