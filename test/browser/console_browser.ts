@@ -142,7 +142,8 @@ describe.each(displays("dark", 1280))("$colorScheme, $width px wide:", ({ colorS
       insert into rowhouse.statistics select app, span, date_bin('1 minute', now(), 'epoch') - n * interval '7 minutes', 900 * n, n % 2, n, array_fill(n, array[12])
         from (select id from rowhouse.apps union all select '${ALL_APPS}') as apps (app), unnest(array['minute', 'hour']) as span, generate_series(1, 8) as n on conflict do nothing;
       insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms) select gen_random_uuid(), id, now(), 'PATCH', '/v1/data/db/:table/:id', 504, 'timeout', 30000 from rowhouse.apps;
-      insert into rowhouse.stored_requests select '${REQUEST}', id, now(), 'POST', '/v1/data/db/:table', 422, 'validation_failed', 3,
+      insert into rowhouse.stored_requests (id, app_id, at, method, route, status, code, ms, key_id, table_name, paths, requests)
+        select '${REQUEST}', id, now(), 'POST', '/v1/data/db/:table', 422, 'validation_failed', 3,
         '${keyId}', 'notes', array['/3/title', '/' || repeat('x', 63)], 12 from rowhouse.apps where slug = 'wiki' on conflict do nothing;
       insert into rowhouse.rejections select id, 'minute', date_bin('1 minute', now(), 'epoch'), 'notes', 'validation_failed', 12
         from rowhouse.apps on conflict do nothing;
