@@ -321,6 +321,7 @@ describe("a transaction that passed the check before", () => {
     await whileLocked(service.database.adminUrl, table, async () => {
       acting = act();
       await eventually(async () => (await countLockWaits(service.service.admin)) > 0);
+      const [before] = await ask<{ now: string }>("select clock_timestamp()::text as now");
       const run = admin.run("set-app", app.slug, "read-only", "on").finally(() => {
         isEnded = true;
       });
@@ -333,6 +334,16 @@ describe("a transaction that passed the check before", () => {
         return found?.on === true;
       });
       expect((await waitForWriters(service.service, { limitMs: 0 })).length).toBeGreaterThan(0);
+      // The command has read the list of transactions, and reports them.
+      await eventually(async () => {
+        const [found] = await ask(
+          `select from pg_stat_activity where datname = current_database() and state = 'idle'
+            and application_name = 'rowhouse command' and query like '%list_writers%'
+            and query_start > $1::text::timestamptz`,
+          [before?.now ?? ""],
+        );
+        return found !== undefined;
+      });
       expect(isEnded).toBe(false);
     });
     return { result: await acting, command: await command.promise };

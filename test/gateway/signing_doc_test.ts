@@ -67,9 +67,8 @@ test.skipIf(Bun.which("openssl") === null)("the shell's lines produce the same s
   expect(digests).toEqual([signedText.split("\n")[6] ?? "", signature.replace("v1=", "")]);
 });
 
-test("headers, window and minimum length match the code", () => {
+test("headers and minimum length match the code", () => {
   const named = [...page.matchAll(/^\| `(Rowhouse-\w+)` \|/gm)].map(([, name = ""]) => name);
   expect(named.map((name) => name.toLowerCase())).toEqual(Object.values(SIGNED_HEADERS));
-  expect(page).toContain(`more than ${WINDOW_MS / 1000} s from`);
   expect(page).toContain(`at least ${MIN_SECRET_BYTES} bytes`);
 });
