@@ -28,8 +28,7 @@ export async function handleAppActivity(visit: Visit): Promise<Response> {
   const slug = visit.context.params["app"] ?? "";
   const { page, body, status } = await readActivity(visit, slug);
   const { me, app } = page;
-  if (app === null) throw new Problem("unknown_app");
-  const isDisabled = app.disabledAt !== null;
+  const isDisabled = app?.disabledAt !== null;
   return respondWithAppPage({ me, slug, isDisabled, tab: "Activity", body, status });
 }
 

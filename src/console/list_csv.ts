@@ -9,6 +9,7 @@ import {
 } from "../accounts/actions/mod.ts";
 import { type ConsoleReads, type PageView, readConsole } from "../accounts/console/mod.ts";
 import type { Arguments, FunctionName } from "../db/mod.ts";
+import { Problem } from "../problem.ts";
 import type { Visit } from "./enter.ts";
 import { ROWS_READ } from "./search.ts";
 
@@ -20,7 +21,7 @@ type Listed<Name extends ReadName, Of extends Columns> = Pick<
 type Filter<Name extends ReadName> = Partial<Arguments<Name>>;
 type Asked<Name extends ReadName> = { after?: string; limit?: number; filter?: Filter<Name> };
 
-/** The rows after a key, of the app in the address. @throws {Problem} as {@linkcode readConsole} */
+/** The rows after a key, of the app in the address. @throws {Problem} unknown_app, and as {@linkcode readConsole} */
 export async function readListed<Name extends ReadName, Of extends Columns>(
   { deps, context }: Visit,
   { read, ask }: Listed<Name, Of>,
@@ -29,10 +30,14 @@ export async function readListed<Name extends ReadName, Of extends Columns>(
   const { app: of = "" } = context.params;
   // The compiler does not compare the arguments of a read with those of its function for the Console.
   const values = { ...ask({ of, after, limit }), ...filter } as never;
-  return await readConsole<Name>(deps, read, values);
+  const page = await readConsole<Name>(deps, read, values);
+  // The audit log also has entries of deleted apps.
+  if (of !== "" && "app" in page && page.app === null) throw new Problem("unknown_app");
+  return page;
 }
 
-const CSV_PAGE_ROWS = 500;
+/** A row of tables has the whole definition. */
+const CSV_PAGE_ROWS = 100;
 
 /** @throws {Problem} as `toFilter` and {@linkcode readConsole} */
 export function makeCsv<Name extends ReadName, Of extends Columns>(

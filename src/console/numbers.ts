@@ -41,7 +41,7 @@ export function renderStats(
   const few = isFew ? "too few requests for a share" : "";
   return html`<dl class="stats">
 ${renderStat("Requests / s", toRate(requests, span), { detail: `${toCount(requests)} total${compare(`${change} from`)}` })}
-${renderStat("Errors", toValue(errors), { detail: few || `${toCount(errors)} responses 5xx${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
+${renderStat("Errors", toValue(errors), { detail: few || `${toCount(errors)} failed${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
 ${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { detail: isFew ? "too few requests" : `median ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
 ${renderStat("Rejected", toValue(rejections), { detail: few || `${toCount(rejections)} responses${shareBefore(totals.before.rejections)}`, path: to("rejected") })}
 </dl>`;

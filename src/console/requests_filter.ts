@@ -77,8 +77,8 @@ export function toRequestsPath(typed: Partial<TypedRequests>): string {
 
 const KIND_CHOICES: Readonly<Record<RequestKind | "", string>> = {
   "": "all",
-  rejected: "rejected (4xx)",
-  failed: "failed (5xx)",
+  rejected: "rejected",
+  failed: "failed",
   slow: `slow (over ${SLOW_MS / 1000} s)`,
 };
 

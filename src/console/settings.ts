@@ -20,11 +20,9 @@ import { type FormFields, type Html, html } from "../pages/mod.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.ts";
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.ts";
-
 import { makeFormPage } from "./form_page.ts";
 import { renderLink } from "./parts.ts";
 import { toAppPath, toSwitchPath } from "./paths.ts";
-
 import { readLines } from "./read.ts";
 
 const SETTINGS_SAVED = {

@@ -20,7 +20,6 @@ export { OPERATORS, type Operator, type SearchOperator } from "./operators.ts";
 export type { Id } from "./ref.ts";
 export { normalizeLines } from "./string.ts";
 export { type IsoTime, toMomentText } from "./timestamp.ts";
-
 export { shortenId } from "./uuid.ts";
 
 /** All column kinds, in the order of the documentation. */

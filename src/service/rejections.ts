@@ -1,5 +1,5 @@
 /**
- * The 4xx responses of one minute: exact counts by app, table and code, and samples with the key and the fields. Never
+ * The rejections of one minute: exact counts by app, table and code, and samples with the key and the fields. Never
  * stores a value, a body, or a name that the app has not declared. Bounded, because clients can cause any number of errors.
  *
  * @module

@@ -87,11 +87,12 @@ test.each([
 });
 
 test("a CSV of an unknown app or person is not found, and of a malformed filter rejected", async () => {
-  for (const path of [
-    "apps/nowhere/keys",
-    `people/${crypto.randomUUID()}/sessions`,
-    "people/x/sessions",
-  ])
-    expect((await show(`/console/${path}.csv`)).status).toBe(404);
+  const owned = LISTS.filter(({ path }) => path.includes(":"));
+  expect(owned.length).toBeGreaterThan(5);
+  for (const { path } of owned)
+    for (const person of [crypto.randomUUID(), "x"]) {
+      const unknown = path.replace(":app", "nowhere").replace(":person", person);
+      expect([unknown, (await show(unknown)).status]).toEqual([unknown, 404]);
+    }
   expect((await show(`/console/apps/${slug}/activity.csv?from=x`)).status).toBe(400);
 });

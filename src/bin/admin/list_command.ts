@@ -129,7 +129,7 @@ function readLimit(args: Arguments, limit: number | undefined): number | undefin
 function readAfter(args: Arguments, key: Column | undefined): string {
   const text = args.text("after") ?? "";
   return text !== "" && key?.shape === "number"
-    ? String(readWhole("--after", text, [0, 999_999_999]))
+    ? String(readWhole("--after", text, [0, Number.MAX_SAFE_INTEGER]))
     : text;
 }
 

@@ -191,7 +191,7 @@ $$;
 -- An app's pushes, newest first, with the head of each file, which describes the push, and pending
 -- deferred steps.
 -- read: admin
-create function rowhouse.list_pushes(app_slug text, before_seq integer, max_rows integer)
+create function rowhouse.list_pushes(app_slug text, before_seq bigint, max_rows integer)
 returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   app rowhouse.apps := rowhouse.console_app(app_slug);

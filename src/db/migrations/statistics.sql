@@ -44,7 +44,7 @@ create table rowhouse.processes (
   isolation_issues text[] not null default '{}'
 );
 
--- Counts of 4xx responses, by table and code, stored as long as the counts above. The app id of
+-- Counts of rejections, by table and code, stored as long as the counts above. The app id of
 -- zeros is requests without an app, an empty table is requests without a table. Counts over the
 -- limit of an app have the code "other".
 create table rowhouse.rejections (

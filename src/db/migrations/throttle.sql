@@ -54,7 +54,7 @@ create function rowhouse.sign_in_wait(keys text[], bounds integer[], max_global 
   select greatest(1, ceil(extract(epoch from max(ends_at) - clock_timestamp())))::integer
     from counter
   where attempts > case
-    when key = 'all' then max_global * (${MAX_SIGN_INS_A_MINUTE} / ${SIGN_INS_A_MINUTE})
+    when key = 'all' then max_global * ${MAX_SIGN_INS_A_MINUTE} / ${SIGN_INS_A_MINUTE}
     when all_attempts > max_global then greatest(1, bound / 4)
     else bound
   end
@@ -163,7 +163,7 @@ declare
   -- The pair and the address come first: reaching their limit is recorded in the audit log.
   keys text[] := array[rowhouse.pair_key(address_key, client_keys[1]), address_key] || client_keys
     || array['all'];
-  bounds integer[] := array[max_pair, max_pair * (${SIGN_INS_OF_ADDRESS} / ${SIGN_INS_OF_PAIR})]
+  bounds integer[] := array[max_pair, max_pair * ${SIGN_INS_OF_ADDRESS} / ${SIGN_INS_OF_PAIR}]
     || max_clients || max_global;
   wait integer;
 begin

@@ -139,7 +139,7 @@ function toTimeTest(column: string, operator: OperatorName, value: string): obje
 }
 
 /** The list endpoint finds a text in texts and choices, a whole number, and the start of an id. */
-export const SEARCHED_BY_ENDPOINT = "Search texts, choices, numbers and ids";
+export const SEARCHED_BY_ENDPOINT = "Search texts, choices, numbers, dates and ids";
 
 function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
   const folded = text.toLowerCase();
