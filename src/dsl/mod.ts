@@ -24,6 +24,7 @@
  */
 export {
   type Id,
+  type IsoDate,
   type IsoTime,
   isDroppedValue,
   type Json,

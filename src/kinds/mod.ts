@@ -12,6 +12,7 @@ import { type StringTypes, stringField, stringSql, stringValue } from "./string.
 import { type TimestampTypes, timestampField, timestampSql, timestampValue } from "./timestamp.ts";
 import { type UuidTypes, uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
+export type { IsoDate } from "./date.ts";
 export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, isJsonNumber, JSON_NUMBERS, NEVER_ACCEPTED } from "./json.ts";
 export type * from "./kind.ts";
