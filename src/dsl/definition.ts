@@ -31,8 +31,8 @@ export type Issue = {
 /** A definition that passed every check, or all of its validation errors. */
 export type Reading = { readonly definition: Definition } | { readonly issues: readonly Issue[] };
 
-/** Limits of one app's schema. */
-export const QUOTAS = {
+/** The kinds declare the others. */
+const OWN_QUOTAS = {
   tables: 500,
   /** A delete from a table searches rows through every reference to it, from any app. */
   referencesPerTarget: 100,
@@ -41,10 +41,15 @@ export const QUOTAS = {
   indexesPerTable: 16,
   /** An index entry contains decimals of up to 400 digits in full. */
   decimalsPerIndex: 8,
-  ...ENUM_LIMITS,
-  ...DEFAULT_LIMITS,
   /** All defaults of a table together: each row that omits the columns contains them. */
   tableDefaultBytes: 8192,
   /** Max stored bytes of defaults of columns added to a table that other apps use: each row of these apps stores them. */
   deferredDefaultBytes: 256,
 } as const;
+
+/** Limits of one app's schema. */
+export const QUOTAS: typeof OWN_QUOTAS & typeof ENUM_LIMITS & typeof DEFAULT_LIMITS = {
+  ...OWN_QUOTAS,
+  ...ENUM_LIMITS,
+  ...DEFAULT_LIMITS,
+};

@@ -38,7 +38,7 @@ export const numberValue: ValueKind = {
 };
 
 /** PostgreSQL stores four digits of a numeric in two bytes. */
-export const toNumericBytes = (digits: number) => Math.ceil(digits / 2) + 8;
+export const toNumericBytes = (digits: number): number => Math.ceil(digits / 2) + 8;
 
 export const NUMERIC = { name: "pg_catalog.numeric", printed: "numeric" } as const;
 
@@ -82,7 +82,7 @@ export const numberSql: SqlKind = {
 };
 
 /** A number as a visitor types it. */
-export const SEARCHED_NUMBER = /^-?\d+(\.\d+)?$/;
+export const SEARCHED_NUMBER: RegExp = /^-?\d+(\.\d+)?$/;
 
 export const numberField: FieldKind = {
   label: "number",

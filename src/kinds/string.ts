@@ -47,7 +47,7 @@ export const stringSql: SqlKind = {
 };
 
 /** Browsers send different line ends, so texts that differ only in line ends are equal. */
-export const normalizeLines = (text: string) => text.replaceAll(/\r\n?/g, "\n");
+export const normalizeLines = (text: string): string => text.replaceAll(/\r\n?/g, "\n");
 
 export const stringField: FieldKind = {
   label: "text",

@@ -5,6 +5,13 @@
  *
  * @throws {RangeError} U+0000, which PostgreSQL cannot hold
  * @see https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-STRINGS-ESCAPE
+ *
+ * @example
+ * ```ts
+ * import { quoteLiteral } from "./sql_literal.ts";
+ * import { expect } from "bun:test";
+ * expect(quoteLiteral("it's")).toBe("'it''s'");
+ * ```
  */
 export function quoteLiteral(text: string): string {
   if (text.includes("\0")) throw new RangeError("Cannot quote U+0000");
