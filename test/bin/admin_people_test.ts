@@ -269,7 +269,7 @@ test("export-user prints all data of a person, without proofs", async () => {
     "totp_factors (user_id, sealed_secret, digest, secret_id, last_step) values ($1::text::uuid, sha256('x'), sha256('x'), 'x', 0)",
     "recovery_codes (user_id, digest, secret_id) values ($1::text::uuid, sha256('x'), 'x')",
     "passkeys (credential_id, user_id, public_key, label, digest, secret_id) values ('x', $1::text::uuid, 'x', 'key', sha256('x'), 'x')",
-    "pending_sign_ins (id, digest, secret_id, user_id, proven_at, expires_at) values ('aaaaaaaaaaaaaaaa', sha256('x'), 'x', $1::text::uuid, now(), now())",
+    "pending_sign_ins (id, digest, secret_id, user_id, proven_at, expires_at) values ('aaaaaaaaaaaaaaaa', sha256('x'), 'x', $1::text::uuid, now(), now() + interval '1 hour')",
   ])
     await service.service.admin.query(`insert into rowhouse.${text}`, [person.id], {
       retry: "unsafe",
