@@ -14,6 +14,9 @@ const DIST = join(HERE, "dist");
 const ENTRIES = ["dsl/mod", "sdk/data", "sdk/identity", "sdk/react"];
 
 const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
+/** Types that a program reaches only through others, so that no editor shows their comments. */
+const INTERNAL = join(DIST, "kinds/kind.d.ts");
+const COMMENT = /^ *\/\*\*[\s\S]*?\*\/\n/gm;
 const EXAMPLE = /\n \*\n \* @example\n(?: \*(?!\/).*\n)*? \*\//g;
 const INDENTED_EXAMPLE = /\n {5}\*\n {5}\* @example\n(?: {5}\*(?!\/).*\n)*? {5}\*\//g;
 
@@ -47,9 +50,11 @@ async function trimTypes(): Promise<void> {
 async function reach(file: string, reached: Set<string>): Promise<void> {
   if (reached.has(file)) return;
   reached.add(file);
-  const text = (await Bun.file(file).text())
-    .replaceAll(EXAMPLE, "\n */")
-    .replaceAll(INDENTED_EXAMPLE, "\n     */");
+  const types = await Bun.file(file).text();
+  const text =
+    file === INTERNAL
+      ? types.replaceAll(COMMENT, "")
+      : types.replaceAll(EXAMPLE, "\n */").replaceAll(INDENTED_EXAMPLE, "\n     */");
   await Bun.write(file, text);
   for (const [, path = ""] of text.matchAll(RELATIVE_IMPORT))
     await reach(join(dirname(file), `${path}.d.ts`), reached);

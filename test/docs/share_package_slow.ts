@@ -28,7 +28,15 @@ beforeAll(async () => {
   const remote = join(folder, "remote.git");
   await run(`git init -q --bare ${remote}`, folder);
   const checkout = join(folder, "rowhouse");
-  for (const path of ["packages", "src/sdk", "src/dsl", "src/std", "LICENSE", "package.json"])
+  for (const path of [
+    "packages",
+    "src/sdk",
+    "src/dsl",
+    "src/kinds",
+    "src/std",
+    "LICENSE",
+    "package.json",
+  ])
     cpSync(join(ROOT, path), join(checkout, path), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
   if (HAS_NPM) await run(PACK, checkout);
