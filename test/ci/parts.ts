@@ -36,8 +36,8 @@ const ON_OTHER_SERVERS = [
 ];
 /** Slow tests that depend on the server. The other slow tests start their own servers, or none. */
 const SLOW_ON_OTHER_SERVERS = [
-  ...["data/query_*", "db/pool", "identity/throttle", "push/limits", "push/locked"],
-  ...["push/shared_table", "system/operating_doc"],
+  ...["data/query_*", "db/pool", "identity/throttle", "push/change_*", "push/limits"],
+  ...["push/locked", "push/shared_table", "system/operating_doc"],
 ].map((file) => `test/${file}_slow.ts`);
 
 /** The same in both runs. */
@@ -130,9 +130,8 @@ export const PARTS: readonly Part[] = [
           ...["call", "grants", "login", "migrations", "pool", "push_login", "temporary_login"].map(
             (file) => `test/db/${file}_test.ts`,
           ),
-          ...["bin/migrate_test", "service/doctor_test", "db/pool_slow", "push/locked_slow"].map(
-            (file) => `test/${file}.ts`,
-          ),
+          ...["bin/migrate_test", "service/doctor_test"].map((file) => `test/${file}.ts`),
+          ...["db/pool", "push/change_*", "push/locked"].map((file) => `test/${file}_slow.ts`),
           TOUR,
         ),
         minutes: 3,

@@ -24,7 +24,7 @@ const SUITES = [
   // Previews.
   ...listTests("test/data", ["changes_test.ts", "query_fuzz_test.ts", "query_test.ts"]),
   // Renames, drops and retypes.
-  ...listTests("test/push", ["change_model_test.ts", "change_test.ts", "retype_test.ts"]),
+  ...listTests("test/push", ["change_test.ts", "retype_test.ts"]),
   "test/service/isolation_guard_test.ts",
   "test/gateway/",
   "test/accounts/",
