@@ -98,7 +98,7 @@ export type ConsoleCall = {
   render: (visitor: string, subject: Subject, values?: Readonly<Record<string, string>>) => string;
 };
 
-/** The functions that {@linkcode CONSOLE_CALLS} does not have: the dispatcher of actions, and what is no right of administrators. */
+/** The functions that {@linkcode CONSOLE_CALLS} does not have: the dispatcher of actions, and functions that administrators do not need. */
 const APART = ["console_act", "console_log_rejection"];
 
 /** The functions and actions that an administrator in the Console can call. */
