@@ -1,6 +1,7 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
 export { type Authenticate, makeAuthenticate, readPresentedKeyId } from "./authenticate.ts";
 export { makeReadAddress, trustsAllAddresses } from "./client_address.ts";
+export { FAILURES_PER_MINUTE } from "./failures.ts";
 export { type Forward, makeForward, toForwarded } from "./forward.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
 export {

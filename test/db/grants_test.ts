@@ -1,7 +1,6 @@
 /**
- * Compares the rights of each login on each object of the database with grants.json, and with the table in
- * docs/security.md. After an intended change, run UPDATE_GRANTS=1 bun test test/db/grants_test.ts, which writes both
- * files, and review the difference.
+ * Compares the rights of each login on each object of the database with grants.json. After an intended change, run
+ * UPDATE_GRANTS=1 bun test test/db/grants_test.ts, and review the difference.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -15,15 +14,13 @@ import {
   toLogin,
 } from "../support/cluster.ts";
 import { ROOT } from "../support/command.ts";
-import { addNeeds, type Grants, readGrants, renderGrants } from "../support/grants.ts";
+import { addNeeds, type Grants, readGrants } from "../support/grants.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const LIST = join(ROOT, "test/db/grants.json");
-const PAGE = join(ROOT, "docs/security.md");
-const BLOCK = /(<!-- grants -->\n)[\s\S]*?(\n<!-- \/grants -->)/;
 const NO_RIGHTS = "rowhouse_test_nobody";
 /**
- * The columns of the table: logins as migrate creates them, the role of the generated functions, and a login without
+ * The logins as migrate creates them, the role of the generated functions, and a login without
  * rights.
  */
 const LOGINS = {
@@ -53,27 +50,13 @@ beforeAll(async () => {
     if pg_catalog.to_regrole('${NO_RIGHTS}') is null then create role ${NO_RIGHTS} login; end if;
   exception when duplicate_object or unique_violation then null; end $$; select 1`);
   grants = addNeeds(await readGrants(admin, LOGINS));
-  if (process.env["UPDATE_GRANTS"] !== "1") return;
-  writeFileSync(LIST, `${JSON.stringify(grants, null, 2)}\n`);
-  writeFileSync(PAGE, withTable(readFileSync(PAGE, "utf8"), grants));
+  if (process.env["UPDATE_GRANTS"] === "1")
+    writeFileSync(LIST, `${JSON.stringify(grants, null, 2)}\n`);
 });
 afterAll(() => service.close());
 
-function withTable(page: string, grants: Grants): string {
-  return page.replace(
-    BLOCK,
-    (_, start, end) => start + renderGrants(grants, Object.keys(LOGINS)) + end,
-  );
-}
-
 test("the database grants exactly the rights in grants.json", () => {
   expect(grants).toEqual(JSON.parse(readFileSync(LIST, "utf8")));
-});
-
-test("docs/security.md contains the table of grants", () => {
-  const page = readFileSync(PAGE, "utf8");
-  expect(page).toMatch(BLOCK);
-  expect(page).toBe(withTable(page, JSON.parse(readFileSync(LIST, "utf8"))));
 });
 
 test("grants.json has every table and function of the service, and an example of each kind of app object", () => {

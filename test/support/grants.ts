@@ -109,32 +109,3 @@ export function addNeeds(grants: Grants): Grants {
   });
   return Object.fromEntries([...actions.toSorted(([a], [b]) => (a < b ? -1 : 1)), ...entries]);
 }
-
-/** Renders a table for the documentation: a column per login, and a row for all objects of a kind with the same rights. */
-export function renderGrants(grants: Grants, logins: readonly string[]): string {
-  const groups = Map.groupBy(
-    Object.entries(grants).filter(([, rights]) => Object.keys(rights).length > 0),
-    ([object, rights]) =>
-      `${toKind(object)} | ${logins.map((login) => rights[login] ?? "").join(" | ")}`,
-  );
-  const rows = [...groups].map(([key, [first, ...more]]) => {
-    const objects = [first, ...more].map((entry) => toCode(entry?.[0] ?? ""));
-    return `| ${key} | ${objects.join(", ")} |`;
-  });
-  return [
-    `| kind | ${logins.join(" | ")} | objects |`,
-    `|---|${"---|".repeat(logins.length + 1)}`,
-    ...rows,
-  ].join("\n");
-}
-
-function toKind(object: string): string {
-  return /^(table|function|action|schema|sequence) /.exec(object)?.[1] ?? "";
-}
-
-/** Objects such as `each table of data` are prose; `table rowhouse.users` contains a name. */
-function toCode(object: string): string {
-  const [, name] =
-    /^(?:table|function|action|schema|sequence) (?:rowhouse\.)?([^(]*)/.exec(object) ?? [];
-  return name === undefined ? object : `\`${name}\``;
-}

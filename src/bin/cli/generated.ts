@@ -3,10 +3,10 @@ import { DEFAULT_PER_MINUTE } from "../../accounts/apps/mod.ts";
 import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../../config/mod.ts";
 import { LIST_BYTES } from "../../data/pure.ts";
 import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
+import { FAILURES_PER_MINUTE } from "../../gateway/mod.ts";
 import { MAX_STREAMS } from "../../http/mod.ts";
 import { PROBLEMS } from "../../problem.ts";
 import { MAX_BYTES } from "../../push/mod.ts";
-import { CHECKS } from "../../service/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import * as limits from "../../std/limits.ts";
 import { ADMIN } from "../commands.ts";
@@ -83,8 +83,6 @@ ${rows.join("\n")}
 export const TABLES = {
   settings: { page: "docs/operating.md", render: renderSettings },
   errors: { page: "docs/data.md", render: renderErrors },
-  commands: { page: "docs/operating.md", render: renderCommands },
-  checks: { page: "docs/operating.md", render: renderChecks },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
@@ -113,6 +111,7 @@ const NUMBERS: Readonly<Record<string, number | string>> = {
   ...limits,
   DEFAULT_PER_MINUTE,
   EXECUTION_LIMIT_MS,
+  FAILURES_PER_MINUTE,
   LIST_BYTES,
   MAX_PUSH_BYTES: MAX_BYTES,
   MAX_STORED_RESPONSE_BYTES,
@@ -140,15 +139,6 @@ function renderSettings(): string {
       `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
   );
   return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
-}
-
-function renderCommands(): string {
-  const rows = ROWS.map(({ name, summary }) => `| \`rowhouse ${name}\` | ${toCell(summary)} |`);
-  return ["| Command | Effect |", "|---|---|", ...rows].join("\n");
-}
-
-function renderChecks(): string {
-  return `${CHECKS.map(({ about }) => about).join(", ")}.`;
 }
 
 function renderErrors(): string {
