@@ -17,7 +17,7 @@ export type Bench = {
   print: (result: unknown) => string;
 };
 
-/** In the order of docs/figures.md. */
+/** In the order of the figures. */
 export const BENCHES: Readonly<Record<Part, Bench>> = {
   requests: pair(benchRequests, printRequests),
   growth: pair(benchGrowth, printGrowth),

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { BENCHES } from "./benches.ts";
 import { PARTS } from "./options.ts";
-import { printHighlights, type RequestsResult } from "./requests.ts";
+import { printHighlights, printSummary, type RequestsResult } from "./requests.ts";
 import { readNewest, type Saved } from "./results.ts";
 
 export const START = "<!-- figures -->";
@@ -12,15 +12,29 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** The contents between the markers of each page. */
 export const PAGES: Readonly<Record<string, (saved: Saved) => string>> = {
-  "docs/figures.md": renderFigures,
+  "test/bench/README.md": renderFigures,
+  "docs/figures.md": renderSummary,
   "README.md": ({ requests }) => printHighlights(requests as RequestsResult),
 };
 
 /** Renders the tables of a saved result, with its machine. */
 export function renderFigures({ date, machine, ...saved }: Saved): string {
-  const conditions = `Measured on ${date} with \`bun run bench\`: ${machine.processor}, ${machine.cores} cores shared by load, server and database, ${machine.memoryGb} GB, ${machine.system}, Bun ${machine.bun}.`;
   const parts = PARTS.filter((part) => saved[part] !== undefined);
-  return [conditions, ...parts.map((part) => BENCHES[part].print(saved[part]))].join("\n\n");
+  const tables = parts.map((part) => BENCHES[part].print(saved[part]));
+  return [renderConditions({ date, machine }), ...tables].join("\n\n");
+}
+
+/** Renders a line for each kind of request, and the growth of a table. */
+export function renderSummary({ date, machine, requests, growth }: Saved): string {
+  return [
+    renderConditions({ date, machine }),
+    printSummary(requests as RequestsResult),
+    BENCHES.growth.print(growth),
+  ].join("\n\n");
+}
+
+function renderConditions({ date, machine }: Pick<Saved, "date" | "machine">): string {
+  return `Measured on ${date} with \`bun run bench\`: ${machine.processor}, ${machine.cores} cores shared by load, server and database, ${machine.memoryGb} GB, ${machine.system}, Bun ${machine.bun}.`;
 }
 
 /**
