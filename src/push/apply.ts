@@ -11,6 +11,7 @@ import { Problem } from "../problem.ts";
 import { acquireTurn } from "./acquire_turn.ts";
 import { checkDropKey } from "./begin_push.ts";
 import { toTableNames } from "./change.ts";
+import { REASONS } from "./conflicts.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
 import { describeDeleted, findDeleted } from "./deleted_values.ts";
 import { type Join, prepareJoin } from "./join.ts";
@@ -103,7 +104,7 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
       const { change } = request;
       // A repeated retype would undo the other request's cancel.
       if (isRetyping && retyped.table.retype === null)
-        throw rejectChange(change, "another request has canceled it");
+        throw rejectChange(change, REASONS.retypeCanceled);
       isRetyping = true;
       if ((await copyColumn(deps.admin, { ...retyped, change })) === "moved") continue;
     }

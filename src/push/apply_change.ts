@@ -11,6 +11,7 @@ import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
 import { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
 import { type Change, changeDefinition, toTableNames } from "./change.ts";
+import { REASONS, type RowCounts } from "./conflicts.ts";
 import {
   readMigrationChange,
   readMigrationDefinition,
@@ -26,8 +27,6 @@ import { readState, type TableState } from "./state.ts";
 import { readMigration, readStatus } from "./status.ts";
 import type { Plan } from "./step.ts";
 
-/** The app's rows in the table, and the number of rows that the change affects. */
-export type RowCounts = { rows: number; values: number };
 /** Why rows were not counted. */
 type Uncounted = "scope" | "time";
 export type ChangeRequest = Pick<PushRequest, "app" | "journal" | "options"> & { change: Change };
@@ -53,7 +52,7 @@ export async function applyChange(deps: PushDeps, request: ChangeRequest): Promi
 async function changeOnce(deps: PushDeps, request: ChangeRequest): Promise<ChangeResult> {
   const { app, change } = request;
   const head = await readHead(deps.admin, app.id);
-  if (head === undefined) throw rejectChange(change, `this app owns no table ${change.table}`);
+  if (head === undefined) throw rejectChange(change, REASONS.noTable(change));
   const definition = changeDefinition(head.definition, change);
   const names = toTableNames(change);
   const state = await readState(deps.admin, app.id, names);
@@ -77,7 +76,7 @@ async function changeOnce(deps: PushDeps, request: ChangeRequest): Promise<Chang
   const rows = typeof counted === "string" ? null : counted;
   const blocker = BLOCKED[change.kind];
   if (blocker !== undefined && rows !== null && rows.values > 0)
-    throw rejectChange(change, `${rows.values} of this app's ${rows.rows} rows ${blocker}`);
+    throw rejectChange(change, blocker(rows));
   const pushed = await push(deps, { ...request, definition, after: head.checksum });
   return { ...pushed, rows, notes: [describeRows(change, counted), ...pushed.notes] };
 }
@@ -87,13 +86,9 @@ function isLast(head: Awaited<ReturnType<typeof readHead>>, change: Change): boo
 }
 
 /** Why rows with an affected value block the change. */
-const BLOCKED: Readonly<Record<Change["kind"], string | undefined>> = {
-  rename_column: undefined,
-  rename_table: undefined,
-  drop_column: undefined,
-  drop_table: undefined,
-  drop_value: "have this value; give them another value first",
-  retype_column: "have a value that does not convert; change these values first",
+const BLOCKED: Readonly<Partial<Record<Change["kind"], (rows: RowCounts) => string>>> = {
+  drop_value: REASONS.valueUsed,
+  retype_column: REASONS.unconverted,
 };
 
 const CANCELED = "CANCELED: the column keeps its type";
@@ -164,14 +159,14 @@ async function countRows(
   }
 }
 
-const REASONS: Readonly<Record<Uncounted, string>> = {
+const UNCOUNTED: Readonly<Record<Uncounted, string>> = {
   scope: "a key with data:read shows how many",
   time: "there are too many to count them",
 };
 
 function describeRows(change: Change, counted: RowCounts | Uncounted): string {
   if (typeof counted !== "string") return matchKind(ROW_DETAILS, change, counted);
-  return `${matchKind(UNCOUNTED_DETAILS, change)}; ${REASONS[counted]}`;
+  return `${matchKind(UNCOUNTED_DETAILS, change)}; ${UNCOUNTED[counted]}`;
 }
 
 const UNCOUNTED_DETAILS: Cases<Change, string> = {

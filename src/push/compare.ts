@@ -7,22 +7,10 @@
 import { indexesOf, keysOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
+import type { Compared } from "./conflicts.ts";
 
-/** A part of a declaration that does not fit, the actual part of the table, and the remedy. */
-export type Conflict = {
-  table: string;
-  column?: string;
-  wanted: string;
-  /** The actual part; absent if the app must not see it. */
-  found?: string;
-  remedy: string;
-  /** Why the part does not fit, if the actual part must stay hidden. Default: it does not fit the table. */
-  reason?: string;
-  /** The holder of the actual part. Default: the table. */
-  holder?: "an app" | "that table" | "the service";
-};
-
-export type FoundConflict = Conflict & { found: string };
+/** A difference between a declaration and the table. */
+export type Difference = Compared & { table: string; column?: string };
 
 /** The properties of a column that every declaration must share. */
 const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[] = [
@@ -42,26 +30,17 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
   },
 ];
 
-/** All conflicts of another app's declaration with the table. */
-export function findConflicts(
-  declared: TableDefinition,
-  table: TableDefinition,
-  remedy: string,
-): FoundConflict[] {
+/** Every difference by which another app's declaration does not fit the table. */
+export function findDifferences(declared: TableDefinition, table: TableDefinition): Difference[] {
   return [
-    ...table.columns.flatMap((column) => findLeftOut(declared, table.name, column, remedy)),
-    ...declared.columns.flatMap((column) => findColumnConflicts(column, table, remedy)),
-    ...findExtraKeys(declared, table, remedy),
+    ...table.columns.flatMap((column) => findLeftOut(declared, table.name, column)),
+    ...declared.columns.flatMap((column) => findColumnDifferences(column, table)),
+    ...findExtraKeys(declared, table),
   ];
 }
 
 /** An undeclared required column without a default: every create by that app would fail. */
-function findLeftOut(
-  declared: TableDefinition,
-  table: string,
-  column: NamedColumn,
-  remedy: string,
-): FoundConflict[] {
+function findLeftOut(declared: TableDefinition, table: string, column: NamedColumn): Difference[] {
   const isNeeded = column.required && column.default === undefined;
   if (!isNeeded || declared.columns.some((other) => other.name === column.name)) return [];
   return [
@@ -70,36 +49,29 @@ function findLeftOut(
       column: column.name,
       wanted: "no such column",
       found: "a required column without a default",
-      remedy,
     },
   ];
 }
 
-function findColumnConflicts(
-  column: NamedColumn,
-  table: TableDefinition,
-  remedy: string,
-): FoundConflict[] {
+function findColumnDifferences(column: NamedColumn, table: TableDefinition): Difference[] {
   const there = table.columns.find((other) => other.name === column.name);
-  const at = { table: table.name, column: column.name, remedy };
+  const at = { table: table.name, column: column.name };
   if (there === undefined) return [{ ...at, wanted: "this column", found: "no such column" }];
-  const conflicts = ASPECTS.filter(({ show }) => show(column) !== show(there)).map(({ show }) => ({
-    ...at,
-    wanted: show(column),
-    found: show(there),
-  }));
+  const differences = ASPECTS.filter(({ show }) => show(column) !== show(there)).map(
+    ({ show }) => ({
+      ...at,
+      wanted: show(column),
+      found: show(there),
+    }),
+  );
   const lacking =
     isSubsequence(column.values ?? [], there.values ?? []) || column.kind !== there.kind;
-  if (lacking) return conflicts;
-  return [...conflicts, { ...at, wanted: showValues(column), found: showValues(there) }];
+  if (lacking) return differences;
+  return [...differences, { ...at, wanted: showValues(column), found: showValues(there) }];
 }
 
 /** Unique constraints and indexes belong to the table: an app can declare fewer, but no others. */
-function findExtraKeys(
-  declared: TableDefinition,
-  table: TableDefinition,
-  remedy: string,
-): FoundConflict[] {
+function findExtraKeys(declared: TableDefinition, table: TableDefinition): Difference[] {
   const found = new Set(
     [...keysOf(table), ...indexesOf(table)].map((constraint) => constraint.name),
   );
@@ -111,7 +83,6 @@ function findExtraKeys(
         table: table.name,
         wanted: `${article} ${term} on (${columns.join(", ")})`,
         found: `no such ${term}`,
-        remedy,
       };
     });
 }

@@ -9,7 +9,7 @@ import { type NamedColumn, QUOTAS } from "../dsl/mod.ts";
 import { SQL } from "../kinds/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { utf8Length } from "../std/utf8_length.ts";
-import { type FoundConflict, showDefault } from "./compare.ts";
+import { showDefault } from "./compare.ts";
 import type { TableState } from "./state.ts";
 
 /** Whether another app uses the table. */
@@ -49,21 +49,18 @@ function findDeferredIndexes(next: RecordedDefinition, found: TableState): Recor
   return Object.fromEntries(deferred.map(({ name }) => [name, found.ownerAppId]));
 }
 
-/** Rows of other apps contain the defaults of all columns that these apps do not declare. */
-export function findDeferredDefaults(
+/**
+ * The stored bytes of deferred defaults, if they exceed the limit and grow. Rows of other apps contain the defaults of all
+ * columns that these apps do not declare.
+ */
+export function sumExcessDefaults(
   next: RecordedDefinition,
   { definition }: TableState,
-): FoundConflict[] {
+): number | undefined {
   const bytes = sumDeferredDefaults(next);
-  if (bytes <= QUOTAS.deferredDefaultBytes || bytes <= sumDeferredDefaults(definition)) return [];
-  return [
-    {
-      table: next.name,
-      wanted: `defaults of ${bytes} stored bytes in columns added while other apps use the table`,
-      found: `a limit of ${QUOTAS.deferredDefaultBytes}, including those no longer declared`,
-      remedy: "use shorter defaults, or leave them out and make the columns optional",
-    },
-  ];
+  const isAllowed =
+    bytes <= QUOTAS.deferredDefaultBytes || bytes <= sumDeferredDefaults(definition);
+  return isAllowed ? undefined : bytes;
 }
 
 function sumDeferredDefaults({ columns, deferred = NONE }: RecordedDefinition): number {

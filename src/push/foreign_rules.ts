@@ -5,7 +5,8 @@
  * @module
  */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { type Conflict, type FoundConflict, findConflicts, showValues } from "./compare.ts";
+import { type Difference, findDifferences, showValues } from "./compare.ts";
+import { type Conflict, FOREIGN } from "./conflicts.ts";
 import type { TableState } from "./state.ts";
 
 /** Every conflict of an app's declaration; `before` is its previous declaration of the table. */
@@ -15,16 +16,16 @@ export function findForeignConflicts(
   before: TableDefinition | undefined,
 ): Conflict[] {
   const { definition, ownerSlug } = found;
-  const remedy = `declare it as its owner "${ownerSlug}" does, ask "${ownerSlug}" to change it, or choose another table name`;
   const isReported = (name: string) =>
     before?.columns.some((column) => column.name === name) === true;
   const isThere = (name: string) => definition.columns.some((column) => column.name === name);
-  const conflicts = findConflicts(declared, definition, remedy).map((conflict) => {
-    if (conflict.column !== undefined && !isThere(conflict.column))
-      return lacking(conflict, ownerSlug);
-    return conflict.column !== undefined && isReported(conflict.column)
-      ? conflict
-      : withhold(conflict, declared);
+  const conflicts = findDifferences(declared, definition).map((difference) => {
+    const { table, column, wanted } = difference;
+    if (column !== undefined && !isThere(column))
+      return { table, column, ...FOREIGN.undeclared(ownerSlug, wanted) };
+    if (column !== undefined && isReported(column))
+      return { table, column, ...FOREIGN.different(ownerSlug, difference) };
+    return withhold(ownerSlug, difference, declared);
   });
   const added = declared.columns.filter(
     ({ name }) => !isReported(name) && !conflicts.some(({ column }) => column === name),
@@ -39,31 +40,18 @@ export function findForeignConflicts(
 function findFewerValues(column: NamedColumn, { definition, ownerSlug }: TableState): Conflict[] {
   const there = definition.columns.find(({ name }) => name === column.name);
   if (column.values?.length === there?.values?.length) return [];
-  return [
-    {
-      table: definition.name,
-      column: column.name,
-      wanted: showValues(column),
-      reason: "are not all values of the column",
-      remedy: `declare all values, as its owner "${ownerSlug}" does, because rows of this app can have any of them`,
-    },
-  ];
-}
-
-/** A column that only the app declares, not the owner. */
-function lacking({ table, column, wanted }: FoundConflict, ownerSlug: string): Conflict {
-  const reason = `the table's owner "${ownerSlug}" does not declare`;
-  const remedy = `leave it out, ask "${ownerSlug}" to declare it, or choose another table name`;
-  return { table, ...(column === undefined ? {} : { column }), wanted, reason, remedy };
+  const at = { table: definition.name, column: column.name };
+  return [{ ...at, ...FOREIGN.fewerValues(ownerSlug, showValues(column)) }];
 }
 
 /** The conflict without the actual part. An undeclared column is not even named. */
 function withhold(
-  { table, column, wanted, remedy }: FoundConflict,
+  owner: string,
+  { table, column, wanted }: Difference,
   declared: TableDefinition,
 ): Conflict {
-  if (column === undefined) return { table, wanted, remedy };
+  if (column === undefined) return { table, ...FOREIGN.hidden(owner, wanted) };
   if (declared.columns.some(({ name }) => name === column))
-    return { table, column, wanted: "this column", remedy };
-  return { table, wanted: "this table with only these columns", remedy };
+    return { table, column, ...FOREIGN.hidden(owner, "this column") };
+  return { table, ...FOREIGN.hidden(owner, "this table with only these columns") };
 }

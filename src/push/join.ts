@@ -7,9 +7,10 @@
  */
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { Problem } from "../problem.ts";
+import type { Problem } from "../problem.ts";
 import { advanceState } from "./advance_state.ts";
-import { type Conflict, showValues } from "./compare.ts";
+import { showValues } from "./compare.ts";
+import { type Conflict, REJECTIONS, SURPLUS } from "./conflicts.ts";
 import { renderPlan } from "./ddl.ts";
 import { makeMigration } from "./migration.ts";
 import { planPush } from "./plan.ts";
@@ -80,7 +81,7 @@ function findSurplus(appId: string, declared: Definition, { tables }: PushState)
   return uses.flatMap(({ definition: used }) => {
     const wanted = declared.tables.find(({ name }) => name === used.name);
     if (wanted !== undefined) return findSurplusParts(wanted, used);
-    return [surplus({ table: used.name }, "no such table")];
+    return [{ table: used.name, ...SURPLUS.part("no such table") }];
   });
 }
 
@@ -93,7 +94,7 @@ function findSurplusParts(wanted: TableDefinition, used: TableDefinition): Confl
       const declared = columns.get(column.name);
       const at = { table, column: column.name };
       return declared === undefined
-        ? [surplus(at, "no such column")]
+        ? [{ ...at, ...SURPLUS.part("no such column") }]
         : findSurplusValues(at, declared, column);
     }),
     ...[...keysOf(used), ...indexesOf(used)]
@@ -101,7 +102,7 @@ function findSurplusParts(wanted: TableDefinition, used: TableDefinition): Confl
         ({ name, columns: covered }) =>
           !constraints.has(name) && covered.every((name) => columns.has(name)),
       )
-      .map((constraint) => surplus({ table }, `no ${showConstraint(constraint)}`)),
+      .map((constraint) => ({ table, ...SURPLUS.part(`no ${showConstraint(constraint)}`) })),
   ];
 }
 
@@ -110,21 +111,7 @@ type ColumnPath = Pick<Conflict, "table" | "column">;
 function findSurplusValues(at: ColumnPath, wanted: NamedColumn, used: NamedColumn): Conflict[] {
   const values = wanted.values ?? [];
   if ((used.values ?? []).every((value) => values.includes(value))) return [];
-  return [
-    {
-      ...at,
-      wanted: showValues(wanted),
-      found: showValues(used),
-      holder: "the service",
-      remedy: DECLARE,
-    },
-  ];
-}
-
-const DECLARE = "declare it in the schema, or remove it at the service first";
-
-function surplus(at: ColumnPath, wanted: string): Conflict {
-  return { ...at, wanted, found: "one", holder: "the service", remedy: DECLARE };
+  return [{ ...at, ...SURPLUS.values({ wanted: showValues(wanted), found: showValues(used) }) }];
 }
 
 function showConstraint({ kind, columns }: Constraint): string {
@@ -133,13 +120,8 @@ function showConstraint({ kind, columns }: Constraint): string {
 
 /** The differences by table. */
 function unequal(conflicts: readonly Conflict[]): Problem {
-  const count = conflicts.length;
   const ordered = conflicts.toSorted((a, b) =>
     a.table < b.table ? -1 : a.table > b.table ? 1 : 0,
   );
-  const { details } = incompatible(ordered);
-  return new Problem("incompatible_schema", {
-    message: `Cannot join the histories: ${count} ${count === 1 ? "difference" : "differences"} would remain between the service and the project; nothing was written`,
-    ...(details === undefined ? {} : { details }),
-  });
+  return incompatible(ordered, REJECTIONS.differences(conflicts.length));
 }

@@ -6,8 +6,9 @@
  */
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type NamedColumn, QUOTAS, sumDefaults, type TableDefinition } from "../dsl/mod.ts";
-import { type Conflict, findConflicts, isSubsequence, showDefault, showValues } from "./compare.ts";
-import { findDeferredDefaults, isShared } from "./deferred_parts.ts";
+import { findDifferences, isSubsequence, showDefault, showValues } from "./compare.ts";
+import { type Conflict, OWN } from "./conflicts.ts";
+import { isShared, sumExcessDefaults } from "./deferred_parts.ts";
 import type { TableState } from "./state.ts";
 
 type Change = { declared: TableDefinition; next: RecordedDefinition; found: TableState };
@@ -32,7 +33,7 @@ export function findOwnerConflicts(change: Change): Conflict[] {
     ...recorded.columns.flatMap((column) => findLeftOut(declared, column)),
     ...changed,
     ...findOvergrowth(next),
-    ...findDeferredDefaults(next, found),
+    ...findLongDefaults(next, found),
     ...findDeferredKeys(next, found),
     ...findDefaultsInKeys(next, found),
     ...findBrokenUses(next, found),
@@ -43,38 +44,20 @@ export function findOwnerConflicts(change: Change): Conflict[] {
 function findLeftOut(declared: TableDefinition, column: NamedColumn): Conflict[] {
   if (!column.required || column.default !== undefined) return [];
   if (declared.columns.some((other) => other.name === column.name)) return [];
-  return [
-    {
-      table: declared.name,
-      column: column.name,
-      wanted: "no such column",
-      found: "a required column without a default, which every create must fill",
-      remedy:
-        "declare it again, or first push it with a default or as optional, or run rowhouse db rename or rowhouse db drop",
-    },
-  ];
+  return [{ table: declared.name, column: column.name, ...OWN.leftOut }];
 }
 
 function findUnfillable(table: string, column: NamedColumn): Conflict[] {
   if (!column.required || column.default !== undefined) return [];
-  return [
-    {
-      table,
-      column: column.name,
-      wanted: "a new required column without a default",
-      found: "no value for it in existing rows",
-      remedy: "give it a default, or make it optional",
-    },
-  ];
+  return [{ table, column: column.name, ...OWN.unfillable }];
 }
 
 function findOtherType(table: string, column: NamedColumn, before: NamedColumn): Conflict[] {
   if (showType(column) === showType(before)) return [];
-  const keep = "keep it as it is, and add a column under another name";
   const isReference = column.kind === "ref" || before.kind === "ref";
-  const remedy = isReference ? keep : `${keep}; or convert it with rowhouse db retype`;
-  const [wanted, found] = [showType(column), showType(before)];
-  return [{ table, column: column.name, wanted, found, remedy }];
+  const differ = isReference ? OWN.otherReference : OWN.otherType;
+  const compared = { wanted: showType(column), found: showType(before) };
+  return [{ table, column: column.name, ...differ(compared) }];
 }
 
 type Declarations = {
@@ -94,16 +77,8 @@ function findOtherValues({ declared, own, before }: Declarations): Conflict[] {
     (value) => needed.includes(value) || column.values?.includes(value),
   );
   if (isSubsequence(values, column.values)) return [];
-  return [
-    {
-      table: declared.name,
-      column: column.name,
-      wanted: showValues(column),
-      found: showValues({ ...before, values }),
-      remedy:
-        "keep all existing values in their order; new values can go anywhere; or drop values with rowhouse db drop-value",
-    },
-  ];
+  const compared = { wanted: showValues(column), found: showValues({ ...before, values }) };
+  return [{ table: declared.name, column: column.name, ...OWN.otherValues(compared) }];
 }
 
 function showType(column: NamedColumn): string {
@@ -116,16 +91,8 @@ function findNewDefault(table: string, column: NamedColumn, before: NamedColumn)
   if (column.kind !== "enum" || column.default === undefined) return [];
   if (before.values === undefined || before.values.some((value) => value === column.default))
     return [];
-  return [
-    {
-      table,
-      column: column.name,
-      wanted: showDefault(column),
-      found: "an enum without that value",
-      // The same advice for a join: diverged histories reject pushes, and the join adds the value.
-      remedy: `declare ${showDefault(before)} first, and ${showDefault(column)} in a later push`,
-    },
-  ];
+  const conflict = OWN.newValueAsDefault(showDefault(column), showDefault(before));
+  return [{ table, column: column.name, ...conflict }];
 }
 
 type Columns = { table: string; column: NamedColumn; before: NamedColumn };
@@ -133,15 +100,7 @@ type Columns = { table: string; column: NamedColumn; before: NamedColumn };
 /** Rows of another app can lack the value, even if that app never declared the column. */
 function findDemand({ table, column, before }: Columns, shared: boolean): Conflict[] {
   if (!shared || !column.required || before.required) return [];
-  return [
-    {
-      table,
-      column: column.name,
-      wanted: "a required column",
-      found: "an optional column, and other apps use the table",
-      remedy: "an optional column can become required only while no other app uses the table",
-    },
-  ];
+  return [{ table, column: column.name, ...OWN.sharedRequired }];
 }
 
 /** Undeclared parts count too: quotas and the rule on names that differ only in case apply to the whole table. */
@@ -156,13 +115,7 @@ function findOvergrowth(next: TableDefinition): Conflict[] {
   ];
   const conflicts = sums
     .filter(({ sum, max }) => sum > max)
-    .map(({ max, wanted }) => ({
-      table: next.name,
-      wanted,
-      found: `a limit of ${max}, including those no longer declared`,
-      remedy:
-        "pushed columns and indexes count toward the limit even if no longer declared: use another table",
-    }));
+    .map(({ max, wanted }) => ({ table: next.name, ...OWN.overgrown(wanted, max) }));
   return [...conflicts, ...findSameFolded(next)];
 }
 
@@ -172,16 +125,13 @@ function findSameFolded(next: TableDefinition): Conflict[] {
     const other = seen.get(name.toLowerCase());
     seen.set(name.toLowerCase(), name);
     if (other === undefined) return [];
-    return [
-      {
-        table: next.name,
-        column: name,
-        wanted: "this column",
-        found: `the column ${other}, which differs only in case`,
-        remedy: `declare ${other} instead, or use another name`,
-      },
-    ];
+    return [{ table: next.name, column: name, ...OWN.sameFolded(other) }];
   });
+}
+
+function findLongDefaults(next: RecordedDefinition, found: TableState): Conflict[] {
+  const bytes = sumExcessDefaults(next, found);
+  return bytes === undefined ? [] : [{ table: next.name, ...OWN.deferredDefaults(bytes) }];
 }
 
 /** A unique constraint on rows of other apps could block their writes: an owner can add one only as the only user. */
@@ -190,12 +140,7 @@ function findDeferredKeys(next: TableDefinition, found: TableState): Conflict[] 
   const before = new Set(keysOf(found.definition).map((key) => key.name));
   return keysOf(next)
     .filter((key) => !before.has(key.name))
-    .map((key) => ({
-      table: next.name,
-      wanted: `a unique constraint on (${key.columns.join(", ")})`,
-      found: "other apps that use it",
-      remedy: "a unique constraint can be added only while no other app uses the table",
-    }));
+    .map((key) => ({ table: next.name, ...OWN.sharedUnique(key.columns.join(", ")) }));
 }
 
 /**
@@ -214,19 +159,18 @@ function findDefaultsInKeys(next: TableDefinition, found: TableState): Conflict[
     .map((column) => ({
       table: next.name,
       column: column.name,
-      wanted: showDefault(column),
-      found: "a unique constraint on this column, and other apps use the table",
-      remedy:
-        "the default of a column in a unique constraint can change only while no other app uses the table",
+      ...OWN.sharedDefault(showDefault(column)),
     }));
 }
 
 /** Other apps' declarations must remain true. Messages address the owner and do not name the other app. */
 function findBrokenUses(next: TableDefinition, found: TableState): Conflict[] {
-  const remedy = "keep it, because another app declares it";
   const broken = found.uses
     .filter((use) => use.appId !== found.ownerAppId)
-    .flatMap((use) => findConflicts(use.definition, next, remedy))
-    .map((conflict) => ({ ...conflict, wanted: conflict.found, found: conflict.wanted }));
+    .flatMap((use) => findDifferences(use.definition, next))
+    .map(({ wanted, found, ...at }) => ({
+      ...at,
+      ...OWN.declaredByOther({ wanted: found, found: wanted }),
+    }));
   return [...new Map(broken.map((conflict) => [JSON.stringify(conflict), conflict])).values()];
 }

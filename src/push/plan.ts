@@ -7,7 +7,7 @@
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import type { Conflict } from "./compare.ts";
+import { type Conflict, FOREIGN, TOO_MANY } from "./conflicts.ts";
 import { isShared, markDeferred } from "./deferred_parts.ts";
 import { findForeignConflicts } from "./foreign_rules.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
@@ -114,14 +114,7 @@ function markSharing(step: Step): Step {
 
 /** Does not reveal whether the declaration fits: the app asked not to use the table. */
 function rejectSharing({ name }: TableDefinition): Plan {
-  const conflict = {
-    table: name,
-    wanted: "this table for this app only",
-    reason: "is not possible: another app of this service owns the name",
-    remedy:
-      'choose another table name, or share the table: push without --no-share, and without "share": false in rowhouse.json',
-  };
-  return { ...NOTHING, conflicts: [conflict] };
+  return { ...NOTHING, conflicts: [{ table: name, ...FOREIGN.unshared }] };
 }
 
 function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Plan {
@@ -173,13 +166,5 @@ function findTooManyTables(appId: string, definition: Definition, state: PushSta
     (table) => !registered.some((other) => other.name === table.name),
   );
   if (fresh === undefined || names.size <= QUOTAS.tables) return [];
-  return [
-    {
-      table: fresh.name,
-      wanted: `${names.size} tables`,
-      found: `at most ${QUOTAS.tables}, including those no longer declared`,
-      holder: "an app",
-      remedy: "use fewer tables",
-    },
-  ];
+  return [{ table: fresh.name, ...TOO_MANY.tables(names.size) }];
 }

@@ -17,10 +17,10 @@ import {
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
-import { quote } from "../std/quote.ts";
-import { type Change, changeTable, retype, showChange } from "./change.ts";
+import { type Change, changeTable, retype } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
-import { findDeferredDefaults, isShared, markDeferred } from "./deferred_parts.ts";
+import { REASONS, REJECTIONS } from "./conflicts.ts";
+import { isShared, markDeferred, sumExcessDefaults } from "./deferred_parts.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 
@@ -93,13 +93,9 @@ export function planChange(
   const found = state.tables.find(({ name }) => name === change.table);
   if (found?.ownerAppId !== appId) {
     if (isReplay) return { steps: [], conflicts: [], notes: [] };
-    throw rejectChange(change, `this app owns no table ${change.table}`);
+    throw rejectChange(change, REASONS.noTable(change));
   }
-  if (state.isDistributed)
-    throw rejectChange(
-      change,
-      "tables of a Citus cluster cannot be changed in this way: add a column or table, copy the rows, and leave the old one",
-    );
+  if (state.isDistributed) throw rejectChange(change, REASONS.distributed);
   checkChange(found, change, state);
   const recorded = changeRecorded(found.definition, change);
   const isRetyped = change.kind === "retype_column" && recorded !== undefined;
@@ -166,7 +162,7 @@ const CHECKS: Cases<Change, string | undefined, [found: TableState, state: PushS
     findForeignUse(found, change),
   rename_table: ({ to }, found, { tables }) =>
     findTableNameIssue(to) ??
-    (tables.some(({ name }) => name === to) ? `the name ${to} is in use` : undefined) ??
+    (tables.some(({ name }) => name === to) ? REASONS.nameUsed(to) : undefined) ??
     findForeignTable(found),
   drop_column: (change, found) => findMissing(found, change) ?? findForeignUse(found, change),
   drop_table: (_, found, state) => findForeignTable(found) ?? findReference(found, state),
@@ -187,47 +183,40 @@ function checkChange(found: TableState, change: Change, state: PushState): void 
 /** A column with an unfinished retype has a copy, which only the end of the retype removes. */
 function findRetype({ name, retype: begun }: TableState, change: Change) {
   if (begun === null || canonicalJson(begun) === canonicalJson(change)) return undefined;
-  return `a retype in ${name} is not finished: ${showChange(begun)}; run it again, or retype the column to its current type`;
+  return REASONS.retypeBegun(name, begun);
 }
 
 /** Columns that cannot be copied. */
 function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
-  const { table, column, type } = change;
+  const { column, type } = change;
   const before = findColumn(found, change);
-  const path = `${table}.${column}`;
-  if (before.kind === type.kind) return `${path} already has the type ${type.kind}`;
-  if (before.kind === "ref")
-    return `${path} is a reference; add a column, copy the values, and drop ${path}`;
+  if (before.kind === type.kind) return REASONS.sameType(change, type.kind);
+  if (before.kind === "ref") return REASONS.isReference(change);
   const next = changeTable(found.definition, change);
   const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column);
   const isKey = keysOf(found.definition).some(isOver);
   if (type.kind === "json" && (isKey || indexesOf(found.definition).some(isOver)))
-    return `${path} is in an index or unique constraint, which cannot contain json`;
-  if (isKey && (found.isLarge || isShared(found)))
-    return `${path} is in a unique constraint of a large or shared table; add a column, copy the values, and drop ${path}`;
+    return REASONS.jsonInIndex(change);
+  if (isKey && (found.isLarge || isShared(found))) return REASONS.inUnique(change);
   const bytes = sumDefaults(next?.columns ?? []);
-  return bytes > QUOTAS.tableDefaultBytes
-    ? `the defaults of ${table} would have ${bytes} bytes; the max is ${QUOTAS.tableDefaultBytes}`
-    : undefined;
+  return bytes > QUOTAS.tableDefaultBytes ? REASONS.defaultBytes(change, bytes) : undefined;
 }
 
 /** Other apps' rows get the default, and their creates omit the column. */
 function findDeferredUnfit(found: TableState, change: ChangeOf<"retype_column">) {
   if (!isShared(found)) return undefined;
   const { required } = findColumn(found, change);
-  if (required && change.type.default === undefined)
-    return `other apps use ${change.table} without this required column; give it a default`;
+  if (required && change.type.default === undefined) return REASONS.requiredByOthers(change);
   const next = changeRecorded(found.definition, change);
-  const [deferred] =
-    next === undefined ? [] : findDeferredDefaults(markDeferred(next, found), found);
-  return deferred === undefined ? undefined : `${deferred.wanted}, but there is ${deferred.found}`;
+  const bytes = next && sumExcessDefaults(markDeferred(next, found), found);
+  return bytes === undefined ? undefined : REASONS.deferredDefaults(bytes);
 }
 
 type ColumnChange = Extract<Change, { column: unknown }>;
 
-function findMissing({ definition }: TableState, { table, column }: ColumnChange) {
-  if (definition.columns.some(({ name }) => name === column)) return undefined;
-  return `${table} has no column ${column}`;
+function findMissing({ definition }: TableState, change: ColumnChange) {
+  const isThere = definition.columns.some(({ name }) => name === change.column);
+  return isThere ? undefined : REASONS.noColumn(change);
 }
 
 function findColumn({ definition }: TableState, { column: name }: ColumnChange): NamedColumn {
@@ -238,15 +227,15 @@ function findColumn({ definition }: TableState, { column: name }: ColumnChange):
 
 /** People confuse names that differ only in case, and indexes are named after their columns. */
 function findUsed({ definition }: TableState, change: ChangeOf<"rename_column">) {
-  const { table, column, to } = change;
-  if (to === column) return `${table}.${column} already has this name`;
+  const { column, to } = change;
+  if (to === column) return REASONS.sameName(change);
   const existing = definition.columns.find(
     ({ name }) => name !== column && name.toLowerCase() === to.toLowerCase(),
   );
-  if (existing !== undefined) return `${table} already has a column ${existing.name}`;
+  if (existing !== undefined) return REASONS.columnExists(change, existing.name);
   const next = changeTable(definition, change);
   if (next === undefined || countIndexes(next) === countIndexes(definition)) return undefined;
-  return `an index of ${table} would get the name of another index`;
+  return REASONS.indexName(change);
 }
 
 function countIndexes(table: TableDefinition): number {
@@ -254,36 +243,33 @@ function countIndexes(table: TableDefinition): number {
 }
 
 function findForeignTable(found: TableState) {
-  return isShared(found) ? `another app declares ${found.name}` : undefined;
+  return isShared(found) ? REASONS.tableDeclared(found.name) : undefined;
 }
 
 function findReference(found: TableState, state: PushState) {
   const [table] = findReferring(found, state);
   const column = table?.definition.columns.find((other) => other.table === found.name);
   if (table === undefined || column === undefined) return undefined;
-  const reference = `${table.name}.${column.name}`;
-  return `${reference} refers to it; drop ${reference} first`;
+  return REASONS.referred(`${table.name}.${column.name}`);
 }
 
 function findValueIssue(found: TableState, change: ChangeOf<"drop_value">) {
   const { values, default: initial } = findColumn(found, change);
-  const { table, column, value } = change;
-  if (values?.includes(value) !== true) return `${table}.${column} has no value ${quote(value)}`;
-  if (initial === value) return "it is the default; push another default first";
-  return values.length === 1 ? "it is the only value; drop the column instead" : undefined;
+  const { value } = change;
+  if (values?.includes(value) !== true) return REASONS.noValue(change, value);
+  if (initial === value) return REASONS.isDefault;
+  return values.length === 1 ? REASONS.onlyValue : undefined;
 }
 
 /** Other apps' declarations do not change. */
-function findForeignUse({ uses, ownerAppId }: TableState, { table, column }: ColumnChange) {
+function findForeignUse({ uses, ownerAppId }: TableState, change: ColumnChange) {
   const isUsed = uses.some(
     ({ appId, definition }) =>
-      appId !== ownerAppId && definition.columns.some(({ name }) => name === column),
+      appId !== ownerAppId && definition.columns.some(({ name }) => name === change.column),
   );
-  return isUsed ? `another app declares ${table}.${column}` : undefined;
+  return isUsed ? REASONS.columnDeclared(change) : undefined;
 }
 
 export function rejectChange(change: Change, reason: string): Problem {
-  return new Problem("incompatible_schema", {
-    message: `Cannot ${showChange(change)}: ${reason}; nothing was written`,
-  });
+  return new Problem("incompatible_schema", { message: REJECTIONS.change(change, reason) });
 }

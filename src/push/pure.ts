@@ -1,6 +1,6 @@
 /** The pure part of this module, for settings and commands without a database. @module */
-export type { RowCounts } from "./apply_change.ts";
 export { type Change, changeDefinition, showChange, showDropped, toColumnType } from "./change.ts";
+export type { RowCounts } from "./conflicts.ts";
 export { compareHistory, type HistoryDifference } from "./history.ts";
 export {
   compareJournal,

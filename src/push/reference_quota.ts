@@ -5,7 +5,7 @@
  * @module
  */
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
-import type { Conflict } from "./compare.ts";
+import { type Conflict, TOO_MANY } from "./conflicts.ts";
 import type { PushState, TableState } from "./state.ts";
 
 type Reference = { table: string; column: string; target: string };
@@ -37,19 +37,15 @@ export function findTooManyReferences(
         : findExcessOfOthers(found, { created, tables, appId }));
     if (excess === undefined) return [];
     const { table, column } = first;
-    return [{ table, column, ...excess, remedy: "refer to it from fewer columns" }];
+    return [{ table, column, ...excess }];
   });
 }
 
-type Excess = Pick<Conflict, "wanted" | "found" | "holder">;
+type Excess = Pick<Conflict, "message" | "remedy">;
 
 function findExcess(references: readonly Reference[], target: string): Excess | undefined {
   if (references.length <= QUOTAS.referencesPerTarget) return undefined;
-  return {
-    wanted: `${references.length} references to ${target}`,
-    found: `at most ${QUOTAS.referencesPerTarget} to one table, including those no longer declared`,
-    holder: "an app",
-  };
+  return TOO_MANY.references(references.length, target);
 }
 
 type Created = {
@@ -67,17 +63,9 @@ function findExcessOfOthers(
   const added = created.filter(isOwn).length;
   if (added === 0) return undefined;
   if (references.own + added > QUOTAS.referencesToForeignTable)
-    return {
-      wanted: `${references.own + added} references to ${name}`,
-      found: `at most ${QUOTAS.referencesToForeignTable} to a table of another app`,
-      holder: "an app",
-    };
+    return TOO_MANY.foreignReferences(references.own + added, name);
   if (references.foreign + added <= QUOTAS.referencesPerTarget) return undefined;
-  return {
-    wanted: `${added} more references to ${name}`,
-    found: `at most ${QUOTAS.referencesPerTarget} from tables of other apps than its owner`,
-    holder: "that table",
-  };
+  return TOO_MANY.referencesOfOthers(added, name);
 }
 
 function toReferences({ name, columns }: TableDefinition): Reference[] {

@@ -10,8 +10,8 @@ import {
   type Violation,
   ViolationError,
 } from "../db/mod.ts";
-import { Problem } from "../problem.ts";
-import type { Conflict } from "./compare.ts";
+import { Problem, toSentence } from "../problem.ts";
+import { BROKEN, type Conflict, REJECTIONS } from "./conflicts.ts";
 import type { Step } from "./step.ts";
 
 /**
@@ -49,15 +49,10 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
     throw brokenByRows(error, steps);
   }
   if (state === SIGNALS.valueInUse)
-    throw new Problem("incompatible_schema", {
-      message:
-        "Cannot drop this value: rows of this app or another app have it; nothing was written. Give them another value first",
-      cause: error,
-    });
+    throw new Problem("incompatible_schema", { message: REJECTIONS.valueInUse, cause: error });
   if (state === SIGNALS.valueUnconverted)
     throw new Problem("incompatible_schema", {
-      message:
-        "Cannot retype this column: a new row has a value that does not convert; nothing was written",
+      message: REJECTIONS.valueUnconverted,
       cause: error,
     });
   if (isDrift(error)) throw drifted(error);
@@ -86,24 +81,20 @@ export function nodeUnreachable(node: string, error: unknown): Problem {
   });
 }
 
-export function incompatible(conflicts: readonly Conflict[]): Problem {
-  const count = conflicts.length;
+export function incompatible(
+  conflicts: readonly Conflict[],
+  message = REJECTIONS.declarations(conflicts.length),
+): Problem {
   return new Problem("incompatible_schema", {
-    message: `Cannot push: ${count} ${count === 1 ? "declaration does" : "declarations do"} not fit the tables; nothing was written`,
+    message,
     details: conflicts.map((conflict, index) => ({
       path:
         conflict.column === undefined
           ? `/${conflict.table}`
           : `/${conflict.table}/${conflict.column}`,
-      message: describeConflict(conflict) + printOnce(conflict, conflicts.slice(0, index)),
+      message: conflict.message + printOnce(conflict, conflicts.slice(0, index)),
     })),
   });
-}
-
-function describeConflict({ wanted, found, reason, holder }: Conflict): string {
-  return found === undefined
-    ? `The schema declares ${wanted}, which ${reason ?? "does not fit the table"}`
-    : `The schema declares ${wanted}, but ${holder ?? "the table"} has ${found}`;
 }
 
 /** The remedy, unless an earlier conflict of the same table has the same remedy. */
@@ -116,28 +107,13 @@ export function busy(): Problem {
   return new Problem("push_busy", { retryAfterS: 1 });
 }
 
-type Rule = { what: string; remedy: string };
-
-const BROKEN: Readonly<Record<Violation["kind"], Rule>> = {
-  unique: {
-    what: "share values that a new unique constraint would forbid",
-    remedy: "change or delete the duplicates, or leave the constraint out",
-  },
-  required: {
-    what: "lack a value that would become required",
-    remedy: "give every row a value first, or leave the column optional",
-  },
-  reference: { what: "refer to rows that do not exist", remedy: "leave the reference out" },
-  value: { what: "violate a rule of this push", remedy: "leave the column as it was" },
-};
-
 /** Existing rows violate the push. Never reveals the rows or their app. */
 function brokenByRows(error: ViolationError, steps: readonly Step[]): Problem {
-  const { what, remedy } = BROKEN[error.violation.kind];
+  const rule = BROKEN[error.violation.kind];
   const columns = steps.flatMap((step) => findBroken(step, error.violation));
   return new Problem("incompatible_schema", {
-    message: `Cannot push: existing rows ${what}; nothing was written. To continue, ${remedy}`,
-    details: columns.map((path) => ({ path, message: `Existing rows ${what}` })),
+    message: REJECTIONS.rows(rule),
+    details: columns.map((path) => ({ path, message: toSentence(rule.message) })),
     cause: error,
   });
 }
@@ -154,9 +130,5 @@ function findBroken(step: Step, { table, column, constraint }: Violation): strin
 }
 
 export function drifted(cause: unknown): Problem {
-  return new Problem("incompatible_schema", {
-    message:
-      "Cannot push: the database differs from the record of pushes; nothing was written. An operator can list the differences with rowhouse db status",
-    cause,
-  });
+  return new Problem("incompatible_schema", { message: REJECTIONS.drifted, cause });
 }

@@ -2,6 +2,7 @@
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Change } from "./change.ts";
+import { REJECTIONS } from "./conflicts.ts";
 import { describeDivergence } from "./divergence.ts";
 import {
   checksumOf,
@@ -70,10 +71,7 @@ export function checkChain(
     replaced === undefined ||
     replaced.checksum === first?.checksum
   )
-    throw new Problem("diverged_history", {
-      message:
-        "Cannot join the histories: the service has changed since the comparison; nothing was written. Run the command again",
-    });
+    throw new Problem("diverged_history", { message: REJECTIONS.moved });
   let parent = common?.checksum ?? NO_PARENT;
   return migrations.map(({ seq, name, checksum, body, text }, index) => {
     if (seq !== start + index + 1 || checksumOf(parent, body) !== checksum)

@@ -1,7 +1,7 @@
 /** The steps of a push, and the plan that lists them. @module */
 import type { Constraint, RecordedDefinition } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import type { Conflict } from "./compare.ts";
+import type { Conflict } from "./conflicts.ts";
 
 export type Step =
   | { kind: "create_table"; table: TableDefinition }

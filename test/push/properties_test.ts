@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type Definition, readDefinition } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { advanceState } from "../../src/push/advance_state.ts";
-import { findConflicts } from "../../src/push/compare.ts";
+import { findDifferences } from "../../src/push/compare.ts";
 import { planPush, push, readDrift } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
@@ -161,12 +161,12 @@ test("an accepted plan is idempotent, reads back as declared, and breaks no regi
         );
         for (const declared of definition.tables) {
           const use = uses.find(({ definition: used }) => used.name === declared.name);
-          expect(use && findConflicts(declared, use.definition, "")).toEqual([]);
+          expect(use && findDifferences(declared, use.definition)).toEqual([]);
         }
         for (const found of state.tables)
           for (const use of found.uses)
             if (use.appId !== found.ownerAppId)
-              expect(findConflicts(use.definition, found.definition, "")).toEqual([]);
+              expect(findDifferences(use.definition, found.definition)).toEqual([]);
       }
     }),
     drawRuns(400),
@@ -227,7 +227,7 @@ test("PostgreSQL has the recorded schema after a push, a rejected push leaves no
         const recorded = await readDeclared(admin, app);
         for (const declared of definition.tables) {
           const use = recorded.find(({ name }) => name === declared.name);
-          expect(use && findConflicts(declared, use, "")).toEqual([]);
+          expect(use && findDifferences(declared, use)).toEqual([]);
         }
       }
     }),
