@@ -69,7 +69,7 @@ export const numberSql: SqlKind = {
     // Whether the text is a JSON number whose value a JavaScript number holds and prints unchanged.
     check: (text) => `case when ${isDecimalSql(text)} and ${text} !~ '^-?0[0-9]' then
   case when ${text}::numeric = 0 then true
-    when pg_catalog.abs(${text}::numeric) between 1e-300 and 1e300
+    when pg_catalog.abs(${text}::numeric) between ${Number.MIN_VALUE} and ${Number.MAX_VALUE}
     then ${text}::float8::text::numeric = ${text}::numeric
     else false end else false end`,
     toValue: (text) => `${text}::numeric`,

@@ -58,8 +58,8 @@ const CASES: Case[] = [
   {
     from: t.string(),
     to: { kind: "number" },
-    values: ["1", "0.1", "-2.50"],
-    become: [1, 0.1, -2.5],
+    values: ["1", "0.1", "-2.50", `1${"0".repeat(308)}`, `0.${"0".repeat(323)}5`],
+    become: [1, 0.1, -2.5, 1e308, 5e-324],
     not: ["0.12345678901234567890", "00501", "-01", "NaN", "Infinity", `1${"0".repeat(320)}`],
   },
   {

@@ -1,0 +1,85 @@
+/**
+ * Conversions between every two column kinds, with many values of each, compared with the oracle: which values convert, what they
+ * become, and whether they can be converted back.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { issueKey } from "../../src/accounts/apps/mod.ts";
+import { KINDS, type Kind, SQL } from "../../src/kinds/mod.ts";
+import { testDeps } from "../support/deps.ts";
+import { KIND_CASES, type Kinds, openKinds, tableWith, toTexts, typeOf } from "../support/kinds.ts";
+import { openTestService, type TestService } from "../support/service.ts";
+
+type Pair = { from: Kind; to: Kind };
+const PAIRS: Pair[] = KINDS.flatMap((from) =>
+  KINDS.filter((to) => to !== from).map((to) => ({ from, to })),
+);
+const toPairTable = ({ from, to }: Pair) => `convert_${from}_${to}`;
+
+let service: TestService;
+let kinds: Kinds;
+/** A key that cannot drop values. */
+let keepingKey: string;
+beforeAll(async () => {
+  service = await openTestService();
+  const tables = PAIRS.map((pair) => [toPairTable(pair), tableWith(pair.from)]);
+  kinds = await openKinds(service, Object.fromEntries(tables));
+  const scopes = ["data:read", "data:write", "schema:push"] as const;
+  const key = { slug: kinds.app.slug, name: "keeping", scopes, expiresAt: undefined };
+  keepingKey = (await issueKey(testDeps(service.service), key)).text;
+  service.secrets.add(keepingKey);
+});
+afterAll(() => service.close());
+
+const retype = (table: string, kind: Kind, key = kinds.app.key) => {
+  const change = { kind: "retype_column", table, column: "value", type: typeOf(kind) };
+  return service.call(kinds.app, "/v1/data/schema/changes", {
+    method: "POST",
+    key,
+    json: { change },
+  });
+};
+
+/** References are never converted. Between other kinds, a value converts if its text is a value of the new kind. */
+test.each(PAIRS)("a $from converts to $to if the oracle converts it", async ({ from, to }) => {
+  const table = toPairTable({ from, to });
+  const values = kinds.valuesOf(from).map((value) => {
+    const text = KIND_CASES[from].toText(value);
+    return {
+      value,
+      become: text === undefined ? text : KIND_CASES[to].fromText(text, from, value),
+    };
+  });
+  const rows = await kinds.createAll(
+    table,
+    [...values, { value: null }].map(({ value }, nth) => ({ value, nth })),
+  );
+  if (from === "ref" || to === "ref") {
+    expect((await retype(table, to)).status).toBe(to === "ref" ? 422 : 409);
+    return;
+  }
+  const bad = rows.filter(({ nth }) => nth < values.length && values[nth]?.become === undefined);
+  if (bad.length > 0) {
+    const { status, text } = await retype(table, to);
+    const counted = /(\d+) of this app's (\d+) rows have? a value that does not convert/.exec(text);
+    expect([status, counted?.slice(1).map(Number)]).toEqual([409, [bad.length, rows.length]]);
+    await kinds.remove(table, bad);
+  }
+  const good = values.filter(({ become }) => become !== undefined);
+  const kept = await retype(table, to, keepingKey);
+  const isReversible = SQL[from].reversible.includes(to);
+  // A key that cannot drop values converts only what is distinct afterwards, or can be converted back.
+  const isDistinct = new Set(toTexts(good.map(({ become }) => become))).size === good.length;
+  if (kept.status === 200) expect([from, to, isReversible || isDistinct]).toEqual([from, to, true]);
+  else expect(kept.status).toBe(403);
+  const converted = kept.status === 200 ? kept : await retype(table, to);
+  expect([converted.status, converted.text.includes('"applied"')]).toEqual([200, true]);
+  expect(toTexts((await kinds.list(table)).map(({ value }) => value))).toEqual(
+    toTexts([...good.map(({ become }) => become), null]),
+  );
+  if (!isReversible) return;
+  const back = await retype(table, from);
+  expect([back.status, back.text]).toEqual([200, back.text]);
+  expect(toTexts((await kinds.list(table)).map(({ value }) => value))).toEqual(
+    toTexts([...good.map(({ value }) => value), null]),
+  );
+});
