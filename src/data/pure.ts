@@ -1,4 +1,5 @@
 /** The pure part of this module, for settings and commands. @module */
+export { createdOf, foundOf, pageOf } from "./bodies.ts";
 export {
   DATA_PATH,
   IDEMPOTENCY_BYTES,

@@ -56,6 +56,7 @@ export { prefers } from "./preferences.ts";
 export { readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export {
   EVENT_STREAM_HEADERS,
+  ProblemBody,
   type ResponseOptions,
   respondEmpty,
   respondWithBytes,

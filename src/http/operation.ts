@@ -1,4 +1,5 @@
 /** Types that describe endpoints. The OpenAPI document is generated from the descriptions in the route table. @module */
+import type { GenericSchema } from "valibot";
 import type { ProblemCode } from "../problem.ts";
 
 /** JSON Schema 2020-12. @see https://json-schema.org/draft/2020-12 */
@@ -10,7 +11,8 @@ export type JsonSchema = { readonly [keyword: string]: unknown };
  */
 export type TableShape = "row" | "insert" | "update" | "page" | "found" | "inserts" | "rows";
 
-export type Shape = JsonSchema | { readonly table: TableShape };
+/** A body: its schema, JSON Schema for a value that no schema reads, or the schema of a table. */
+export type Shape = GenericSchema | JsonSchema | { readonly table: TableShape };
 
 /** Days in UTC, such as `2027-01-31`: the start of the deprecation and of the removal. */
 export type Deprecation = { readonly since: string; readonly until?: string };

@@ -1,4 +1,5 @@
 /** JSON responses, with the headers that every response has. @module */
+import * as v from "valibot";
 import type { Problem } from "../problem.ts";
 
 const JSON_TYPE = "application/json";
@@ -64,13 +65,35 @@ export function respondEmpty(options: ResponseOptions = {}): Response {
   return new Response(null, { status: options.status ?? 204, headers: options.headers ?? {} });
 }
 
+/** The body of an error. */
+export type ProblemBody = v.InferOutput<typeof ProblemBody>;
+export const ProblemBody = v.object({
+  error: v.pipe(v.string(), v.description("The stable error code, for programs.")),
+  message: v.pipe(v.string(), v.description("What failed and what to do, for people.")),
+  requestId: v.pipe(
+    v.string(),
+    v.description("The value of `X-Request-Id`, which also appears in the log."),
+  ),
+  details: v.exactOptional(
+    v.pipe(
+      v.array(
+        v.object({
+          path: v.pipe(v.string(), v.description("A JSON pointer into the request body.")),
+          message: v.pipe(v.string(), v.description("The validation error, for people.")),
+        }),
+      ),
+      v.description("The validation error of each field."),
+    ),
+  ),
+});
+
 /** The response for a problem: code, message, request id and, for invalid fields, all details. */
 export function respondWithProblem(
   problem: Problem,
   requestId: string,
   message = problem.message,
 ): Response {
-  const body = {
+  const body: ProblemBody = {
     error: problem.code,
     message,
     requestId,

@@ -20,7 +20,7 @@ import { Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { MAX_PEOPLE } from "../std/limits.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
-import { OPERATIONS } from "./operations.ts";
+import { OPERATIONS, type PeopleBody, type ShortProblemBody, type UserBody } from "./operations.ts";
 import { LOGOUT_PATH, ME_PATH, PEOPLE_PATH } from "./paths.ts";
 import type { Providers } from "./providers.ts";
 import type { IdentitySettings } from "./settings.ts";
@@ -61,7 +61,7 @@ async function handleMe(deps: AuthDeps, { request, query }: RequestContext): Pro
   if (me.user === undefined) throw new Problem("unauthenticated");
   if (slug !== undefined && !me.isAppKnown) throw new Problem("unknown_app");
   if (slug !== undefined && me.user.role === null) throw new Problem("forbidden");
-  return respondWithJson(me.user, { headers: NO_STORE });
+  return respondWithJson(me.user satisfies UserBody, { headers: NO_STORE });
 }
 
 async function handlePeople(deps: AuthDeps, { request, query }: RequestContext): Promise<Response> {
@@ -72,7 +72,8 @@ async function handlePeople(deps: AuthDeps, { request, query }: RequestContext):
   if (me.user === undefined) throw new Problem("unauthenticated");
   if (!me.isAppKnown) throw new Problem("unknown_app");
   if (me.people === undefined) throw new Problem("forbidden");
-  return respondWithJson({ people: me.people, next: me.next }, { headers: NO_STORE });
+  const body: PeopleBody = { people: me.people, next: me.next };
+  return respondWithJson(body, { headers: NO_STORE });
 }
 
 /** Reads a session. @throws {Problem} unauthenticated — without a session */
@@ -145,11 +146,11 @@ function readPeoplePage(query: string): PeoplePage {
 
 /** A problem as browser apps receive it: only the code, and `request_failed` for every server error. */
 export function respondWithAuthProblem(problem: Problem): Response {
-  const error = problem.status >= 500 ? "request_failed" : problem.code;
-  return respondWithJson(
-    { error },
-    { status: problem.status, headers: { ...problem.headers, ...NO_STORE } },
-  );
+  const body: ShortProblemBody = {
+    error: problem.status >= 500 ? "request_failed" : problem.code,
+  };
+  const headers = { ...problem.headers, ...NO_STORE };
+  return respondWithJson(body, { status: problem.status, headers });
 }
 
 /**

@@ -11,6 +11,7 @@ export { FormRejected, toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
 export { readOpenVisit } from "./open_page.ts";
+export { ShortProblemBody } from "./operations.ts";
 export { type PageDeps, readPageForm, readSessionOfPage, toActor } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
 export { setPasswordByLink } from "./password_record.ts";

@@ -1,67 +1,68 @@
 /** OpenAPI descriptions of the identity endpoints. @module */
-import type { JsonSchema, Operation } from "../http/mod.ts";
+import * as v from "valibot";
+import { type Operation, ProblemBody } from "../http/mod.ts";
 import { MAX_PEOPLE } from "../std/limits.ts";
 import { ROLE_PATTERN, SLUG_PATTERN } from "../std/stored_text.ts";
 
-const USER = {
-  type: "object",
-  properties: {
-    id: {
-      type: "string",
-      format: "uuid",
-      description: "The person's id. It never changes. The address and the name can change.",
-    },
-    email: {
-      type: "string",
-      format: "email",
-      description: "The person's email address, used to sign in.",
-    },
-    displayName: {
-      type: ["string", "null"],
-      description: "The display name, or null.",
-    },
-    avatarUrl: {
-      type: ["string", "null"],
-      description: "The URL of the person's picture, or null.",
-    },
-    role: {
-      type: ["string", "null"],
-      description: `The person's role on the app, such as \`editor\`. Administrators have \`admin\`. Null without \`app\`. Pattern: \`${ROLE_PATTERN}\`.`,
-    },
-  },
-  required: ["id", "email", "displayName", "avatarUrl", "role"],
-} as const satisfies JsonSchema;
+const Id = v.pipe(
+  v.string(),
+  v.uuid(),
+  v.description("The person's id. It never changes. The address and the name can change."),
+);
+const DisplayName = v.pipe(v.nullable(v.string()), v.description("The display name, or null."));
+const AvatarUrl = v.pipe(
+  v.nullable(v.string()),
+  v.description("The URL of the person's picture, or null."),
+);
 
-const { id, displayName, avatarUrl } = USER.properties;
-const PEOPLE: JsonSchema = {
-  type: "object",
-  properties: {
-    people: {
-      type: "array",
-      maxItems: MAX_PEOPLE,
-      description: "People with a role on the app who are not disabled.",
-      items: {
-        type: "object",
-        properties: {
-          id,
-          displayName,
-          avatarUrl,
-          role: {
-            type: "string",
-            description: `The role on the app, such as \`editor\`. Administrators have \`admin\`. Pattern: \`${ROLE_PATTERN}\`.`,
-          },
-        },
-        required: ["id", "displayName", "avatarUrl", "role"],
-      },
-    },
-    next: {
-      type: ["string", "null"],
-      format: "uuid",
-      description: "`after` of the next page; null on the last page.",
-    },
-  },
-  required: ["people", "next"],
-};
+/** The body of `me`. */
+export const UserBody = v.object({
+  id: Id,
+  email: v.pipe(
+    v.string(),
+    v.email(),
+    v.description("The person's email address, used to sign in."),
+  ),
+  displayName: DisplayName,
+  avatarUrl: AvatarUrl,
+  role: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      `The person's role on the app, such as \`editor\`. Administrators have \`admin\`. Null without \`app\`. Pattern: \`${ROLE_PATTERN}\`.`,
+    ),
+  ),
+});
+export type UserBody = v.InferOutput<typeof UserBody>;
+
+/** The body of `people`. */
+export const PeopleBody = v.object({
+  people: v.pipe(
+    v.array(
+      v.object({
+        id: Id,
+        displayName: DisplayName,
+        avatarUrl: AvatarUrl,
+        role: v.pipe(
+          v.string(),
+          v.description(
+            `The role on the app, such as \`editor\`. Administrators have \`admin\`. Pattern: \`${ROLE_PATTERN}\`.`,
+          ),
+        ),
+      }),
+    ),
+    v.maxLength(MAX_PEOPLE),
+    v.description("People with a role on the app who are not disabled."),
+  ),
+  next: v.pipe(
+    v.nullable(v.pipe(v.string(), v.uuid())),
+    v.description("`after` of the next page; null on the last page."),
+  ),
+});
+export type PeopleBody = v.InferOutput<typeof PeopleBody>;
+
+/** The body of an error: only the code, and `request_failed` for every error of the service. */
+export const ShortProblemBody = v.pick(ProblemBody, ["error"]);
+export type ShortProblemBody = v.InferOutput<typeof ShortProblemBody>;
 
 export const OPERATIONS = {
   me: {
@@ -76,7 +77,7 @@ export const OPERATIONS = {
         schema: { type: "string", pattern: SLUG_PATTERN },
       },
     ],
-    responses: [{ status: 200, when: "The person.", bodies: [USER] }],
+    responses: [{ status: 200, when: "The person.", bodies: [UserBody] }],
     problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
   },
   people: {
@@ -104,7 +105,7 @@ export const OPERATIONS = {
         schema: { type: "integer", minimum: 1, maximum: 999_999_999, default: MAX_PEOPLE },
       },
     ],
-    responses: [{ status: 200, when: "The people, by id.", bodies: [PEOPLE] }],
+    responses: [{ status: 200, when: "The people, by id.", bodies: [PeopleBody] }],
     problems: ["invalid_request", "unauthenticated", "unknown_app", "forbidden"],
   },
   logout: {

@@ -5,6 +5,7 @@
  * @see https://spec.openapis.org/oas/v3.1.1.html
  * @module
  */
+import type { GenericSchema } from "valibot";
 import { toFilterParameters } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import {
@@ -22,6 +23,7 @@ import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
+import { toBodySchema } from "./body_schema.ts";
 import {
   type DescribedRoute,
   formOf,
@@ -262,11 +264,16 @@ function toContent(
 }
 
 function toSchema(shape: Shape, table: string | undefined): JsonSchema {
-  return isTableShape(shape) ? toReference(toSchemaName(table, shape.table)) : shape;
+  if (isTableShape(shape)) return toReference(toSchemaName(table, shape.table));
+  return isBody(shape) ? toBodySchema(shape) : shape;
 }
 
 function isTableShape(shape: Shape): shape is Extract<Shape, { table: unknown }> {
-  return typeof shape["table"] === "string";
+  return "table" in shape && typeof shape.table === "string";
+}
+
+function isBody(shape: Shape): shape is GenericSchema {
+  return "~standard" in shape;
 }
 
 function toResponses(routes: readonly Described[]): Schemas {

@@ -1,7 +1,10 @@
 /** Errors as responses: one per status, with its codes and an example of each. Pure. @module */
-import type { JsonSchema, Operation, Route } from "../http/mod.ts";
+import * as v from "valibot";
+import { type JsonSchema, type Operation, ProblemBody, type Route } from "../http/mod.ts";
+import { ShortProblemBody } from "../identity/mod.ts";
 import type { Scope } from "../principal.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../problem.ts";
+import { toBodySchema } from "./body_schema.ts";
 import { type Schemas, toReference } from "./table_schemas.ts";
 
 /** The parts of a route that a description needs. */
@@ -107,41 +110,15 @@ export function toErrorSchemas(
     [...byForm].map(([form, ofForm]) => {
       const groups = ofForm.flatMap(({ rejections }) => rejections);
       const codes = new Set(groups.flatMap((group) => toPublicCodes(group, form)));
-      const { properties, ...schema } = SCHEMAS[form];
-      const error = { ...CODE, enum: [...codes].toSorted() };
-      return [SCHEMA_NAMES[form], { ...schema, properties: { ...properties, error } }];
+      const { entries } = BODIES[form];
+      const error = v.pipe(entries.error, v.metadata({ enum: [...codes].toSorted() }));
+      return [SCHEMA_NAMES[form], toBodySchema(v.object({ ...entries, error }))];
     }),
   );
 }
 
 const SCHEMA_NAMES: Readonly<Record<Form, string>> = { full: "error", short: "identity-error" };
-const CODE = { type: "string", description: "The stable error code, for programs." };
-const SCHEMAS = {
-  short: { type: "object", properties: {}, required: ["error"] },
-  full: {
-    type: "object",
-    properties: {
-      message: { type: "string", description: "What failed and what to do, for people." },
-      requestId: {
-        type: "string",
-        description: "The value of `X-Request-Id`, which also appears in the log.",
-      },
-      details: {
-        type: "array",
-        description: "The validation error of each field.",
-        items: {
-          type: "object",
-          properties: {
-            path: { type: "string", description: "A JSON pointer into the request body." },
-            message: { type: "string", description: "The validation error, for people." },
-          },
-          required: ["path", "message"],
-        },
-      },
-    },
-    required: ["error", "message", "requestId"],
-  },
-} satisfies Record<Form, JsonSchema>;
+const BODIES = { full: ProblemBody, short: ShortProblemBody };
 
 const EXAMPLE_ID = "0190163d-8694-739b-aea5-966c26f8ad91";
 

@@ -1,10 +1,12 @@
 /** The schemas of one table, or of a generic table. Pure. @module */
-import { toValueSchema } from "../data/mod.ts";
+import * as v from "valibot";
+import { createdOf, foundOf, pageOf, toValueSchema } from "../data/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
-import { MAX_BATCH, MAX_ROWS } from "../std/limits.ts";
+import { MAX_BATCH } from "../std/limits.ts";
+import { toBodySchema } from "./body_schema.ts";
 import { TABLE_KEYWORD } from "./pure.ts";
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
@@ -37,10 +39,11 @@ export function toTableSchemas(
   const columns = table?.columns ?? [];
   const name = (shape: TableShape) => toSchemaName(table?.name, shape);
   const row = toReference(name("row"));
+  const values = toProperties(columns, toValueSchema);
+  const part = { type: "object", properties: { id: ID, app_id: APP_ID, ...values } };
   return {
     [name("row")]: {
-      type: "object",
-      properties: { id: ID, app_id: APP_ID, ...toProperties(columns, toValueSchema) },
+      ...part,
       required: ["id", "app_id", ...columns.map((column) => column.name)],
     },
     [name("insert")]: {
@@ -50,27 +53,17 @@ export function toTableSchemas(
       // Commands check files of rows by these schemas, including facts without a JSON Schema keyword.
       ...(table === undefined ? {} : { [TABLE_KEYWORD]: table }),
     },
-    [name("update")]: { type: "object", properties: toProperties(columns, toValueSchema) },
+    [name("update")]: { type: "object", properties: values },
     ...(previews.includes("filters")
-      ? { [name("found")]: toFoundPage(toProperties(columns, toValueSchema)) }
-      : { [name("page")]: toPage(row) }),
+      ? { [name("found")]: toBodySchema(foundOf(asPart(part))) }
+      : { [name("page")]: toBodySchema(pageOf(asPart(row))) }),
     [name("inserts")]: {
       type: "array",
       minItems: 1,
       maxItems: MAX_BATCH,
       items: toReference(name("insert")),
     },
-    [name("rows")]: {
-      type: "object",
-      properties: {
-        rows: {
-          type: "array",
-          items: row,
-          description: "The new rows, in the order of the request.",
-        },
-      },
-      required: ["rows"],
-    },
+    [name("rows")]: toBodySchema(createdOf(asPart(row))),
   };
 }
 
@@ -95,54 +88,7 @@ function listRequired(columns: readonly NamedColumn[]): { required?: string[] } 
   return columns.length === 0 ? {} : { required: columns.map(({ name }) => name) };
 }
 
-/** A page of a query. Its rows have the selected columns. */
-function toFoundPage(columns: Schemas): JsonSchema {
-  const page = toPage({ type: "object", properties: { id: ID, app_id: APP_ID, ...columns } });
-  return {
-    ...page,
-    properties: {
-      ...Object(page["properties"]),
-      next: {
-        type: ["string", "null"],
-        description: "The cursor of the next page, for `after`; null on the last page.",
-        examples: [null],
-      },
-      count: {
-        type: ["integer", "null"],
-        description:
-          "With `Prefer: count=bounded`: the number of rows that match the conditions; null if the service would have to read more than 10,000 rows, or compare too much text.",
-      },
-    },
-    required: ["rows", "limit", "offset", "hasMore", "next"],
-  };
-}
-
-function toPage(row: JsonSchema): JsonSchema {
-  return {
-    type: "object",
-    properties: {
-      rows: {
-        type: "array",
-        maxItems: MAX_ROWS,
-        items: row,
-        description: "The rows of this page, in order of creation.",
-      },
-      limit: {
-        type: "integer",
-        description: `The requested number of rows, reduced to ${MAX_ROWS} if higher.`,
-        examples: [MAX_ROWS],
-      },
-      offset: {
-        type: "integer",
-        description: "The number of rows skipped before this page.",
-        examples: [0],
-      },
-      hasMore: {
-        type: "boolean",
-        description: "Whether more rows follow. Request them with a greater `offset`.",
-        examples: [false],
-      },
-    },
-    required: ["rows", "limit", "offset", "hasMore"],
-  };
+/** A JSON Schema as a part of a body. */
+function asPart(schema: JsonSchema) {
+  return v.pipe(v.unknown(), v.metadata(schema));
 }

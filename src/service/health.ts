@@ -4,15 +4,10 @@
  *
  * @module
  */
+import * as v from "valibot";
 import { ofAnotherRelease } from "../catalog/mod.ts";
 import { compareMigrations, type Database } from "../db/mod.ts";
-import {
-  type JsonSchema,
-  type Operation,
-  type Route,
-  respondWithJson,
-  respondWithProblem,
-} from "../http/mod.ts";
+import { type Operation, type Route, respondWithJson, respondWithProblem } from "../http/mod.ts";
 import { type Log, toLogFields } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { findUncallableTables } from "../push/mod.ts";
@@ -38,10 +33,11 @@ const READY: Operation = {
   problems: ["unavailable", "overloaded", "timeout", "bad_gateway"],
 };
 
-function toStatus(status: string): JsonSchema {
-  const description = "Constant; check the HTTP status instead.";
-  const properties = { status: { const: status, description } };
-  return { type: "object", properties, required: ["status"] };
+/** The body of a check that succeeds. */
+function toStatus(status: string) {
+  return v.object({
+    status: v.pipe(v.literal(status), v.description("Constant; check the HTTP status instead.")),
+  });
 }
 
 export const healthRoutes: readonly Route<HealthDeps>[] = [

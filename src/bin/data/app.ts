@@ -1,5 +1,6 @@
 /** The app of the command's key: its tables, and calls to its data endpoints. @module */
-import { DATA_PATH } from "../../data/pure.ts";
+import * as v from "valibot";
+import { DATA_PATH, pageOf } from "../../data/pure.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/pure.ts";
 import { type RowTexts, readPages } from "../../rows/mod.ts";
@@ -72,6 +73,7 @@ function findTable(tables: readonly TableDefinition[], name: string): TableDefin
   });
 }
 
+const PAGE = pageOf(v.custom<Readonly<Record<string, unknown>>>(isObject));
 type Row = { readonly values: Readonly<Record<string, unknown>>; readonly texts: RowTexts };
 
 /** All rows of a table, page by page. */
@@ -79,13 +81,16 @@ export function listAll(app: App, table: string): AsyncGenerator<readonly Row[],
   return readPages(
     async ({ limit, offset }) => {
       const { body, text } = await app.call({ path: `${table}?limit=${limit}&offset=${offset}` });
-      const { rows, hasMore } = body as { rows?: unknown; hasMore?: unknown };
-      if (!Array.isArray(rows) || !rows.every(isObject))
+      const page = v.safeParse(PAGE, body);
+      if (!page.success)
         throw new RejectedError(`${app.url} did not return a list of rows: check the URL`);
       const texts = splitList(splitObject(text).get("rows") ?? "[]").map(splitObject);
       return {
-        rows: rows.map((values, index) => ({ values, texts: texts[index] ?? new Map() })),
-        hasMore: hasMore === true,
+        rows: page.output.rows.map((values, index) => ({
+          values,
+          texts: texts[index] ?? new Map(),
+        })),
+        hasMore: page.output.hasMore,
       };
     },
     { limit: MAX_ROWS, idOf: ({ values }: Row) => String(values["id"]) },

@@ -1,5 +1,6 @@
 /** Calls a service over HTTP with an app's key. Error responses become Problems; other servers are detected. @module */
 import * as v from "valibot";
+import { ProblemBody } from "../../http/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { EXIT, RejectedError } from "../cli/command.ts";
@@ -21,12 +22,6 @@ const PATIENCE_MS = 150_000;
 const API_KEY = /^[\x21-\x7e]+$/;
 const MALFORMED =
   "is malformed: a key contains only visible ASCII characters, without spaces or line breaks";
-
-const ProblemBody = v.object({
-  error: v.string(),
-  message: v.string(),
-  details: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
-});
 
 export type EndpointCall = {
   path: string;
@@ -86,7 +81,7 @@ async function request(
   }
 }
 
-type Rejected = { response: Response; rejection: v.InferOutput<typeof ProblemBody>; scope: string };
+type Rejected = { response: Response; rejection: ProblemBody; scope: string };
 
 function toRejection(
   { url, keyVariable = KEY_VARIABLE }: Target,

@@ -1,0 +1,58 @@
+/** The bodies of responses with several rows. The row is a schema of the table. @module */
+import * as v from "valibot";
+import { MAX_ROWS } from "../std/limits.ts";
+
+/** A page of a list. */
+export function pageOf<Row extends v.GenericSchema>(row: Row) {
+  return v.object({
+    rows: v.pipe(
+      v.array(row),
+      v.maxLength(MAX_ROWS),
+      v.description("The rows of this page, in order of creation."),
+    ),
+    limit: v.pipe(
+      v.number(),
+      v.integer(),
+      v.description(`The requested number of rows, reduced to ${MAX_ROWS} if higher.`),
+      v.examples([MAX_ROWS]),
+    ),
+    offset: v.pipe(
+      v.number(),
+      v.integer(),
+      v.description("The number of rows skipped before this page."),
+      v.examples([0]),
+    ),
+    hasMore: v.pipe(
+      v.boolean(),
+      v.description("Whether more rows follow. Request them with a greater `offset`."),
+      v.examples([false]),
+    ),
+  });
+}
+
+/** A page of a query. Its rows have the selected columns. */
+export function foundOf<Row extends v.GenericSchema>(row: Row) {
+  return v.object({
+    ...pageOf(row).entries,
+    next: v.pipe(
+      v.nullable(v.string()),
+      v.description("The cursor of the next page, for `after`; null on the last page."),
+      v.examples([null]),
+    ),
+    count: v.exactOptional(
+      v.pipe(
+        v.nullable(v.pipe(v.number(), v.integer())),
+        v.description(
+          "With `Prefer: count=bounded`: the number of rows that match the conditions; null if the service would have to read more than 10,000 rows, or compare too much text.",
+        ),
+      ),
+    ),
+  });
+}
+
+/** The rows of a batch. */
+export function createdOf<Row extends v.GenericSchema>(row: Row) {
+  return v.object({
+    rows: v.pipe(v.array(row), v.description("The new rows, in the order of the request.")),
+  });
+}
