@@ -56,10 +56,6 @@ describe.each(PAGES.map((path) => ({ path, text: read(path) })))("$path", ({ pat
   });
 });
 
-test("README.md fits on 200 lines", () => {
-  expect(read("README.md").split("\n").length - 1).toBeLessThanOrEqual(200);
-});
-
 test("README.md states a reason for each runtime dependency", () => {
   const { dependencies } = JSON.parse(read("package.json")) as { dependencies: object };
   const named = [...read("README.md").matchAll(/^- `([\w@/-]+)`: /gm)].map(([, name]) => name);

@@ -1,6 +1,7 @@
 /**
  * Searches sections of the docs, endpoints and error codes: an index in memory, built on the first search. Every word must
- * occur. A match in a heading ranks higher than a match in the text.
+ * occur. A match in a heading, or in the synonyms below it (`<!-- also: pagination, paging -->`), ranks higher than a match in
+ * the text.
  *
  * @module
  */
@@ -15,6 +16,8 @@ export type DocsEntry = {
   readonly title: string;
   readonly path: string;
   readonly text: string;
+  /** Other words for its subject, separated by commas. */
+  readonly also?: string;
 };
 export type DocsHit = DocsEntry & { readonly excerpt: string };
 
@@ -26,32 +29,36 @@ export function toSections(
   markdown: string,
   headings: readonly Section[],
 ): DocsEntry[] {
-  const texts = splitSections(markdown);
+  const sections = splitSections(markdown);
   return headings.map(({ id, level, text }, index) => ({
     page: title,
     title: text,
     path: level === 1 ? toGuidePath(page) : `${toGuidePath(page)}#${id}`,
-    text: texts[index] ?? "",
+    ...(sections[index] ?? { text: "" }),
   }));
 }
 
-/** The text below each heading, without comments and Markdown marks. A `#` in code is not a heading. */
-function splitSections(markdown: string): string[] {
+const SYNONYMS = /<!-- also: (.*?) -->/;
+
+/** The text below each heading, without comments and Markdown marks, and its synonyms. A `#` in code is not a heading. */
+function splitSections(markdown: string): Pick<DocsEntry, "text" | "also">[] {
   const sections: string[][] = [];
   let isCode = false;
-  for (const line of markdown.replace(/<!--[\s\S]*?-->/g, "").split("\n")) {
+  for (const line of markdown.split("\n")) {
     if (line.startsWith("```")) isCode = !isCode;
     else if (!isCode && /^#{1,6} /.test(line)) sections.push([]);
     else sections.at(-1)?.push(line);
   }
-  return sections.map((lines) =>
-    lines
-      .join(" ")
+  return sections.map((lines) => {
+    const section = lines.join(" ");
+    const text = section
+      .replace(/<!--.*?-->/g, "")
       .replace(/\]\([^)]*\)/g, "]")
       .replace(/[`*|[\]]|:?-{3,}:?/g, " ")
       .replace(/\s+/g, " ")
-      .trim(),
-  );
+      .trim();
+    return { text, also: SYNONYMS.exec(section)?.[1] ?? "" };
+  });
 }
 
 export function toEndpointEntries(endpoints: readonly Endpoint[]): DocsEntry[] {
@@ -76,34 +83,51 @@ const EXCERPT_CHARS = 140;
 const MAX_TERMS = 8;
 const MAX_HITS = 20;
 
+type Folded = Readonly<Record<"title" | "page" | "text" | "synonyms", string>>;
+export type DocsIndex = readonly { readonly entry: DocsEntry; readonly folded: Folded }[];
+
+/** Folds the letters of every entry once. */
+export function toIndex(entries: readonly DocsEntry[]): DocsIndex {
+  return entries.map((entry) => ({
+    entry,
+    folded: {
+      title: foldSpelling(entry.title),
+      page: foldSpelling(entry.page),
+      text: foldSpelling(entry.text),
+      synonyms: foldSpelling(entry.also ?? ""),
+    },
+  }));
+}
+
 /** Results, best first; empty for a query without a word. */
-export function searchDocs(entries: readonly DocsEntry[], query: string): DocsHit[] {
+export function searchDocs(index: DocsIndex, query: string): DocsHit[] {
   const terms = foldSpelling(query)
     .split(/\s+/)
     .filter((term) => term !== "")
     .slice(0, MAX_TERMS);
   if (terms.length === 0) return [];
-  return entries
-    .map((entry) => ({ entry, score: scoreEntry(entry, terms) }))
+  return index
+    .map(({ entry, folded }) => ({ entry, score: scoreEntry(folded, terms) }))
     .filter(({ score }) => score > 0)
     .toSorted((a, b) => b.score - a.score)
     .slice(0, MAX_HITS)
     .map(({ entry }) => ({ ...entry, excerpt: toExcerpt(entry.text, terms) }));
 }
 
-const WEIGHTS = { wholeTitle: 20, titleStart: 10, title: 6, page: 3, text: 1 } as const;
+const WEIGHTS = { whole: 20, titleStart: 10, title: 6, synonym: 6, page: 3, text: 1 } as const;
 
 /** 0 if a word is missing. */
-function scoreEntry({ title, page, text }: DocsEntry, terms: readonly string[]): number {
-  const [inTitle, inPage, inText] = [title, page, text].map(foldSpelling);
-  let score = inTitle === terms.join(" ") ? WEIGHTS.wholeTitle : 0;
+function scoreEntry({ title, page, text, synonyms }: Folded, terms: readonly string[]): number {
+  const whole = terms.join(" ");
+  let score = title === whole || synonyms.split(", ").includes(whole) ? WEIGHTS.whole : 0;
   for (const term of terms) {
-    const index = inTitle?.indexOf(term) ?? -1;
-    const isStart = index === 0 || (index > 0 && /\W/.test(inTitle?.charAt(index - 1) ?? ""));
+    const index = title.indexOf(term);
+    const isStart = index === 0 || (index > 0 && /\W/.test(title.charAt(index - 1)));
     const found =
       (isStart ? WEIGHTS.titleStart : index > 0 ? WEIGHTS.title : 0) +
-      (inPage?.includes(term) === true ? WEIGHTS.page : 0) +
-      (inText?.includes(term) === true ? WEIGHTS.text : 0);
+      (synonyms.includes(term) ? WEIGHTS.synonym : 0) +
+      (page.includes(term) ? WEIGHTS.page : 0) +
+      (text.includes(term) ? WEIGHTS.text : 0);
     if (found === 0) return 0;
     score += found;
   }

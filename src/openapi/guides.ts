@@ -32,6 +32,11 @@ export const GUIDES = [
     about: "from a table of PostgreSQL, from PocketBase or Supabase",
   },
   {
+    page: "limits",
+    title: "What Rowhouse does not do",
+    about: "files, webhooks, schedules, joins and others, and what to do instead",
+  },
+  {
     page: "identity",
     title: "Identity",
     about: "hosts, people, roles, endpoints, protection of accounts",

@@ -2,11 +2,12 @@
 import { compressResponse, type RequestContext, readParameters } from "../http/mod.ts";
 import { type Html, html, renderMarkdown, respondWithPage } from "../pages/mod.ts";
 import {
-  type DocsEntry,
   type DocsHit,
+  type DocsIndex,
   listCodeEntries,
   searchDocs,
   toEndpointEntries,
+  toIndex,
   toSections,
 } from "./docs_index.ts";
 import { makeDocument } from "./document.ts";
@@ -18,7 +19,7 @@ import type { Documents, OpenapiDeps } from "./routes.ts";
 
 const MAX_CHARS = 100;
 
-const indexes = new WeakMap<Documents, readonly DocsEntry[]>();
+const indexes = new WeakMap<Documents, DocsIndex>();
 
 /** The same for every visitor: without a key, and without the tables of any app. */
 export async function handleDocsSearch(
@@ -32,14 +33,14 @@ export async function handleDocsSearch(
   return await compressResponse(respondWithPage(page), request);
 }
 
-function makeIndex({ routes, previews }: Documents): readonly DocsEntry[] {
+function makeIndex({ routes, previews }: Documents): DocsIndex {
   const guides = ALL_GUIDES.flatMap((guide) => {
     const markdown = readGuide(guide);
     const { headings } = renderMarkdown(markdown, { toTarget: () => undefined });
     return toSections(guide, markdown, headings);
   });
   const endpoints = listEndpoints(makeDocument(routes, { tables: undefined, previews }));
-  return [...guides, ...toEndpointEntries(endpoints), ...listCodeEntries()];
+  return toIndex([...guides, ...toEndpointEntries(endpoints), ...listCodeEntries()]);
 }
 
 function readTerms(query: string): string {

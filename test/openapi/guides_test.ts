@@ -130,9 +130,58 @@ describe("the search in the docs", () => {
     { text: "list rows", path: "/docs#list_rows" },
     { text: "BACKUP", path: "/docs/operating#backup" },
     { text: "second fact", path: "/docs/identity#a-second-factor" },
+    { text: "upsert", path: "/docs/limits#upsert" },
+    { text: "pagination", path: "/docs/data#list" },
+    { text: "null", path: "/docs/data#values" },
+    { text: "429", path: "/docs/data#limits" },
+    { text: "CORS", path: "/docs/limits#data-in-the-browser" },
+    { text: "rotate", path: "/docs/operating#keys" },
+    { text: "rotate a key", path: "/docs/operating#keys" },
+    { text: "date filter", path: "/docs/data#conditions-order-and-selection-preview" },
+    { text: "webhooks", path: "/docs/limits#webhooks" },
+    { text: "2fa", path: "/docs/identity#a-second-factor" },
+    { text: "log out", path: "/docs/identity#endpoints" },
   ])('finds $path for "$text"', async ({ text, path }) => {
     expect((await find(text)).slice(0, 5)).toContain(path);
   });
+
+  test("finds each section by each of its synonyms", async () => {
+    const synonyms = pages.flatMap((page) => {
+      const text = readFileSync(join(ROOT, "docs", page), "utf8");
+      return [...text.matchAll(/^(#+) (.+)\n<!-- also: (.+) -->$/gm)].flatMap(
+        ([, level, title = "", also = ""]) =>
+          also
+            .split(", ")
+            .map((word) => ({ word, path: toPath(page, level === "#" ? "" : title) })),
+      );
+    });
+    expect(synonyms.length).toBeGreaterThan(400);
+    const lost: unknown[] = [];
+    for (const { word, path } of synonyms) {
+      if (!(await find(word)).includes(path)) lost.push({ word, path });
+    }
+    expect(lost).toEqual([]);
+  });
+
+  test("every list of synonyms is below a heading", () => {
+    for (const page of pages) {
+      const text = readFileSync(join(ROOT, "docs", page), "utf8");
+      const all = text.match(/<!-- also:/g) ?? [];
+      expect([page, text.match(/^#+ .+\n<!-- also: [^\n]+ -->$/gm)?.length ?? 0]).toEqual([
+        page,
+        all.length,
+      ]);
+    }
+  });
+
+  /** Returns the address of a heading, or of the page. */
+  function toPath(page: string, title: string): string {
+    const id = title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-");
+    return `/docs/${page.slice(0, -3)}${id && `#${id}`}`;
+  }
 
   test("links to existing headings", async () => {
     const texts = new Map<string, string>();
