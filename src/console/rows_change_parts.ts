@@ -112,7 +112,7 @@ export function renderPreview(visit: Visit, table: RowsTable, parts: PreviewPart
     same > 0 && html`<p class="quiet">${countOf(same, "row")} already set to this value.</p>`,
     missing > 0 && html`<p class="quiet">${countOf(missing, "row")} not found.</p>`,
     isDeletion &&
-      html`<p>This cannot be undone. Rows that reference them with “on delete cascade” are deleted too.</p>`,
+      html`<p>This cannot be undone. Rows that reference them with “on delete cascade” are deleted too; with “on delete set null”, their reference is cleared.</p>`,
     isDeletion &&
       html`<details><summary>Copy the rows as JSON first</summary>${renderSnippet({ id: "rows-json", name: "the rows as JSON", text: toRowsJson(rows.map(({ row }) => row)) })}</details>`,
   ];

@@ -44,7 +44,7 @@ export async function handleRowDeletion(
     token: visit.token,
     hidden: { etag },
     fields: [
-      html`<p>This cannot be undone. Rows that reference it with “on delete cascade” are deleted too.</p>`,
+      html`<p>This cannot be undone. Rows that reference it with “on delete cascade” are deleted too; with “on delete set null”, their reference is cleared.</p>`,
       renderValues(table, found),
       html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toRowJson(row) })}</details>`,
     ],

@@ -122,7 +122,7 @@ function renderRules({ unique, index, onDelete }: NamedColumn): Part {
   const rules = [
     unique && "unique",
     index && "indexed",
-    onDelete === "cascade" && "on delete cascade",
+    onDelete !== undefined && `on delete ${onDelete}`,
   ].filter((rule) => rule !== false);
   return rules.join(", ");
 }

@@ -33,6 +33,15 @@ export interface Column<
   default(value: DefaultOf<K, Detail>): Column<K, Required, true, Detail, Unique>;
 }
 
+/** A reference that a delete of its row sets to null, so that it cannot be required. */
+export interface OptionalReference<Table extends string, Unique extends boolean = false>
+  extends Pick<Column<"ref", false, false, Table, Unique>, "column" | "~known"> {
+  /** The column, unique: two rows of an app cannot have the same value. */
+  unique(): OptionalReference<Table, true>;
+  /** The column with an index. */
+  index(): OptionalReference<Table, Unique>;
+}
+
 /** A frozen column. */
 export function makeColumn<
   K extends Kind,

@@ -32,7 +32,7 @@ export {
   type Kind,
   toDroppedValue,
 } from "../kinds/mod.ts";
-export type { Column } from "./column.ts";
+export type { Column, OptionalReference } from "./column.ts";
 export type {
   ColumnDefinition,
   Definition,

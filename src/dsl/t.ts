@@ -1,14 +1,14 @@
 /** The builders of schemas: one per column kind, and `model`. @module */
 
-import { type Json, KINDS, type Kind, type PlainTypes } from "../kinds/mod.ts";
+import { type Json, KINDS, type Kind, type OnDelete, type PlainTypes } from "../kinds/mod.ts";
 import { isObject } from "../std/is_object.ts";
-import { type Column, makeColumn } from "./column.ts";
+import { type Column, makeColumn, type OptionalReference } from "./column.ts";
 import type { Columns, DeclaredColumn } from "./known.ts";
 import { type Model, makeModel } from "./model.ts";
 import { addIssues, findExtraArguments, findUnknownOptions, withUnknown } from "./unexpected.ts";
 
 type Arguments = readonly unknown[];
-type RefOptions = { readonly onDelete?: "cascade" };
+type RefOptions<Effect> = { readonly onDelete?: Effect };
 
 type PlainBuilders = { [K in keyof PlainTypes]: () => Column<K, false, false> };
 type Builders = PlainBuilders & {
@@ -21,8 +21,13 @@ type Builders = PlainBuilders & {
   /** A column with ids of rows in a table of this schema. */
   ref<const Table extends string>(
     table: Table,
-    options?: RefOptions,
+    options?: RefOptions<"cascade">,
   ): Column<"ref", false, false, Table>;
+  /** A column with ids of rows in a table of this schema, which becomes null when its row is deleted. It cannot be required. */
+  ref<const Table extends string>(
+    table: Table,
+    options: RefOptions<OnDelete>,
+  ): OptionalReference<Table>;
   /** A table with `.index()` and `.unique()` over several columns. */
   model<C extends Columns>(columns: C): Model<C>;
 };
@@ -40,7 +45,7 @@ const BUILDERS = {
   ...PLAIN,
   enum: <Value extends string>(values: readonly Value[], ...extra: Arguments) =>
     declare<"enum", Value>("enum", { values }, findExtraArguments("t.enum()", ENUM, extra)),
-  ref: <Table extends string>(table: Table, options?: RefOptions, ...extra: Arguments) =>
+  ref: <Table extends string>(table: Table, options?: RefOptions<OnDelete>, ...extra: Arguments) =>
     declareReference(table, options, extra),
   model: <C extends Columns>(columns: C, ...extra: Arguments) =>
     makeModel(columns, findExtraArguments("t.model()", MODEL, extra)),
@@ -90,10 +95,10 @@ function declarePlain<K extends Kind, Detail = never>(
 
 function declareReference<Table extends string>(
   table: Table,
-  options: RefOptions | undefined,
+  options: RefOptions<OnDelete> | undefined,
   extra: Arguments,
 ): Column<"ref", false, false, Table> {
-  const usage = 't.ref("table") or t.ref("table", { onDelete: "cascade" })';
+  const usage = 't.ref("table") or t.ref("table", { onDelete: "cascade" or "set null" })';
   const details = isObject(options) && "onDelete" in options ? { onDelete: options.onDelete } : {};
   return declare("ref", { table, ...details }, [
     ...findUnknownOptions("t.ref()", usage, { value: options, allowed: ["onDelete"] }),

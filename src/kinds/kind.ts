@@ -27,8 +27,10 @@ export type ColumnParts = {
   /** The target table of a ref. */
   readonly table?: string;
   /** The effect on the row when the row it references is deleted. Without it, the delete fails. */
-  readonly onDelete?: "cascade";
+  readonly onDelete?: OnDelete;
 };
+
+export type OnDelete = "cascade" | "set null";
 
 /** The parts of a column that only its kind has. */
 export type Details = Pick<ColumnParts, "values" | "table" | "onDelete">;

@@ -45,8 +45,10 @@ function readTarget(
 function readOnDelete(fields: ReadonlyMap<string, unknown>, { add }: DetailsReport): Details {
   if (!fields.has("onDelete")) return {};
   const onDelete = fields.get("onDelete");
-  if (onDelete === "cascade") return { onDelete };
-  add(`Cannot read onDelete ${describe(onDelete)}: must be "cascade" or left out`);
+  if (onDelete === "set null" && fields.get("required") === true)
+    add('Cannot use onDelete "set null" on a required reference: leave out .required()');
+  if (onDelete === "cascade" || onDelete === "set null") return { onDelete };
+  add(`Cannot read onDelete ${describe(onDelete)}: must be "cascade", "set null" or left out`);
   return {};
 }
 

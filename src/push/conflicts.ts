@@ -131,6 +131,14 @@ export const TOO_MANY = {
 };
 const FEWER = "refer to it from fewer columns";
 
+/** Conflicts with a database that is distributed over nodes. */
+export const NOT_ON_CITUS = {
+  setNull: {
+    message: "The schema declares onDelete set null, which a Citus cluster does not support",
+    remedy: 'leave out onDelete, or use onDelete: "cascade"',
+  },
+};
+
 /** Conflicts of a join: the service has a part that the project does not declare. */
 export const SURPLUS = {
   part: (wanted: string) => ({

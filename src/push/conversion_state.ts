@@ -64,6 +64,11 @@ async function readState(admin: Database): Promise<ConversionState> {
 
 /** The copy of rows runs as a superuser, with any triggers that others added: reject unknown objects. */
 function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
+  const cleared = recorded.tables.flatMap(({ name, columns }) =>
+    columns
+      .filter(({ onDelete }) => onDelete === "set null")
+      .map((column) => `${name}.${column.name}`),
+  );
   const drift = findDrift(recorded, readFacts(facts)).filter(
     // Functions are created again, whatever their state.
     ({ thing }) => !thing.startsWith("function "),
@@ -71,6 +76,10 @@ function findIssues({ recorded, facts, unbuilt }: ConversionState): string[] {
   return [
     ...drift.map(
       ({ thing, wanted, found }) => `Drift of ${thing}: expected ${wanted}, found ${found}`,
+    ),
+    ...cleared.map(
+      (column) =>
+        `Citus does not support the reference ${column} with onDelete "set null": drop the column with rowhouse db drop`,
     ),
     ...unbuilt.map(
       (name) =>

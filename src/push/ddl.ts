@@ -22,7 +22,7 @@ import { renderRows, renderTerms } from "./index_terms.ts";
 import { renderSwap } from "./retype_messages.ts";
 import type { Plan, Step } from "./step.ts";
 import { splitSteps } from "./step_order.ts";
-import { sqlDefault, sqlType } from "./types.ts";
+import { onDeleteClause, sqlDefault, sqlType } from "./types.ts";
 
 const RENDERERS: Cases<Step, string[]> = {
   create_table: ({ table }) => renderTable(table),
@@ -144,10 +144,9 @@ function renderReference({ table, column, validate }: AddReference): string[] {
   const source = `data.${quoteName(table.name)}`;
   const target = `data.${quoteName(column.table)}`;
   const constraint = quoteName(deriveName(table.name, [column.name], "fkey"));
-  const cascade = column.onDelete === "cascade" ? " on delete cascade" : "";
   const add =
     `alter table ${source} add constraint ${constraint}` +
-    ` foreign key ("app_id", ${quoteName(column.name)}) references ${target} ("app_id", "id")${cascade}`;
+    ` foreign key ("app_id", ${quoteName(column.name)}) references ${target} ("app_id", "id")${onDeleteClause(column)}`;
   if (validate === "no") return [add];
   if (validate === "later") return [`${add} not valid`];
   const both = [...new Set([source, target])];

@@ -25,6 +25,7 @@ import { SQL } from "../kinds/mod.ts";
 import { toDefaultText } from "./default_text.ts";
 import { renderBody } from "./functions.ts";
 import { printRows, printTerms } from "./index_terms.ts";
+import { onDeleteClause } from "./types.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -99,10 +100,10 @@ function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
     ),
     ...referencesOf(table).map((reference): Fact => {
       const column = targets.get(reference.columns[0] ?? "");
-      const cascade = column?.onDelete === "cascade" ? " on delete cascade" : "";
+      const effect = column === undefined ? "" : onDeleteClause(column, (name) => name);
       return [
         `${path} / constraint ${reference.name}`,
-        `foreign key ${list(reference.columns)} references ${column?.table} (app_id, id)${cascade}`,
+        `foreign key ${list(reference.columns)} references ${column?.table} (app_id, id)${effect}`,
       ];
     }),
   ];

@@ -7,7 +7,7 @@
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { type Conflict, FOREIGN, TOO_MANY } from "./conflicts.ts";
+import { type Conflict, FOREIGN, NOT_ON_CITUS, TOO_MANY } from "./conflicts.ts";
 import { isShared, markDeferred } from "./deferred_parts.ts";
 import { findForeignConflicts } from "./foreign_rules.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
@@ -59,12 +59,19 @@ export function planPush(
       ...plans.flatMap((plan) => plan.conflicts),
       ...findTooManyTables(appId, definition, state),
       ...findTooManyReferences(appId, definition, state),
+      ...(state.isDistributed ? plans.flatMap((plan) => plan.steps).flatMap(findUnsupported) : []),
     ],
     notes: [
       ...plans.flatMap((plan) => plan.notes),
       ...describeRemovedTables(appId, definition, state),
     ],
   };
+}
+
+/** Citus rejects the action for a reference with the column that distributes the rows (citusdata/citus#7132). */
+function findUnsupported(step: Step): Conflict[] {
+  if (step.kind !== "add_reference" || step.column.onDelete !== "set null") return [];
+  return [{ table: step.table.name, column: step.column.name, ...NOT_ON_CITUS.setNull }];
 }
 
 const NOTHING: Plan = { steps: [], conflicts: [], notes: [] };

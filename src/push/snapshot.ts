@@ -100,7 +100,10 @@ facts (path, value) as (
     || case when contype = 'f' then ' references ' || (select relname from pg_class where oid = confrelid) || ' ('
       || (select string_agg(attname, ', ' order by ordinal) from unnest(confkey) with ordinality as k (key, ordinal)
         join pg_attribute on attrelid = confrelid and attnum = key) || ')'
-      || case confdeltype when 'a' then '' when 'c' then ' on delete cascade' else ' on delete ' || confdeltype::text end else '' end
+      || case confdeltype when 'a' then '' when 'c' then ' on delete cascade' else ' on delete '
+        || case confdeltype when 'n' then 'set null' else confdeltype::text end
+        || coalesce(' (' || (select string_agg(attname, ', ' order by ordinal) from unnest(confdelsetcols) with ordinality as k (key, ordinal)
+          join pg_attribute on attrelid = conrelid and attnum = key) || ')', '') end else '' end
     || case when condeferrable then ', deferrable' else '' end
     || case when convalidated then '' else ', not valid' end
     from pg_constraint join tables on tables.oid = conrelid where contype not in ('n', 't')

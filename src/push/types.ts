@@ -28,3 +28,12 @@ export function sqlDefault(
       : column.default;
   return `${quoteLiteral(text)}::${sqlType(table, column)}`;
 }
+
+/** The effect of a delete on a reference. It sets only the reference to null: `app_id` stays. */
+export function onDeleteClause(
+  { name, onDelete }: Pick<NamedColumn, "name" | "onDelete">,
+  print = quoteName,
+): string {
+  if (onDelete === undefined) return "";
+  return ` on delete ${onDelete}${onDelete === "set null" ? ` (${print(name)})` : ""}`;
+}

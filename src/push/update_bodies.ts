@@ -88,13 +88,13 @@ end`;
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const { isDistributed } = site;
   const { app, id, match } = placeholdersOf("delete");
-  const counted = declareLive("delete", site) === "" ? "" : `  "$deleted" pg_catalog.jsonb;\n`;
+  const counted = declareLive("delete", site) === "" ? "" : `  "$counts" pg_catalog.jsonb;\n`;
   const variables = `${declareLive("delete", site)}${counted}${isDistributed ? `  "$row" record;\n` : ""}`;
   const declared = variables === "" ? "" : `declare\n${variables}`;
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
   return `${declared}begin
 ${beginAs(table, "delete", site)}
-${countDeleted(table, site)}${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
+${countBefore(table, site)}${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
   if found then
 ${recordDelete(table, site)}    return '';
   end if;
@@ -102,36 +102,46 @@ ${recordDelete(table, site)}    return '';
 end`;
 }
 
-/** The tables with cascading references to the table, and to those tables, as `"$t" ("$oid")`. */
+/**
+ * The tables whose rows a delete from the table can delete or change, as `"$t" ("$oid", "$cascades")`: those with references
+ * that cascade, and those with references to these tables that cascade or become null.
+ */
 function withReferring(table: ColumnSet): string {
   const source = quoteLiteral(`data.${quoteName(table.name)}`);
   // Searches pg_depend: constraints have no index by the referenced table.
-  const referring = (oid: string) => `select "$k"."conrelid"
+  const referring = (
+    oid: string,
+  ) => `select "$k"."conrelid", "$k"."confdeltype" ${EQUALS} 'c'::pg_catalog."char"
         from pg_catalog.pg_depend as "$d"
         join pg_catalog.pg_constraint as "$k" on "$k"."oid" ${EQUALS} "$d"."objid"
         where "$d"."classid" ${EQUALS} 'pg_catalog.pg_constraint'::pg_catalog.regclass
           and "$d"."refclassid" ${EQUALS} 'pg_catalog.pg_class'::pg_catalog.regclass
           and "$d"."refobjid" ${EQUALS} ${oid} and "$k"."confrelid" ${EQUALS} "$d"."refobjid"
-          and "$k"."confdeltype" ${EQUALS} 'c'::pg_catalog."char"`;
-  return `with recursive "$t" ("$oid") as (
+          and "$k"."confdeltype" ${EQUALS} any ('{c,n}'::pg_catalog."char"[])`;
+  return `with recursive "$t" ("$oid", "$cascades") as (
         ${referring(`${source}::pg_catalog.regclass::pg_catalog.oid`)}
         union
-        select "$n"."$oid" from "$t" cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid"))`;
+        select "$n"."$oid", "$n"."$cascades" from "$t"
+        cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid", "$cascades") where "$t"."$cascades")`;
 }
 
-const DELETED = 'pg_catalog.pg_stat_get_xact_tuples_deleted("$t"."$oid")';
+/** The rows of a table that this session has deleted or changed. */
+function countChanged(oid: string): string {
+  const count = (what: string) => `pg_catalog.pg_stat_get_xact_tuples_${what}(${oid})`;
+  return `(${count("deleted")} operator(pg_catalog.+) ${count("updated")})`;
+}
 
-/** Before a delete: the rows that this session has deleted from each table that the delete can cascade to. */
-function countDeleted(table: ColumnSet, site: FunctionSite): string {
+/** Before a delete: the rows that this session has deleted or changed in each table that the delete can affect. */
+function countBefore(table: ColumnSet, site: FunctionSite): string {
   if (declareLive("delete", site) === "") return "";
   return `  if "$live" then
-    "$deleted" := (${withReferring(table)}
-      select pg_catalog.jsonb_object_agg("$t"."$oid", ${DELETED}) from "$t");
+    "$counts" := (${withReferring(table)}
+      select pg_catalog.jsonb_object_agg("$t"."$oid", ${countChanged('"$t"."$oid"')}) from "$t");
   end if;
 `;
 }
 
-/** Records a deleted row, and each table from which the delete cascaded to rows. Without counts, each that it could. */
+/** Records a deleted row, and each other table of which the delete affected rows. Without counts, each of which it could. */
 function recordDelete(table: ColumnSet, site: FunctionSite): string {
   const { app, id } = placeholdersOf("delete");
   const name = quoteLiteral(table.name);
@@ -142,10 +152,10 @@ function recordDelete(table: ColumnSet, site: FunctionSite): string {
       select ${app}, ${name}, ${id}
       union all
       select ${app}, "$c"."relname", null
-      from pg_catalog.jsonb_each_text("$deleted") as "$t" ("$key", "$before")
+      from pg_catalog.jsonb_each_text("$counts") as "$t" ("$key", "$before")
       join pg_catalog.pg_class as "$c" on "$c"."oid" ${EQUALS} "$t"."$key"::pg_catalog.oid
       where pg_catalog.current_setting('track_counts') ${EQUALS} 'off'
-        or pg_catalog.pg_stat_get_xact_tuples_deleted("$c"."oid") operator(pg_catalog.>)
+        or ${countChanged('"$c"."oid"')} operator(pg_catalog.>)
           ("$t"."$before"::pg_catalog.int8 operator(pg_catalog.+) ${own})`,
   );
 }

@@ -10,6 +10,7 @@ import { readDrift } from "../../src/push/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import {
   type Archives,
+  BOSS,
   create,
   findApp,
   forge,
@@ -41,7 +42,11 @@ test("an app moves to another service with its ids, migrations and origins, and 
   const names = makeNames();
   const app = await makeArchivedApp(here, names);
   const more = defineSchema({
-    [names.people]: { name: t.string().required(), boss: t.ref(names.people), note: t.string() },
+    [names.people]: {
+      name: t.string().required(),
+      boss: t.ref(names.people, BOSS),
+      note: t.string(),
+    },
   });
   expect((await postSchema(here.service, app, more)).status).toBe(200);
   const person = await makePerson(here.service, { app });

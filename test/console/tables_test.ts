@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { citusUrl } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileLocked } from "../support/held_lock.ts";
@@ -51,6 +52,8 @@ const rich = (table: string) =>
         more: t.json().default({ a: [1] }),
         kind: t.enum(["one", "two"]).required().default("two"),
         list: t.ref(`${table}_lists`, { onDelete: "cascade" }),
+        // Citus has no such reference.
+        origin: t.ref(`${table}_lists`, citusUrl() === undefined ? { onDelete: "set null" } : {}),
       })
       .unique("title", "count")
       .index("done", "at"),
@@ -99,6 +102,7 @@ test("a table's page has every column, rule and app, and no difference after a p
     'more json yes {"a":[1]}',
     'kind enum one , two no "two"',
     `list → ${name}_lists yes on delete cascade`,
+    ...(citusUrl() === undefined ? [`origin → ${name}_lists yes on delete set null`] : []),
     `primary key id ${name}__pkey valid`,
     `unique title, count ${name}__title__count__key valid`,
     `index done, at ${name}__done__at__idx valid`,

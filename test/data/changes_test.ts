@@ -25,8 +25,11 @@ const schema = defineSchema({
   todos: {
     title: t.string().required(),
     project: t.ref("projects", { onDelete: "cascade" }),
+    after: t.ref("todos", { onDelete: "set null" }),
     meta: t.json(),
   },
+  comments: { todo: t.ref("todos", { onDelete: "set null" }) },
+  votes: { comment: t.ref("comments", { onDelete: "cascade" }) },
 });
 const TODOS = "/v1/data/db/todos";
 const CHANGES = `${TODOS}/changes`;
@@ -132,6 +135,37 @@ test("a delete with cascading deletes resets the affected tables", async () => {
   await events.next();
   await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
   expect(await until(events, ({ kind }) => kind === "reset")).toBeDefined();
+});
+
+test("a delete that sets references to null resets their tables, but no table behind them", async () => {
+  const app = await takeLive();
+  const project = await create(app, { name: "Garden" }, "/v1/data/db/projects");
+  const first = await create(app, { title: "first" });
+  const todo = await create(app, { title: "in it", project: project.id });
+  const later = await create(app, { title: "later", after: first.id });
+  const comments = "/v1/data/db/comments";
+  const comment = await create(app, { todo: todo.id }, comments);
+  await create(app, { comment: comment.id }, "/v1/data/db/votes");
+  const [ofComments, ofVotes, ofTodos] = [
+    await listen(app, undefined, `${comments}/changes`),
+    await listen(app, undefined, "/v1/data/db/votes/changes"),
+    await listen(app),
+  ];
+  for (const events of [ofComments, ofVotes, ofTodos]) await events.next();
+  // The delete cascades to the todo, which sets the comment's reference to null.
+  await service.call(app, `/v1/data/db/projects/${project.id}`, { method: "DELETE" });
+  expect(await until(ofComments, ({ kind }) => kind === "reset")).toBeDefined();
+  expect(await until(ofTodos, ({ kind }) => kind === "reset")).toBeDefined();
+  expect(await service.call(app, `${comments}/${comment.id}`)).toMatchObject({
+    json: { todo: null },
+  });
+  const vote = await create(app, { comment: comment.id }, "/v1/data/db/votes");
+  expect(await ofVotes.next()).toMatchObject({ kind: "changes", data: [{ put: vote }] });
+  // The table references itself.
+  await service.call(app, `${TODOS}/${first.id}`, { method: "DELETE" });
+  expect(await until(ofTodos, ({ kind }) => kind === "reset")).toBeDefined();
+  expect(await service.call(app, `${TODOS}/${later.id}`)).toMatchObject({ json: { after: null } });
+  for (const events of [ofComments, ofVotes, ofTodos]) await events.close();
 });
 
 test("a delete of a row that no row references resets no other table", async () => {

@@ -15,6 +15,8 @@ const schema = defineSchema({
     .model({
       folder: t.ref("folders", { onDelete: "cascade" }),
       pinned: t.ref("folders"),
+      // Citus has no such reference.
+      former: citusUrl() === undefined ? t.ref("folders", { onDelete: "set null" }) : t.uuid(),
       name: t.string().required(),
     })
     .unique("folder", "name"),
@@ -31,12 +33,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+const CLEARED = citusUrl() === undefined ? [{ column: "former", cascade: false }] : [];
 const REFERENCES: Readonly<Record<Table, readonly { column: string; cascade: boolean }[]>> = {
   folders: [{ column: "parent", cascade: true }],
-  sheets: [
-    { column: "folder", cascade: true },
-    { column: "pinned", cascade: false },
-  ],
+  sheets: [{ column: "folder", cascade: true }, { column: "pinned", cascade: false }, ...CLEARED],
 };
 const UNIQUES: Readonly<Record<Table, readonly string[]>> = {
   folders: ["name"],
@@ -146,6 +146,7 @@ async function runStep(world: World, step: Step): Promise<void> {
           name: step.name,
           folder: pickFolder(world, step.app, step.to),
           pinned: pickFolder(world, step.app, step.pin * 5 * (step.pin % 4 === 0 ? 0 : 1)),
+          former: pickFolder(world, step.app, step.pin + step.to),
         };
   const rows = model[step.table];
   if (step.kind === "list") {
@@ -205,6 +206,9 @@ async function runStep(world: World, step: Step): Promise<void> {
     model.folders.delete(gone);
     model.sheets.delete(gone);
   }
+  if (CLEARED.length === 0) return;
+  for (const row of model.sheets.values())
+    if (doomed?.has(row["former"] ?? "")) row["former"] = null;
 }
 
 test("each app behaves as if it had its own database", async () => {

@@ -21,6 +21,11 @@ describe("a builder returns plain data:", () => {
       column: t.ref("todos", { onDelete: "cascade" }),
       want: { kind: "ref", table: "todos", onDelete: "cascade" },
     },
+    {
+      name: "ref with set null",
+      column: t.ref("todos", { onDelete: "set null" }).index(),
+      want: { kind: "ref", table: "todos", onDelete: "set null", index: true },
+    },
     { name: "required", column: t.string().required(), want: { kind: "string", required: true } },
     { name: "unique", column: t.string().unique(), want: { kind: "string", unique: true } },
     { name: "index", column: t.string().index(), want: { kind: "string", index: true } },

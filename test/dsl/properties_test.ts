@@ -27,7 +27,7 @@ const nearColumn = fc.record(
     default: fc.jsonValue(),
     values: fc.oneof(fc.array(word), fc.jsonValue()),
     table: word,
-    onDelete: fc.oneof(fc.constant("cascade"), fc.jsonValue()),
+    onDelete: fc.oneof(fc.constantFrom("cascade", "set null"), fc.jsonValue()),
   },
   { requiredKeys: [] },
 );

@@ -115,8 +115,13 @@ describe("readDefinition() rejects a column with", () => {
     },
     {
       name: "an unknown onDelete",
-      column: { kind: "ref", table: "todos", onDelete: "set null" },
-      message: 'Cannot read onDelete "set null": must be "cascade" or left out',
+      column: { kind: "ref", table: "todos", onDelete: "restrict" },
+      message: 'Cannot read onDelete "restrict": must be "cascade", "set null" or left out',
+    },
+    {
+      name: "onDelete set null and required",
+      column: { kind: "ref", table: "todos", onDelete: "set null", required: true },
+      message: 'Cannot use onDelete "set null" on a required reference: leave out .required()',
     },
   ])("$name", ({ column, message }) => {
     expect(readDefinition(withColumn(column))).toEqual({

@@ -213,7 +213,7 @@ describe("toDefinition() reports", () => {
 const MODIFIERS = "the modifiers are .required(), .unique(), .index() and .default(value)";
 const BUILDERS =
   "t.string(), t.number(), t.integer(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()";
-const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" })';
+const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" or "set null" })';
 
 /** Calls by an author without a compiler. */
 // biome-ignore lint/suspicious/noExplicitAny: the compiler rejects every row below

@@ -99,6 +99,16 @@ test("the SQL of setup, of a first push, a change and a conversion matches the r
   expect(text).toBe(await Bun.file(RECORD).text());
 });
 
+test("a push to a cluster rejects a reference that Citus does not support", () => {
+  const project = t.ref("projects", { onDelete: "set null" });
+  const schema = defineSchema({ projects: {}, todos: { project } });
+  for (const isDistributed of [true, false]) {
+    const plan = () => push({ ...EMPTY, isDistributed }, schema);
+    if (!isDistributed) expect(plan).not.toThrow();
+    else expect(plan).toThrow("1 declaration does not fit");
+  }
+});
+
 test("a single PostgreSQL runs no SQL for Citus", () => {
   const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
   expect(message.match(/create_distributed|force_custom_plan|enable_ddl_propagation/g)).toBeNull();

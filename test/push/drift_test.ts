@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { compareFacts, readDrift } from "../../src/push/mod.ts";
-import { byHand } from "../support/citus.ts";
+import { byHand, citusUrl } from "../support/citus.ts";
 import { signatureOf } from "../support/functions.ts";
 import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";
 import { casesHere } from "../support/skip.ts";
@@ -18,6 +18,8 @@ const SCHEMA = defineSchema({
       status: t.enum(["open", "it's", 'q"uote']).required().default("it's"),
       project: t.ref("projects", { onDelete: "cascade" }),
       parent: t.ref("todos"),
+      // Citus has no such reference.
+      origin: t.ref("projects", citusUrl() === undefined ? { onDelete: "set null" } : {}),
       position: t.number().default(1e21),
       small: t.number().default(-1.5e-7),
       hours: t.decimal().default("-007.50"),
@@ -52,6 +54,8 @@ const [GET, LIST, DELETE] = (["get", "list", "delete"] as const).map((endpoint) 
 /** The expression for a text column in a unique index. */
 const DIGEST = String.raw`sha256(decode(replace(name, '\', '\\'), 'escape'))`;
 const NAME = "todos__status__due__idx";
+const replaceOrigin = (effect: string) =>
+  `alter table data.todos drop constraint todos__origin__fkey; alter table data.todos add constraint todos__origin__fkey foreign key (app_id, origin) references data.projects (app_id, id) ${effect}`;
 /** `isOnePostgres` excludes a case from Citus, which rejects its statement. */
 type Case = { name: string; by: string; undo: string; things: string[]; isOnePostgres?: true };
 const ALL_CASES: Case[] = [
@@ -137,6 +141,15 @@ const ALL_CASES: Case[] = [
     undo: "alter table data.todos drop constraint todos__project__fkey; alter table data.todos add constraint todos__project__fkey foreign key (app_id, project) references data.projects (app_id, id) on delete cascade",
     things: ["table todos / constraint todos__project__fkey"],
   },
+  ...["", "set null", "set null (app_id)", "cascade"].map(
+    (effect): Case => ({
+      name: `a reference with another effect of a delete: ${effect || "none"}`,
+      by: replaceOrigin(effect && `on delete ${effect}`),
+      undo: replaceOrigin("on delete set null (origin)"),
+      things: ["table todos / constraint todos__origin__fkey"],
+      isOnePostgres: true,
+    }),
+  ),
   {
     name: "a check added",
     by: "alter table data.todos add constraint sane check (title <> '')",

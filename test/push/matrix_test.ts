@@ -1,6 +1,7 @@
 /** Declarations over an existing table by its owner and by another app. Each case is a row. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
+import type { OnDelete } from "../../src/kinds/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
 import { openTestService, type TestService } from "../support/service.ts";
@@ -185,6 +186,12 @@ const OTHER_APP: Case[] = [
     blames: ["friend"],
   },
   {
+    name: "set null instead of cascade",
+    changes: { parent: t.ref("OTHER", { onDelete: "set null" }) },
+    blames: ["parent"],
+    expected: "onDelete set null, but the table has onDelete cascade",
+  },
+  {
     name: "a reference to another table",
     changes: { friend: t.ref("SELF") },
     blames: ["friend"],
@@ -292,6 +299,16 @@ const OWNER_UNSHARED: Case[] = [
   {
     name: "another onDelete",
     changes: { friend: t.ref("OTHER", { onDelete: "cascade" }) },
+    blames: ["friend"],
+  },
+  {
+    name: "onDelete set null instead of cascade",
+    changes: { parent: t.ref("OTHER", { onDelete: "set null" }) },
+    blames: ["parent"],
+  },
+  {
+    name: "onDelete set null added",
+    changes: { friend: t.ref("OTHER", { onDelete: "set null" }) },
     blames: ["friend"],
   },
   {
@@ -526,7 +543,7 @@ function rename(changes: Record<string, unknown>, names: { self: string; other: 
   return Object.fromEntries(
     Object.entries(changes).map(([name, value]) => {
       const column = (
-        value as { column?: { kind: string; table?: string; onDelete?: "cascade" } } | undefined
+        value as { column?: { kind: string; table?: string; onDelete?: OnDelete } } | undefined
       )?.column;
       if (column?.kind !== "ref") return [name, value];
       const target = column.table === "SELF" ? names.self : names.other;

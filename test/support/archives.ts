@@ -7,6 +7,7 @@ import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Admin, openAdmin } from "./admin.ts";
+import { citusUrl } from "./citus.ts";
 import { testDeps } from "./deps.ts";
 import { freshName } from "./push.ts";
 import type { TestApp } from "./service.ts";
@@ -46,10 +47,16 @@ export const makeNames = (): Names => ({
   people: freshName(),
 });
 
+/** Citus has no references that become null. */
+export const BOSS = citusUrl() === undefined ? ({ onDelete: "set null" } as const) : {};
+
 /** Two tables that refer to each other, one that refers to itself, and every kind of column. */
 const schemaOf = ({ projects, todos, people }: Names) =>
   defineSchema({
-    [people]: { name: t.string().required(), boss: t.ref(people) },
+    [people]: {
+      name: t.string().required(),
+      boss: t.ref(people, BOSS),
+    },
     [projects]: { name: t.string().required().unique(), first: t.ref(todos), lead: t.ref(people) },
     [todos]: {
       title: t.string().required(),

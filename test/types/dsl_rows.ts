@@ -30,6 +30,7 @@ const schema = defineSchema({
       status: t.enum(["open", "done"]).required().index(),
       project: t.ref("projects", { onDelete: "cascade" }).required(),
       parent: t.ref("todos"),
+      former: t.ref("projects", { onDelete: "set null" }).unique(),
     })
     .index("status", "rank"),
 });
@@ -53,6 +54,7 @@ expectEqual<
     status: "open" | "done";
     project: Id<"projects">;
     parent: Id<"todos"> | null;
+    former: Id<"projects"> | null;
   }
 >(true);
 expectEqual<
@@ -69,6 +71,7 @@ expectEqual<
     due?: string | null;
     extra?: Shape | null;
     parent?: Id<"todos"> | null;
+    former?: Id<"projects"> | null;
   }
 >(true);
 expectEqual<
@@ -85,11 +88,12 @@ expectEqual<
     status?: "open" | "done";
     project?: Id<"projects">;
     parent?: Id<"todos"> | null;
+    former?: Id<"projects"> | null;
   }
 >(true);
 
 // A column is unique by its modifier, in any position, or by a constraint of the table over only this column.
-expectEqual<Unique<Schema, "todos">, "id" | "token">(true);
+expectEqual<Unique<Schema, "todos">, "id" | "token" | "former">(true);
 expectEqual<Unique<Schema, "projects">, "id">(true);
 const anyOrder = defineSchema({
   cards: t

@@ -48,8 +48,13 @@ t.enum(["open", "done"]).default("lost");
 t.ref("todos").default("0190163d-8694-739b-aea5-966c26f8ad91");
 // @ts-expect-error an enum has at least one value
 t.enum([]);
-// @ts-expect-error onDelete only supports "cascade"
-t.ref("todos", { onDelete: "set null" });
+t.ref("todos", { onDelete: "set null" }).index().unique();
+// @ts-expect-error a reference that a delete sets to null is optional
+t.ref("todos", { onDelete: "set null" }).required();
+// @ts-expect-error a reference that a delete sets to null is optional
+t.ref("todos", { onDelete: "set null" }).unique().index().required();
+// @ts-expect-error onDelete only supports "cascade" and "set null"
+t.ref("todos", { onDelete: "restrict" });
 // @ts-expect-error the table has no such column
 t.model({ title: t.string() }).index("titel");
 // @ts-expect-error a unique constraint has at least one column

@@ -33,7 +33,7 @@ export const DEFINITION = shaped<TableDefinition>(
         default: v.exactOptional(v.custom<Json>(() => true)),
         values: v.exactOptional(v.array(v.string())),
         table: v.exactOptional(v.string()),
-        onDelete: v.exactOptional(v.literal("cascade")),
+        onDelete: v.exactOptional(v.picklist(["cascade", "set null"])),
       }),
     ),
     indexes: v.array(v.array(v.string())),
