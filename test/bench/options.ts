@@ -19,7 +19,7 @@ type Command = (typeof COMMANDS)[number];
 
 export const USAGE = `bun run bench [<command>] [--quick] [--only get,list-100] [--json] [--save]
   requests   get, list, create and update, compared with pgbench, a bare and a plain server, PostgREST's statements and PocketBase (the
-             default); with --against <folder> next to another checkout of this repository, and nothing else
+             default); with --against <folder or commit> next to another checkout of this repository, and nothing else
   growth     get and list over more apps and more rows; --full goes to 10,000,000 rows
   queries    a page of 20 by index over 1,000 to 1,000,000 rows of an app, with lists, a statement by hand, and PostgREST's
   identity   /v1/auth/me compared with a get, and while 32 people sign in

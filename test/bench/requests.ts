@@ -1,5 +1,6 @@
 /** `bench requests`: compares all sides in every scenario. @module */
-import { resolve } from "node:path";
+import { join } from "node:path";
+import { openCheckout } from "./checkout.ts";
 import { type Comparison, compare, compareCpu, printComparison, type Sides } from "./compare.ts";
 import { prepareRun, type Run, type Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
@@ -91,7 +92,8 @@ async function withCheckout<Result>(
   options: BenchOptions,
   use: (servers: Servers) => Promise<Result>,
 ): Promise<Result> {
-  const folder = resolve(options.against ?? "", "test/bench");
+  await using stack = new AsyncDisposableStack();
+  const folder = join(await openCheckout(stack, options.against ?? ""), "test/bench");
   const other: Pick<typeof import("./stage.ts"), "withStage"> = await import(`${folder}/stage.ts`);
   return await other.withStage(options, async (filled) => {
     const stage = { ...filled, postmaster: served.stage.postmaster };
