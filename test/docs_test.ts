@@ -71,7 +71,6 @@ test("each skipped block has a known reason", () => {
 /** The allowed reasons not to run a block. */
 const REASONS: readonly string[] = [
   "a drawing",
-  "an example of style",
   "needs Docker",
   "needs a Citus cluster",
   "needs systemd",

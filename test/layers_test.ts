@@ -114,19 +114,6 @@ describe("imports", () => {
     expect(upward).toEqual([]);
   });
 
-  test("match the diagram in docs/architecture.md", async () => {
-    const page = await Bun.file("docs/architecture.md").text();
-    const drawing = /^8 {2}bin[\s\S]*?```$/m.exec(page)?.[0] ?? "";
-    const lines = [...drawing.matchAll(/^([0-9-]?) +(\w+(?:\/|\.ts)) /gm)];
-    let layer = "";
-    const drawn = lines.map(([, number = "", module = ""]) => {
-      if (number !== "") layer = number;
-      return [module.replace("/", ""), layer];
-    });
-    const layers = Object.entries(LAYERS).map(([module, number]) => [module, String(number)]);
-    expect(drawn).toEqual([...layers, ["sdk", "-"]]);
-  });
-
   test("reach a module through its mod.ts or its pure.ts, and std has one function per file", () => {
     const pastTheEntry = edges.filter(({ from, module, target }) => {
       const [to = "", ...rest] = target.split("/");
