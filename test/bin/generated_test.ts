@@ -11,7 +11,6 @@ import {
 } from "../../src/bin/cli/generated.ts";
 import { renderTypes } from "../../src/bin/db/types.ts";
 import { readConfig, SETTINGS } from "../../src/config/mod.ts";
-import { PROBLEMS } from "../../src/problem.ts";
 import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../../src/std/limits.ts";
 import { ROOT } from "../support/command.ts";
 import { definitionOf } from "../support/service.ts";
@@ -51,11 +50,9 @@ test.each(["1<!-- UNKNOWN -->", "x<!-- MAX_PASSKEYS -->"])("%s on a page is an e
   expect(() => renderPage("docs/x.md", text)).toThrow("a known number before");
 });
 
-test("the tables contain every setting and every error", () => {
+test("the table contains every setting", () => {
   for (const name of Object.keys(SETTINGS))
     expect(read(TABLES.settings.page)).toContain(`\n| \`${name}\` |`);
-  for (const [code, { status }] of Object.entries(PROBLEMS))
-    expect(read(TABLES.errors.page)).toContain(`\n| ${status} | \`${code}\` |`);
 });
 
 test(".env.example with every line uncommented is a valid configuration", () => {

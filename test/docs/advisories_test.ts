@@ -1,4 +1,4 @@
-/** docs/advisories.md lists each advisory once, with an existing test. */
+/** security/advisories.md lists each advisory once, with an existing test. */
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { ROOT } from "../support/command.ts";
 const PROJECTS = ["Auth.js", "Authelia", "Better Auth", "OAuth2 Proxy"];
 const ID = /^(CVE-202\d-\d{4,6}|GHSA(-[2-9cfghjmpqrvwx]{4}){3})$/;
 
-const rows = readFileSync(join(ROOT, "docs/advisories.md"), "utf8")
+const rows = readFileSync(join(ROOT, "test/system/security/advisories.md"), "utf8")
   .split("\n")
   .filter((line) => /^\| (CVE|GHSA)-/.test(line))
   .map((line) => line.slice(2, -2).split(" | "));

@@ -13,7 +13,6 @@ const constant = (name: string) =>
 const show = (number: number) => number.toLocaleString("en-US");
 
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
-  "docs/data.md": ["or a rule forbids a change from the Console or `rowhouse admin`"],
   "docs/push.md": [
     `| ${SETTINGS.PUSHES_PER_HOUR.initial} an hour (\`PUSHES_PER_HOUR\`)`,
     `| ${Number(SETTINGS.JOURNAL_BYTES.initial) / MB} MB (\`JOURNAL_BYTES\`)`,

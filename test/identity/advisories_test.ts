@@ -1,4 +1,4 @@
-/** Advisories of similar projects. docs/advisories.md names the test of each. */
+/** Advisories of similar projects. test/system/security/advisories.md names the test of each. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createUser } from "../../src/accounts/people/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";

@@ -5,13 +5,11 @@ import { LIST_BYTES } from "../../data/pure.ts";
 import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../gateway/mod.ts";
 import { MAX_STREAMS } from "../../http/mod.ts";
-import { PROBLEMS } from "../../problem.ts";
 import { MAX_BYTES } from "../../push/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import * as limits from "../../std/limits.ts";
 import { ADMIN } from "../commands.ts";
 
-type Meaning = { readonly status: number; readonly when: string; readonly ofWrite?: string };
 type Setting = { readonly about: string; readonly initial?: string; readonly isSecret?: true };
 
 /** All settings; those of providers with a placeholder for the name. */
@@ -82,7 +80,6 @@ ${rows.join("\n")}
 /** The page of each generated table, between `<!-- name -->` and `<!-- /name -->`. */
 export const TABLES = {
   settings: { page: "docs/operating.md", render: renderSettings },
-  errors: { page: "docs/data.md", render: renderErrors },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
@@ -136,17 +133,14 @@ function toNumberText(name: string, value: number | string): string {
 function renderSettings(): string {
   const rows = ALL_SETTINGS.map(
     ([name, { about, initial }]) =>
-      `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
+      `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(toFirstSentence(about))} |`,
   );
   return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
 }
 
-function renderErrors(): string {
-  const rows = Object.entries<Meaning>(PROBLEMS).map(
-    ([code, { status, when, ofWrite }]) =>
-      `| ${status} | \`${code}\` | ${toCell(ofWrite === undefined ? when : `${when}; ${ofWrite}`)} |`,
-  );
-  return ["| Status | Code | When |", "|---|---|---|", ...rows].join("\n");
+/** The first sentence of a text; `.env.example` has all of them. */
+function toFirstSentence(text: string): string {
+  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }
 
 function toCell(text: string): string {
