@@ -157,7 +157,7 @@ export const jsonSql: SqlKind = {
   isPrintedAsGiven: true,
   defaultText: canonicalJson,
   printedText: (text) => canonicalJson(JSON.parse(text)),
-  toText: (value) => `(${value} operator(pg_catalog.#>>) '{}')`,
+  toText: (value) => `(${value} #>> '{}')`,
   // A list or an object has no text.
   hasText: (value) => `pg_catalog.jsonb_typeof(${value}) not in ('array', 'object')`,
   fromText: {

@@ -30,7 +30,7 @@ export const stringValue: ValueKind = {
 const KEY_CHARACTERS = 200;
 /** Compares texts by code points, so that every database returns the same rows in the same order. */
 const BY_CODE_POINT = `collate pg_catalog."C"`;
-const toStart = (name: string) => `pg_catalog.left(${name}, ${KEY_CHARACTERS})`;
+const toStart = (name: string) => `left(${name}, ${KEY_CHARACTERS})`;
 
 export const stringSql: SqlKind = {
   type: { name: "pg_catalog.text", printed: "text" },

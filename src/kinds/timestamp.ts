@@ -62,10 +62,8 @@ export const timestampValue: ValueKind = {
 };
 
 /** Texts in ISO 8601, as responses contain them, for any setting of the session. */
-export const toIsoText = (value: string) =>
-  `(pg_catalog.to_jsonb(${value}) operator(pg_catalog.#>>) '{}')`;
-export const toIsoCursor = (name: string) =>
-  `(pg_catalog.to_json(${name}) operator(pg_catalog.#>>) '{}'::pg_catalog.text[])`;
+export const toIsoText = (value: string) => `(to_jsonb(${value}) #>> '{}')`;
+export const toIsoCursor = (name: string) => `(to_json(${name}) #>> '{}'::text[])`;
 
 export const timestampSql: SqlKind = {
   type: { name: "pg_catalog.timestamptz", printed: "timestamp with time zone" },

@@ -13,17 +13,7 @@ import {
   placeholdersOf,
 } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
-import {
-  beginAs,
-  CONCAT,
-  declareLive,
-  EQUALS,
-  isRow,
-  outputs,
-  ROW_TEXT,
-  rowSize,
-  TEXT,
-} from "./function_terms.ts";
+import { beginAs, declareLive, isRow, outputs, ROW_TEXT, rowSize } from "./function_terms.ts";
 
 /**
  * Three lines: the cursor, which names the set of columns, the kind and the events as a JSON list. `ready`: the call had no cursor. `reset`: the changes since
@@ -33,15 +23,15 @@ import {
 export function changesBody(table: ColumnSet, site: FunctionSite): string {
   const { app, since, limit, bytes } = placeholdersOf("changes");
   const row = `data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$id"')}`;
-  const ids = 'pg_catalog.unnest("$ids") as "$i" ("$id")';
+  const ids = 'unnest("$ids") as "$i" ("$id")';
   const set = quoteLiteral(hashColumnSet(table));
   const toResult = (kind: string, events: string) =>
-    `pg_catalog.concat("$cursor", E'\\n${kind}\\n', ${events})`;
+    `concat("$cursor", E'\\n${kind}\\n', ${events})`;
   return `declare
-  "$cursor" constant ${TEXT} := rowhouse.feed_name()${CONCAT}'.'${CONCAT}pg_catalog.pg_current_snapshot()::${TEXT}${CONCAT}'.'${CONCAT}${set};
-  "$since" constant pg_catalog.pg_snapshot := rowhouse.read_cursor(${since}, ${set});
-  "$ids" pg_catalog.uuid[];
-  "$text" ${TEXT};
+  "$cursor" constant text := rowhouse.feed_name() || '.' || pg_current_snapshot()::text || '.' || ${set};
+  "$since" constant pg_snapshot := rowhouse.read_cursor(${since}, ${set});
+  "$ids" uuid[];
+  "$text" text;
 ${declareLive("changes", site)}begin
 ${beginAs(table, "changes", site)}
   if not "$live" then
@@ -51,18 +41,18 @@ ${beginAs(table, "changes", site)}
     return ${toResult("ready", "'[]'")};
   end if;
   "$ids" := array(select distinct "$c"."row_id" from rowhouse."changes" as "$c"
-    where "$c"."app_id" ${EQUALS} ${app} and "$c"."xid" operator(pg_catalog.>=) pg_catalog.pg_snapshot_xmin("$since")
-      and not pg_catalog.pg_visible_in_snapshot("$c"."xid", "$since")
-      and "$c"."table_name" ${EQUALS} any (array['', ${quoteLiteral(table.name)}]) limit ${limit} operator(pg_catalog.+) 1);
-  if "$since" is null or pg_catalog.cardinality("$ids") operator(pg_catalog.>) ${limit}
-    or pg_catalog.array_position("$ids", null) is not null
-    or (select pg_catalog.sum(${rowSize(table, "$t")}) from ${ids}, ${row}) operator(pg_catalog.>) ${bytes} then
+    where "$c"."app_id" = ${app} and "$c"."xid" >= pg_snapshot_xmin("$since")
+      and not pg_visible_in_snapshot("$c"."xid", "$since")
+      and "$c"."table_name" = any (array['', ${quoteLiteral(table.name)}]) limit ${limit} + 1);
+  if "$since" is null or cardinality("$ids") > ${limit}
+    or array_position("$ids", null) is not null
+    or (select sum(${rowSize(table, "$t")}) from ${ids}, ${row}) > ${bytes} then
     return ${toResult("reset", "'[]'")};
   end if;
-  select pg_catalog.string_agg(coalesce('{"put":'${CONCAT}"$found"."$text"${CONCAT}'}',
-    pg_catalog.concat('{"delete":"', "$i"."$id", '"}')), ',')
+  select string_agg(coalesce('{"put":' || "$found"."$text" || '}',
+    concat('{"delete":"', "$i"."$id", '"}')), ',')
   into "$text" from ${ids}
   left join lateral (select ${ROW_TEXT} as "$text" from (select ${outputs(table)} from ${row} offset 0) as "$row") as "$found" on true;
-  return ${toResult("changes", `'['${CONCAT}coalesce("$text", '')${CONCAT}']'`)};
+  return ${toResult("changes", `'[' || coalesce("$text", '') || ']'`)};
 end`;
 }

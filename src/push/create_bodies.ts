@@ -10,7 +10,6 @@ import {
   ROW_TEXT,
   recordChanges,
   returnText,
-  TEXT,
   target,
   variable,
 } from "./function_terms.ts";
@@ -25,9 +24,9 @@ export function createBody(table: ColumnSet, site: FunctionSite): string {
       `  ${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
   );
   return `declare
-  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
+  "$body" jsonb := ${body}::jsonb;
 ${declared.map((line) => `${line}\n`).join("")}${declareLive("create", site)}  "$row" record;
-  "$text" ${TEXT};
+  "$text" text;
 begin
 ${beginAs(table, "create", site)}
 ${claimKey({ app, proof, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
@@ -45,7 +44,7 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
     return `${outputVariable(column, index)} as ${quoteName(column.name)}`;
   });
   const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
-  return `(select pg_catalog.row_to_json("$new")::${TEXT} from (select ${columns}) as "$new")`;
+  return `(select row_to_json("$new")::text from (select ${columns}) as "$new")`;
 }
 
 /**
@@ -56,42 +55,42 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
 export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   if (site.isDistributed) return createEachBody(table, site);
   const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
-  const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
-  const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
+  const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
   const fields = ["constraint", "column", "table"].map((name) => `"$${name}"`);
-  const joined = `pg_catalog.string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text"`;
+  const joined = `string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text"`;
   const insert = insertMany(table, joined);
   return `declare
-  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
-  "$ids" pg_catalog.uuid[] := ${ids};
-  "$bodies" pg_catalog.jsonb := "$all";
-  "$count" pg_catalog.int4 := 0;
-  "$rows" ${TEXT}[] := '{}';
-  "$text" ${TEXT};
-  "$state" ${TEXT};
-${declareLive("create_many", site)}${fields.map((name) => `  ${name} ${TEXT};\n`).join("")}begin
+  "$all" jsonb := ${bodies}::jsonb;
+  "$ids" uuid[] := ${ids};
+  "$bodies" jsonb := "$all";
+  "$count" int4 := 0;
+  "$rows" text[] := '{}';
+  "$text" text;
+  "$state" text;
+${declareLive("create_many", site)}${fields.map((name) => `  ${name} text;\n`).join("")}begin
 ${beginAs(table, "create_many", site)}
 ${claimKey({ app, proof, claim, response: "null", short })}
   begin
     ${insert};
   exception when integrity_constraint_violation then
     begin
-      while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
-        "$bodies" := pg_catalog.jsonb_build_array("$all" operator(pg_catalog.->) "$count");
-        "$count" := "$count" operator(pg_catalog.+) 1;
+      while "$count" < cardinality(${ids}) loop
+        "$bodies" := jsonb_build_array("$all" -> "$count");
+        "$count" := "$count" + 1;
         "$ids" := array[(${ids})["$count"]];
         ${insert};
-        "$rows" := pg_catalog.array_append("$rows", "$text");
+        "$rows" := array_append("$rows", "$text");
       end loop;
-      "$text" := pg_catalog.array_to_string("$rows", ',');
+      "$text" := array_to_string("$rows", ',');
     exception when integrity_constraint_violation then
       get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
         "$column" = column_name, "$table" = table_name;
       raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
-        column = "$column", table = "$table", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
+        column = "$column", table = "$table", hint = ("$count" - 1)::text;
     end;
   end;
-${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest(${ids}) as "$new" ("$id")`)}  "$text" := ${rowsText('"$text"')};
+${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest(${ids}) as "$new" ("$id")`)}  "$text" := ${rowsText('"$text"')};
 ${completeKey({ app, claim })}
 ${returnText(`(${ids})[1]`, bytes)}
 end`;
@@ -99,7 +98,7 @@ end`;
 
 /** The response to a batch. */
 function rowsText(texts: string): string {
-  return `pg_catalog.concat('{"rows":[', ${texts}, ']}')`;
+  return `concat('{"rows":[', ${texts}, ']}')`;
 }
 
 /**
@@ -114,7 +113,7 @@ export function insertMany(table: ColumnSet, selected: string, now?: string): st
   return `with "$row" as (
       insert into ${target(table)}
       select ${values.join(",\n        ")}
-      from rows from (pg_catalog.unnest("$ids"), pg_catalog.jsonb_array_elements("$bodies"))${ordinality} as "$new" ("$id", "$body"${nth})
+      from rows from (unnest("$ids"), jsonb_array_elements("$bodies"))${ordinality} as "$new" ("$id", "$body"${nth})
       returning ${outputs(table)})
     select ${selected} from "$row"`;
 }
@@ -125,8 +124,8 @@ export function insertMany(table: ColumnSet, selected: string, now?: string): st
  */
 function createEachBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
-  const texts = `pg_catalog.string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
-  const short = `(select ${rowsText(texts)} from pg_catalog.unnest(${ids}) as "$one" ("$id"))`;
+  const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
   const names = table.columns.map((_, index) => variable(index));
   const declared = table.columns.map(
     (column, index) => `  ${variable(index)} ${sqlType(table, column)};\n`,
@@ -135,33 +134,33 @@ function createEachBody(table: ColumnSet, site: FunctionSite): string {
     (column, index) => `      ${variable(index)} := ${initial(table, column)};\n`,
   );
   return `declare
-  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
-  "$body" pg_catalog.jsonb;
-  "$id" pg_catalog.uuid;
+  "$all" jsonb := ${bodies}::jsonb;
+  "$body" jsonb;
+  "$id" uuid;
 ${declared.join("")}  "$row" record;
-  "$count" pg_catalog.int4 := 0;
-  "$rows" ${TEXT}[] := '{}';
-  "$text" ${TEXT};
-  "$state" ${TEXT};
-  "$message" ${TEXT};
+  "$count" int4 := 0;
+  "$rows" text[] := '{}';
+  "$text" text;
+  "$state" text;
+  "$message" text;
 begin
 ${beginAs(table, "create_many", site)}
 ${claimKey({ app, proof, claim, response: "null", short })}
   begin
-    while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
-      "$body" := "$all" operator(pg_catalog.->) "$count";
-      "$count" := "$count" operator(pg_catalog.+) 1;
+    while "$count" < cardinality(${ids}) loop
+      "$body" := "$all" -> "$count";
+      "$count" := "$count" + 1;
       "$id" := (${ids})["$count"];
 ${read.join("")}      insert into ${target(table)}
       values (${[app, '"$id"', ...names].join(", ")})
       returning ${outputs(table)} into "$row";
-      "$rows" := pg_catalog.array_append("$rows", ${ROW_TEXT});
+      "$rows" := array_append("$rows", ${ROW_TEXT});
     end loop;
   exception when integrity_constraint_violation then
     get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
-    raise exception '%', "$message" using errcode = "$state", hint = ("$count" operator(pg_catalog.-) 1)::${TEXT};
+    raise exception '%', "$message" using errcode = "$state", hint = ("$count" - 1)::text;
   end;
-  "$text" := ${rowsText(`pg_catalog.array_to_string("$rows", ',')`)};
+  "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
 ${completeKey({ app, claim })}
 ${returnText(`(${ids})[1]`, bytes)}
 end`;

@@ -21,8 +21,6 @@ import { sqlDefault, sqlType } from "./types.ts";
 
 export type SetColumn = ColumnSet["columns"][number];
 
-export const TEXT = "pg_catalog.text";
-
 /**
  * Sets the tenant and UTC for this transaction only, so one plan serves every tenant. A session that plans while a table is
  * small would choose a full scan and reuse that plan as the table grows. So plans always use indexes, also for cascades.
@@ -35,9 +33,9 @@ export function setTenant(
   const plans = isDistributed ? PLANS_WITH_VALUES : PLANS_FOR_ALL;
   const settings = [...SETTINGS, plans, ...INDEXES, ...others].map(
     ([name, value]) => `,
-    pg_catalog.set_config('${name}', '${value}', true)`,
+    set_config('${name}', '${value}', true)`,
   );
-  return `  perform pg_catalog.set_config('${APP_SETTING}', ${app}::${TEXT}, true)${settings.join("")};`;
+  return `  perform set_config('${APP_SETTING}', ${app}::text, true)${settings.join("")};`;
 }
 
 const SETTINGS = [["timezone", "UTC"]] as const;
@@ -68,8 +66,6 @@ const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string,
   create_group: SHORT_WAIT,
 };
 
-export const EQUALS = "operator(pg_catalog.=)";
-
 /**
  * Whether a live key of the calling app has a proof with the endpoint's scope, and the app still uses the table. The lookup
  * follows the settings, so it uses its index even if the session first planned it with few keys.
@@ -91,19 +87,19 @@ function fromProof({ name }: ColumnSet, endpoint: Endpoint): string {
   const { app, proof } = placeholdersOf(endpoint);
   const scope = SCOPE_OF[endpoint];
   return `from rowhouse."proofs" as "$p"
-    where "$p"."app_id" ${EQUALS} ${app} and "$p"."digest" ${EQUALS} pg_catalog.sha256(${proof})
+    where "$p"."app_id" = ${app} and "$p"."digest" = sha256(${proof})
       and ${hasOnly('"$p"."scopes"', SCOPE_BITS[scope], scope === "data:write" ? STOP_BITS : 0)}
-      and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
-      and ("$p"."ended" is null or ${quoteLiteral(name)} operator(pg_catalog.<>) all ("$p"."ended"))`;
+      and "$p"."expires_at" > clock_timestamp()
+      and ("$p"."ended" is null or ${quoteLiteral(name)} <> all ("$p"."ended"))`;
 }
 
 /** Whether the bits contain `bit` and none of `others`. */
 function hasOnly(bits: string, bit: number, others: number): string {
-  return `(${bits} operator(pg_catalog.&) ${bit | others}::pg_catalog.int2) ${EQUALS} ${bit}::pg_catalog.int2`;
+  return `(${bits} & ${bit | others}::int2) = ${bit}::int2`;
 }
 
 function hasBit(bits: string, bit: number): string {
-  return `(${bits} operator(pg_catalog.&) ${bit}::pg_catalog.int2) operator(pg_catalog.<>) 0::pg_catalog.int2`;
+  return `(${bits} & ${bit}::int2) <> 0::int2`;
 }
 
 /** The start of a body: sets the tenant, and rejects calls without a proof. */
@@ -125,7 +121,7 @@ export function beginAs(table: ColumnSet, endpoint: Endpoint, site: FunctionSite
 /** The variable for whether the app is live, in functions of changes and writes, if live apps are on. */
 export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
   const asks = endpoint === "changes" || SCOPE_OF[endpoint] === "data:write";
-  return asks && hasPreview(site, "live") ? `  "$live" pg_catalog.bool;\n` : "";
+  return asks && hasPreview(site, "live") ? `  "$live" bool;\n` : "";
 }
 
 /** Records changed rows of a live app; `rows` are values or a query of app, table and row id. */
@@ -138,17 +134,15 @@ export function recordChanges(site: FunctionSite, rows: string): string {
 }
 
 /** 10% faster than json_agg of the same rows, and without its line breaks. */
-export const ROW_TEXT = `pg_catalog.row_to_json("$row")::${TEXT}`;
-
-export const CONCAT = " operator(pg_catalog.||) ";
+export const ROW_TEXT = `row_to_json("$row")::text`;
 
 export function isTooLarge(text: string, bytes: string): string {
-  return `pg_catalog.octet_length("${text}") operator(pg_catalog.>) ${bytes}`;
+  return `octet_length("${text}") > ${bytes}`;
 }
 
 /** A text as base64url, which a query string can contain unescaped. */
 export function toBase64Url(text: string): string {
-  return `pg_catalog.translate(pg_catalog.encode(pg_catalog.convert_to(${text}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
+  return `translate(encode(convert_to(${text}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
 }
 
 /** A lower bound of a row's size, without decompression: an oversized row must not be built only to be measured. */
@@ -160,7 +154,7 @@ export function leastBytes(table: ColumnSet, alias: string): string {
 export function rowSize(table: ColumnSet, alias: string): string {
   const names = table.columns.reduce((bytes, { name }) => bytes + name.length, 0);
   const fixed = OWN_COLUMNS_BYTES + names + table.columns.length * COLUMN_BYTES;
-  return sumOf([...unboundedSizes(table, alias), `${fixed}::pg_catalog.int8`]);
+  return sumOf([...unboundedSizes(table, alias), `${fixed}::int8`]);
 }
 
 /** The bytes of both ids. */
@@ -173,12 +167,12 @@ function unboundedSizes(table: ColumnSet, alias: string): string[] {
   return table.columns.flatMap(({ name, kind }) => {
     const { size } = SQL[kind];
     if (size === undefined) return [];
-    return `coalesce(pg_catalog.${size}("${alias}".${quoteName(name)}), 0)::pg_catalog.int8`;
+    return `coalesce(${size}("${alias}".${quoteName(name)}), 0)::int8`;
   });
 }
 
 function sumOf(sizes: readonly string[]): string {
-  return sizes.length === 0 ? "0" : `(${sizes.join(" operator(pg_catalog.+) ")})`;
+  return sizes.length === 0 ? "0" : `(${sizes.join(" + ")})`;
 }
 
 /** The end of a body that returns one row. Undoes a write of an oversized row. */
@@ -196,21 +190,21 @@ export function target(table: ColumnSet): string {
 }
 
 export function isRow(app: string, id: string): string {
-  return `"$t"."app_id" ${EQUALS} ${app} and "$t"."id" ${EQUALS} ${id}`;
+  return `"$t"."app_id" = ${app} and "$t"."id" = ${id}`;
 }
 
 /** Columns in the response format: decimals as text, because JSON numbers would lose digits. */
 export function outputs(table: ColumnSet): string {
   const own = table.columns.map((column) => {
     const name = quoteName(column.name);
-    return SQL[column.kind].isSentAsText ? `"$t".${name}::${TEXT} as ${name}` : `"$t".${name}`;
+    return SQL[column.kind].isSentAsText ? `"$t".${name}::text as ${name}` : `"$t".${name}`;
   });
   return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
 }
 
 /** A column's variable in the response format. */
 export function outputVariable({ kind }: SetColumn, index: number): string {
-  return SQL[kind].isSentAsText ? `${variable(index)}::${TEXT}` : variable(index);
+  return SQL[kind].isSentAsText ? `${variable(index)}::text` : variable(index);
 }
 
 export function variable(index: number): string {
@@ -218,7 +212,7 @@ export function variable(index: number): string {
 }
 
 export function isGiven(column: SetColumn): string {
-  return `"$body" operator(pg_catalog.?) ${quoteLiteral(column.name)}`;
+  return `"$body" ? ${quoteLiteral(column.name)}`;
 }
 
 /** A column's value in a new row: from the body, or its default. */
@@ -230,8 +224,8 @@ export function initial(table: ColumnSet, column: SetColumn, now?: string): stri
 
 /** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */
 export function input(table: ColumnSet, column: SetColumn): string {
-  const text = `("$body" operator(pg_catalog.->>) ${quoteLiteral(column.name)})`;
+  const text = `("$body" ->> ${quoteLiteral(column.name)})`;
   return SQL[column.kind].isJson
-    ? `case when ${text} is not null then "$body" operator(pg_catalog.->) ${quoteLiteral(column.name)} end`
+    ? `case when ${text} is not null then "$body" -> ${quoteLiteral(column.name)} end`
     : `${text}::${sqlType(table, column)}`;
 }

@@ -19,17 +19,10 @@ import {
 import { quoteBody, quoteName } from "../db/mod.ts";
 import { changesBody } from "./changes_body.ts";
 import { createBody, createManyBody } from "./create_bodies.ts";
-import {
-  isProved,
-  isRow,
-  outputs,
-  rejectCall,
-  returnText,
-  setTenant,
-  TEXT,
-} from "./function_terms.ts";
+import { isProved, isRow, outputs, rejectCall, returnText, setTenant } from "./function_terms.ts";
 import { createGroupBody } from "./group_body.ts";
 import { listBody } from "./list_body.ts";
+import { qualify } from "./qualify.ts";
 import { queryBody } from "./query_body.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
 
@@ -65,7 +58,7 @@ export function renderFunctions(table: ColumnSet, site: FunctionSite): string[] 
     // A default can contain any text, even a dollar quote.
     const body = quoteBody(renderBody(table, endpoint, site));
     return [
-      `create or replace function ${signature} returns ${TEXT} language plpgsql ${VOLATILITY[endpoint]} security definer as ${body}`,
+      `create or replace function ${signature} returns pg_catalog.text language plpgsql ${VOLATILITY[endpoint]} security definer as ${body}`,
       `alter function ${signature} owner to ${FUNCTION_OWNER}`,
       `revoke all on function ${signature} from public`,
       `grant execute on function ${signature} to ${FUNCTION_CALLERS.join(", ")}`,
@@ -95,17 +88,17 @@ function renderDrops(set: RecordedName | ColumnSet, endpoints: readonly Endpoint
 
 /** A function's body, as PostgreSQL stores it. */
 export function renderBody(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
-  return BODIES[endpoint](table, site);
+  return qualify(BODIES[endpoint](table, site));
 }
 
 function getBody(table: ColumnSet, site: FunctionSite): string {
   const { app, id, bytes } = placeholdersOf("get");
   return `declare
-  "$text" ${TEXT};
+  "$text" text;
 begin
 ${setTenant(app, site)}
   "$text" := case when ${isProved(table, "get")} then (
-    select pg_catalog.row_to_json("$row")::${TEXT}
+    select row_to_json("$row")::text
     from (select ${outputs(table)} from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) as "$row"
   ) else ${rejectCall(table, "get")} end;
 ${returnText(id, bytes)}

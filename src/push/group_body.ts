@@ -6,21 +6,13 @@
 import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
 import { quoteLiteral } from "../db/mod.ts";
 import { insertMany } from "./create_bodies.ts";
-import {
-  beginAs,
-  CONCAT,
-  declareLive,
-  isTooLarge,
-  ROW_TEXT,
-  recordChanges,
-  TEXT,
-} from "./function_terms.ts";
+import { beginAs, declareLive, isTooLarge, ROW_TEXT, recordChanges } from "./function_terms.ts";
 import { idText } from "./write_terms.ts";
 
 const FIELDS = ["constraint", "column", "table"] as const;
 /** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
-const OFFSET = `("$new"."$nth" operator(pg_catalog.*) '1 microsecond'::pg_catalog.interval)`;
-const NOW = `("$now" operator(pg_catalog.+) ${OFFSET})`;
+const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;
+const NOW = `("$now" + ${OFFSET})`;
 
 /**
  * Inserts all rows by one statement, and claims their idempotency keys. If a row violates a rule, or a key was used
@@ -29,25 +21,25 @@ const NOW = `("$now" operator(pg_catalog.+) ${OFFSET})`;
  */
 export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
-  const values = `pg_catalog.array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
+  const values = `array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
   const insert = `${insertMany(table, values, NOW)};
-${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from pg_catalog.unnest("$ids") as "$new" ("$id")`)}`;
+${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`)}`;
   const claim = `(${claims})["$count"]`;
   return `declare
-  "$all" pg_catalog.jsonb := ${bodies}::pg_catalog.jsonb;
-  "$ids" pg_catalog.uuid[] := ${ids};
-  "$bodies" pg_catalog.jsonb := "$all";
-  "$count" pg_catalog.int4 := 0;
-  "$now" pg_catalog.timestamptz := pg_catalog.now();
-  "$rows" ${TEXT}[];
-  "$lines" ${TEXT}[] := '{}';
-  "$text" ${TEXT};
-  "$state" ${TEXT};
-${declareLive("create_group", site)}${FIELDS.map((name) => `  "$${name}" ${TEXT};\n`).join("")}begin
+  "$all" jsonb := ${bodies}::jsonb;
+  "$ids" uuid[] := ${ids};
+  "$bodies" jsonb := "$all";
+  "$count" int4 := 0;
+  "$now" timestamptz := now();
+  "$rows" text[];
+  "$lines" text[] := '{}';
+  "$text" text;
+  "$state" text;
+${declareLive("create_group", site)}${FIELDS.map((name) => `  "$${name}" text;\n`).join("")}begin
 ${beginAs(table, "create_group", site)}
   begin
     ${insert}    if ${claims} is not null and exists (
-      select from rows from (pg_catalog.unnest(${claims}), pg_catalog.unnest(${ids}), pg_catalog.unnest("$rows"))
+      select from rows from (unnest(${claims}), unnest(${ids}), unnest("$rows"))
         as "$one" ("$claim", "$id", "$text")
       where case when "$one"."$claim" is not null then
         rowhouse.claim_key(${app}, ${proof}, "$one"."$claim", "$one"."$text", ${idText('"$one"."$id"')}) is not null end) then
@@ -55,12 +47,12 @@ ${beginAs(table, "create_group", site)}
     end if;
     "$lines" := "$rows";
   exception when integrity_constraint_violation then
-    while "$count" operator(pg_catalog.<) pg_catalog.cardinality(${ids}) loop
-      "$bodies" := pg_catalog.jsonb_build_array("$all" operator(pg_catalog.->) "$count");
-      "$count" := "$count" operator(pg_catalog.+) 1;
+    while "$count" < cardinality(${ids}) loop
+      "$bodies" := jsonb_build_array("$all" -> "$count");
+      "$count" := "$count" + 1;
       "$ids" := array[(${ids})["$count"]];
       -- Another group can have begun in the same moment.
-      "$now" := pg_catalog.clock_timestamp();
+      "$now" := clock_timestamp();
       "$text" := null;
       begin
         if ${claim} is not null then
@@ -75,10 +67,10 @@ ${beginAs(table, "create_group", site)}
       exception when integrity_constraint_violation then
         get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
           "$column" = column_name, "$table" = table_name;
-        "$text" := '${REJECTED}'${CONCAT}pg_catalog.json_build_object('code', "$state", 'constraint_name', "$constraint",
-          'column_name', "$column", 'table_name', "$table")::${TEXT};
+        "$text" := '${REJECTED}' || json_build_object('code', "$state", 'constraint_name', "$constraint",
+          'column_name', "$column", 'table_name', "$table")::text;
       end;
-      "$lines" := pg_catalog.array_append("$lines", "$text");
+      "$lines" := array_append("$lines", "$text");
     end loop;
   end;
   foreach "$text" in array "$lines" loop
@@ -86,7 +78,7 @@ ${beginAs(table, "create_group", site)}
       return rowhouse.reject_row((${ids})[1]);
     end if;
   end loop;
-  return (select pg_catalog.string_agg(pg_catalog.concat("$one"."$id", "$one"."$line"), pg_catalog.chr(10) order by "$one"."$id")
-    from rows from (pg_catalog.unnest(${ids}), pg_catalog.unnest("$lines")) as "$one" ("$id", "$line"));
+  return (select string_agg(concat("$one"."$id", "$one"."$line"), chr(10) order by "$one"."$id")
+    from rows from (unnest(${ids}), unnest("$lines")) as "$one" ("$id", "$line"));
 end`;
 }

@@ -10,14 +10,11 @@ import {
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
-  CONCAT,
-  EQUALS,
   isTooLarge,
   leastBytes,
   outputs,
   ROW_TEXT,
   rowSize,
-  TEXT,
   toBase64Url,
 } from "./function_terms.ts";
 
@@ -32,52 +29,52 @@ export const SINGLE_STEP_BYTES = 786_432;
  */
 export function listBody(table: ColumnSet, site: FunctionSite): string {
   const { app, limit, bytes, known, inline } = placeholdersOf("list");
-  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" ${EQUALS} ${app}`;
+  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}`;
   // The rows before the page were already skipped once, to find its start.
   const page = `select ${outputs(table)} from ${rows}
-      and "$t"."id" operator(pg_catalog.>=) "$first" order by "$t"."id" limit ${limit}`;
+      and "$t"."id" >= "$first" order by "$t"."id" limit ${limit}`;
   return `declare
-  "$states" pg_catalog.bytea;
-  "$first" pg_catalog.uuid;
-  "$tag" ${TEXT};
-  "$head" ${TEXT};
-  "$found" pg_catalog.int8;
-  "$size" pg_catalog.int8;
-  "$text" ${TEXT};
+  "$states" bytea;
+  "$first" uuid;
+  "$tag" text;
+  "$head" text;
+  "$found" int8;
+  "$size" int8;
+  "$text" text;
   "$one" record;
-  "$rows" ${TEXT}[] := '{}';
-  "$count" pg_catalog.int8 := 0;
-  "$bytes" pg_catalog.int8 := 0;
+  "$rows" text[] := '{}';
+  "$count" int8 := 0;
+  "$bytes" int8 := 0;
 begin
 ${beginAs(table, "list", site)}
   ${renderPageTag(table, rows)};
-  "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, ${ID_BYTES}), 'hex')::pg_catalog.uuid;
+  "$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;
   "$tag" := ${tagOfPage(table, site)};
   "$head" := ${headOfPage(table)};
-  if "$size" operator(pg_catalog.>) ${inline} or "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
+  if "$size" > ${inline} or "$tag" = any (string_to_array(${known}, ',')) then
     return "$head";
   end if;
-  if "$size" operator(pg_catalog.<=) ${SINGLE_STEP_BYTES} then
-    select pg_catalog.concat("$head", '{"rows":[', pg_catalog.string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit, site)})
+  if "$size" <= ${SINGLE_STEP_BYTES} then
+    select concat("$head", '{"rows":[', string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit, site)})
     into "$text" from (${page}) as "$row";
-    if pg_catalog.octet_length("$text") operator(pg_catalog.<=) ${bytes} then
+    if octet_length("$text") <= ${bytes} then
       return "$text";
     end if;
   end if;
   for "$one" in ${page} loop
-    exit when "$bytes" operator(pg_catalog.>) ${bytes};
-    "$text" := case when ${leastBytes(table, "$one")} operator(pg_catalog.<=) ${bytes} then pg_catalog.row_to_json("$one")::${TEXT} end;
+    exit when "$bytes" > ${bytes};
+    "$text" := case when ${leastBytes(table, "$one")} <= ${bytes} then row_to_json("$one")::text end;
     if "$text" is null or ${isTooLarge("$text", bytes)} then
-      if "$count" ${EQUALS} 0 then
+      if "$count" = 0 then
         return rowhouse.reject_row("$one"."id");
       end if;
       exit;
     end if;
-    "$rows" := pg_catalog.array_append("$rows", "$text");
-    "$count" := "$count" operator(pg_catalog.+) 1;
-    "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+    "$rows" := array_append("$rows", "$text");
+    "$count" := "$count" + 1;
+    "$bytes" := "$bytes" + octet_length("$text");
   end loop;
-  return pg_catalog.concat("$head", '{"rows":[', pg_catalog.array_to_string("$rows", ','), ${envelopeEnd('"$count"', site)});
+  return concat("$head", '{"rows":[', array_to_string("$rows", ','), ${envelopeEnd('"$count"', site)});
 end`;
 }
 
@@ -86,28 +83,26 @@ function envelopeEnd(counted: string, site: FunctionSite): string {
   const { limit, offset } = placeholdersOf("list");
   const next = hasPreview(site, "filters") ? ` ',"next":', ${nextOf(counted)},` : "";
   return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
-      case when "$found" operator(pg_catalog.>) ${counted} then 'true' else 'false' end,${next} '}'`;
+      case when "$found" > ${counted} then 'true' else 'false' end,${next} '}'`;
 }
 
 /** A cursor at the first row after the page, as JSON. */
 function nextOf(counted: string): string {
-  const start = `${counted} operator(pg_catalog.*) ${STATE_BYTES} operator(pg_catalog.+) 1`;
-  const id = `pg_catalog.encode(pg_catalog.substring("$states", (${start})::pg_catalog.int4, ${ID_BYTES}), 'hex')::pg_catalog.uuid`;
-  const cursor = toBase64Url(`pg_catalog.concat('["id.asc","', ${id}, '"]')`);
-  return `case when "$found" operator(pg_catalog.>) ${counted} then pg_catalog.concat('"', ${cursor}, '"') else 'null' end`;
+  const start = `${counted} * ${STATE_BYTES} + 1`;
+  const id = `encode(substring("$states", (${start})::int4, ${ID_BYTES}), 'hex')::uuid`;
+  const cursor = toBase64Url(`concat('["id.asc","', ${id}, '"]')`);
+  return `case when "$found" > ${counted} then concat('"', ${cursor}, '"') else 'null' end`;
 }
 
 /** Every state begins with the row's id, so the first state identifies the start of the page. */
 const ID_BYTES = 16;
 const STATE_BYTES = 26;
 /** The state of a row: its `xmin` and `ctid` change whenever the row does. */
-export const ROW_STATE = ['uuid_send("$t"."id")', 'xidsend("$t"."xmin")', 'tidsend("$t"."ctid")']
-  .map((part) => `pg_catalog.${part}`)
-  .join(CONCAT);
+export const ROW_STATE = `uuid_send("$t"."id") || xidsend("$t"."xmin") || tidsend("$t"."ctid")`;
 /** Row states can repeat after a restore or in another database. These values then differ. */
 export const STATE_SEED = [
   `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
-  `pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time())`,
+  `timestamptz_send(pg_postmaster_start_time())`,
 ] as const;
 
 /**
@@ -116,17 +111,17 @@ export const STATE_SEED = [
  */
 function renderPageTag(table: ColumnSet, rows: string): string {
   const { limit, offset } = placeholdersOf("list");
-  return `select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
-    pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
+  return `select string_agg("$row"."$state", ''::bytea),
+    count(*), coalesce(sum("$row"."$size"), 0)
   into "$states", "$found", "$size" from (
     select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"
-    from ${rows} order by "$t"."id" limit ${limit} operator(pg_catalog.+) 1 offset ${offset}) as "$row"`;
+    from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$row"`;
 }
 
 /** @see ../catalog/tags.ts */
 function headOfPage(table: ColumnSet): string {
   const { app, limit, offset } = placeholdersOf("list");
-  return `pg_catalog.concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
+  return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
 }
 
 /** The tag changes with every input of the page. */
@@ -134,10 +129,10 @@ function tagOfPage(table: ColumnSet, site: FunctionSite): string {
   const { limit, offset, bytes } = placeholdersOf("list");
   const parts = [
     ...STATE_SEED,
-    ...(hasPreview(site, "filters") ? [`'next'::pg_catalog.bytea`] : []),
-    `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
-    ...[limit, offset, bytes].map((name) => `pg_catalog.int4send(${name})`),
-    `coalesce("$states", ''::pg_catalog.bytea)`,
+    ...(hasPreview(site, "filters") ? [`'next'::bytea`] : []),
+    `${quoteLiteral(hashColumnSet(table))}::bytea`,
+    ...[limit, offset, bytes].map((name) => `int4send(${name})`),
+    `coalesce("$states", ''::bytea)`,
   ];
-  return `pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${parts.join(CONCAT)}), 'hex'), ${TAG_LENGTH})`;
+  return `left(encode(sha256(${parts.join(" || ")}), 'hex'), ${TAG_LENGTH})`;
 }

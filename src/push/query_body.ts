@@ -19,18 +19,16 @@ import { quoteLiteral, quoteName, SIGNALS } from "../db/mod.ts";
 import { SQL, type SqlKind } from "../kinds/mod.ts";
 import {
   beginAs,
-  CONCAT,
-  EQUALS,
   isRow,
   isTooLarge,
   leastBytes,
   outputs,
   rowSize,
   type SetColumn,
-  TEXT,
   toBase64Url,
 } from "./function_terms.ts";
 import { ROW_STATE, SINGLE_STEP_BYTES, STATE_SEED } from "./list_body.ts";
+import { qualify } from "./qualify.ts";
 import { sqlType } from "./types.ts";
 
 /**
@@ -42,100 +40,99 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const source = `data.${quoteName(table.name)}`;
   const columns = queryColumns(table);
   const names = columns.map((column) => `"$t".${quoteName(column.name)}`);
-  const texts = (list: readonly string[]) =>
-    `array[${list.map(quoteLiteral).join(", ")}]::${TEXT}[]`;
+  const texts = (list: readonly string[]) => `array[${list.map(quoteLiteral).join(", ")}]::text[]`;
   const of = (render: (kind: SqlKind, name: string) => string) =>
     columns.map((column, index) => render(SQL[column.kind], names[index] ?? ""));
-  const number = (name: string) => `("$plan" operator(pg_catalog.->>) '${name}')::pg_catalog.int4`;
+  const number = (name: string) => `("$plan" ->> '${name}')::int4`;
   const each = (ids: string) =>
-    `pg_catalog.unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
+    `unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
   // "offset 0" makes PostgreSQL look up each row by its id, regardless of the table's statistics at plan time.
   const row = `from ${source} as "$t" where ${isRow(app, `"$i"."$id"`)} offset 0`;
   return `declare
-  "$plan" constant pg_catalog.jsonb := ${plan}::pg_catalog.jsonb;
-  "$limit" constant pg_catalog.int4 := ${number("limit")};
-  "$offset" constant pg_catalog.int4 := ${number("offset")};
-  "$picked" constant pg_catalog.int4[] := array(select "$p"."$v"::pg_catalog.int4
-    from pg_catalog.jsonb_array_elements_text("$plan" operator(pg_catalog.->) 'picked') as "$p" ("$v"));
-  "$ids" pg_catalog.uuid[];
-  "$cut" ${TEXT};
-  "$total" pg_catalog.int8;
-  "$found" pg_catalog.int4;
-  "$returned" pg_catalog.int4;
-  "$states" pg_catalog.bytea;
-  "$size" pg_catalog.int8;
-  "$tag" ${TEXT};
-  "$text" ${TEXT};
-  "$rows" ${TEXT}[] := '{}';
-  "$count" pg_catalog.int4 := 0;
-  "$bytes" pg_catalog.int8 := 0;
-  "$next" ${TEXT} := 'null';
+  "$plan" constant jsonb := ${plan}::jsonb;
+  "$limit" constant int4 := ${number("limit")};
+  "$offset" constant int4 := ${number("offset")};
+  "$picked" constant int4[] := array(select "$p"."$v"::int4
+    from jsonb_array_elements_text("$plan" -> 'picked') as "$p" ("$v"));
+  "$ids" uuid[];
+  "$cut" text;
+  "$total" int8;
+  "$found" int4;
+  "$returned" int4;
+  "$states" bytea;
+  "$size" int8;
+  "$tag" text;
+  "$text" text;
+  "$rows" text[] := '{}';
+  "$count" int4 := 0;
+  "$bytes" int8 := 0;
+  "$next" text := 'null';
 begin
 ${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
-    ${texts(of(toCompared))},
-    ${texts(of((kind, name) => kind.sorted?.(name) ?? toCompared(kind, name)))},
+    ${texts(of(toCompared).map(qualify))},
+    ${texts(of((kind, name) => kind.sorted?.(name) ?? toCompared(kind, name)).map(qualify))},
     ${texts(columns.map((column) => sqlType(table, column)))}, "$plan")
   into "$ids", "$cut", "$total"
-  using ${app}, ${values}, "$offset" operator(pg_catalog.+) "$limit" operator(pg_catalog.+) 1, ${number("visits")}, ${number("work")};
+  using ${app}, ${values}, "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};
   -- If a walk was cut short, its last row was not compared: the next page starts with it.
-  "$found" := coalesce(pg_catalog.cardinality("$ids"), 0) operator(pg_catalog.-) ("$cut" is not null)::pg_catalog.int4;
+  "$found" := coalesce(cardinality("$ids"), 0) - ("$cut" is not null)::int4;
   -- Readers mistake an empty page for the absence of a row with these unique values.
-  if "$cut" is not null and ("$plan" operator(pg_catalog.?) 'sort' or "$found" operator(pg_catalog.<) "$offset"
-    or "$found" ${EQUALS} 0 and "$plan" operator(pg_catalog.?) 'isLookup') then
+  if "$cut" is not null and ("$plan" ? 'sort' or "$found" < "$offset"
+    or "$found" = 0 and "$plan" ? 'isLookup') then
     raise exception 'too many rows' using errcode = '${SIGNALS.tooManyVisits}', detail = "$cut";
   end if;
-  "$ids" := "$ids"["$offset" operator(pg_catalog.+) 1:];
-  "$returned" := least("$limit", "$found" operator(pg_catalog.-) "$offset");
-  select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea order by "$i"."$n"), coalesce(pg_catalog.sum("$row"."$size"), 0)
+  "$ids" := "$ids"["$offset" + 1:];
+  "$returned" := least("$limit", "$found" - "$offset");
+  select string_agg("$row"."$state", ''::bytea order by "$i"."$n"), coalesce(sum("$row"."$size"), 0)
   into "$states", "$size" from ${each('"$ids"')} (
     select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size" ${row}) as "$row";
-  "$tag" := pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(${[
+  "$tag" := left(encode(sha256(${[
     ...STATE_SEED,
-    `${quoteLiteral(hashColumnSet(table))}::pg_catalog.bytea`,
-    `pg_catalog.convert_to(pg_catalog.concat_ws(' ', ${plan}, ${values}::${TEXT}, ${bytes}, "$cut", "$total"), 'UTF8')`,
-    `coalesce("$states", ''::pg_catalog.bytea)`,
-  ].join(CONCAT)}), 'hex'), ${TAG_LENGTH});
-  if "$tag" ${EQUALS} any (pg_catalog.string_to_array(${known}, ',')) then
+    `${quoteLiteral(hashColumnSet(table))}::bytea`,
+    `convert_to(concat_ws(' ', ${plan}, ${values}::text, ${bytes}, "$cut", "$total"), 'UTF8')`,
+    `coalesce("$states", ''::bytea)`,
+  ].join(" || ")}), 'hex'), ${TAG_LENGTH});
+  if "$tag" = any (string_to_array(${known}, ',')) then
     return "$tag";
   end if;
-  if "$size" operator(pg_catalog.<=) ${SINGLE_STEP_BYTES} then
-    select pg_catalog.string_agg("$row"."$text", ',' order by "$i"."$n"), pg_catalog.count(*)
+  if "$size" <= ${SINGLE_STEP_BYTES} then
+    select string_agg("$row"."$text", ',' order by "$i"."$n"), count(*)
     into "$text", "$count" from ${each('"$ids"[1:"$returned"]')} (select ${rowText(table, columns)} as "$text" ${row}) as "$row";
   end if;
-  if "$size" operator(pg_catalog.>) ${SINGLE_STEP_BYTES} or ${isTooLarge("$text", bytes)} then
+  if "$size" > ${SINGLE_STEP_BYTES} or ${isTooLarge("$text", bytes)} then
     "$count" := 0;
-    while "$count" operator(pg_catalog.<) "$returned" and "$bytes" operator(pg_catalog.<=) ${bytes} loop
-      select case when pg_catalog.cardinality("$picked") operator(pg_catalog.>) 0
-        or ${leastBytes(table, "$t")} operator(pg_catalog.<=) ${bytes} then ${rowText(table, columns)} end
+    while "$count" < "$returned" and "$bytes" <= ${bytes} loop
+      select case when cardinality("$picked") > 0
+        or ${leastBytes(table, "$t")} <= ${bytes} then ${rowText(table, columns)} end
       into "$text" from ${source} as "$t"
-      where ${isRow(app, `"$ids"["$count" operator(pg_catalog.+) 1]`)};
+      where ${isRow(app, `"$ids"["$count" + 1]`)};
       if "$text" is null or ${isTooLarge("$text", bytes)} then
-        if "$count" ${EQUALS} 0 then
+        if "$count" = 0 then
           return rowhouse.reject_row("$ids"[1]);
         end if;
         exit;
       end if;
-      "$rows" := pg_catalog.array_append("$rows", "$text");
-      "$count" := "$count" operator(pg_catalog.+) 1;
-      "$bytes" := "$bytes" operator(pg_catalog.+) pg_catalog.octet_length("$text");
+      "$rows" := array_append("$rows", "$text");
+      "$count" := "$count" + 1;
+      "$bytes" := "$bytes" + octet_length("$text");
     end loop;
-    "$text" := pg_catalog.array_to_string("$rows", ',');
+    "$text" := array_to_string("$rows", ',');
   end if;
-  if pg_catalog.cardinality("$ids") operator(pg_catalog.>) "$count" then
+  if cardinality("$ids") > "$count" then
     -- The first row that is not returned: the next page begins with it.
-    select pg_catalog.concat('"', ${toBase64Url(`pg_catalog.to_json(pg_catalog.array_prepend(
-        "$plan" operator(pg_catalog.->>) 'cursor', array(
-        select (array[${of((kind, name) => kind.cursor?.(name) ?? `${name}::${TEXT}`).join(", ")}])["$k"."$v"::pg_catalog.int4]
-        from pg_catalog.jsonb_array_elements_text("$plan" operator(pg_catalog.->) 'order')
-          with ordinality as "$k" ("$v", "$n") order by "$k"."$n")))::${TEXT}`)}, '"')
+    select concat('"', ${toBase64Url(`to_json(array_prepend(
+        "$plan" ->> 'cursor', array(
+        select (array[${of((kind, name) => kind.cursor?.(name) ?? `${name}::text`).join(", ")}])["$k"."$v"::int4]
+        from jsonb_array_elements_text("$plan" -> 'order')
+          with ordinality as "$k" ("$v", "$n") order by "$k"."$n")))::text`)}, '"')
     into "$next" from ${source} as "$t"
-    where ${isRow(app, `"$ids"["$count" operator(pg_catalog.+) 1]`)};
+    where ${isRow(app, `"$ids"["$count" + 1]`)};
   end if;
-  return pg_catalog.concat("$tag", '{"rows":[', "$text", '],"limit":', "$limit", ',"offset":', "$offset",
-    ',"hasMore":', case when "$next" operator(pg_catalog.<>) 'null' then 'true' else 'false' end, ',"next":', "$next",
-    case when "$plan" operator(pg_catalog.?) 'isCounted'
-      then pg_catalog.concat(',"count":', coalesce("$total"::${TEXT}, 'null')) end, '}');
+  return concat("$tag", '{"rows":[', "$text", '],"limit":', "$limit", ',"offset":', "$offset",
+    ',"hasMore":', case when "$next" <> 'null' then 'true' else 'false' end, ',"next":', "$next",
+    case when "$plan" ? 'isCounted'
+      then concat(',"count":', coalesce("$total"::text, 'null')) end, '}');
 end`;
 }
 
@@ -152,11 +149,11 @@ function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
   const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const picked = inOrder.map((column) => {
     const name = `"$t".${quoteName(column.name)}`;
-    const value = SQL[column.kind].isSentAsText ? `${name}::${TEXT}` : name;
-    return `case when ${columns.indexOf(column) + 1} ${EQUALS} any ("$picked")
-        then ${quoteLiteral(`${JSON.stringify(column.name)}:`)}${CONCAT}coalesce(pg_catalog.to_json(${value})::${TEXT}, 'null') end`;
+    const value = SQL[column.kind].isSentAsText ? `${name}::text` : name;
+    return `case when ${columns.indexOf(column) + 1} = any ("$picked")
+        then ${quoteLiteral(`${JSON.stringify(column.name)}:`)} || coalesce(to_json(${value})::text, 'null') end`;
   });
-  return `case when pg_catalog.cardinality("$picked") ${EQUALS} 0
-      then (select pg_catalog.row_to_json("$o")::${TEXT} from (select ${outputs(table)}) as "$o")
-      else pg_catalog.concat('{', pg_catalog.array_to_string(array[${picked.join(",\n        ")}], ','), '}') end`;
+  return `case when cardinality("$picked") = 0
+      then (select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")
+      else concat('{', array_to_string(array[${picked.join(",\n        ")}], ','), '}') end`;
 }

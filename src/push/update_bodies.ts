@@ -10,7 +10,6 @@ import { quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
   declareLive,
-  EQUALS,
   input,
   isGiven,
   isRow,
@@ -18,7 +17,6 @@ import {
   ROW_TEXT,
   recordChanges,
   returnText,
-  TEXT,
   variable,
 } from "./function_terms.ts";
 import { sqlType } from "./types.ts";
@@ -26,13 +24,13 @@ import { claimKey, completeKey, idText, recordRow } from "./write_terms.ts";
 
 /** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {
-  const text = `(select pg_catalog.row_to_json("$old")::${TEXT} from (select ${outputs(table)}) as "$old")`;
-  return `(${match} is null or ${tagOf(text)} ${EQUALS} any (pg_catalog.string_to_array(${match}, ',')))`;
+  const text = `(select row_to_json("$old")::text from (select ${outputs(table)}) as "$old")`;
+  return `(${match} is null or ${tagOf(text)} = any (string_to_array(${match}, ',')))`;
 }
 
 /** The tag of a row: the first hex digits of its text's hash, as many as the process uses. */
 function tagOf(text: string): string {
-  return `pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
+  return `left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
 }
 
 /** The result of a write without a matching row: empty, or a marker if the row has another tag. */
@@ -57,7 +55,7 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const rule = `where ${isRow(app, id)}${condition}`;
   // An empty update does not change the row, nor anything derived from its state.
   const read = `select ${outputs(table)} into "$row" from ${rows} ${rule};`;
-  const write = `if "$body" ${EQUALS} '{}' then
+  const write = `if "$body" = '{}' then
     ${read}
   else
     update ${rows} set
@@ -66,9 +64,9 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
     returning ${outputs(table)} into "$row";
   end if;`;
   return `declare
-  "$body" pg_catalog.jsonb := ${body}::pg_catalog.jsonb;
+  "$body" jsonb := ${body}::jsonb;
 ${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "$row" record;
-  "$text" ${TEXT};
+  "$text" text;
 begin
 ${beginAs(table, "update", site)}
 ${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
@@ -88,7 +86,7 @@ end`;
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
   const { isDistributed } = site;
   const { app, id, match } = placeholdersOf("delete");
-  const counted = declareLive("delete", site) === "" ? "" : `  "$counts" pg_catalog.jsonb;\n`;
+  const counted = declareLive("delete", site) === "" ? "" : `  "$counts" jsonb;\n`;
   const variables = `${declareLive("delete", site)}${counted}${isDistributed ? `  "$row" record;\n` : ""}`;
   const declared = variables === "" ? "" : `declare\n${variables}`;
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
@@ -111,15 +109,15 @@ function withReferring(table: ColumnSet): string {
   // Searches pg_depend: constraints have no index by the referenced table.
   const referring = (
     oid: string,
-  ) => `select "$k"."conrelid", "$k"."confdeltype" ${EQUALS} 'c'::pg_catalog."char"
-        from pg_catalog.pg_depend as "$d"
-        join pg_catalog.pg_constraint as "$k" on "$k"."oid" ${EQUALS} "$d"."objid"
-        where "$d"."classid" ${EQUALS} 'pg_catalog.pg_constraint'::pg_catalog.regclass
-          and "$d"."refclassid" ${EQUALS} 'pg_catalog.pg_class'::pg_catalog.regclass
-          and "$d"."refobjid" ${EQUALS} ${oid} and "$k"."confrelid" ${EQUALS} "$d"."refobjid"
-          and "$k"."confdeltype" ${EQUALS} any ('{c,n}'::pg_catalog."char"[])`;
+  ) => `select "$k"."conrelid", "$k"."confdeltype" = 'c'::pg_catalog."char"
+        from pg_depend as "$d"
+        join pg_constraint as "$k" on "$k"."oid" = "$d"."objid"
+        where "$d"."classid" = 'pg_catalog.pg_constraint'::regclass
+          and "$d"."refclassid" = 'pg_catalog.pg_class'::regclass
+          and "$d"."refobjid" = ${oid} and "$k"."confrelid" = "$d"."refobjid"
+          and "$k"."confdeltype" = any ('{c,n}'::pg_catalog."char"[])`;
   return `with recursive "$t" ("$oid", "$cascades") as (
-        ${referring(`${source}::pg_catalog.regclass::pg_catalog.oid`)}
+        ${referring(`${source}::regclass::oid`)}
         union
         select "$n"."$oid", "$n"."$cascades" from "$t"
         cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid", "$cascades") where "$t"."$cascades")`;
@@ -127,8 +125,8 @@ function withReferring(table: ColumnSet): string {
 
 /** The rows of a table that this session has deleted or changed. */
 function countChanged(oid: string): string {
-  const count = (what: string) => `pg_catalog.pg_stat_get_xact_tuples_${what}(${oid})`;
-  return `(${count("deleted")} operator(pg_catalog.+) ${count("updated")})`;
+  const count = (what: string) => `pg_stat_get_xact_tuples_${what}(${oid})`;
+  return `(${count("deleted")} + ${count("updated")})`;
 }
 
 /** Before a delete: the rows that this session has deleted or changed in each table that the delete can affect. */
@@ -136,7 +134,7 @@ function countBefore(table: ColumnSet, site: FunctionSite): string {
   if (declareLive("delete", site) === "") return "";
   return `  if "$live" then
     "$counts" := (${withReferring(table)}
-      select pg_catalog.jsonb_object_agg("$t"."$oid", ${countChanged('"$t"."$oid"')}) from "$t");
+      select jsonb_object_agg("$t"."$oid", ${countChanged('"$t"."$oid"')}) from "$t");
   end if;
 `;
 }
@@ -145,18 +143,18 @@ function countBefore(table: ColumnSet, site: FunctionSite): string {
 function recordDelete(table: ColumnSet, site: FunctionSite): string {
   const { app, id } = placeholdersOf("delete");
   const name = quoteLiteral(table.name);
-  const own = `case when "$c"."relname" ${EQUALS} ${name} then 1 else 0 end`;
+  const own = `case when "$c"."relname" = ${name} then 1 else 0 end`;
   return recordChanges(
     site,
     `
       select ${app}, ${name}, ${id}
       union all
       select ${app}, "$c"."relname", null
-      from pg_catalog.jsonb_each_text("$counts") as "$t" ("$key", "$before")
-      join pg_catalog.pg_class as "$c" on "$c"."oid" ${EQUALS} "$t"."$key"::pg_catalog.oid
-      where pg_catalog.current_setting('track_counts') ${EQUALS} 'off'
-        or ${countChanged('"$c"."oid"')} operator(pg_catalog.>)
-          ("$t"."$before"::pg_catalog.int8 operator(pg_catalog.+) ${own})`,
+      from jsonb_each_text("$counts") as "$t" ("$key", "$before")
+      join pg_class as "$c" on "$c"."oid" = "$t"."$key"::oid
+      where current_setting('track_counts') = 'off'
+        or ${countChanged('"$c"."oid"')} >
+          ("$t"."$before"::int8 + ${own})`,
   );
 }
 
@@ -175,7 +173,7 @@ function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete"): strin
       : "";
   return `  if ${match} is not null then
     select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for update;
-    if found and ${tagOf(ROW_TEXT)} operator(pg_catalog.<>) all (pg_catalog.string_to_array(${match}, ',')) then${forget}
+    if found and ${tagOf(ROW_TEXT)} <> all (string_to_array(${match}, ',')) then${forget}
       return '${NO_MATCH}';
     end if;
   end if;

@@ -32,5 +32,5 @@ export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): strin
 
 /** The text of a row with only its id. */
 export function idText(id: string): string {
-  return `pg_catalog.concat('{"id":"', ${id}, '"}')`;
+  return `concat('{"id":"', ${id}, '"}')`;
 }

@@ -374,7 +374,7 @@ declare
   "$found" pg_catalog.int8;
   "$size" pg_catalog.int8;
   "$text" pg_catalog.text;
-  "$one" record;
+  "$one" pg_catalog.record;
   "$rows" pg_catalog.text[] := '{}';
   "$count" pg_catalog.int8 := 0;
   "$bytes" pg_catalog.int8 := 0;
@@ -461,7 +461,7 @@ create or replace function api."projects__f3372e0ef5f0dfe7_create"(pg_catalog.uu
 declare
   "$body" pg_catalog.jsonb := $4::pg_catalog.jsonb;
   "$v0" pg_catalog.text := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -500,7 +500,7 @@ declare
   "$body" pg_catalog.jsonb;
   "$id" pg_catalog.uuid;
   "$v0" pg_catalog.text;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$count" pg_catalog.int4 := 0;
   "$rows" pg_catalog.text[] := '{}';
   "$text" pg_catalog.text;
@@ -556,7 +556,7 @@ create or replace function api."projects__f3372e0ef5f0dfe7_update"(pg_catalog.uu
 declare
   "$body" pg_catalog.jsonb := $4::pg_catalog.jsonb;
   "$v0" pg_catalog.text := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -615,7 +615,7 @@ revoke all on function api."projects__f3372e0ef5f0dfe7_update"(pg_catalog.uuid, 
 grant execute on function api."projects__f3372e0ef5f0dfe7_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
 create or replace function api."projects__f3372e0ef5f0dfe7_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
-  "$row" record;
+  "$row" pg_catalog.record;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
     pg_catalog.set_config('timezone', 'UTC', true),
@@ -674,7 +674,7 @@ declare
   "$found" pg_catalog.int8;
   "$size" pg_catalog.int8;
   "$text" pg_catalog.text;
-  "$one" record;
+  "$one" pg_catalog.record;
   "$rows" pg_catalog.text[] := '{}';
   "$count" pg_catalog.int8 := 0;
   "$bytes" pg_catalog.int8 := 0;
@@ -765,7 +765,7 @@ declare
   "$v2" pg_catalog.uuid := ("$body" operator(pg_catalog.->>) 'project')::pg_catalog.uuid;
   "$v3" pg_catalog.numeric := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
   "$v4" pg_catalog.jsonb := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -808,7 +808,7 @@ declare
   "$v2" pg_catalog.uuid;
   "$v3" pg_catalog.numeric;
   "$v4" pg_catalog.jsonb;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$count" pg_catalog.int4 := 0;
   "$rows" pg_catalog.text[] := '{}';
   "$text" pg_catalog.text;
@@ -872,7 +872,7 @@ declare
   "$v2" pg_catalog.uuid := ("$body" operator(pg_catalog.->>) 'project')::pg_catalog.uuid;
   "$v3" pg_catalog.numeric := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
   "$v4" pg_catalog.jsonb := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -935,7 +935,7 @@ revoke all on function api."todos__05fb2b4ee731f651_update"(pg_catalog.uuid, pg_
 grant execute on function api."todos__05fb2b4ee731f651_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
 create or replace function api."todos__05fb2b4ee731f651_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
-  "$row" record;
+  "$row" pg_catalog.record;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
     pg_catalog.set_config('timezone', 'UTC', true),
@@ -1028,7 +1028,7 @@ declare
   "$found" pg_catalog.int8;
   "$size" pg_catalog.int8;
   "$text" pg_catalog.text;
-  "$one" record;
+  "$one" pg_catalog.record;
   "$rows" pg_catalog.text[] := '{}';
   "$count" pg_catalog.int8 := 0;
   "$bytes" pg_catalog.int8 := 0;
@@ -1116,7 +1116,7 @@ declare
   "$body" pg_catalog.jsonb := $4::pg_catalog.jsonb;
   "$v0" pg_catalog.text := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
   "$v1" pg_catalog.text := case when "$body" operator(pg_catalog.?) 'owner' then ("$body" operator(pg_catalog.->>) 'owner')::pg_catalog.text else '$rowhouse$'::pg_catalog.text end;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -1156,7 +1156,7 @@ declare
   "$id" pg_catalog.uuid;
   "$v0" pg_catalog.text;
   "$v1" pg_catalog.text;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$count" pg_catalog.int4 := 0;
   "$rows" pg_catalog.text[] := '{}';
   "$text" pg_catalog.text;
@@ -1214,7 +1214,7 @@ declare
   "$body" pg_catalog.jsonb := $4::pg_catalog.jsonb;
   "$v0" pg_catalog.text := ("$body" operator(pg_catalog.->>) 'name')::pg_catalog.text;
   "$v1" pg_catalog.text := ("$body" operator(pg_catalog.->>) 'owner')::pg_catalog.text;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -1274,7 +1274,7 @@ revoke all on function api."projects__fff694e7d1374162_update"(pg_catalog.uuid, 
 grant execute on function api."projects__fff694e7d1374162_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
 create or replace function api."projects__fff694e7d1374162_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
-  "$row" record;
+  "$row" pg_catalog.record;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
     pg_catalog.set_config('timezone', 'UTC', true),
@@ -1333,7 +1333,7 @@ declare
   "$found" pg_catalog.int8;
   "$size" pg_catalog.int8;
   "$text" pg_catalog.text;
-  "$one" record;
+  "$one" pg_catalog.record;
   "$rows" pg_catalog.text[] := '{}';
   "$count" pg_catalog.int8 := 0;
   "$bytes" pg_catalog.int8 := 0;
@@ -1425,7 +1425,7 @@ declare
   "$v3" pg_catalog.numeric := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
   "$v4" pg_catalog.jsonb := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
   "$v5" pg_catalog.uuid := ("$body" operator(pg_catalog.->>) 'blocks')::pg_catalog.uuid;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -1469,7 +1469,7 @@ declare
   "$v3" pg_catalog.numeric;
   "$v4" pg_catalog.jsonb;
   "$v5" pg_catalog.uuid;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$count" pg_catalog.int4 := 0;
   "$rows" pg_catalog.text[] := '{}';
   "$text" pg_catalog.text;
@@ -1535,7 +1535,7 @@ declare
   "$v3" pg_catalog.numeric := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
   "$v4" pg_catalog.jsonb := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
   "$v5" pg_catalog.uuid := ("$body" operator(pg_catalog.->>) 'blocks')::pg_catalog.uuid;
-  "$row" record;
+  "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
@@ -1599,7 +1599,7 @@ revoke all on function api."todos__caeb218be344f2b2_update"(pg_catalog.uuid, pg_
 grant execute on function api."todos__caeb218be344f2b2_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
 create or replace function api."todos__caeb218be344f2b2_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
-  "$row" record;
+  "$row" pg_catalog.record;
 begin
   perform pg_catalog.set_config('rowhouse.app_id', $1::pg_catalog.text, true),
     pg_catalog.set_config('timezone', 'UTC', true),

@@ -1,0 +1,206 @@
+/**
+ * A session whose search path begins with a schema that has an operator, a function, a type or a table for every name in the
+ * generated functions, and whose temporary schema has such types. Each of them fails when it is used. Every function
+ * returns the same as in another session.
+ */
+import { afterAll, beforeAll, expect } from "bun:test";
+import postgres from "postgres";
+import { setAppSwitch, toProof } from "../../src/accounts/apps/mod.ts";
+import {
+  ALL_ENDPOINTS,
+  type ColumnSet,
+  type Endpoint,
+  type EndpointCall,
+  functionName,
+  toColumnSet,
+  toParameters,
+} from "../../src/catalog/mod.ts";
+import { VALUES } from "../../src/kinds/mod.ts";
+import { PREVIEWS } from "../../src/preview.ts";
+import { EVERY_KIND } from "../contract/every_kind.ts";
+import { LOGIN, withDatabase } from "../support/cluster.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+/** Replaces every object of `pg_catalog` whose name occurs in a generated function, and every operator. */
+const PLANT = `
+  create schema hostile;
+  grant usage on schema hostile to public;
+  do $do$
+  declare
+    words text[] := array(select distinct word[1] from pg_proc
+      cross join lateral regexp_matches(prosrc, '[a-z_][a-z0-9_]*', 'g') as word
+      where pronamespace = 'api'::regnamespace);
+    fails text := 'plpgsql as ''begin raise exception $$planted$$; end''';
+    found record;
+  begin
+    for found in select oid, oprname, oprleft::regtype as l, oprright::regtype as r, oprresult::regtype as result
+      from pg_operator where oprleft <> 0 and oprresult <> 0
+    loop
+      begin
+        execute format('create function hostile."$%s"(%s, %s) returns %s language %s', found.oid, found.l, found.r, found.result, fails);
+        execute format('create operator hostile.%s (leftarg = %s, rightarg = %s, function = hostile."$%s")', found.oprname, found.l, found.r, found.oid);
+      exception when invalid_function_definition then null; -- of an internal type
+      end;
+    end loop;
+    for found in select proname, oidvectortypes(proargtypes) as types, provariadic <> 0 as is_variadic,
+        case when proretset then 'setof ' else '' end || format_type(prorettype, null) as result
+      from pg_proc where pronamespace = 'pg_catalog'::regnamespace and proname = any (words)
+    loop
+      begin
+        execute format('create function hostile.%I(%s) returns %s language %s', found.proname,
+          case when found.is_variadic then 'variadic "any"' else found.types end, found.result,
+          case when found.is_variadic then 'internal as ''pg_num_nulls''' else fails end);
+      exception when invalid_function_definition or feature_not_supported or duplicate_function then null;
+      end;
+    end loop;
+    for found in select typname from pg_type
+      where typnamespace = 'pg_catalog'::regnamespace and typtype = 'b' and typname = any (words)
+    loop
+      execute format('create domain hostile.%I as pg_catalog.%1$I check (false)', found.typname);
+    end loop;
+    create type hostile.record as (a pg_catalog.int4);
+    for found in select relname from pg_class
+      where relnamespace = 'pg_catalog'::regnamespace and relname = any (words)
+    loop
+      execute format('create table hostile.%I ()', found.relname);
+    end loop;
+  end
+  $do$;
+  select (select pg_catalog.count(*) from pg_operator where oprnamespace = 'hostile'::regnamespace)::int4 as operators,
+    (select pg_catalog.count(*) from pg_proc where pronamespace = 'hostile'::regnamespace and proname !~ '^[$]')::int4 as functions,
+    (select pg_catalog.count(*) from pg_type where typnamespace = 'hostile'::regnamespace and typtype = 'd')::int4 as types`;
+
+const idOf = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}`;
+const [ONE, TWO, THREE, LAST] = [idOf(1), idOf(2), idOf(3), idOf(4)];
+const PLAN = {
+  limit: 10,
+  offset: 0,
+  visits: 100,
+  work: 1_000_000,
+  cursor: "id.asc",
+  order: [1],
+  picked: [],
+  walk: [1],
+  isDescending: false,
+  stop: { op: "lte", values: [1] },
+};
+
+let service: TestService;
+let apps: TestApp[];
+let sessions: postgres.Sql[];
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: PREVIEWS } });
+  apps = [await service.makeApp(EVERY_KIND), await service.makeApp(EVERY_KIND)];
+  for (const { slug } of apps) await setAppSwitch(service.service, slug, ["live", true]);
+  sessions = apps.map(() => postgres(service.database.servingUrl, { max: 1, prepare: false }));
+});
+afterAll(async () => {
+  for (const session of sessions) await session.end();
+  await service.close();
+});
+
+testUnlessCitus("a cluster has no such schema")(
+  "no function finds a name, a type or an operator through the search path",
+  async () => {
+    const planted = await withDatabase(service.database.adminUrl, async (admin) => {
+      await admin.message(
+        `grant temporary on database "${service.database.name}" to ${LOGIN}; select 1`,
+      );
+      return await admin.message(PLANT);
+    });
+    for (const count of Object.values(planted[0] ?? {})) expect(count).toBeGreaterThan(10);
+    expect(planted).toHaveLength(1);
+    const [, hostile] = sessions;
+    await hostile?.unsafe("create domain pg_temp.text as pg_catalog.text check (false)");
+    await hostile?.unsafe("create domain pg_temp.uuid as pg_catalog.uuid check (false)");
+    await hostile?.unsafe("create type pg_temp.record as (a pg_catalog.int4)");
+    await hostile?.unsafe("set search_path = hostile, pg_temp, pg_catalog");
+    for (const { name, columns } of definitionOf(EVERY_KIND).tables) {
+      const set = toColumnSet({ name, columns });
+      const results = await callAll(set, 0);
+      expect(results.filter((text) => text.includes(LAST)).length).toBeGreaterThan(3);
+      expect([name, await callAll(set, 1)]).toEqual([name, results]);
+    }
+  },
+);
+
+/** The results of all functions, without what differs between two apps. */
+async function callAll(set: ColumnSet, index: number): Promise<string[]> {
+  const [app, session] = [apps[index], sessions[index]];
+  if (app === undefined || session === undefined) throw new Error("There is no such session");
+  const proof = toProof(app.key.slice(app.key.indexOf(".") + 1));
+  const results: string[] = [];
+  for (const call of callsOf(set)) {
+    const parameters = toParameters({ app: app.id, proof }, call);
+    const list = parameters.map((_, position) => `$${position + 1}`).join(", ");
+    const [row] = await session
+      .unsafe(`select api."${functionName(set, call.endpoint)}"(${list}) as body`, parameters)
+      .catch((error: Error) => [{ body: error.message }]);
+    const text = String(row?.["body"]).replaceAll(app.id, "APP");
+    // Tags and snapshots contain numbers of transactions, and the time is a default.
+    results.push(
+      `${call.endpoint} ${text.replaceAll(/[0-9a-f]{32}|\d+:\d+:[\d,]*|\d{4}-\d\d-\d\dT[\d:.]+/g, "")}`,
+    );
+  }
+  return results;
+}
+
+/** Calls of every endpoint, which read and write each column. */
+function callsOf({ columns }: ColumnSet): EndpointCall[] {
+  const given = columns.filter(({ name, kind }) => kind !== "ref" && name !== "single");
+  const body = JSON.stringify(
+    Object.fromEntries(
+      given.map(({ name, kind }) => [name, VALUES[kind].sample({ values: ["red"] })]),
+    ),
+  );
+  const [bodies, bytes, claim, match] = [
+    `[${body},${body}]`,
+    8_388_608,
+    new Uint8Array(65).fill(1),
+    "a",
+  ];
+  const page = { limit: 1, offset: 0, bytes, known: null, inline: null };
+  const query = (plan: object): EndpointCall => ({
+    endpoint: "query",
+    values: { plan: JSON.stringify({ ...PLAN, ...plan }), values: [LAST], bytes, known: "a" },
+  });
+  const changes = (since: string | null): EndpointCall => ({
+    endpoint: "changes",
+    values: { since, limit: 10, bytes },
+  });
+  return [
+    changes(null),
+    { endpoint: "create", values: { id: ONE, body, bytes, claim } },
+    { endpoint: "create", values: { id: ONE, body, bytes, claim } },
+    { endpoint: "create", values: { id: ONE, body, bytes, claim: null } },
+    { endpoint: "create_many", values: { ids: [TWO, THREE], bodies, bytes, claim: null } },
+    { endpoint: "create_many", values: { ids: [TWO, THREE], bodies: "[{},{}]", bytes, claim } },
+    { endpoint: "create_group", values: { ids: [THREE, LAST], bodies, bytes, claims: null } },
+    { endpoint: "create_group", values: { ids: [LAST], bodies, bytes, claims: [claim] } },
+    { endpoint: "list", values: page },
+    { endpoint: "list", values: { ...page, limit: 9, bytes: 150 } },
+    { endpoint: "get", values: { id: ONE, bytes } },
+    { endpoint: "get", values: { id: ONE, bytes: 1 } },
+    query({}),
+    query({ limit: 1, isCounted: true, picked: [1, 2], isDescending: true }),
+    query({ filter: ["not", ["null", 2]], sort: [[2, true]] }),
+    { endpoint: "update", values: { id: ONE, body, bytes, match: null, claim: null } },
+    { endpoint: "update", values: { id: ONE, body: "{}", bytes, match, claim: null } },
+    { endpoint: "delete", values: { id: ONE, match } },
+    { endpoint: "delete", values: { id: ONE, match: null } },
+    changes("a"),
+  ];
+}
+
+testUnlessCitus("a cluster has other endpoints")("every endpoint is called", async () => {
+  const called = new Set<Endpoint>(
+    callsOf({ name: "a", columns: [] }).map((call) => call.endpoint),
+  );
+  expect([...called].toSorted()).toEqual([...ALL_ENDPOINTS].toSorted());
+});
