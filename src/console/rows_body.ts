@@ -29,7 +29,9 @@ export function findTypingIssues(values: readonly TypedValue[]): Detail[] {
   return values
     .filter(
       ({ column, state, json }) =>
-        json === undefined && column.kind === "json" && toJson(column, state) === NEVER_ACCEPTED,
+        json === undefined &&
+        FIELDS[column.kind].control === "json" &&
+        toJson(column, state) === NEVER_ACCEPTED,
     )
     .map(({ column }) => ({ path: `/${column.name}`, message: NOT_JSON }));
 }

@@ -35,7 +35,7 @@ function toCell(input: CellInput): Cell {
   const { column, row } = input;
   const value = row[column.name];
   if (value === null || value === undefined) return { content: renderNothing("null") };
-  const isText = typeof value === "string" && column.kind !== "json";
+  const isText = typeof value === "string" && FIELDS[column.kind].cell !== "json";
   return CELLS[FIELDS[column.kind].cell](
     isText ? value : (row[TEXTS].get(column.name) ?? ""),
     input,

@@ -7,6 +7,7 @@
 import type { RecordedTable } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { type OperationParameter, readParameters } from "../http/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
@@ -139,8 +140,8 @@ function readOrder({ reader, attempt }: ListReader, text: string | undefined): S
     const column = reader.findColumn(name);
     if (rest.length > 0 || !(way === undefined || way === "asc" || way === "desc"))
       throw invalid(`Cannot read order ${quote(key)}: must be a column, then .asc or .desc`);
-    if (column.kind === "json")
-      throw unsupported(`Cannot sort by ${quote(name)}: it is of kind json`);
+    if (VALUES[column.kind].operators.length === 0)
+      throw unsupported(`Cannot sort by ${quote(name)}: it is of kind ${column.kind}`);
     return { column, isDescending: way === "desc" };
   };
   const keys = (text?.split(",") ?? [])

@@ -6,9 +6,8 @@ import { VALUES } from "../kinds/mod.ts";
 /** The schema of a column's values, with `null` unless the column is required. */
 export function toValueSchema(column: NamedColumn): JsonSchema {
   const schema = describeUnique(column, VALUES[column.kind].schema(column));
-  if (column.required)
-    return column.kind === "json" ? { ...schema, not: { type: "null" } } : schema;
   const { type, enum: values } = schema;
+  if (column.required) return type === undefined ? { ...schema, not: { type: "null" } } : schema;
   return {
     ...schema,
     ...(type === undefined ? {} : { type: [type, "null"] }),

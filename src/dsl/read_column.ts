@@ -48,9 +48,9 @@ function readNamedColumn(name: string, fields: Fields, report: Report): NamedCol
     unique: readFlag("unique", fields, report),
     index: readFlag("index", fields, report),
   };
-  if (kind === "json" && (flags.unique || flags.index)) {
-    report.issues.add(report.at, "Cannot index a json column: an index cannot search inside JSON");
-  }
+  const { unindexed } = VALUES[kind];
+  if (unindexed !== undefined && (flags.unique || flags.index))
+    report.issues.add(report.at, `Cannot index a ${kind} column: ${unindexed}`);
   const add = (message: string) => report.issues.add(report.at, message);
   const details = VALUES[kind].details?.read(fields, { add, isReservedTable }) ?? {};
   const { values = [] } = details;

@@ -1,4 +1,5 @@
 /** The column lists of a table's composite indexes and unique constraints. The order within a list is significant. @module */
+import { VALUES } from "../kinds/mod.ts";
 import { describe } from "../std/describe.ts";
 import { quote } from "../std/quote.ts";
 import { sortLists } from "../std/sort_lists.ts";
@@ -61,5 +62,5 @@ function findIssue(value: unknown, earlier: readonly string[], wanted: Wanted): 
     return "the id is in the primary key: only an index can name it, as its last column";
   const column = wanted.columns.find(({ name }) => name === value);
   if (column === undefined) return `the table declares no column ${quote(value)}`;
-  return column.kind === "json" ? "an index cannot search inside a json column" : undefined;
+  return VALUES[column.kind].unindexed;
 }

@@ -48,6 +48,7 @@ function toDay(text: string, { before }: Conversion): string {
 
 export const dateSql: SqlKind = {
   type: { name: "pg_catalog.date", printed: "date" },
+  comparedAs: "as days",
   width: 8,
   ends: ["-infinity", "infinity"],
   storedBytes: () => 4,

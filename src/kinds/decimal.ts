@@ -1,6 +1,7 @@
 /** Columns of exact decimals. @module */
 import { DECIMAL_MAX_CHARS, decimalParts, isDecimal } from "../std/decimal.ts";
-import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { compareTexts } from "./compare.ts";
+import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { isDecimalSql, NUMERIC, SEARCHED_NUMBER, toNumericBytes, toPlainNumber } from "./number.ts";
 import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
@@ -32,8 +33,25 @@ export const decimalValue: ValueKind = {
   operators: ORDERED,
 };
 
+const DECIMAL = /^(-?)0*(\d*?)(?:\.(\d*?)0*)?$/;
+
+export const decimalCompare: Compare = (a, b) => {
+  const [left, right] = [a, b].map((value) => {
+    const [, sign = "", whole = "", fraction = ""] = DECIMAL.exec(`${value}`) ?? [];
+    return { isNegative: sign === "-" && whole + fraction !== "", whole, fraction };
+  });
+  if (left === undefined || right === undefined) return 0;
+  if (left.isNegative !== right.isNegative) return left.isNegative ? -1 : 1;
+  const larger =
+    left.whole.length - right.whole.length ||
+    compareTexts(left.whole, right.whole) ||
+    compareTexts(left.fraction, right.fraction);
+  return left.isNegative ? -larger : larger;
+};
+
 export const decimalSql: SqlKind = {
   type: NUMERIC,
+  comparedAs: "as numbers: `1.0` equals `1.00`",
   // Up to 400 digits, four of them in two bytes.
   width: 216,
   storedBytes: toNumericBytes,

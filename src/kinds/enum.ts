@@ -3,7 +3,7 @@ import { describe } from "../std/describe.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { quoteLiteral } from "../std/sql_literal.ts";
 import { utf8Length } from "../std/utf8_length.ts";
-import type { DetailsReport, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import type { Compare, DetailsReport, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type EnumTypes<Value> = { enum: Types<Value> };
@@ -71,8 +71,12 @@ function findValueIssue(value: unknown, earlier: readonly string[]): string | un
   return earlier.includes(value) ? "it is listed twice" : undefined;
 }
 
+export const enumCompare: Compare = (a, b, { values = [] }) =>
+  values.indexOf(`${a}`) - values.indexOf(`${b}`);
+
 export const enumSql: SqlKind = {
   type: undefined,
+  comparedAs: "in the order in which the values are declared",
   width: 8,
   storedBytes: () => 4,
   isPrintedAsGiven: true,

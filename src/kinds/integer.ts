@@ -31,6 +31,7 @@ export const integerValue: ValueKind = /* @__PURE__ */ Object.assign({}, numberV
 
 export const integerSql: SqlKind = {
   type: { name: "pg_catalog.int8", printed: "bigint" },
+  comparedAs: "as numbers",
   width: 8,
   ends: ["-9223372036854775808", "9223372036854775807"],
   storedBytes: () => 8,

@@ -71,6 +71,7 @@ export const jsonValue: ValueKind = {
     return issue === undefined ? { value: value as Json } : { issue };
   },
   fromCsv: parseCell,
+  unindexed: "an index cannot search inside JSON",
   // A stored value can have numbers that a write rejects, such as after a conversion.
   archived: "rounded",
   schema: () => ({ description: "Any JSON value.", $ref: JSON_REFERENCE }),

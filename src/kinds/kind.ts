@@ -71,6 +71,8 @@ export type ValueKind = {
   readonly fromCsv?: (text: string, readNumber: ReadNumber) => Unread;
   /** A value of a file in JSON, whose notation can differ from a request's; it is not null. Without it, the value. */
   readonly fromJsonFile?: (value: unknown) => unknown;
+  /** Why an index cannot contain the values. */
+  readonly unindexed?: string;
   /** How numbers in an archive are read. Without it, a number that JavaScript would round is an error. */
   readonly archived?: "rounded" | "decimals";
   /** Whether an empty text in a CSV is a value, not null. */
@@ -85,9 +87,13 @@ export type ValueKind = {
   readonly formatName?: readonly [format: string, name: string];
   /** A valid value; `undefined` if only an existing row has one. */
   readonly sample: (column: Details) => Json | undefined;
-  /** The operators of conditions, in the order of messages. */
+  /** The operators of conditions, in the order of messages; without any, the values have no order. */
   readonly operators: readonly Operator[];
 };
+
+export type Comparable = string | number | boolean;
+/** Compares two values of a column that are not null: less than 0, 0, or greater than 0. */
+export type Compare = (a: Comparable, b: Comparable, column: Details) => number;
 
 export type DetailsReport = {
   readonly add: (message: string) => void;
@@ -121,6 +127,8 @@ export type SqlKind = {
   readonly isPrintedAsGiven?: boolean;
   /** Placeholders for what a declaration requires and a column set omits. */
   readonly placeholders?: (table: string, value: unknown) => Details;
+  /** How values are compared, in words, for kinds with operators. */
+  readonly comparedAs?: string;
   /** The column in a condition. Without it, the column. */
   readonly compared?: Render;
   /** The column in an order. Without it, as in a condition. */

@@ -1,17 +1,30 @@
 /** The column kinds: one file each, listed once for each part that a program can need. @module */
 import { type BooleanTypes, booleanField, booleanSql, booleanValue } from "./boolean.ts";
 import { type DateTypes, dateField, dateSql, dateValue } from "./date.ts";
-import { type DecimalTypes, decimalField, decimalSql, decimalValue } from "./decimal.ts";
-import { type EnumTypes, enumField, enumSql, enumValue } from "./enum.ts";
+import {
+  type DecimalTypes,
+  decimalCompare,
+  decimalField,
+  decimalSql,
+  decimalValue,
+} from "./decimal.ts";
+import { type EnumTypes, enumCompare, enumField, enumSql, enumValue } from "./enum.ts";
 import { type IntegerTypes, integerField, integerSql, integerValue } from "./integer.ts";
 import { type JsonTypes, jsonField, jsonSql, jsonValue } from "./json.ts";
-import type { FieldKind, SqlKind, ValueKind } from "./kind.ts";
+import type { Compare, FieldKind, SqlKind, ValueKind } from "./kind.ts";
 import { type NumberTypes, numberField, numberSql, numberValue } from "./number.ts";
 import { type RefTypes, refField, refSql, refValue } from "./ref.ts";
 import { type StringTypes, stringField, stringSql, stringValue } from "./string.ts";
-import { type TimestampTypes, timestampField, timestampSql, timestampValue } from "./timestamp.ts";
-import { type UuidTypes, uuidField, uuidSql, uuidValue } from "./uuid.ts";
+import {
+  type TimestampTypes,
+  timestampCompare,
+  timestampField,
+  timestampSql,
+  timestampValue,
+} from "./timestamp.ts";
+import { type UuidTypes, uuidCompare, uuidField, uuidSql, uuidValue } from "./uuid.ts";
 
+export { compareValues } from "./compare.ts";
 export type { IsoDate } from "./date.ts";
 export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
 export { DEFAULT_LIMITS, isJsonNumber, JSON_NUMBERS, NEVER_ACCEPTED } from "./json.ts";
@@ -97,4 +110,13 @@ export const FIELDS: Readonly<Record<Kind, FieldKind>> = {
   json: jsonField,
   enum: enumField,
   ref: refField,
+};
+
+/** The order of values. Without it, texts are compared by code points, other values as numbers. */
+export const COMPARES: Readonly<Partial<Record<Kind, Compare>>> = {
+  decimal: decimalCompare,
+  uuid: uuidCompare,
+  timestamp: timestampCompare,
+  enum: enumCompare,
+  ref: uuidCompare,
 };

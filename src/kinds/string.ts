@@ -38,6 +38,7 @@ export const stringSql: SqlKind = {
   storedBytes: (bytes) => bytes + 4,
   size: "octet_length",
   isPrintedAsGiven: true,
+  comparedAs: "by code points, in every database: `B` is before `a`, and `é` after `z`",
   compared: (name) => `${name} ${BY_CODE_POINT}`,
   sorted: (name) => `${toStart(name)} ${BY_CODE_POINT}`,
   cursor: toStart,

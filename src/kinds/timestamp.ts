@@ -1,6 +1,6 @@
 /** Columns of times. @module */
 import { readTimestamp } from "../std/timestamp.ts";
-import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED } from "./operators.ts";
 
 /** A time as ISO 8601 text; JSON has no type for times. */
@@ -61,12 +61,30 @@ export const timestampValue: ValueKind = {
   operators: ORDERED,
 };
 
+export const timestampCompare: Compare = (a, b) => {
+  const [left, right] = [a, b].map((value) => {
+    const [, fraction = ""] = /\.(\d+)/.exec(`${value}`) ?? [];
+    const seconds = Date.parse(`${value}`.replace(/\.\d+/, ""));
+    const micros = roundToEven(Number(`0.${fraction}0`) * 1e6);
+    return { seconds: micros === 1e6 ? seconds + 1000 : seconds, micros: micros % 1e6 };
+  });
+  if (left === undefined || right === undefined) return 0;
+  return left.seconds - right.seconds || left.micros - right.micros;
+};
+
+/** Rounds the microseconds of a time with more digits, as the service does. */
+function roundToEven(value: number): number {
+  const below = Math.floor(value);
+  return below + (value - below > 0.5 || (value - below === 0.5 && below % 2 === 1) ? 1 : 0);
+}
+
 /** Texts in ISO 8601, as responses contain them, for any setting of the session. */
 export const toIsoText = (value: string) => `(to_jsonb(${value}) #>> '{}')`;
 export const toIsoCursor = (name: string) => `(to_json(${name}) #>> '{}'::text[])`;
 
 export const timestampSql: SqlKind = {
   type: { name: "pg_catalog.timestamptz", printed: "timestamp with time zone" },
+  comparedAs: "as moments; ISO 8601 with `Z` or an offset",
   width: 8,
   ends: ["-infinity", "infinity"],
   isSelective: true,

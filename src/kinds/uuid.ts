@@ -1,6 +1,7 @@
 /** Columns of UUIDs. @module */
 import { isUuid } from "../std/is_uuid.ts";
-import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import { compareTexts } from "./compare.ts";
+import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED } from "./operators.ts";
 
 export type UuidTypes = {
@@ -26,11 +27,15 @@ export const uuidValue: ValueKind = {
   operators: ORDERED,
 };
 
+export const uuidCompare: Compare = (a, b) =>
+  compareTexts(`${a}`.toLowerCase(), `${b}`.toLowerCase());
+
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 export const uuidSql: SqlKind = {
   type: { name: "pg_catalog.uuid", printed: "uuid" },
+  comparedAs: "byte by byte",
   width: 16,
   ends: [FIRST_ID, LAST_ID],
   isSelective: true,

@@ -166,8 +166,8 @@ export const REASONS = {
     `${table}.${column} already has the type ${kind}`,
   isReference: ({ table, column }: OfColumn) =>
     `${table}.${column} is a reference; add a column, copy the values, and drop ${table}.${column}`,
-  jsonInIndex: ({ table, column }: OfColumn) =>
-    `${table}.${column} is in an index or unique constraint, which cannot contain json`,
+  unindexed: ({ table, column }: OfColumn, kind: string) =>
+    `${table}.${column} is in an index or unique constraint, which cannot contain ${kind}`,
   inUnique: ({ table, column }: OfColumn) =>
     `${table}.${column} is in a unique constraint of a large or shared table; add a column, copy the values, and drop ${table}.${column}`,
   defaultBytes: ({ table }: OfColumn, bytes: number) =>

@@ -14,6 +14,7 @@ import {
   type TableDefinition,
   toDroppedValue,
 } from "../dsl/mod.ts";
+import { VALUES } from "../kinds/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
@@ -195,8 +196,11 @@ function findUnfit(found: TableState, change: ChangeOf<"retype_column">) {
   const next = changeTable(found.definition, change);
   const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column);
   const isKey = keysOf(found.definition).some(isOver);
-  if (type.kind === "json" && (isKey || indexesOf(found.definition).some(isOver)))
-    return REASONS.jsonInIndex(change);
+  if (
+    VALUES[type.kind].unindexed !== undefined &&
+    (isKey || indexesOf(found.definition).some(isOver))
+  )
+    return REASONS.unindexed(change, type.kind);
   if (isKey && (found.isLarge || isShared(found))) return REASONS.inUnique(change);
   const bytes = sumDefaults(next?.columns ?? []);
   return bytes > QUOTAS.tableDefaultBytes ? REASONS.defaultBytes(change, bytes) : undefined;

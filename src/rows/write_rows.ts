@@ -1,5 +1,6 @@
 /** Formats rows of a table as CSV or NDJSON that imports to the same values. Pure. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+import { SQL } from "../kinds/mod.ts";
 import { BYTE_ORDER_MARK, toCsvLine, toExactCsvLine } from "../std/csv.ts";
 import { compactJson } from "../std/json_text.ts";
 import type { FileFormat } from "./source.ts";
@@ -48,7 +49,7 @@ function toCsvValues({ columns }: TableDefinition, row: RowTexts): (string | nul
   const toField = ({ name, kind }: Pick<NamedColumn, "name" | "kind">) => {
     const text = row.get(name) ?? "null";
     if (text === "null") return null;
-    if (kind === "json") return compactJson(text);
+    if (SQL[kind].isJson === true) return compactJson(text);
     return text.startsWith('"') ? String(JSON.parse(text)) : text;
   };
   return [toField({ name: "id", kind: "uuid" }), ...columns.map(toField)];

@@ -1,7 +1,6 @@
 /** Whether a row matches conditions, by the same rules as the service. @module */
+import { COMPARES, type Compare, compareValues, type Comparable as Value } from "../kinds/mod.ts";
 import { type Test, toTest, type Where } from "./where.ts";
-
-type Value = string | number | boolean;
 
 /** The parts of a column that affect comparisons. */
 type KindColumn = {
@@ -95,78 +94,15 @@ const OUTCOMES = {
   gte: (difference: number) => difference >= 0,
 } as const;
 
-type Compare = (a: Value, b: Value) => number;
-
 /** Less than 0, 0, or greater than 0. */
-export function makeCompare(column: KindColumn["column"] | undefined): Compare {
-  if (column?.kind === "enum") {
-    const position = (value: Value) => column.values?.indexOf(`${value}`) ?? -1;
-    return (a, b) => position(a) - position(b);
-  }
-  return BY_KIND.get(column?.kind ?? "") ?? compareValues;
+export function makeCompare(
+  column: KindColumn["column"] | undefined,
+): (a: Value, b: Value) => number {
+  const compare = ORDERS.get(column?.kind ?? "") ?? compareValues;
+  return (a, b) => compare(a, b, column ?? {});
 }
 
-const BY_KIND: ReadonlyMap<string, Compare> = new Map([
-  ["decimal", compareDecimals],
-  ["timestamp", compareTimes],
-  ["uuid", compareIgnoringCase],
-  ["ref", compareIgnoringCase],
-]);
-
-function compareValues(a: Value, b: Value): number {
-  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
-  return Number(a) - Number(b);
-}
-
-/** Compares by code points, as the service does in every database. */
-function compareTexts(a: string, b: string): number {
-  let position = 0;
-  while (position < a.length && a.charCodeAt(position) === b.charCodeAt(position)) position++;
-  return toRank(a.charCodeAt(position)) - toRank(b.charCodeAt(position));
-}
-
-/** The end of a text sorts before any character. Half a surrogate pair represents a code point after all others. */
-function toRank(unit: number): number {
-  if (Number.isNaN(unit)) return -1;
-  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
-}
-
-function compareIgnoringCase(a: Value, b: Value): number {
-  return compareTexts(`${a}`.toLowerCase(), `${b}`.toLowerCase());
-}
-
-const DECIMAL = /^(-?)0*(\d*?)(?:\.(\d*?)0*)?$/;
-
-function compareDecimals(a: Value, b: Value): number {
-  const [left, right] = [a, b].map((value) => {
-    const [, sign = "", whole = "", fraction = ""] = DECIMAL.exec(`${value}`) ?? [];
-    return { isNegative: sign === "-" && whole + fraction !== "", whole, fraction };
-  });
-  if (left === undefined || right === undefined) return 0;
-  if (left.isNegative !== right.isNegative) return left.isNegative ? -1 : 1;
-  const larger =
-    left.whole.length - right.whole.length ||
-    compareTexts(left.whole, right.whole) ||
-    compareTexts(left.fraction, right.fraction);
-  return left.isNegative ? -larger : larger;
-}
-
-function compareTimes(a: Value, b: Value): number {
-  const [left, right] = [a, b].map((value) => {
-    const [, fraction = ""] = /\.(\d+)/.exec(`${value}`) ?? [];
-    const seconds = Date.parse(`${value}`.replace(/\.\d+/, ""));
-    const micros = roundToEven(Number(`0.${fraction}0`) * 1e6);
-    return { seconds: micros === 1e6 ? seconds + 1000 : seconds, micros: micros % 1e6 };
-  });
-  if (left === undefined || right === undefined) return 0;
-  return left.seconds - right.seconds || left.micros - right.micros;
-}
-
-/** Rounds the microseconds of a time with more digits, as the service does. */
-function roundToEven(value: number): number {
-  const below = Math.floor(value);
-  return below + (value - below > 0.5 || (value - below === 0.5 && below % 2 === 1) ? 1 : 0);
-}
+const ORDERS: ReadonlyMap<string, Compare> = new Map(Object.entries(COMPARES));
 
 /** Without a regular expression, which can be slow on long texts. */
 function isLike(text: string, pattern: string): boolean {

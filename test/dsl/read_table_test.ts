@@ -89,7 +89,7 @@ describe("readDefinition() rejects a table with", () => {
     {
       name: "an index on json",
       table: { columns: [...AB, { ...PLAIN, name: "j", kind: "json" }], indexes: [["a", "j"]] },
-      message: 'Cannot create an index on "j": an index cannot search inside a json column',
+      message: 'Cannot create an index on "j": an index cannot search inside JSON',
     },
     {
       name: "an index on 32 columns",

@@ -12,6 +12,7 @@ import {
   readDefinition,
   type TableDefinition,
 } from "../../src/dsl/mod.ts";
+import { VALUES } from "../../src/kinds/mod.ts";
 import { push } from "../../src/push/mod.ts";
 import { createDataClient, DataError } from "../../src/sdk/data.ts";
 import { makeCompare, matches, type TableKinds } from "../../src/sdk/matches.ts";
@@ -167,21 +168,6 @@ async function fill(
   return app;
 }
 
-const RANGES = ["lt", "lte", "gt", "gte"];
-const OPS: Readonly<Record<Kind, readonly string[]>> = {
-  string: ["eq", "neq", ...RANGES, "in", "like", "ilike"],
-  number: ["eq", "neq", ...RANGES, "in"],
-  integer: ["eq", "neq", ...RANGES, "in"],
-  decimal: ["eq", "neq", ...RANGES, "in"],
-  boolean: ["eq", "neq", "in"],
-  uuid: ["eq", "neq", ...RANGES, "in"],
-  ref: ["eq", "in"],
-  timestamp: ["eq", "neq", ...RANGES, "in"],
-  date: ["eq", "neq", ...RANGES, "in"],
-  json: [],
-  enum: ["eq", "neq", ...RANGES, "in"],
-};
-
 type Query = {
   readonly where: object;
   readonly orderBy: readonly Readonly<Record<string, "asc" | "desc">>[];
@@ -191,12 +177,13 @@ type Query = {
 };
 
 function drawTests(column: NamedColumn, random: Random): Json {
+  const { operators } = VALUES[column.kind];
   const op = isTrue(random, 6)
     ? "is"
     : pick(
         random,
-        ["is", ...OPS[column.kind], "eq", "gte"].filter(
-          (candidate) => candidate === "is" || OPS[column.kind].includes(candidate),
+        ["is", ...operators, "eq" as const, "gte" as const].filter(
+          (candidate) => candidate === "is" || operators.some((operator) => operator === candidate),
         ),
       );
   const draw = () => DRAW[column.kind](random);

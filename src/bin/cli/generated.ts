@@ -5,6 +5,7 @@ import { LIST_BYTES } from "../../data/pure.ts";
 import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../gateway/mod.ts";
 import { MAX_STREAMS } from "../../http/mod.ts";
+import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
 import { MAX_BYTES } from "../../push/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import * as limits from "../../std/limits.ts";
@@ -80,6 +81,8 @@ ${rows.join("\n")}
 /** The page of each generated table, between `<!-- name -->` and `<!-- /name -->`. */
 export const TABLES = {
   settings: { page: "docs/operating.md", render: renderSettings },
+  kinds: { page: "docs/data.md", render: renderKinds },
+  operators: { page: "docs/data.md", render: renderOperators },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
@@ -141,6 +144,46 @@ function renderSettings(): string {
 /** The first sentence of a text; `.env.example` has all of them. */
 function toFirstSentence(text: string): string {
   return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
+}
+
+/** Builders with an argument. */
+const USAGES: Readonly<Record<string, string>> = {
+  json: "t.json<Shape>()",
+  enum: 't.enum(["a", "b"])',
+  ref: 't.ref("table")',
+};
+
+function renderKinds(): string {
+  const rows = KINDS.map((kind) => {
+    const { schema, sample, default: initial } = VALUES[kind];
+    const details = SQL[kind].placeholders?.("table", "a") ?? {};
+    const { type = "", description = "" } = schema(details);
+    const example = sample(details);
+    const computed = Object.entries(initial.computed ?? {}).map(
+      ([value, { insert }]) => `\`.default("${value}")\` is ${insert}.`,
+    );
+    const about = [description, ...computed].join(" ").trim();
+    const json = [
+      type === "integer" ? "number" : type,
+      example && `\`${JSON.stringify(example)}\``,
+    ];
+    const usage = `\`${USAGES[kind] ?? `t.${kind}()`}\``;
+    const cells = [usage, SQL[kind].type?.printed ?? kind, json.join(" "), about];
+    return `| ${cells.map((cell) => toCell(cell.trim())).join(" | ")} |`;
+  });
+  return ["| Builder | PostgreSQL | In JSON | |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function renderOperators(): string {
+  const rows = KINDS.map((kind) => {
+    const { operators } = VALUES[kind];
+    const [names, compared] =
+      operators.length === 0
+        ? ["", "not comparable, not sortable"]
+        : [`\`${operators.join(" ")}\``, SQL[kind].comparedAs ?? ""];
+    return `| ${kind} | ${names} | ${toCell(compared)} |`;
+  });
+  return ["| Kind | Operators | Compared |", "|---|---|---|", ...rows].join("\n");
 }
 
 function toCell(text: string): string {

@@ -1,4 +1,5 @@
 /** Column heads as buttons that sort the whole table: ascending, descending, then in the default order. @module */
+import { FIELDS, type Kind } from "../../kinds/mod.ts";
 import { element } from "./element.ts";
 import type { SearchState } from "./search_state.ts";
 
@@ -8,8 +9,8 @@ export function addSortButtons(table: HTMLTableElement): void {
   for (const head of table.tHead?.rows[0]?.cells ?? []) {
     const { column, kind } = head.dataset;
     const name = head.querySelector("bdi");
-    if (column === undefined || kind === "json" || name === null || name.closest("button"))
-      continue;
+    if (column === undefined || name === null || name.closest("button")) continue;
+    if (FIELDS[kind as Kind].search.operators.length === 0) continue;
     const button = element("button", { type: "button", class: "sort", "data-sort": column });
     name.replaceWith(button);
     button.append(name);

@@ -83,7 +83,7 @@ export function readState(fragment: string, columns: readonly SearchColumn[]): S
   const [, name = "", way] = /^([^.]+)(\.desc)?$/.exec(parameters.get("order") ?? "") ?? [];
   const sorted = find(name);
   const order =
-    sorted === undefined || sorted.kind === "json"
+    sorted === undefined || FIELDS[sorted.kind].search.operators.length === 0
       ? undefined
       : { column: name, isDescending: way !== undefined };
   return { text: parameters.get("search") ?? "", conditions, order };
@@ -111,7 +111,7 @@ export function toFragment({ text, conditions, order }: SearchState, page = 1): 
 export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
   const and = state.conditions.map(({ column, operator, value }) => {
     const kind = columns.find(({ name }) => name === column)?.kind;
-    if (kind === "timestamp" && OPERATORS[operator].hasValue)
+    if (kind && FIELDS[kind].cell === "moment" && OPERATORS[operator].hasValue)
       return toTimeTest(column, operator, value);
     const { toTests } = OPERATORS[operator];
     const spellings = SPELLED.includes(operator) ? listSpellings(value) : [value];

@@ -1,5 +1,5 @@
 /** Whether a row contains a text as the page displays its values: in every column, in any case and spelling. @module */
-import { shortenId, toMomentText } from "../../kinds/mod.ts";
+import { FIELDS, type FieldKind, shortenId, toMomentText } from "../../kinds/mod.ts";
 import { splitObject } from "../../std/json_text.ts";
 import { foldSpelling } from "../../std/letter_case.ts";
 import type { SearchColumn } from "./search_state.ts";
@@ -13,6 +13,14 @@ export type FoundTargets = ReadonlyMap<string, ReadonlySet<string>>;
 function fold(text: string): string {
   return foldSpelling(text).replaceAll(/\s+/g, " ");
 }
+
+/** The texts that a cell displays instead of the value. */
+const DISPLAYED: Readonly<Partial<Record<FieldKind["cell"], (text: string) => readonly string[]>>> =
+  {
+    moment: (time) => [toMomentText(time), formatTime(time)],
+    mono: (id) => [shortenId(id)],
+    reference: (id) => [shortenId(id)],
+  };
 
 /** The test of a row; `json` is its text, in which numbers have all their digits. */
 export function makeTextTest(
@@ -28,12 +36,11 @@ export function makeTextTest(
       const value = row[name];
       if (value === null || value === undefined) return false;
       const exact = texts.get(name) ?? "";
-      if (kind === "json") return has(exact) || has(JSON.stringify(value));
+      const { cell } = FIELDS[kind];
+      if (cell === "json") return has(exact) || has(JSON.stringify(value));
       if (typeof value !== "string") return has(exact);
-      if (kind === "timestamp") return [value, toMomentText(value), formatTime(value)].some(has);
-      if (kind === "uuid" || kind === "ref")
-        return has(value) || has(shortenId(value)) || targets.get(name)?.has(value) === true;
-      return has(value);
+      const displayed = DISPLAYED[cell]?.(value) ?? [];
+      return [value, ...displayed].some(has) || targets.get(name)?.has(value) === true;
     });
   };
 }
