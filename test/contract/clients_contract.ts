@@ -23,7 +23,14 @@ const TSCONFIG = {
 };
 /** The expected results of both clients. */
 const SEEN = {
-  created: { enum: "green", decimal: "0.10", json: { nested: [1, "two", null] } },
+  created: {
+    enum: "green",
+    decimal: "0.10",
+    integer: Number.MIN_SAFE_INTEGER,
+    date: "0001-01-01",
+    timestamp: "2026-01-02T03:04:05+00:00",
+    json: { nested: [1, "two", null] },
+  },
   read: "first",
   listed: ["first"],
   changed: "second",

@@ -27,6 +27,7 @@ from rowhouse.api.rows import (
 from rowhouse.models import (
     BooleansInsert,
     DatesInsert,
+    DatesRow,
     DecimalsInsert,
     DecimalsRow,
     EnumsInsert,
@@ -35,6 +36,7 @@ from rowhouse.models import (
     Error,
     GetMeResponse200,
     IntegersInsert,
+    IntegersRow,
     JsonsInsert,
     JsonsRow,
     NumbersInsert,
@@ -46,6 +48,7 @@ from rowhouse.models import (
     StringsRows,
     StringsUpdate,
     TimestampsInsert,
+    TimestampsRow,
     UuidsInsert,
 )
 from rowhouse.types import Unset
@@ -65,11 +68,15 @@ for status in (
     create_numbers.sync_detailed(client=client, body=NumbersInsert(wanted=1.5)).status_code,
     create_booleans.sync_detailed(client=client, body=BooleansInsert(wanted=False)).status_code,
     create_uuids.sync_detailed(client=client, body=UuidsInsert(wanted=uuid.uuid4())).status_code,
-    create_integers.sync_detailed(client=client, body=IntegersInsert(wanted=-7)).status_code,
-    create_dates.sync_detailed(client=client, body=DatesInsert(wanted=moment.date())).status_code,
-    create_timestamps.sync_detailed(client=client, body=TimestampsInsert(wanted=moment)).status_code,
 ):
     assert status == 201, status
+
+integers = create_integers.sync(client=client, body=IntegersInsert(wanted=-9007199254740991))
+assert isinstance(integers, IntegersRow), integers
+dates = create_dates.sync(client=client, body=DatesInsert(wanted=datetime.date(1, 1, 1)))
+assert isinstance(dates, DatesRow) and isinstance(dates.wanted, datetime.date), dates
+timestamps = create_timestamps.sync(client=client, body=TimestampsInsert(wanted=moment))
+assert isinstance(timestamps, TimestampsRow), timestamps
 
 row = create_strings.sync(client=client, body=StringsInsert(wanted="first"))
 assert isinstance(row, StringsRow), row
@@ -110,6 +117,9 @@ print(
             "created": {
                 "enum": enums.wanted.value,
                 "decimal": decimals.wanted,
+                "integer": integers.wanted,
+                "date": dates.wanted.isoformat(),
+                "timestamp": timestamps.wanted.isoformat(),
                 "json": jsons.wanted,
             },
             "read": got.parsed.wanted,

@@ -21,9 +21,15 @@ const { data: jsons } = await client.POST("/v1/data/db/jsons", {
 await client.POST("/v1/data/db/numbers", { body: { wanted: 1.5 } });
 await client.POST("/v1/data/db/booleans", { body: { wanted: false } });
 await client.POST("/v1/data/db/uuids", { body: { wanted: crypto.randomUUID() } });
-await client.POST("/v1/data/db/integers", { body: { wanted: -7 } });
-await client.POST("/v1/data/db/dates", { body: { wanted: "2026-01-31" } });
-await client.POST("/v1/data/db/timestamps", { body: { wanted: "2026-01-02T03:04:05Z" } });
+const { data: integers } = await client.POST("/v1/data/db/integers", {
+  body: { wanted: -9007199254740991 },
+});
+const { data: dates } = await client.POST("/v1/data/db/dates", { body: { wanted: "0001-01-01" } });
+// @ts-expect-error: a date is a text
+await client.POST("/v1/data/db/dates", { body: { wanted: new Date(0) } });
+const { data: timestamps } = await client.POST("/v1/data/db/timestamps", {
+  body: { wanted: "2026-01-02T03:04:05Z" },
+});
 
 const { data: row } = await client.POST("/v1/data/db/strings", { body: { wanted: "first" } });
 if (row === undefined || "rows" in row) throw new Error("No row was created");
@@ -67,6 +73,9 @@ console.log(
     created: {
       enum: enums !== undefined && "wanted" in enums ? enums.wanted : undefined,
       decimal: decimals !== undefined && "wanted" in decimals ? decimals.wanted : undefined,
+      integer: integers !== undefined && "wanted" in integers ? integers.wanted : undefined,
+      date: dates !== undefined && "wanted" in dates ? dates.wanted : undefined,
+      timestamp: timestamps !== undefined && "wanted" in timestamps ? timestamps.wanted : undefined,
       json: jsons !== undefined && "wanted" in jsons ? jsons.wanted : undefined,
     },
     read: got.data?.wanted,
