@@ -2,21 +2,15 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SETTINGS } from "../../src/config/mod.ts";
 import { RETRY_WAIT_MAX_MS } from "../../src/sdk/retry_wait.ts";
 import { ROOT } from "../support/command.ts";
 
-const MB = 1_048_576;
 const sdk = readFileSync(join(ROOT, "src/sdk/data.ts"), "utf8");
 const constant = (name: string) =>
   Number(new RegExp(`const ${name} = ([\\d_]+)`).exec(sdk)?.[1]?.replaceAll("_", ""));
 const show = (number: number) => number.toLocaleString("en-US");
 
 const TEXTS: Readonly<Record<string, readonly string[]>> = {
-  "docs/push.md": [
-    `| ${SETTINGS.PUSHES_PER_HOUR.initial} an hour (\`PUSHES_PER_HOUR\`)`,
-    `| ${Number(SETTINGS.JOURNAL_BYTES.initial) / MB} MB (\`JOURNAL_BYTES\`)`,
-  ],
   "docs/sdk.md": [
     `| \`timeoutMs\` | ${show(constant("TIMEOUT_MS"))} |`,
     `| \`retries\` | ${constant("RETRIES")} |`,

@@ -3,6 +3,7 @@ import { DEFAULT_PER_MINUTE } from "../../accounts/apps/mod.ts";
 import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../../config/mod.ts";
 import { LIST_BYTES } from "../../data/pure.ts";
 import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
+import { QUOTAS } from "../../dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../gateway/mod.ts";
 import { MAX_STREAMS } from "../../http/mod.ts";
 import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
@@ -83,6 +84,7 @@ export const TABLES = {
   settings: { page: "docs/operating.md", render: renderSettings },
   kinds: { page: "docs/data.md", render: renderKinds },
   operators: { page: "docs/data.md", render: renderOperators },
+  quotas: { page: "docs/push.md", render: renderQuotas },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
@@ -112,12 +114,14 @@ const NUMBERS: Readonly<Record<string, number | string>> = {
   DEFAULT_PER_MINUTE,
   EXECUTION_LIMIT_MS,
   FAILURES_PER_MINUTE,
+  JOURNAL_BYTES: Number(SETTINGS.JOURNAL_BYTES.initial),
   LIST_BYTES,
   MAX_PUSH_BYTES: MAX_BYTES,
   MAX_STORED_RESPONSE_BYTES,
   MAX_STREAMS: MAX_STREAMS.process,
   MAX_STREAMS_OF_APP: MAX_STREAMS.app,
   MAX_STREAMS_OF_KEY: MAX_STREAMS.key,
+  PUSHES_PER_HOUR: Number(SETTINGS.PUSHES_PER_HOUR.initial),
 };
 const NUMBER =
   /(\d[\d,]*(?: to \d+)?(?: (?:second|minute|hour|day)s?| [KM]B)?)?<!-- ([A-Z]\w+) -->/g;
@@ -139,6 +143,31 @@ function renderSettings(): string {
       `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(toFirstSentence(about))} |`,
   );
   return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
+}
+
+/** The limits of a schema, in the order of the table. */
+const QUOTA_LABELS: Readonly<Record<keyof typeof QUOTAS, string>> = {
+  tables: "tables of an app",
+  columnsPerTable: "columns of a table",
+  indexesPerTable: "indexes of a table, unique constraints and references included",
+  decimalsPerIndex: "decimals in an index",
+  referencesPerTarget: "references of an app to one table: a delete searches each",
+  referencesToForeignTable:
+    "references of an app to a table that another app owns; all apps other than the owner together: max 100",
+  enumValues: "values of an enum",
+  enumValueBytes: "bytes of an enum's value",
+  defaultBytes: "bytes of a default, as JSON",
+  tableDefaultBytes: "bytes of all defaults of a table, as JSON",
+  deferredDefaultBytes:
+    "stored bytes of the defaults of columns that are added while other apps use the table",
+  defaultDepth: "levels of nesting in a default",
+};
+
+function renderQuotas(): string {
+  const rows = Object.entries(QUOTA_LABELS).map(
+    ([name, label]) => `| ${label} | ${QUOTAS[name as keyof typeof QUOTAS]} |`,
+  );
+  return ["| What | Limit |", "|---|---|", ...rows].join("\n");
 }
 
 /** The first sentence of a text; `.env.example` has all of them. */
