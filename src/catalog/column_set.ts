@@ -10,7 +10,7 @@ import { canonicalJson } from "../std/canonical_json.ts";
 /** A table's name and columns, in the table's order. Only these affect its functions. */
 export type ColumnSet = {
   readonly name: string;
-  readonly columns: readonly Pick<NamedColumn, "name" | "kind" | "default">[];
+  readonly columns: readonly Pick<NamedColumn, "name" | "kind" | "default" | "onUpdate">[];
 };
 
 const HASH_LENGTH = 16;
@@ -28,8 +28,12 @@ export function hashColumnSet({ name, columns }: ColumnSet): string {
 }
 
 function toSetColumn(column: ColumnSet["columns"][number]): ColumnSet["columns"][number] {
-  const { name, kind } = column;
-  return column.default === undefined ? { name, kind } : { name, kind, default: column.default };
+  const { name, kind, default: initial, onUpdate } = column;
+  return {
+    ...{ name, kind },
+    ...(initial === undefined ? {} : { default: initial }),
+    ...(onUpdate === undefined ? {} : { onUpdate }),
+  };
 }
 
 /** The id and then the columns by name: the same order for every app with this column set. Plans number the columns from 1. */

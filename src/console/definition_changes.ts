@@ -68,7 +68,7 @@ function toTexts({ columns, indexes, uniques }: TableDefinition): Map<string, st
 }
 
 function describe(column: NamedColumn): string {
-  const { name, kind, table, values, required, unique, index, onDelete } = column;
+  const { name, kind, table, values, required, unique, index, onDelete, onUpdate } = column;
   const parts = [
     name,
     kind === "ref" ? `ref ${table}` : kind === "enum" ? `enum (${values?.join(", ")})` : kind,
@@ -77,6 +77,7 @@ function describe(column: NamedColumn): string {
     index && "index",
     column.default !== undefined && `default ${JSON.stringify(column.default)}`,
     onDelete !== undefined && `on delete ${onDelete}`,
+    onUpdate !== undefined && `on update ${onUpdate}`,
   ];
   return parts.filter((part) => part !== false).join(" ");
 }

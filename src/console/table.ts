@@ -118,11 +118,12 @@ function renderDefault({ kind, default: value }: NamedColumn): Part {
   return html`<code>${renderText(JSON.stringify(value))}</code>`;
 }
 
-function renderRules({ unique, index, onDelete }: NamedColumn): Part {
+function renderRules({ unique, index, onDelete, onUpdate }: NamedColumn): Part {
   const rules = [
     unique && "unique",
     index && "indexed",
     onDelete !== undefined && `on delete ${onDelete}`,
+    onUpdate !== undefined && `on update ${onUpdate}`,
   ].filter((rule) => rule !== false);
   return rules.join(", ");
 }

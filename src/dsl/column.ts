@@ -6,6 +6,13 @@ import { addIssues, findExtraArguments, withUnknown } from "./unexpected.ts";
 /** The type that `.default()` accepts. */
 type DefaultOf<K extends Kind, Detail> = NonNullable<KindTypes<Detail>[K]["default"]>;
 
+/** The type that `.onUpdate()` accepts: only a timestamp with a default has it. */
+type OnUpdateOf<K extends Kind, HasDefault extends boolean> = K extends "timestamp"
+  ? HasDefault extends true
+    ? "now"
+    : never
+  : never;
+
 /** A column of a schema. */
 export interface Column<
   K extends Kind,
@@ -31,6 +38,11 @@ export interface Column<
   index(): Column<K, Required, HasDefault, Detail, Unique>;
   /** The column, with a value for rows that omit it. */
   default(value: DefaultOf<K, Detail>): Column<K, Required, true, Detail, Unique>;
+  /**
+   * The timestamp with the default `"now"`, set to the time of each update that changes another value of the row, unless the
+   * update sets the timestamp itself.
+   */
+  onUpdate(value: OnUpdateOf<K, HasDefault>): Column<K, Required, HasDefault, Detail, Unique>;
 }
 
 /** A reference that a delete of its row sets to null, so that it cannot be required. */
@@ -69,6 +81,12 @@ export function makeColumn<
         default: value,
         ...addIssues(declared, findExtraArguments(".default()", ".default(value)", extra)),
       }),
+    onUpdate: (value: "now", ...extra: readonly unknown[]) =>
+      makeColumn<K, Required, HasDefault, Detail, Unique>({
+        ...declared,
+        onUpdate: value,
+        ...addIssues(declared, findExtraArguments(".onUpdate()", '.onUpdate("now")', extra)),
+      }),
   };
   return withUnknown(Object.freeze(column), (name) =>
     makeColumn({
@@ -78,4 +96,5 @@ export function makeColumn<
   );
 }
 
-const MODIFIERS = "the modifiers are .required(), .unique(), .index() and .default(value)";
+const MODIFIERS =
+  'the modifiers are .required(), .unique(), .index(), .default(value) and .onUpdate("now")';

@@ -73,7 +73,7 @@ export const t: Builders = withUnknown<Builders>(Object.freeze(BUILDERS), (name)
   declare(name, {}, [`Cannot use t.${name}(): the builders are ${NAMES}`]),
 );
 
-type Details = Pick<DeclaredColumn, "values" | "table" | "onDelete">;
+type Details = Pick<DeclaredColumn, "values" | "table" | "onDelete" | "onUpdate">;
 
 /** A column of a known or unknown kind. */
 function declare<K extends Kind, Detail = never>(

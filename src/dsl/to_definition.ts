@@ -10,7 +10,7 @@ import { toPlaceholder } from "./read_column.ts";
 import { readDefinitionInto } from "./read_definition.ts";
 
 const BUILDERS = KINDS.map((kind) => `t.${kind}()`).join(", ");
-const MODIFIERS = ["required", "unique", "index", "default"];
+const MODIFIERS = ["required", "unique", "index", "default", "onUpdate"];
 
 /**
  * The definition of a schema, or all its errors. Accepts any default export of a schema's module.

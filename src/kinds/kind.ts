@@ -28,12 +28,14 @@ export type ColumnParts = {
   readonly table?: string;
   /** The effect on the row when the row it references is deleted. Without it, the delete fails. */
   readonly onDelete?: OnDelete;
+  /** An update that changes another value of the row sets this timestamp to its time, unless it sets the timestamp itself. */
+  readonly onUpdate?: "now";
 };
 
 export type OnDelete = "cascade" | "set null";
 
 /** The parts of a column that only its kind has. */
-export type Details = Pick<ColumnParts, "values" | "table" | "onDelete">;
+export type Details = Pick<ColumnParts, "values" | "table" | "onDelete" | "onUpdate">;
 
 /** The TypeScript types of a kind: its values, and what `.default()` accepts. Nothing here exists at run time. */
 export type Types<Value, Default = Value> = { readonly value: Value; readonly default: Default };

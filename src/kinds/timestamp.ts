@@ -1,6 +1,15 @@
 /** Columns of times. @module */
+import { describe } from "../std/describe.ts";
 import { readTimestamp } from "../std/timestamp.ts";
-import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import type {
+  Compare,
+  Details,
+  DetailsReport,
+  FieldKind,
+  SqlKind,
+  Types,
+  ValueKind,
+} from "./kind.ts";
 import { ORDERED } from "./operators.ts";
 
 /** A time as ISO 8601 text; JSON has no type for times. */
@@ -36,6 +45,7 @@ function toMoment(text: string): string {
 }
 
 export const timestampValue: ValueKind = {
+  details: { keys: ["onUpdate"], read: readOnUpdate },
   default: {
     wanted: 'must be "now" or an ISO 8601 time with Z or an offset',
     computed: { now: { insert: "the time of the insert", push: "the time of this push" } },
@@ -76,6 +86,18 @@ export const timestampCompare: Compare = (a, b) => {
 function roundToEven(value: number): number {
   const below = Math.floor(value);
   return below + (value - below > 0.5 || (value - below === 0.5 && below % 2 === 1) ? 1 : 0);
+}
+
+function readOnUpdate(fields: ReadonlyMap<string, unknown>, { add }: DetailsReport): Details {
+  if (!fields.has("onUpdate")) return {};
+  const onUpdate = fields.get("onUpdate");
+  if (onUpdate !== "now") {
+    add(`Cannot read onUpdate ${describe(onUpdate)}: must be "now" or left out`);
+    return {};
+  }
+  if (fields.get("default") !== "now")
+    add('Cannot use onUpdate "now" without the default "now": add .default("now")');
+  return { onUpdate };
 }
 
 /** Texts in ISO 8601, as responses contain them, for any setting of the session. */

@@ -53,7 +53,7 @@ export function toTableSchemas(
       // Commands check files of rows by these schemas, including facts without a JSON Schema keyword.
       ...(table === undefined ? {} : { [TABLE_KEYWORD]: table }),
     },
-    [name("update")]: { type: "object", properties: values },
+    [name("update")]: { type: "object", properties: toProperties(columns, toUpdateSchema) },
     ...(previews.includes("filters")
       ? { [name("found")]: toBodySchema(foundOf(asPart(part))) }
       : { [name("page")]: toBodySchema(pageOf(asPart(row))) }),
@@ -73,6 +73,13 @@ function toInsertSchema(column: NamedColumn): JsonSchema {
   const computed = VALUES[column.kind].default.computed?.[String(column.default)];
   if (computed === undefined) return { ...schema, default: column.default };
   const description = `${schema["description"]} Defaults to ${computed.insert}.`;
+  return { ...schema, description };
+}
+
+function toUpdateSchema(column: NamedColumn): JsonSchema {
+  const schema = toValueSchema(column);
+  if (column.onUpdate === undefined) return schema;
+  const description = `${schema["description"]} If left out, the time of the update if it changes another value.`;
   return { ...schema, description };
 }
 

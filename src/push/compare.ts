@@ -28,6 +28,11 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
     show: (column) =>
       column.onDelete === undefined ? "no onDelete" : `onDelete ${column.onDelete}`,
   },
+  {
+    name: "onUpdate",
+    show: (column) =>
+      column.onUpdate === undefined ? "no onUpdate" : `onUpdate ${column.onUpdate}`,
+  },
 ];
 
 /** Every difference by which another app's declaration does not fit the table. */

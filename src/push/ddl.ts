@@ -38,6 +38,7 @@ const RENDERERS: Cases<Step, string[]> = {
     `alter table data.${quoteName(table.name)} alter column ${quoteName(column.name)} ` +
       (column.default === undefined ? "drop default" : `set default ${sqlDefault(table, column)}`),
   ],
+  set_on_update: () => [],
   set_required: ({ table, column, required }) => [
     `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
   ],

@@ -22,6 +22,8 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
     `add value ${JSON.stringify(value)} to ${table}.${column}`,
   add_column: ({ table, column }) => `add column ${table.name}.${column.name}`,
   set_default: ({ table, column }) => `change the default of ${table.name}.${column.name}`,
+  set_on_update: ({ table, column }) =>
+    `${column.onUpdate === undefined ? "no longer set" : "set"} ${table.name}.${column.name} on updates`,
   set_required: ({ table, column, required }) =>
     `make ${table}.${column} ${required ? "required" : "optional"}`,
   add_key: ({ table, key }) => `add unique (${key.columns.join(", ")}) to ${table}`,

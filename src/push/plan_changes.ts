@@ -44,6 +44,7 @@ function planColumn(table: TableDefinition, column: NamedColumn, old: NamedColum
   const { name, required } = column;
   if (canonicalJson(column.default ?? null) !== canonicalJson(old.default ?? null))
     steps.push({ kind: "set_default", table, column });
+  if (column.onUpdate !== old.onUpdate) steps.push({ kind: "set_on_update", table, column });
   if (required !== old.required)
     steps.push({ kind: "set_required", table: table.name, column: name, required });
   return steps;

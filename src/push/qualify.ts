@@ -8,7 +8,9 @@
  */
 
 /** Keywords that continue an expression. */
-const INNER = toSet("all any array coalesce collate exists false found greatest least null true");
+const INNER = toSet(
+  "all any array coalesce collate exists false found greatest least null row true",
+);
 /** Keywords that begin or end an expression. */
 const OUTER = toSet(`
   and as asc begin by case constant cross declare delete desc diagnostics distinct else elsif end exception execute exit filter

@@ -20,10 +20,13 @@ import { PREVIEWS } from "../preview.ts";
 import { renderBody } from "./functions.ts";
 import { SITE_SQL } from "./site.ts";
 
-/** A column set with every kind: two releases with the same output for it have the same output for every column set. */
+/** A column set with every kind and rule: two releases with the same output for it have the same output for every column set. */
 const SAMPLE: ColumnSet = {
   name: "sample",
-  columns: KINDS.map((kind) => ({ name: kind, kind })),
+  columns: [
+    ...KINDS.map((kind) => ({ name: kind, kind })),
+    { name: "changed", kind: "timestamp", default: "now", onUpdate: "now" },
+  ],
 };
 
 /** A digest of this release's functions, which orders releases by their functions. */
@@ -98,6 +101,7 @@ const StoredSet = v.strictObject({
       name: v.string(),
       kind: v.picklist(KINDS),
       default: v.optional(v.unknown()),
+      onUpdate: v.exactOptional(v.literal("now")),
     }),
   ),
 });

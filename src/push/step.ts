@@ -14,6 +14,8 @@ export type Step =
     }
   | { kind: "add_column"; table: TableDefinition; column: NamedColumn }
   | { kind: "set_default"; table: TableDefinition; column: NamedColumn }
+  /** Only changes functions. */
+  | { kind: "set_on_update"; table: TableDefinition; column: NamedColumn }
   | { kind: "set_required"; table: string; column: string; required: boolean }
   | { kind: "add_key"; table: string; key: Constraint }
   | { kind: "add_index"; table: string; index: Constraint }

@@ -17,6 +17,7 @@ const ORDER: readonly Step["kind"][] = [
   "create_table",
   "add_column",
   "set_default",
+  "set_on_update",
   "set_required",
   "add_key",
   "add_index",

@@ -10,6 +10,7 @@ import { quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
   declareLive,
+  initial,
   input,
   isGiven,
   isRow,
@@ -17,6 +18,7 @@ import {
   ROW_TEXT,
   recordChanges,
   returnText,
+  type SetColumn,
   variable,
 } from "./function_terms.ts";
 import { sqlType } from "./types.ts";
@@ -44,11 +46,12 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const { isDistributed } = site;
   const { app, proof, id, body, bytes, match, claim } = placeholdersOf("update");
   const declared = table.columns.map(
-    (column, index) => `  ${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
+    (column, index) =>
+      `  ${variable(index)} ${sqlType(table, column)} := ${column.onUpdate === undefined ? input(table, column) : initial(table, column)};`,
   );
   const assigned = table.columns.map(
     (column, index) =>
-      `${quoteName(column.name)} = case when ${isGiven(column)} then ${variable(index)} else "$t".${quoteName(column.name)} end`,
+      `${quoteName(column.name)} = ${nextValue(column, index, isSet(table, column))}`,
   );
   const rows = `data.${quoteName(table.name)} as "$t"`;
   const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
@@ -81,6 +84,26 @@ ${recordRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
 ${completeKey({ app, claim })}
 ${returnText(id, bytes)}
 end`;
+}
+
+/** A column's value after the update. */
+function nextValue(column: SetColumn, index: number, isNew: string): string {
+  return `case when ${isNew} then ${variable(index)} else "$t".${quoteName(column.name)} end`;
+}
+
+/**
+ * Whether the update sets the column: to a value in the body, or to the time of an update that changes another value. Compares
+ * the bytes of the values: 1.5 and 1.50 are different texts, and a null equals a null.
+ */
+function isSet(table: ColumnSet, column: SetColumn): string {
+  const given = isGiven(column);
+  const others = table.columns.flatMap((other, index) =>
+    other === column ? [] : [{ other, index }],
+  );
+  if (column.onUpdate === undefined || others.length === 0) return given;
+  const before = others.map(({ other }) => `"$t".${quoteName(other.name)}`);
+  const after = others.map(({ other, index }) => nextValue(other, index, isGiven(other)));
+  return `${given} or record_image_ne(row(${before.join(", ")}), row(${after.join(", ")}))`;
 }
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {

@@ -513,3 +513,42 @@ test("a date is edited and displayed as its day, without a time", async () => {
   const edit = await visit(service, jar, `${path}/rows/${row.id}`);
   expect(edit.text).toContain('value="2024-02-29"');
 });
+
+test("an edit of a row, a change of several rows and its undo count as updates of the row", async () => {
+  const updated_at = t.timestamp().required().default("now").onUpdate("now");
+  app = await service.makeApp(
+    defineSchema({ cards: { title: t.string(), rank: t.number(), updated_at } }),
+  );
+  path = `/console/apps/${app.slug}/tables/cards`;
+  await submit(`${path}/new`, { "value.title": "first" });
+  const read = async () => {
+    const { json } = await service.call(app, "/v1/data/db/cards");
+    const [row] = (json as { rows: Record<string, string>[] }).rows;
+    return { id: row?.["id"] ?? "", title: row?.["title"], time: row?.["updated_at"] ?? "" };
+  };
+  const created = await read();
+  const edit = `${path}/rows/${created.id}`;
+  expect((await submit(edit)).status).toBe(303);
+  expect(await read()).toEqual(created);
+  expect((await submit(edit, { "value.title": "second" })).status).toBe(303);
+  const edited = await read();
+  expect([edited.title, edited.time > created.time]).toEqual(["second", true]);
+
+  const change = `${path}/change?column=title`;
+  const preview = await visit(service, jar, `${path}/change`, {
+    fields: {
+      ...readForm(await visit(service, jar, change)),
+      ...{ rows: created.id, "value.title": "third" },
+    },
+  });
+  const done = await visit(service, jar, `${path}/change`, {
+    fields: { ...readHidden(preview.text), step: "write" },
+  });
+  const changed = await read();
+  expect([changed.title, changed.time > edited.time]).toEqual(["third", true]);
+  await visit(service, jar, `${path}/change`, {
+    fields: { ...readHidden(done.text), step: "undo" },
+  });
+  const restored = await read();
+  expect([restored.title, restored.time > changed.time]).toEqual(["second", true]);
+});

@@ -48,7 +48,7 @@ const rich = (table: string) =>
         price: t.decimal(),
         done: t.boolean().default(false),
         code: t.uuid(),
-        at: t.timestamp().default("now"),
+        at: t.timestamp().default("now").onUpdate("now"),
         more: t.json().default({ a: [1] }),
         kind: t.enum(["one", "two"]).required().default("two"),
         list: t.ref(`${table}_lists`, { onDelete: "cascade" }),
@@ -98,7 +98,7 @@ test("a table's page has every column, rule and app, and no difference after a p
   for (const row of [
     'title string no "untitled"',
     "count number yes indexed",
-    "at timestamp yes now",
+    "at timestamp yes now on update now",
     'more json yes {"a":[1]}',
     'kind enum one , two no "two"',
     `list → ${name}_lists yes on delete cascade`,

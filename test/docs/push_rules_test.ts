@@ -11,6 +11,7 @@ type Columns = Readonly<Record<string, object>>;
 type Try = { before?: Columns | undefined; after: Columns };
 
 const title = t.string();
+const changed = t.timestamp().default("now");
 const state = t.enum(["a", "b"]);
 const project = t.ref("projects");
 
@@ -25,11 +26,13 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
     { before: { title }, after: { title, n: t.number().required() } },
   ],
   "optional column becomes required": [{ before: { title }, after: { title: title.required() } }],
-  "required column becomes optional; default set, changed or removed": [
+  "required column becomes optional; default or `onUpdate` set, changed or removed": [
     { before: { title: title.required() }, after: { title } },
     { before: { title }, after: { title: title.default("x") } },
     { before: { title: title.default("x") }, after: { title: title.default("y") } },
     { before: { title: title.default("x") }, after: { title } },
+    { before: { changed }, after: { changed: changed.onUpdate("now") } },
+    { before: { changed: changed.onUpdate("now") }, after: { changed } },
   ],
   "new enum value, at any position": [
     { before: { state }, after: { state: t.enum(["a", "c", "b"]) } },
@@ -62,20 +65,25 @@ const OWNERS = {
   body: t.string().index(),
   state,
   project,
+  changed,
   extra: t.json<{ a: 1 }>(),
 };
 const { body, extra } = OWNERS;
 /** The declarations of another app that test each row, by its first cell. */
 const DECLARATIONS: Readonly<Record<string, readonly Columns[]>> = {
-  "the same columns, in any order": [OWNERS, { extra, project, state, body, title: OWNERS.title }],
+  "the same columns, in any order": [
+    OWNERS,
+    { extra, project, changed, state, body, title: OWNERS.title },
+  ],
   "fewer columns, if those left out are optional or have a default": [{ state }],
   "fewer enum values, in the same order; fewer indexes and unique constraints; another shape of a `t.json`":
     [{ state: t.enum(["b"]) }, { body: t.string() }, { extra: t.json<string>() }],
-  "a column that the owner does not declare; another type, default, reference or `onDelete`; optional for required, or vice versa":
+  "a column that the owner does not declare; another type, default, reference, `onDelete` or `onUpdate`; optional for required, or vice versa":
     [
       { own: t.number() },
       { body: t.number() },
       { title: title.required().default("y") },
+      { changed: changed.onUpdate("now") },
       { project: t.ref("folders") },
       { project: t.ref("projects", { onDelete: "cascade" }) },
       { title: title.default("x") },

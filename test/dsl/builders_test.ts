@@ -32,8 +32,11 @@ describe("a builder returns plain data:", () => {
     { name: "default", column: t.number().default(0), want: { kind: "number", default: 0 } },
     {
       name: "all modifiers",
-      column: t.timestamp().default("now").index().unique().required(),
-      want: { kind: "timestamp", default: "now", required: true, unique: true, index: true },
+      column: t.timestamp().default("now").onUpdate("now").index().unique().required(),
+      want: {
+        ...{ kind: "timestamp", default: "now", onUpdate: "now" as const },
+        ...{ required: true, unique: true, index: true },
+      },
     },
   ])("$name", ({ column, want }) => expect(column.column).toStrictEqual({ ...PLAIN, ...want }));
 });

@@ -119,6 +119,16 @@ describe("readDefinition() rejects a column with", () => {
       message: 'Cannot read onDelete "restrict": must be "cascade", "set null" or left out',
     },
     {
+      name: "onUpdate without a default",
+      column: { kind: "timestamp", onUpdate: "now" },
+      message: 'Cannot use onUpdate "now" without the default "now": add .default("now")',
+    },
+    {
+      name: "onUpdate and another default",
+      column: { kind: "timestamp", default: "2026-01-02T03:04:05Z", onUpdate: "now" },
+      message: 'Cannot use onUpdate "now" without the default "now": add .default("now")',
+    },
+    {
       name: "onDelete set null and required",
       column: { kind: "ref", table: "todos", onDelete: "set null", required: true },
       message: 'Cannot use onDelete "set null" on a required reference: leave out .required()',

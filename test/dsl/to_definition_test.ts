@@ -210,7 +210,8 @@ describe("toDefinition() reports", () => {
   });
 });
 
-const MODIFIERS = "the modifiers are .required(), .unique(), .index() and .default(value)";
+const MODIFIERS =
+  'the modifiers are .required(), .unique(), .index(), .default(value) and .onUpdate("now")';
 const BUILDERS =
   "t.string(), t.number(), t.integer(), t.decimal(), t.boolean(), t.uuid(), t.timestamp(), t.date(), t.json(), t.enum(), t.ref()";
 const REF = 'must be t.ref("table") or t.ref("table", { onDelete: "cascade" or "set null" })';
@@ -268,6 +269,19 @@ describe("toDefinition() lists unused arguments of a schema:", () => {
         'Cannot pass "btree" to .index(): must be .index()',
         "Cannot pass 2 to .default(): must be .default(value)",
       ],
+    },
+    {
+      name: "the rule for updates with another argument, and on another kind",
+      column: () => untyped.date().default("today").onUpdate("now", 1),
+      messages: [
+        'Cannot pass 1 to .onUpdate(): must be .onUpdate("now")',
+        'Cannot give this date column the key "onUpdate": only timestamp columns have it',
+      ],
+    },
+    {
+      name: "the rule for updates with another value",
+      column: () => untyped.timestamp().default("now").onUpdate("today"),
+      messages: ['Cannot read onUpdate "today": must be "now" or left out'],
     },
     {
       name: "an unknown modifier",

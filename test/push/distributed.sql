@@ -1004,6 +1004,9 @@ do $rowhouse$
 begin alter table data."todos" add column "blocks" pg_catalog.uuid; end
 $rowhouse$;
 do $rowhouse$
+begin alter table data."todos" add column "changed" pg_catalog.timestamptz default pg_catalog.now(); end
+$rowhouse$;
+do $rowhouse$
 begin create index "todos__blocks__idx" on data."todos" ("app_id", "blocks") where "blocks" is not null; end
 $rowhouse$;
 do $rowhouse$
@@ -1324,7 +1327,7 @@ do $rowhouse$
 begin perform create_distributed_function('api."projects__fff694e7d1374162_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text)', '$1', 'rowhouse.shards'); end
 $rowhouse$;
 set local citus.enable_ddl_propagation = 'off';
-create or replace function api."todos__caeb218be344f2b2_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) returns pg_catalog.text language plpgsql stable security definer as $rowhouse$
+create or replace function api."todos__1c74977b73725be7_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) returns pg_catalog.text language plpgsql stable security definer as $rowhouse$
 declare
   "$states" pg_catalog.bytea;
   "$first" pg_catalog.uuid;
@@ -1353,24 +1356,24 @@ begin
   select pg_catalog.string_agg("$row"."$state", ''::pg_catalog.bytea),
     pg_catalog.count(*), coalesce(pg_catalog.sum("$row"."$size"), 0)
   into "$states", "$found", "$size" from (
-    select pg_catalog.uuid_send("$t"."id") operator(pg_catalog.||) pg_catalog.xidsend("$t"."xmin") operator(pg_catalog.||) pg_catalog.tidsend("$t"."ctid") as "$state", (coalesce(pg_catalog.octet_length("$t"."title"), 0)::pg_catalog.int8 operator(pg_catalog.+) coalesce(pg_catalog.pg_column_size("$t"."checklist"), 0)::pg_catalog.int8 operator(pg_catalog.+) 241::pg_catalog.int8) as "$size"
+    select pg_catalog.uuid_send("$t"."id") operator(pg_catalog.||) pg_catalog.xidsend("$t"."xmin") operator(pg_catalog.||) pg_catalog.tidsend("$t"."ctid") as "$state", (coalesce(pg_catalog.octet_length("$t"."title"), 0)::pg_catalog.int8 operator(pg_catalog.+) coalesce(pg_catalog.pg_column_size("$t"."checklist"), 0)::pg_catalog.int8 operator(pg_catalog.+) 264::pg_catalog.int8) as "$size"
     from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 order by "$t"."id" limit $3 operator(pg_catalog.+) 1 offset $4) as "$row";
   "$first" := pg_catalog.encode(pg_catalog.substring("$states", 1, 16), 'hex')::pg_catalog.uuid;
-  "$tag" := pg_catalog.left(pg_catalog.encode(pg_catalog.sha256((select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only") operator(pg_catalog.||) pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time()) operator(pg_catalog.||) 'caeb218be344f2b2'::pg_catalog.bytea operator(pg_catalog.||) pg_catalog.int4send($3) operator(pg_catalog.||) pg_catalog.int4send($4) operator(pg_catalog.||) pg_catalog.int4send($5) operator(pg_catalog.||) coalesce("$states", ''::pg_catalog.bytea)), 'hex'), 32);
-  "$head" := pg_catalog.concat("$tag", $1, ' caeb218be344f2b2 ', $3, ' ', $4, ' ');
+  "$tag" := pg_catalog.left(pg_catalog.encode(pg_catalog.sha256((select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only") operator(pg_catalog.||) pg_catalog.timestamptz_send(pg_catalog.pg_postmaster_start_time()) operator(pg_catalog.||) '1c74977b73725be7'::pg_catalog.bytea operator(pg_catalog.||) pg_catalog.int4send($3) operator(pg_catalog.||) pg_catalog.int4send($4) operator(pg_catalog.||) pg_catalog.int4send($5) operator(pg_catalog.||) coalesce("$states", ''::pg_catalog.bytea)), 'hex'), 32);
+  "$head" := pg_catalog.concat("$tag", $1, ' 1c74977b73725be7 ', $3, ' ', $4, ' ');
   if "$size" operator(pg_catalog.>) $7 or "$tag" operator(pg_catalog.=) any (pg_catalog.string_to_array($6, ',')) then
     return "$head";
   end if;
   if "$size" operator(pg_catalog.<=) 786432 then
     select pg_catalog.concat("$head", '{"rows":[', pg_catalog.string_agg(pg_catalog.row_to_json("$row")::pg_catalog.text, ','), '],"limit":', $3, ',"offset":', $4, ',"hasMore":',
       case when "$found" operator(pg_catalog.>) $3 then 'true' else 'false' end, '}')
-    into "$text" from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1
+    into "$text" from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1
       and "$t"."id" operator(pg_catalog.>=) "$first" order by "$t"."id" limit $3) as "$row";
     if pg_catalog.octet_length("$text") operator(pg_catalog.<=) $5 then
       return "$text";
     end if;
   end if;
-  for "$one" in select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1
+  for "$one" in select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1
       and "$t"."id" operator(pg_catalog.>=) "$first" order by "$t"."id" limit $3 loop
     exit when "$bytes" operator(pg_catalog.>) $5;
     "$text" := case when (coalesce(pg_catalog.octet_length("$one"."title"), 0)::pg_catalog.int8 operator(pg_catalog.+) coalesce(pg_catalog.pg_column_size("$one"."checklist"), 0)::pg_catalog.int8) operator(pg_catalog.<=) $5 then pg_catalog.row_to_json("$one")::pg_catalog.text end;
@@ -1388,10 +1391,10 @@ begin
       case when "$found" operator(pg_catalog.>) "$count" then 'true' else 'false' end, '}');
 end
 $rowhouse$;
-alter function api."todos__caeb218be344f2b2_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) owner to rowhouse_tenant;
-revoke all on function api."todos__caeb218be344f2b2_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) from public;
-grant execute on function api."todos__caeb218be344f2b2_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) to rowhouse_service, rowhouse_data;
-create or replace function api."todos__caeb218be344f2b2_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
+alter function api."todos__1c74977b73725be7_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) owner to rowhouse_tenant;
+revoke all on function api."todos__1c74977b73725be7_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) from public;
+grant execute on function api."todos__1c74977b73725be7_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4) to rowhouse_service, rowhouse_data;
+create or replace function api."todos__1c74977b73725be7_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
   "$text" pg_catalog.text;
 begin
@@ -1405,7 +1408,7 @@ begin
       and "$p"."expires_at" operator(pg_catalog.>) pg_catalog.clock_timestamp()
       and ("$p"."ended" is null or 'todos' operator(pg_catalog.<>) all ("$p"."ended"))) then (
     select pg_catalog.row_to_json("$row")::pg_catalog.text
-    from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
+    from (select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) as "$row"
   ) else rowhouse.reject_call($1, $2, 'todos') end;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $4 then
     return rowhouse.reject_row($3);
@@ -1413,10 +1416,10 @@ begin
   return "$text";
 end
 $rowhouse$;
-alter function api."todos__caeb218be344f2b2_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) owner to rowhouse_tenant;
-revoke all on function api."todos__caeb218be344f2b2_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) from public;
-grant execute on function api."todos__caeb218be344f2b2_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) to rowhouse_service, rowhouse_data;
-create or replace function api."todos__caeb218be344f2b2_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
+alter function api."todos__1c74977b73725be7_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) owner to rowhouse_tenant;
+revoke all on function api."todos__1c74977b73725be7_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) from public;
+grant execute on function api."todos__1c74977b73725be7_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4) to rowhouse_service, rowhouse_data;
+create or replace function api."todos__1c74977b73725be7_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
   "$body" pg_catalog.jsonb := $4::pg_catalog.jsonb;
   "$v0" pg_catalog.text := ("$body" operator(pg_catalog.->>) 'title')::pg_catalog.text;
@@ -1425,6 +1428,7 @@ declare
   "$v3" pg_catalog.numeric := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
   "$v4" pg_catalog.jsonb := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
   "$v5" pg_catalog.uuid := ("$body" operator(pg_catalog.->>) 'blocks')::pg_catalog.uuid;
+  "$v6" pg_catalog.timestamptz := case when "$body" operator(pg_catalog.?) 'changed' then ("$body" operator(pg_catalog.->>) 'changed')::pg_catalog.timestamptz else pg_catalog.now() end;
   "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
@@ -1440,14 +1444,14 @@ begin
     return rowhouse.reject_write($1, $2, 'todos', $6);
   end if;
   if $6 is not null then
-    "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist", "$v5" as "blocks") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
+    "$text" := rowhouse.claim_key($1, $2, $6, (select pg_catalog.row_to_json("$new")::pg_catalog.text from (select $3 as "id", $1 as "app_id", "$v0" as "title", "$v1" as "status", "$v2" as "project", "$v3"::pg_catalog.text as "estimate_hours", "$v4" as "checklist", "$v5" as "blocks", "$v6" as "changed") as "$new"), pg_catalog.concat('{"id":"', $3, '"}'));
     if "$text" is not null then
       return "$text";
     end if;
   end if;
-  insert into data."todos" as "$t" ("app_id", "id", "title", "status", "project", "estimate_hours", "checklist", "blocks")
-  values ($1, $3, "$v0", "$v1", "$v2", "$v3", "$v4", "$v5")
-  returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row";
+  insert into data."todos" as "$t" ("app_id", "id", "title", "status", "project", "estimate_hours", "checklist", "blocks", "changed")
+  values ($1, $3, "$v0", "$v1", "$v2", "$v3", "$v4", "$v5", "$v6")
+  returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row";
   "$text" := pg_catalog.row_to_json("$row")::pg_catalog.text;
   if pg_catalog.octet_length("$text") operator(pg_catalog.>) $5 then
     return rowhouse.reject_row($3);
@@ -1455,10 +1459,10 @@ begin
   return "$text";
 end
 $rowhouse$;
-alter function api."todos__caeb218be344f2b2_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) owner to rowhouse_tenant;
-revoke all on function api."todos__caeb218be344f2b2_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) from public;
-grant execute on function api."todos__caeb218be344f2b2_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
-create or replace function api."todos__caeb218be344f2b2_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
+alter function api."todos__1c74977b73725be7_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) owner to rowhouse_tenant;
+revoke all on function api."todos__1c74977b73725be7_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) from public;
+grant execute on function api."todos__1c74977b73725be7_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
+create or replace function api."todos__1c74977b73725be7_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
   "$all" pg_catalog.jsonb := $4::pg_catalog.jsonb;
   "$body" pg_catalog.jsonb;
@@ -1469,6 +1473,7 @@ declare
   "$v3" pg_catalog.numeric;
   "$v4" pg_catalog.jsonb;
   "$v5" pg_catalog.uuid;
+  "$v6" pg_catalog.timestamptz;
   "$row" pg_catalog.record;
   "$count" pg_catalog.int4 := 0;
   "$rows" pg_catalog.text[] := '{}';
@@ -1504,9 +1509,10 @@ begin
       "$v3" := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
       "$v4" := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
       "$v5" := ("$body" operator(pg_catalog.->>) 'blocks')::pg_catalog.uuid;
-      insert into data."todos" as "$t" ("app_id", "id", "title", "status", "project", "estimate_hours", "checklist", "blocks")
-      values ($1, "$id", "$v0", "$v1", "$v2", "$v3", "$v4", "$v5")
-      returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row";
+      "$v6" := case when "$body" operator(pg_catalog.?) 'changed' then ("$body" operator(pg_catalog.->>) 'changed')::pg_catalog.timestamptz else pg_catalog.now() end;
+      insert into data."todos" as "$t" ("app_id", "id", "title", "status", "project", "estimate_hours", "checklist", "blocks", "changed")
+      values ($1, "$id", "$v0", "$v1", "$v2", "$v3", "$v4", "$v5", "$v6")
+      returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row";
       "$rows" := pg_catalog.array_append("$rows", pg_catalog.row_to_json("$row")::pg_catalog.text);
     end loop;
   exception when integrity_constraint_violation then
@@ -1523,10 +1529,10 @@ begin
   return "$text";
 end
 $rowhouse$;
-alter function api."todos__caeb218be344f2b2_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) owner to rowhouse_tenant;
-revoke all on function api."todos__caeb218be344f2b2_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) from public;
-grant execute on function api."todos__caeb218be344f2b2_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
-create or replace function api."todos__caeb218be344f2b2_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
+alter function api."todos__1c74977b73725be7_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) owner to rowhouse_tenant;
+revoke all on function api."todos__1c74977b73725be7_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) from public;
+grant execute on function api."todos__1c74977b73725be7_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
+create or replace function api."todos__1c74977b73725be7_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
   "$body" pg_catalog.jsonb := $4::pg_catalog.jsonb;
   "$v0" pg_catalog.text := ("$body" operator(pg_catalog.->>) 'title')::pg_catalog.text;
@@ -1535,6 +1541,7 @@ declare
   "$v3" pg_catalog.numeric := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
   "$v4" pg_catalog.jsonb := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
   "$v5" pg_catalog.uuid := ("$body" operator(pg_catalog.->>) 'blocks')::pg_catalog.uuid;
+  "$v6" pg_catalog.timestamptz := case when "$body" operator(pg_catalog.?) 'changed' then ("$body" operator(pg_catalog.->>) 'changed')::pg_catalog.timestamptz else pg_catalog.now() end;
   "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
@@ -1556,7 +1563,7 @@ begin
     end if;
   end if;
   if $6 is not null then
-    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
+    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
     if found and pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.row_to_json("$row")::pg_catalog.text, 'UTF8')), 'hex'), 32) operator(pg_catalog.<>) all (pg_catalog.string_to_array($6, ',')) then
       if $7 is not null then
         perform rowhouse.forget_key($1, $7);
@@ -1565,7 +1572,7 @@ begin
     end if;
   end if;
   if "$body" operator(pg_catalog.=) '{}' then
-    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3;
+    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3;
   else
     update data."todos" as "$t" set
     "title" = case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end,
@@ -1573,9 +1580,10 @@ begin
     "project" = case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end,
     "estimate_hours" = case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end,
     "checklist" = case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end,
-    "blocks" = case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end
+    "blocks" = case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end,
+    "changed" = case when "$body" operator(pg_catalog.?) 'changed' or pg_catalog.record_image_ne(row("$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours", "$t"."checklist", "$t"."blocks"), row(case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end, case when "$body" operator(pg_catalog.?) 'status' then "$v1" else "$t"."status" end, case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end, case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end, case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end, case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end)) then "$v6" else "$t"."changed" end
     where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3
-    returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row";
+    returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row";
   end if;
   if not found then
     if $7 is not null then
@@ -1594,10 +1602,10 @@ begin
   return "$text";
 end
 $rowhouse$;
-alter function api."todos__caeb218be344f2b2_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) owner to rowhouse_tenant;
-revoke all on function api."todos__caeb218be344f2b2_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) from public;
-grant execute on function api."todos__caeb218be344f2b2_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
-create or replace function api."todos__caeb218be344f2b2_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
+alter function api."todos__1c74977b73725be7_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) owner to rowhouse_tenant;
+revoke all on function api."todos__1c74977b73725be7_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) from public;
+grant execute on function api."todos__1c74977b73725be7_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea) to rowhouse_service, rowhouse_data;
+create or replace function api."todos__1c74977b73725be7_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) returns pg_catalog.text language plpgsql volatile security definer as $rowhouse$
 declare
   "$row" pg_catalog.record;
 begin
@@ -1613,7 +1621,7 @@ begin
     return rowhouse.reject_write($1, $2, 'todos', null);
   end if;
   if $4 is not null then
-    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
+    select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
     if found and pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.row_to_json("$row")::pg_catalog.text, 'UTF8')), 'hex'), 32) operator(pg_catalog.<>) all (pg_catalog.string_to_array($4, ',')) then
       return '412';
     end if;
@@ -1626,29 +1634,29 @@ begin
     select from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3) then '412' end;
 end
 $rowhouse$;
-alter function api."todos__caeb218be344f2b2_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) owner to rowhouse_tenant;
-revoke all on function api."todos__caeb218be344f2b2_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) from public;
-grant execute on function api."todos__caeb218be344f2b2_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) to rowhouse_service, rowhouse_data;
+alter function api."todos__1c74977b73725be7_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) owner to rowhouse_tenant;
+revoke all on function api."todos__1c74977b73725be7_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) from public;
+grant execute on function api."todos__1c74977b73725be7_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text) to rowhouse_service, rowhouse_data;
 set local citus.enable_ddl_propagation = 'on';
 do $rowhouse$
-begin perform create_distributed_function('api."todos__caeb218be344f2b2_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4)', '$1', 'rowhouse.shards'); end
+begin perform create_distributed_function('api."todos__1c74977b73725be7_list"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.int4, pg_catalog.int4, pg_catalog.int4, pg_catalog.text, pg_catalog.int4)', '$1', 'rowhouse.shards'); end
 $rowhouse$;
 do $rowhouse$
-begin perform create_distributed_function('api."todos__caeb218be344f2b2_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4)', '$1', 'rowhouse.shards'); end
+begin perform create_distributed_function('api."todos__1c74977b73725be7_get"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.int4)', '$1', 'rowhouse.shards'); end
 $rowhouse$;
 do $rowhouse$
-begin perform create_distributed_function('api."todos__caeb218be344f2b2_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea)', '$1', 'rowhouse.shards'); end
+begin perform create_distributed_function('api."todos__1c74977b73725be7_create"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.bytea)', '$1', 'rowhouse.shards'); end
 $rowhouse$;
 do $rowhouse$
-begin perform create_distributed_function('api."todos__caeb218be344f2b2_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea)', '$1', 'rowhouse.shards'); end
+begin perform create_distributed_function('api."todos__1c74977b73725be7_create_many"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid[], pg_catalog.text, pg_catalog.int4, pg_catalog.bytea)', '$1', 'rowhouse.shards'); end
 $rowhouse$;
 do $rowhouse$
-begin perform create_distributed_function('api."todos__caeb218be344f2b2_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea)', '$1', 'rowhouse.shards'); end
+begin perform create_distributed_function('api."todos__1c74977b73725be7_update"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.bytea)', '$1', 'rowhouse.shards'); end
 $rowhouse$;
 do $rowhouse$
-begin perform create_distributed_function('api."todos__caeb218be344f2b2_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text)', '$1', 'rowhouse.shards'); end
+begin perform create_distributed_function('api."todos__1c74977b73725be7_delete"(pg_catalog.uuid, pg_catalog.bytea, pg_catalog.uuid, pg_catalog.text)', '$1', 'rowhouse.shards'); end
 $rowhouse$;
-select rowhouse.record_push('00000000-0000-4000-8000-00000000000a', E'{"checksum":"sha256:e1442c7d70f00ee191106822bab772d4371e19021bdf4bbc6f8ff7aed370f6c4","isReplay":false,"keyId":null,"name":"add_value_doing_to_todos_status","parent":"sha256:ded4fc77d764ca31ecf2e7119e75337e9cf0415c691aedea4bbdf48f7a63a06b","seq":2,"sql":"alter type data.\\"todos__status__enum\\" add value ''doing'' before ''done'';\\nalter table data.\\"projects\\" add column \\"owner\\" pg_catalog.text default ''$rowhouse$''::pg_catalog.text;\\nalter table data.\\"todos\\" add column \\"blocks\\" pg_catalog.uuid;\\ncreate index \\"todos__blocks__idx\\" on data.\\"todos\\" (\\"app_id\\", \\"blocks\\") where \\"blocks\\" is not null;\\nalter table data.\\"todos\\" add constraint \\"todos__blocks__fkey\\" foreign key (\\"app_id\\", \\"blocks\\") references data.\\"todos\\" (\\"app_id\\", \\"id\\") not valid;\\nalter table data.\\"todos\\" no force row level security;\\nalter table data.\\"todos\\" validate constraint \\"todos__blocks__fkey\\";\\nalter table data.\\"todos\\" force row level security;\\n","text":"-- rowhouse migration 0002_add_value_doing_to_todos_status\\n--   add value \\"doing\\" to todos.status\\n--   add column projects.owner\\n--   add column todos.blocks\\n--   add index (blocks) to todos\\n--   add reference todos.blocks to todos\\n-- written by rowhouse db push; do not edit: services refuse it\\n-- definition {\\"tables\\":[{\\"columns\\":[{\\"index\\":false,\\"kind\\":\\"string\\",\\"name\\":\\"name\\",\\"required\\":true,\\"unique\\":true},{\\"default\\":\\"$rowhouse$\\",\\"index\\":false,\\"kind\\":\\"string\\",\\"name\\":\\"owner\\",\\"required\\":false,\\"unique\\":false}],\\"indexes\\":[],\\"name\\":\\"projects\\",\\"uniques\\":[]},{\\"columns\\":[{\\"index\\":false,\\"kind\\":\\"string\\",\\"name\\":\\"title\\",\\"required\\":true,\\"unique\\":false},{\\"default\\":\\"open\\",\\"index\\":true,\\"kind\\":\\"enum\\",\\"name\\":\\"status\\",\\"required\\":true,\\"unique\\":false,\\"values\\":[\\"open\\",\\"doing\\",\\"done\\"]},{\\"index\\":false,\\"kind\\":\\"ref\\",\\"name\\":\\"project\\",\\"onDelete\\":\\"cascade\\",\\"required\\":false,\\"table\\":\\"projects\\",\\"unique\\":false},{\\"index\\":false,\\"kind\\":\\"ref\\",\\"name\\":\\"blocks\\",\\"required\\":false,\\"table\\":\\"todos\\",\\"unique\\":false},{\\"index\\":false,\\"kind\\":\\"decimal\\",\\"name\\":\\"estimate_hours\\",\\"required\\":false,\\"unique\\":false},{\\"index\\":false,\\"kind\\":\\"json\\",\\"name\\":\\"checklist\\",\\"required\\":false,\\"unique\\":false}],\\"indexes\\":[],\\"name\\":\\"todos\\",\\"uniques\\":[]}],\\"version\\":1}\\nalter type data.\\"todos__status__enum\\" add value ''doing'' before ''done'';\\nalter table data.\\"projects\\" add column \\"owner\\" pg_catalog.text default ''$rowhouse$''::pg_catalog.text;\\nalter table data.\\"todos\\" add column \\"blocks\\" pg_catalog.uuid;\\ncreate index \\"todos__blocks__idx\\" on data.\\"todos\\" (\\"app_id\\", \\"blocks\\") where \\"blocks\\" is not null;\\nalter table data.\\"todos\\" add constraint \\"todos__blocks__fkey\\" foreign key (\\"app_id\\", \\"blocks\\") references data.\\"todos\\" (\\"app_id\\", \\"id\\") not valid;\\nalter table data.\\"todos\\" no force row level security;\\nalter table data.\\"todos\\" validate constraint \\"todos__blocks__fkey\\";\\nalter table data.\\"todos\\" force row level security;\\n-- checksum sha256:e1442c7d70f00ee191106822bab772d4371e19021bdf4bbc6f8ff7aed370f6c4\\n"}'::jsonb, '[{"columns":[{"index":false,"kind":"string","name":"name","required":true,"unique":true},{"default":"$rowhouse$","index":false,"kind":"string","name":"owner","required":false,"unique":false}],"indexes":[],"name":"projects","uniques":[]},{"columns":[{"index":false,"kind":"string","name":"title","required":true,"unique":false},{"default":"open","index":true,"kind":"enum","name":"status","required":true,"unique":false,"values":["open","doing","done"]},{"index":false,"kind":"ref","name":"project","onDelete":"cascade","required":false,"table":"projects","unique":false},{"index":false,"kind":"decimal","name":"estimate_hours","required":false,"unique":false},{"index":false,"kind":"json","name":"checklist","required":false,"unique":false},{"index":false,"kind":"ref","name":"blocks","required":false,"table":"todos","unique":false}],"indexes":[],"name":"todos","uniques":[]}]'::jsonb, '[{"columns":{"columns":[{"kind":"string","name":"name"},{"default":"$rowhouse$","kind":"string","name":"owner"}],"name":"projects"},"definition":{"columns":[{"index":false,"kind":"string","name":"name","required":true,"unique":true},{"default":"$rowhouse$","index":false,"kind":"string","name":"owner","required":false,"unique":false}],"indexes":[],"name":"projects","uniques":[]},"hash":"fff694e7d1374162"},{"columns":{"columns":[{"kind":"string","name":"title"},{"default":"open","kind":"enum","name":"status"},{"kind":"ref","name":"project"},{"kind":"decimal","name":"estimate_hours"},{"kind":"json","name":"checklist"},{"kind":"ref","name":"blocks"}],"name":"todos"},"definition":{"columns":[{"index":false,"kind":"string","name":"title","required":true,"unique":false},{"default":"open","index":true,"kind":"enum","name":"status","required":true,"unique":false,"values":["open","doing","done"]},{"index":false,"kind":"ref","name":"project","onDelete":"cascade","required":false,"table":"projects","unique":false},{"index":false,"kind":"decimal","name":"estimate_hours","required":false,"unique":false},{"index":false,"kind":"json","name":"checklist","required":false,"unique":false},{"index":false,"kind":"ref","name":"blocks","required":false,"table":"todos","unique":false}],"indexes":[],"name":"todos","uniques":[]},"hash":"caeb218be344f2b2"}]'::jsonb, '[]'::jsonb) as version
+select rowhouse.record_push('00000000-0000-4000-8000-00000000000a', E'{"checksum":"sha256:c63fe41fd698713942965e28308787632a8938b4c64745408dccaf066e0fd896","isReplay":false,"keyId":null,"name":"add_value_doing_to_todos_status","parent":"sha256:ded4fc77d764ca31ecf2e7119e75337e9cf0415c691aedea4bbdf48f7a63a06b","seq":2,"sql":"alter type data.\\"todos__status__enum\\" add value ''doing'' before ''done'';\\nalter table data.\\"projects\\" add column \\"owner\\" pg_catalog.text default ''$rowhouse$''::pg_catalog.text;\\nalter table data.\\"todos\\" add column \\"blocks\\" pg_catalog.uuid;\\nalter table data.\\"todos\\" add column \\"changed\\" pg_catalog.timestamptz default pg_catalog.now();\\ncreate index \\"todos__blocks__idx\\" on data.\\"todos\\" (\\"app_id\\", \\"blocks\\") where \\"blocks\\" is not null;\\nalter table data.\\"todos\\" add constraint \\"todos__blocks__fkey\\" foreign key (\\"app_id\\", \\"blocks\\") references data.\\"todos\\" (\\"app_id\\", \\"id\\") not valid;\\nalter table data.\\"todos\\" no force row level security;\\nalter table data.\\"todos\\" validate constraint \\"todos__blocks__fkey\\";\\nalter table data.\\"todos\\" force row level security;\\n","text":"-- rowhouse migration 0002_add_value_doing_to_todos_status\\n--   add value \\"doing\\" to todos.status\\n--   add column projects.owner\\n--   add column todos.blocks\\n--   add column todos.changed\\n--   add index (blocks) to todos\\n--   add reference todos.blocks to todos\\n-- written by rowhouse db push; do not edit: services refuse it\\n-- definition {\\"tables\\":[{\\"columns\\":[{\\"index\\":false,\\"kind\\":\\"string\\",\\"name\\":\\"name\\",\\"required\\":true,\\"unique\\":true},{\\"default\\":\\"$rowhouse$\\",\\"index\\":false,\\"kind\\":\\"string\\",\\"name\\":\\"owner\\",\\"required\\":false,\\"unique\\":false}],\\"indexes\\":[],\\"name\\":\\"projects\\",\\"uniques\\":[]},{\\"columns\\":[{\\"index\\":false,\\"kind\\":\\"string\\",\\"name\\":\\"title\\",\\"required\\":true,\\"unique\\":false},{\\"default\\":\\"open\\",\\"index\\":true,\\"kind\\":\\"enum\\",\\"name\\":\\"status\\",\\"required\\":true,\\"unique\\":false,\\"values\\":[\\"open\\",\\"doing\\",\\"done\\"]},{\\"index\\":false,\\"kind\\":\\"ref\\",\\"name\\":\\"project\\",\\"onDelete\\":\\"cascade\\",\\"required\\":false,\\"table\\":\\"projects\\",\\"unique\\":false},{\\"index\\":false,\\"kind\\":\\"ref\\",\\"name\\":\\"blocks\\",\\"required\\":false,\\"table\\":\\"todos\\",\\"unique\\":false},{\\"index\\":false,\\"kind\\":\\"decimal\\",\\"name\\":\\"estimate_hours\\",\\"required\\":false,\\"unique\\":false},{\\"index\\":false,\\"kind\\":\\"json\\",\\"name\\":\\"checklist\\",\\"required\\":false,\\"unique\\":false},{\\"default\\":\\"now\\",\\"index\\":false,\\"kind\\":\\"timestamp\\",\\"name\\":\\"changed\\",\\"onUpdate\\":\\"now\\",\\"required\\":false,\\"unique\\":false}],\\"indexes\\":[],\\"name\\":\\"todos\\",\\"uniques\\":[]}],\\"version\\":1}\\nalter type data.\\"todos__status__enum\\" add value ''doing'' before ''done'';\\nalter table data.\\"projects\\" add column \\"owner\\" pg_catalog.text default ''$rowhouse$''::pg_catalog.text;\\nalter table data.\\"todos\\" add column \\"blocks\\" pg_catalog.uuid;\\nalter table data.\\"todos\\" add column \\"changed\\" pg_catalog.timestamptz default pg_catalog.now();\\ncreate index \\"todos__blocks__idx\\" on data.\\"todos\\" (\\"app_id\\", \\"blocks\\") where \\"blocks\\" is not null;\\nalter table data.\\"todos\\" add constraint \\"todos__blocks__fkey\\" foreign key (\\"app_id\\", \\"blocks\\") references data.\\"todos\\" (\\"app_id\\", \\"id\\") not valid;\\nalter table data.\\"todos\\" no force row level security;\\nalter table data.\\"todos\\" validate constraint \\"todos__blocks__fkey\\";\\nalter table data.\\"todos\\" force row level security;\\n-- checksum sha256:c63fe41fd698713942965e28308787632a8938b4c64745408dccaf066e0fd896\\n"}'::jsonb, '[{"columns":[{"index":false,"kind":"string","name":"name","required":true,"unique":true},{"default":"$rowhouse$","index":false,"kind":"string","name":"owner","required":false,"unique":false}],"indexes":[],"name":"projects","uniques":[]},{"columns":[{"index":false,"kind":"string","name":"title","required":true,"unique":false},{"default":"open","index":true,"kind":"enum","name":"status","required":true,"unique":false,"values":["open","doing","done"]},{"index":false,"kind":"ref","name":"project","onDelete":"cascade","required":false,"table":"projects","unique":false},{"index":false,"kind":"decimal","name":"estimate_hours","required":false,"unique":false},{"index":false,"kind":"json","name":"checklist","required":false,"unique":false},{"index":false,"kind":"ref","name":"blocks","required":false,"table":"todos","unique":false},{"default":"now","index":false,"kind":"timestamp","name":"changed","onUpdate":"now","required":false,"unique":false}],"indexes":[],"name":"todos","uniques":[]}]'::jsonb, '[{"columns":{"columns":[{"kind":"string","name":"name"},{"default":"$rowhouse$","kind":"string","name":"owner"}],"name":"projects"},"definition":{"columns":[{"index":false,"kind":"string","name":"name","required":true,"unique":true},{"default":"$rowhouse$","index":false,"kind":"string","name":"owner","required":false,"unique":false}],"indexes":[],"name":"projects","uniques":[]},"hash":"fff694e7d1374162"},{"columns":{"columns":[{"kind":"string","name":"title"},{"default":"open","kind":"enum","name":"status"},{"kind":"ref","name":"project"},{"kind":"decimal","name":"estimate_hours"},{"kind":"json","name":"checklist"},{"kind":"ref","name":"blocks"},{"default":"now","kind":"timestamp","name":"changed","onUpdate":"now"}],"name":"todos"},"definition":{"columns":[{"index":false,"kind":"string","name":"title","required":true,"unique":false},{"default":"open","index":true,"kind":"enum","name":"status","required":true,"unique":false,"values":["open","doing","done"]},{"index":false,"kind":"ref","name":"project","onDelete":"cascade","required":false,"table":"projects","unique":false},{"index":false,"kind":"decimal","name":"estimate_hours","required":false,"unique":false},{"index":false,"kind":"json","name":"checklist","required":false,"unique":false},{"index":false,"kind":"ref","name":"blocks","required":false,"table":"todos","unique":false},{"default":"now","index":false,"kind":"timestamp","name":"changed","onUpdate":"now","required":false,"unique":false}],"indexes":[],"name":"todos","uniques":[]},"hash":"1c74977b73725be7"}]'::jsonb, '[]'::jsonb) as version
 
 -- a conversion
 

@@ -40,6 +40,7 @@ const SECOND = defineSchema({
       blocks: t.ref("todos"),
       estimate_hours: t.decimal(),
       checklist: t.json(),
+      changed: t.timestamp().default("now").onUpdate("now"),
     })
     .index("status"),
 });

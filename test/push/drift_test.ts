@@ -27,7 +27,7 @@ const SCHEMA = defineSchema({
       key: t.uuid().default("0190A0B0-0000-7000-8000-000000000000"),
       list: t.json().default({ b: ["'", { a: null }], a: 1.5 }),
       due: t.timestamp().default("2026-01-02T03:04:05.120+02:00"),
-      noted: t.timestamp().required().default("now"),
+      noted: t.timestamp().required().default("now").onUpdate("now"),
       count: t.integer().default(-9007199254740991),
       few: t.integer().default(5),
       day: t.date().default("2026-01-31"),

@@ -30,6 +30,7 @@ function table(other: string, changes: Record<string, unknown> = {}, more: Lists
     friend: t.ref(other),
     shape: t.json<{ a: number }>(),
     created_at: t.timestamp().required().default("now"),
+    updated_at: t.timestamp().required().default("now").onUpdate("now"),
     amount: t.decimal().default("1.50"),
     ...changes,
   };
@@ -192,6 +193,18 @@ const OTHER_APP: Case[] = [
     expected: "onDelete set null, but the table has onDelete cascade",
   },
   {
+    name: "a time without the rule for updates",
+    changes: { updated_at: t.timestamp().required().default("now") },
+    blames: ["updated_at"],
+    expected: "The schema declares no onUpdate",
+  },
+  {
+    name: "a time with a rule for updates",
+    changes: { created_at: t.timestamp().required().default("now").onUpdate("now") },
+    blames: ["created_at"],
+    expected: "The schema declares onUpdate now",
+  },
+  {
     name: "a reference to another table",
     changes: { friend: t.ref("SELF") },
     blames: ["friend"],
@@ -257,6 +270,18 @@ const OWNER_UNSHARED: Case[] = [
   { name: "optional to required", changes: { note: t.string().required() }, ddl: true },
   { name: "required to optional", changes: { title: t.string().index() }, ddl: true },
   { name: "another default", changes: { amount: t.decimal().default("2") }, ddl: true },
+  {
+    name: "a rule for updates",
+    changes: { created_at: t.timestamp().required().default("now").onUpdate("now") },
+    expected: ".created_at on updates",
+    makesFunctions: true,
+  },
+  {
+    name: "a rule for updates removed",
+    changes: { updated_at: t.timestamp().required().default("now") },
+    expected: "no longer set ",
+    makesFunctions: true,
+  },
   { name: "a reference", changes: { extra: t.ref("OTHER") }, ddl: true },
   {
     name: "a column removed",
@@ -336,7 +361,7 @@ const OWNER_UNSHARED: Case[] = [
   },
   {
     name: "more columns than the limit, including existing columns",
-    changes: { note: undefined, ...manyColumns(192) },
+    changes: { note: undefined, ...manyColumns(191) },
     lists: { indexes: [], uniques: [] },
     blames: [""],
     expected: "limit of 200",
@@ -344,6 +369,17 @@ const OWNER_UNSHARED: Case[] = [
 ];
 
 const OWNER_SHARED: Case[] = [
+  {
+    name: "a rule for updates",
+    changes: { created_at: t.timestamp().required().default("now").onUpdate("now") },
+    blames: ["created_at"],
+    expected: "keep it, because another app declares it",
+  },
+  {
+    name: "a rule for updates removed",
+    changes: { updated_at: t.timestamp().required().default("now") },
+    blames: ["updated_at"],
+  },
   { name: "a nullable column", changes: { extra: t.string() }, ddl: true },
   {
     name: "a required column with a default",

@@ -21,6 +21,7 @@ const schema = defineSchema({
       rank: t.number().index(),
       project: t.ref("projects", { onDelete: "cascade" }),
       origin: t.ref("projects"),
+      changed: t.timestamp().default("now").onUpdate("now"),
       // Citus has no such reference.
       former: t.ref("projects", citusUrl() === undefined ? { onDelete: "set null" } : {}),
       after: t.ref("todos", { onDelete: "cascade" }),

@@ -66,7 +66,7 @@ const schemaOf = ({ projects, todos, people }: Names) =>
       price: t.decimal(),
       done: t.boolean(),
       token: t.uuid(),
-      due: t.timestamp().default("now"),
+      due: t.timestamp().default("now").onUpdate("now"),
       day: t.date().default("today"),
       tags: t.json(),
       status: t.enum(["open", "it's done"]).required().default("open"),

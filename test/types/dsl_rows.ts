@@ -24,7 +24,7 @@ const schema = defineSchema({
       price: t.decimal().required().default("0.00"),
       done: t.boolean().default(false).required(),
       token: t.uuid().unique(),
-      due: t.timestamp().default("now"),
+      due: t.timestamp().default("now").onUpdate("now"),
       extra: t.json<Shape>(),
       free: t.json().required(),
       status: t.enum(["open", "done"]).required().index(),

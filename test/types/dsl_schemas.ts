@@ -44,6 +44,13 @@ t.json().default({ at: new Date() });
 t.json().default(null);
 // @ts-expect-error the default is not a value of the enum
 t.enum(["open", "done"]).default("lost");
+t.timestamp().default("now").required().onUpdate("now").index();
+// @ts-expect-error only a timestamp with a default has it
+t.timestamp().onUpdate("now");
+// @ts-expect-error only a timestamp has it
+t.date().default("today").onUpdate("now");
+// @ts-expect-error the only value is "now"
+t.timestamp().default("now").onUpdate("2026-01-02T03:04:05Z");
 // @ts-expect-error a reference has no default
 t.ref("todos").default("0190163d-8694-739b-aea5-966c26f8ad91");
 // @ts-expect-error an enum has at least one value

@@ -33,6 +33,7 @@ export const DEFINITION = shaped<TableDefinition>(
         default: v.exactOptional(v.custom<Json>(() => true)),
         values: v.exactOptional(v.array(v.string())),
         table: v.exactOptional(v.string()),
+        onUpdate: v.exactOptional(v.literal("now")),
         onDelete: v.exactOptional(v.picklist(["cascade", "set null"])),
       }),
     ),
