@@ -61,7 +61,6 @@ export const OPERATORS_GUIDES = [
   },
   { page: "scaling", title: "Scaling", about: "a database distributed over several machines" },
   { page: "security", title: "Security", about: "what each credential can do" },
-  { page: "signing", title: "Signed requests", about: "requests between processes" },
   { page: "figures", title: "Figures", about: "performance, and the machines it was measured on" },
   { page: "architecture", title: "Architecture", about: "the code, from request to row" },
 ] as const satisfies readonly Described[];

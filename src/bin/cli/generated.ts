@@ -5,6 +5,7 @@ import { LIST_BYTES } from "../../data/pure.ts";
 import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
 import { QUOTAS } from "../../dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../gateway/mod.ts";
+import { MIN_SECRET_BYTES } from "../../gateway/pure.ts";
 import { MAX_STREAMS } from "../../http/mod.ts";
 import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
 import { MAX_BYTES } from "../../push/mod.ts";
@@ -121,6 +122,7 @@ const NUMBERS: Readonly<Record<string, number | string>> = {
   MAX_STREAMS: MAX_STREAMS.process,
   MAX_STREAMS_OF_APP: MAX_STREAMS.app,
   MAX_STREAMS_OF_KEY: MAX_STREAMS.key,
+  MIN_SECRET_LENGTH: MIN_SECRET_BYTES,
   PUSHES_PER_HOUR: Number(SETTINGS.PUSHES_PER_HOUR.initial),
 };
 const NUMBER =
