@@ -1,6 +1,6 @@
 /**
  * An input of an action: its texts, its limits and its parser. A command's flag (`bin/admin/command.ts`) and a form's field
- * (`pages/form.ts`) derive from it.
+ * (`pages/form.tsx`) derive from it.
  *
  * @module
  */

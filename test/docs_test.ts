@@ -11,7 +11,7 @@ const PAGES = ["*.md", "docs/*.md", "examples/todo/*.md", "{,test/}bench/*.md"].
   [...new Glob(pattern).scanSync(ROOT)].sort(),
 );
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
-const sources = [...new Glob("**/*.{ts,sql}").scanSync(join(ROOT, "src"))];
+const sources = [...new Glob("**/*.{ts,tsx,sql}").scanSync(join(ROOT, "src"))];
 const code = sources.map((path) => readFileSync(join(ROOT, "src", path), "utf8")).join("\n");
 const shared = [...new Glob("test/support/*.ts").scanSync(ROOT)].map((path) => read(path));
 const declarations = [code, ...shared].join("\n");

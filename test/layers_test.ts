@@ -243,7 +243,7 @@ describe("only allowed modules", () => {
 
 describe("commands that people copy", () => {
   const texts = sources
-    .filter(({ path }) => path.endsWith(".ts") && !path.startsWith("std/"))
+    .filter(({ path }) => /\.tsx?$/.test(path) && !path.startsWith("std/"))
     .flatMap((source) =>
       codeOf(source)
         .split("\n")

@@ -1,7 +1,7 @@
 /** The notice on the page after an action. @module */
 import { readParameters, splitTarget, toTarget } from "../http/mod.ts";
 import { type Html, redirect, renderNotice } from "../pages/mod.ts";
-import type { Notices, Visit } from "./enter.ts";
+import type { Notices, Visit } from "./enter.tsx";
 
 export const ROLE_SAVED: Notices = { role: "Role saved. Takes effect on the next request." };
 export const SESSIONS_ENDED: Notices = { ended: "Sessions ended." };

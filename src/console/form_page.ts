@@ -17,9 +17,9 @@ import {
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { redirectWithNotice, withoutNotice } from "./done.ts";
-import { type Notices, redirectToSignIn, type Visit } from "./enter.ts";
-import { type Crumbs, respondWithConsolePage } from "./frame.ts";
-import { renderCancel, renderError } from "./parts.ts";
+import { type Notices, redirectToSignIn, type Visit } from "./enter.tsx";
+import { type Crumbs, respondWithConsolePage } from "./frame.tsx";
+import { renderCancel, renderError } from "./parts.tsx";
 import { toMessages } from "./read.ts";
 
 type View = {

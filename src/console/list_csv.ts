@@ -10,8 +10,8 @@ import {
 import { type ConsoleReads, type PageView, readConsole } from "../accounts/console/mod.ts";
 import type { Arguments, FunctionName } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import type { Visit } from "./enter.ts";
-import { ROWS_READ } from "./search.ts";
+import type { Visit } from "./enter.tsx";
+import { ROWS_READ } from "./search.tsx";
 
 type ReadName = Extract<keyof ConsoleReads, FunctionName>;
 type Listed<Name extends ReadName, Of extends Columns> = Pick<

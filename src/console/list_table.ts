@@ -1,7 +1,7 @@
 /** The table of a list, from the columns of its declaration that have a heading. @module */
 import { type Columns, type Row, toValueText } from "../accounts/actions/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
-import { ACTIONS_COLUMN, numeric, renderTable, renderText, renderTime } from "./parts.ts";
+import { ACTIONS_COLUMN, numeric, renderTable, renderText, renderTime } from "./parts.tsx";
 
 type ListTable<Of extends Columns> = {
   label: string;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export type { ConsolePageDeps } from "./enter.ts";
-export { respondWithConsoleProblem } from "./frame.ts";
+export type { ConsolePageDeps } from "./enter.tsx";
+export { respondWithConsoleProblem } from "./frame.tsx";
 export { consoleRoutes } from "./routes.ts";
 export { makeRowsKeys } from "./rows_call.ts";

@@ -12,7 +12,7 @@ import { BoundedMap } from "../std/bounded_map.ts";
 import { isObject } from "../std/is_object.ts";
 import { splitObject } from "../std/json_text.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import type { Visit } from "./enter.ts";
+import type { Visit } from "./enter.tsx";
 
 export type RowsCall = {
   appId: string;

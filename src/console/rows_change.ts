@@ -11,8 +11,8 @@ import { isUuid } from "../std/is_uuid.ts";
 import { splitList } from "../std/json_text.ts";
 import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import type { Visit } from "./enter.ts";
-import { renderError } from "./parts.ts";
+import type { Visit } from "./enter.tsx";
+import { renderError } from "./parts.tsx";
 import { readHeaderValue } from "./read.ts";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, TEXTS, toRejection } from "./rows_call.ts";
@@ -22,13 +22,13 @@ import {
   renderChoice,
   renderPreview,
   renderResults,
-} from "./rows_change_parts.ts";
-import { makeFields, sortIssues } from "./rows_form.ts";
+} from "./rows_change_parts.tsx";
+import { makeFields, sortIssues } from "./rows_form.tsx";
 import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
 import { readPosition } from "./rows_position.ts";
 import { readState, type State, toMark, toState } from "./rows_state.ts";
 import { type RowsTable, respondWithDisabledApp, respondWithRowsPage } from "./rows_table.ts";
-import { countOf } from "./table_parts.ts";
+import { countOf } from "./table_parts.tsx";
 
 const MAX_ROWS = 500;
 /** Max concurrent writes. */

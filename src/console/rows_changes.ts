@@ -14,7 +14,7 @@ import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { splitList, splitObject } from "../std/json_text.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import type { Visit } from "./enter.ts";
+import type { Visit } from "./enter.tsx";
 import { callRowsEndpoint, readRow } from "./rows_call.ts";
 import { tagOf } from "./rows_list.ts";
 import { readRowsTable } from "./rows_table.ts";

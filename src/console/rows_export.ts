@@ -5,7 +5,7 @@
  * @module
  */
 import { makeRowsWriter, type PagePosition, readPages } from "../rows/mod.ts";
-import type { Visit } from "./enter.ts";
+import type { Visit } from "./enter.tsx";
 import { TEXTS, toRejection } from "./rows_call.ts";
 import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
 import { readPosition } from "./rows_position.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { compressResponse } from "../http/mod.ts";
-import type { Visit } from "./enter.ts";
+import type { Visit } from "./enter.tsx";
 import { callRows, toRejection } from "./rows_call.ts";
 import { readRowsTable } from "./rows_table.ts";
 

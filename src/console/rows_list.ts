@@ -5,7 +5,7 @@ import { splitList, splitObject } from "../std/json_text.ts";
 import { MAX_ROWS } from "../std/limits.ts";
 import { mapBounded } from "../std/map_bounded.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
-import type { Visit } from "./enter.ts";
+import type { Visit } from "./enter.tsx";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
 import type { Reference } from "./rows_position.ts";
 

@@ -3,12 +3,12 @@ import { readParameters } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
-import type { Visit } from "./enter.ts";
+import type { Visit } from "./enter.tsx";
 import { readHeaderValue } from "./read.ts";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, TEXTS, toRejection } from "./rows_call.ts";
-import { findRow } from "./rows_edit.ts";
-import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.ts";
+import { findRow } from "./rows_edit.tsx";
+import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.tsx";
 import { readPosition, withPosition } from "./rows_position.ts";
 import {
   isEmptyAsked,

@@ -1,7 +1,7 @@
 /** The rows and columns of a page, from its address. Forms that were opened from the page return to it. @module */
 import { readParameters } from "../http/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
-import type { Visit } from "./enter.ts";
+import type { Visit } from "./enter.tsx";
 
 export const LIMITS = [25, 50, 100, 250] as const;
 const DEFAULT_LIMIT = 50;

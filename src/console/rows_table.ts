@@ -3,9 +3,9 @@ import { readConsole } from "../accounts/console/mod.ts";
 import { sealCursor } from "../data/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { FIELDS } from "../kinds/mod.ts";
-import type { Visit } from "./enter.ts";
-import { type ConsolePage, respondWithConsolePage } from "./frame.ts";
-import { renderEmpty, renderLink } from "./parts.ts";
+import type { Visit } from "./enter.tsx";
+import { type ConsolePage, respondWithConsolePage } from "./frame.tsx";
+import { renderEmpty, renderLink } from "./parts.tsx";
 import { APPS, toAppPath, toAppTablesPath, toRowsPath, toSwitchPath } from "./paths.ts";
 
 export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;

@@ -10,7 +10,7 @@ export {
 export { FormRejected, toSessionToken } from "./form_token.ts";
 export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
-export { readOpenVisit } from "./open_page.ts";
+export { readOpenVisit } from "./open_page.tsx";
 export { ShortProblemBody } from "./operations.ts";
 export { type PageDeps, readPageForm, readSessionOfPage, toActor } from "./page_deps.ts";
 export { pageRoutes } from "./page_routes.ts";
@@ -24,7 +24,7 @@ export {
   CONSOLE_SIGN_IN_PATH,
   LOGIN_PATH,
 } from "./paths.ts";
-export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.ts";
+export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.tsx";
 export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
 export { discover, makeProviders } from "./providers.ts";
 export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
@@ -34,4 +34,4 @@ export {
   isHttps,
   toVirtualHost,
 } from "./settings.ts";
-export { type SignInTarget, signInPage } from "./sign_in_page.ts";
+export { type SignInTarget, signInPage } from "./sign_in_page.tsx";

@@ -1,19 +1,19 @@
 /** The routes of the identity pages. @module */
 import type { Route } from "../http/mod.ts";
 import { assetRoutes, brandRoute, redirect, SIGN_OUT_PATH } from "../pages/mod.ts";
-import { enterAccount, type OwnVisit } from "./account_page.ts";
-import { passkeysPage } from "./account_passkeys.ts";
-import { passwordPage } from "./account_password.ts";
-import { profilePage } from "./account_profile.ts";
-import { linksPage } from "./account_providers.ts";
-import { securityPage } from "./account_security.ts";
-import { sessionsPage } from "./account_sessions.ts";
-import { totpPage } from "./account_totp.ts";
-import { handleAddFactor } from "./add_factor.ts";
-import { handleAuthorize, handleAuthorizeForm } from "./authorize.ts";
-import { forgotPage } from "./forgot.ts";
-import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.ts";
-import { type OpenVisit, readOpenVisit } from "./open_page.ts";
+import { enterAccount, type OwnVisit } from "./account_page.tsx";
+import { passkeysPage } from "./account_passkeys.tsx";
+import { passwordPage } from "./account_password.tsx";
+import { profilePage } from "./account_profile.tsx";
+import { linksPage } from "./account_providers.tsx";
+import { securityPage } from "./account_security.tsx";
+import { sessionsPage } from "./account_sessions.tsx";
+import { totpPage } from "./account_totp.tsx";
+import { handleAddFactor } from "./add_factor.tsx";
+import { handleAuthorize, handleAuthorizeForm } from "./authorize.tsx";
+import { forgotPage } from "./forgot.tsx";
+import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.tsx";
+import { type OpenVisit, readOpenVisit } from "./open_page.tsx";
 import type { PageDeps } from "./page_deps.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
@@ -33,8 +33,8 @@ import {
 } from "./paths.ts";
 import { handleProviderCallback } from "./provider_callback.ts";
 import { handleProviderStart } from "./provider_start.ts";
-import { secondFactorPage } from "./second_factor.ts";
-import { setPasswordPage } from "./set_password.ts";
+import { secondFactorPage } from "./second_factor.tsx";
+import { setPasswordPage } from "./set_password.tsx";
 
 export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: "/", access: "open", handle: () => redirect(LOGIN_PATH) },

@@ -25,7 +25,7 @@ import {
   type ProviderRejection,
   respondWithProviderPage,
   respondWithThrottle,
-} from "./provider_pages.ts";
+} from "./provider_pages.tsx";
 import { findPerson } from "./provider_person.ts";
 import { type ReadRoles, readClaimedRoles } from "./provider_roles.ts";
 import { findProvider, toCallback } from "./provider_start.ts";
@@ -41,7 +41,7 @@ import {
 import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 import { checkReturnTo, needsFresh, toReturnQuery } from "./return_to.ts";
 import { type Admitted, toCookies } from "./sign_in.ts";
-import { redirectAdmitted } from "./sign_in_page.ts";
+import { redirectAdmitted } from "./sign_in_page.tsx";
 
 /** @throws {Problem} unknown_route; unknown_app; invalid_request — the app no longer has the return address */
 export async function handleProviderCallback(

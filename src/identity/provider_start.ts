@@ -18,7 +18,7 @@ import { Problem } from "../problem.ts";
 import { hasToken, makeFormToken } from "./form_token.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { OIDC_PATH } from "./paths.ts";
-import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./provider_pages.ts";
+import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./provider_pages.tsx";
 import type { ProviderSettings } from "./provider_settings.ts";
 import {
   type ReturnTo,

@@ -9,7 +9,7 @@ import { PROBLEMS, toSentence } from "../problem.ts";
 import { foldSpelling } from "../std/letter_case.ts";
 import { type Guide, toGuidePath } from "./guides.ts";
 import type { Endpoint } from "./reference/endpoints.ts";
-import { REFERENCE_PATH } from "./reference/frame.ts";
+import { REFERENCE_PATH } from "./reference/frame.tsx";
 
 export type DocsEntry = {
   readonly page: string;

@@ -15,7 +15,7 @@ import {
   respondTagged,
 } from "../http/mod.ts";
 import { type Page, respondWithPage } from "../pages/mod.ts";
-import { toGuidePage } from "./guide_view.ts";
+import { toGuidePage } from "./guide_view.tsx";
 import {
   ALL_GUIDES,
   GUIDES,

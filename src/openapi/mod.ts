@@ -2,5 +2,5 @@
 export { findBreaks } from "./breaks.ts";
 export { type Document, makeDocument } from "./document.ts";
 export { guideRoutes } from "./guide_routes.ts";
-export { referenceRoutes } from "./reference/routes.ts";
+export { referenceRoutes } from "./reference/routes.tsx";
 export { makeDocuments, type OpenapiDeps, openapiRoutes } from "./routes.ts";

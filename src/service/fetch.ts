@@ -21,7 +21,7 @@ import { type Log, type ResponseRecord, readTrace, toCause, toLogFields } from "
 import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { type ErrorFormat, REJECT, toErrorFormat } from "./error_format.ts";
-import { respondWithFrontPage } from "./front_page.ts";
+import { respondWithFrontPage } from "./front_page.tsx";
 import type { Guard } from "./isolation_guard.ts";
 import { addResponseHeaders, type FacingDeps, handlePreflight } from "./response_headers.ts";
 import type { RouteTables } from "./routes.ts";

@@ -23,7 +23,7 @@ import { openTestService, type TestService } from "../support/service.ts";
 const FOLDER = "src/db/migrations";
 const files = await readAll("*.sql", FOLDER);
 const statements = await readAll("**/*.sql", "src");
-const code = await readAll("**/*.ts", "src");
+const code = await readAll("**/*.{ts,tsx}", "src");
 const textOf = (name: string) => files.find((file) => file.name === `${name}.sql`)?.text ?? "";
 /** Replaces line breaks, which have no meaning in SQL. */
 const flatten = (text: string) => text.replaceAll(/\s+/g, " ").replaceAll(/(?<=\() | (?=\))/g, "");

@@ -54,7 +54,7 @@ test.each<{ sql: string; names: string[] }>([
 
 test("every name in the code's SQL has its schema", async () => {
   const found: string[] = [];
-  for (const path of new Glob("**/*.ts").scanSync("src")) {
+  for (const path of new Glob("**/*.{ts,tsx}").scanSync("src")) {
     if (PINNED.has(path) || GENERATED.test(path)) continue;
     const text = (await Bun.file(`src/${path}`).text()).replaceAll(/\/\*[\s\S]*?\*\//g, "");
     for (const [, template, plain] of text.matchAll(LITERAL))

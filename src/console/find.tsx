@@ -1,0 +1,130 @@
+/**
+ * The search of the navigation: finds apps, people, tables, keys, requests and pages. The command palette, a script, shows this
+ * page's results.
+ *
+ * @module
+ */
+import { type ConsoleMatches, readConsole } from "../accounts/console/mod.ts";
+import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { toKeyId } from "../std/key_secret.ts";
+import { foldSpelling } from "../std/letter_case.ts";
+import type { Visit } from "./enter.tsx";
+import { respondWithConsolePage } from "./frame.tsx";
+import { renderEmpty, renderText } from "./parts.tsx";
+import {
+  ACTIVITY,
+  APPS,
+  FIND,
+  INVITATIONS,
+  NEW_APP,
+  NEW_PERSON,
+  PEOPLE,
+  REQUESTS,
+  TABLES,
+  toAppPath,
+  toKeysPath,
+  toPersonPath,
+  toTablePath,
+} from "./paths.ts";
+import { isReference, toReference } from "./requests_filter.tsx";
+import { readListQuery, renderSearch, type Searched } from "./search.tsx";
+
+const SEARCHED: Searched = {
+  what: "anything",
+  label: "App, person, table, key or request id",
+  maxLength: 254,
+};
+/** Max results of each kind. */
+const MAX_HITS = 8;
+
+type Hit = { name: string; path: string; detail?: Part; email?: string };
+type Group = { name: string; hits: readonly Hit[] };
+
+const PAGES: readonly Hit[] = [
+  { name: "Home", path: CONSOLE_PATH },
+  { name: "Apps", path: APPS },
+  { name: "New app", path: NEW_APP },
+  { name: "People", path: PEOPLE },
+  { name: "Invite people", path: NEW_PERSON },
+  { name: "Invitations", path: INVITATIONS },
+  { name: "Tables", path: TABLES },
+  { name: "Requests", path: REQUESTS },
+  { name: "Activity", path: ACTIVITY },
+  { name: "Your account", path: ACCOUNT_PATH },
+];
+
+export async function handleFind(visit: Visit): Promise<Response> {
+  const query = readListQuery(visit.context.query, SEARCHED);
+  const search = toKeyId(query.search);
+  const found = await readConsole(visit.deps, "find", {
+    search,
+    names: query.expression,
+    max_rows: search === "" ? 0 : MAX_HITS,
+  });
+  const groups = toGroups(search, found).filter(({ hits }) => hits.length > 0);
+  return respondWithConsolePage({
+    me: found.me,
+    title: "Find",
+    body: [
+      renderSearch(FIND, query, SEARCHED),
+      groups.length === 0
+        ? renderEmpty("No app, person, table, key or page matches.")
+        : groups.map(renderGroup),
+    ],
+  });
+}
+
+function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches): Group[] {
+  return [
+    { name: "Requests", hits: toRequests(search) },
+    {
+      name: "Apps",
+      hits: apps.map(({ slug, disabledAt }) => ({
+        name: slug,
+        path: toAppPath(slug),
+        ...(disabledAt === null ? {} : { detail: "disabled" }),
+      })),
+    },
+    {
+      name: "People",
+      hits: people.map(({ id, email, displayName }) => ({
+        name: displayName ?? email,
+        path: toPersonPath(id),
+        email,
+        ...(displayName === null ? {} : { detail: renderText(email) }),
+      })),
+    },
+    {
+      name: "Tables",
+      hits: tables.map(({ name, owner }) => ({
+        name,
+        path: toTablePath(name),
+        detail: `owned by ${owner}`,
+      })),
+    },
+    {
+      name: "Keys",
+      hits: keys.map(({ keyId, name, app, revokedAt }) => ({
+        name: keyId,
+        path: toKeysPath(app),
+        detail: html`${renderText(name)} of ${app}${revokedAt !== null && ", revoked"}`,
+      })),
+    },
+    {
+      name: "Pages",
+      hits: PAGES.filter(({ name }) => foldSpelling(name).includes(foldSpelling(search))),
+    },
+  ];
+}
+
+/** A link to the list of requests, which finds the request. */
+function toRequests(search: string): Hit[] {
+  const id = toReference(search);
+  if (!isReference(id)) return [];
+  return [{ name: id, path: `${REQUESTS}?${new URLSearchParams({ id })}` }];
+}
+
+function renderGroup({ name, hits }: Group): Html {
+  return html`<section class="found" data-found="${name}"><h2>${name}</h2><ul>${hits.map((hit) => html`<li><a href="${hit.path}"${hit.email !== undefined && html` data-email="${hit.email}"`}>${renderText(hit.name)}</a>${hit.detail !== undefined && html` <span class="quiet">${hit.detail}</span>`}</li>`)}</ul></section>`;
+}

@@ -1,0 +1,159 @@
+/** An app's keys: scopes, last use and expiry. Never shows a secret. @module */
+import { keyList, type ListedKey, revokeKey } from "../accounts/apps/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { SCOPES, type Scope } from "../principal.ts";
+import { Problem } from "../problem.ts";
+import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
+import { renderDone } from "./done.ts";
+import type { Visit } from "./enter.tsx";
+import { makeFormPage } from "./form_page.ts";
+import { makeCsv } from "./list_csv.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderLink, renderText, renderTime } from "./parts.tsx";
+import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
+import { renderListLinks } from "./search.tsx";
+
+const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
+  "data:read": "read",
+  "data:write": "write",
+  "schema:read": "read schema",
+  "schema:push": "push",
+  "schema:drop": "drop",
+};
+
+export async function handleKeys(visit: Visit): Promise<Response> {
+  const { me, slug, app, keys } = await readApp(visit);
+  const now = visit.deps.now();
+  return respondWithAppPage({
+    me,
+    slug,
+    isDisabled: app.disabledAt !== null,
+    tab: "Keys",
+    body: [
+      renderDone(visit),
+      keys.length === 0
+        ? renderNoKey(slug)
+        : [renderKeys(slug, keys, now), renderListLinks({ path: toKeysPath(slug) })],
+      html`<p class="quiet">Use keys only on servers. Browsers sign people in with the identity client instead.</p>`,
+    ],
+  });
+}
+
+export const keysCsv = makeCsv(keyList);
+
+export function renderNoKey(slug: string): Html {
+  return renderEmpty(
+    "This app has no keys yet. Servers and deployments need a key to read, write or push.",
+    renderLink("Issue a key", `${toAppPath(slug)}/new-key`, "primary"),
+  );
+}
+
+function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html {
+  const paired = pairKeys(keys);
+  const replaced = new Map(paired.map(({ keyId, replaces }) => [keyId, replaces]));
+  return renderListTable(keyList, paired, {
+    label: "Keys",
+    now,
+    first: "name",
+    cells: {
+      name: (key) => {
+        const name =
+          key.name === "" ? html`<span class="quiet">no name</span>` : renderText(key.name);
+        return isLive(key) ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`;
+      },
+      keyId: (key) => [html`<code>${key.keyId}</code>`, renderPair(key, replaced.get(key.keyId))],
+      scopes: (key) => listScopes(key) || "nothing",
+      expiresAt: (key) => renderEnd(key, now),
+    },
+    actions: (key) => isLive(key) && renderActions(slug, key),
+  });
+}
+
+/** Whether the key works while its app is enabled. */
+export function isLive({ status }: ListedKey): boolean {
+  return status === "active" || status === "disabled app";
+}
+
+type PairedKey = ListedKey & { replaces: string | undefined };
+
+/** Each key, followed by the key that it replaced. */
+function pairKeys(keys: readonly ListedKey[]): PairedKey[] {
+  const replaced = new Map(keys.map((key) => [key.replacedBy, key]));
+  const known = new Set(keys.map(({ keyId }) => keyId));
+  const follow = (key: ListedKey): PairedKey[] => {
+    const before = replaced.get(key.keyId);
+    return [{ ...key, replaces: before?.keyId }, ...(before === undefined ? [] : follow(before))];
+  };
+  return keys
+    .filter(({ replacedBy }) => replacedBy === null || !known.has(replacedBy))
+    .flatMap(follow);
+}
+
+function listScopes({ scopes }: ListedKey): string {
+  const sorted = SCOPES.filter((scope) => scopes.includes(scope));
+  return sorted.map((scope) => SCOPE_LABELS[scope]).join(", ");
+}
+
+function renderPair({ replacedBy }: ListedKey, replaces: string | undefined): Part {
+  return [
+    replaces !== undefined &&
+      html`<span class="row-detail">replaces <code>${replaces}</code></span>`,
+    replacedBy !== null &&
+      html`<span class="row-detail">replaced by <code>${replacedBy}</code></span>`,
+  ];
+}
+
+const SOON_MS = 14 * 86_400_000;
+
+function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Html {
+  if (status === "revoked")
+    return html`<span class="quiet">revoked ${renderTime(revokedAt, now)}</span>`;
+  if (status === "expired")
+    return html`<span class="quiet">expired ${renderTime(expiresAt, now)}</span>`;
+  const isSoon = expiresAt !== null && new Date(expiresAt).getTime() - now < SOON_MS;
+  const time = renderTime(expiresAt, now);
+  return isSoon ? html`<span class="pill pill-warn">${time}</span>` : time;
+}
+
+function renderActions(slug: string, { keyId, name }: ListedKey): Html {
+  const path = toKeyPath(slug, keyId);
+  const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
+  return html`<span class="row-actions"><a class="button button-quiet button-small" data-dialog href="${path}/roll">Rotate${what}</a>
+<a class="button button-danger button-small" data-dialog href="${path}/revoke">Revoke${what}</a></span>`;
+}
+
+/** The key and the app in the address. @throws {Problem} not_found — the key is not active */
+export async function readActiveKey(visit: Visit) {
+  const { key: keyId = "" } = visit.context.params;
+  const page = await readApp(visit);
+  const key = page.keys.find((key) => key.keyId === keyId && isLive(key));
+  if (key === undefined) throw noActiveKey();
+  return { ...page, keyId, key };
+}
+
+function noActiveKey(): Problem {
+  return new Problem("not_found", {
+    message: "This app has no such active key: it was revoked or has expired",
+  });
+}
+
+const revokeKeyPage = makeFormPage({
+  action: "revoke_key",
+  read: readActiveKey,
+  title: () => "Revoke a key",
+  form: ({ keyId, key }, { deps }) => ({
+    intro: html`<p>The key <b>${renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately. This cannot be undone.</p>
+<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime, rotate it instead.</p>`,
+    button: "Revoke the key",
+    tone: "danger",
+  }),
+  run: async ({ deps }, { slug, keyId }) => {
+    if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
+  },
+  done: { "key-revoked": "Key revoked. It stopped working." },
+  back: ({ slug }) => toKeysPath(slug),
+  crumbs: toAppCrumbs,
+});
+
+/** The pages below a key. */
+export const KEY_PAGES = { revoke: revokeKeyPage };

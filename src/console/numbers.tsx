@@ -1,0 +1,150 @@
+/** Statistics of requests as text: the rate, the share of failures, and the p99. @module */
+import {
+  type Axis,
+  type Numbers,
+  type RequestKind,
+  SPANS,
+  type Span,
+} from "../accounts/console/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part } from "../pages/mod.ts";
+import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
+import { renderLine, toFewer } from "./chart.tsx";
+import { toRequestsPath } from "./requests_filter.tsx";
+import { MIN_REQUESTS, toTotals } from "./steps.ts";
+
+/** The number and length of the steps of a span, as in `rowhouse.span_of`. */
+const STEPS: Readonly<Record<Span, { steps: number; stepS: number }>> = {
+  hour: { steps: 60, stepS: 60 },
+  day: { steps: 24, stepS: 3600 },
+  week: { steps: 56, stepS: 10_800 },
+};
+const POINTS_IN_LIST = 30;
+
+/** Requests, errors, durations and rejections of a span and of the previous span. Each number links to its requests. */
+export function renderStats(
+  axis: Axis,
+  { span, slug, now }: { span: Span; slug: string; now: number },
+): Html {
+  const totals = toTotals(axis);
+  const { requests, errors, rejections, latencies } = totals.now;
+  const elapsedS = Math.max((now - new Date(axis.since).getTime()) / 1000, 1);
+  const from = `${axis.since.slice(0, 16)}Z`;
+  const to = (kind: RequestKind) => toRequestsPath({ app: slug, kind, from });
+  const before = `the previous ${span}`;
+  const isFew = requests < MIN_REQUESTS;
+  const compare = (text: string) =>
+    isFew || totals.before.requests < MIN_REQUESTS ? "" : `, ${text} ${before}`;
+  const shareBefore = (count: number) => compare(toShare(count, totals.before.requests));
+  const change = toChange(requests / elapsedS, totals.before.requests / (axis.steps * axis.stepS));
+  const toValue = (count: number) => (isFew ? toCount(count) : toShare(count, requests));
+  const few = isFew ? "too few requests for a share" : "";
+  return html`<dl class="stats">
+${renderStat("Requests / s", toRate(requests, span), { detail: `${toCount(requests)} total${compare(`${change} from`)}` })}
+${renderStat("Errors", toValue(errors), { detail: few || `${toCount(errors)} failed${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
+${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { detail: isFew ? "too few requests" : `median ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
+${renderStat("Rejected", toValue(rejections), { detail: few || `${toCount(rejections)} responses${shareBefore(totals.before.rejections)}`, path: to("rejected") })}
+</dl>`;
+}
+
+/** The change in percent. */
+function toChange(now: number, before: number): string {
+  const percent = Math.round((100 * (now - before)) / before);
+  return `${percent < 0 ? "−" : "+"}${toCount(Math.abs(percent))}%`;
+}
+
+const SPAN_LABELS: Readonly<Record<Span, string>> = {
+  hour: "Last hour",
+  day: "Last day",
+  week: "Last week",
+};
+
+export function toSpanText(span: Span): string {
+  return SPAN_LABELS[span];
+}
+
+export function readSpan(query: string): Span {
+  const wanted = new Map(readParameters(query)).get("span");
+  return SPANS.find((span) => span === wanted) ?? "hour";
+}
+
+export function renderSpans(current: Span, path: string): Html {
+  return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === current && html` aria-current="true"`}>${SPAN_LABELS[span]}</a>`)}</nav>`;
+}
+
+function renderStat(
+  name: string,
+  value: string,
+  { detail, isBad = false, path }: { detail: string; isBad?: boolean; path?: string },
+): Html {
+  const title = path === undefined ? name : html`<a class="stat-link" href="${path}">${name}</a>`;
+  return html`<div class="stat"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-detail">${detail}</dd></div>`;
+}
+
+/** The cells of a list: a small chart, requests per second, errors and the p99. */
+export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
+  const { requests, errors, latencies } = numbers;
+  if (requests === 0)
+    return [
+      html`<span class="quiet no-numbers">no requests</span>`,
+      renderNothing(),
+      renderNothing(),
+      renderNothing(),
+    ];
+  const series = toSeries(numbers, span, POINTS_IN_LIST);
+  return [
+    renderLine(series.requests, series.errors),
+    html`<span title="${toCount(requests)} total">${toRate(requests, span)}</span>`,
+    errors > 0 ? html`<b class="bad">${toCount(errors)}</b>` : "0",
+    requests < MIN_REQUESTS
+      ? html`<span class="quiet" title="too few requests">–</span>`
+      : toDuration(latencies, 0.99),
+  ];
+}
+
+function renderNothing(): Html {
+  return html`<span class="quiet">–</span>`;
+}
+
+function toSeries({ counted }: Numbers, span: Span, points: number) {
+  const spread = (position: 1 | 2) => {
+    const counts = Array<number>(STEPS[span].steps).fill(0);
+    for (const step of counted) if (step[0] < counts.length) counts[step[0]] = step[position];
+    return toFewer(counts, points);
+  };
+  return { requests: spread(1), errors: spread(2) };
+}
+
+export function toCount(count: number): string {
+  return count.toLocaleString("en");
+}
+
+function toRate(requests: number, span: Span): string {
+  const { steps, stepS } = STEPS[span];
+  const rate = requests / (steps * stepS);
+  if (requests === 0) return "0";
+  if (rate < 0.01) return "< 0.01";
+  if (rate < 10) return rate.toFixed(rate < 1 ? 2 : 1);
+  return toCount(Math.round(rate));
+}
+
+function toShare(count: number, all: number): string {
+  if (all === 0) return "–";
+  if (count === 0) return "0%";
+  const percent = (100 * count) / all;
+  if (percent < 0.01) return "< 0.01%";
+  return `${percent.toFixed(percent < 1 ? 2 : 1)}%`;
+}
+
+/** A percentile of the durations. */
+function toDuration(latencies: readonly number[], share: number): string {
+  const ms = estimateLatency(latencies, share);
+  if (ms === undefined) return "–";
+  if (ms === Number.POSITIVE_INFINITY) return `> ${(LATENCY_BOUNDS_MS.at(-1) ?? 0) / 1000} s`;
+  return toMs(ms);
+}
+
+export function toMs(ms: number): string {
+  if (ms < 1) return "< 1 ms";
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}

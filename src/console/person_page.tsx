@@ -1,0 +1,94 @@
+/**
+ * Common parts of the pages below a person's page. Each action is a page with one form. A message replaces the form if the action
+ * is not possible.
+ *
+ * @module
+ */
+import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
+import type { ListedUser } from "../accounts/people/mod.ts";
+import { ACCOUNT_PATH } from "../identity/mod.ts";
+import { type FormFields, type Html, html, type NoFields, type Part } from "../pages/mod.ts";
+import type { Visit } from "./enter.tsx";
+import { type FormPage, makeFormPage } from "./form_page.ts";
+import type { Crumbs } from "./frame.tsx";
+import { renderLink, renderText } from "./parts.tsx";
+import { PEOPLE, toPersonPath } from "./paths.ts";
+
+export function renderName(email: string): Html {
+  return html`<b>${renderText(email)}</b>`;
+}
+
+export function toPersonName({
+  displayName,
+  email,
+}: Pick<ListedUser, "displayName" | "email">): string {
+  const name = displayName ?? email;
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+}
+
+/** The person in the address, with the role on the app in the address. @throws {Problem} not_found */
+async function readPerson({ deps, context }: Visit): Promise<PersonView> {
+  const { person: id = "", app } = context.params;
+  return await showConsolePerson(deps, {
+    id,
+    ...(app === undefined ? {} : { app }),
+    maxRows: 1,
+  });
+}
+
+/** Whether there is a second factor that can be reset. */
+export function hasFactor({ hasTotp, passkeys }: PersonView["person"]): boolean {
+  return hasTotp || passkeys > 0;
+}
+
+/** The reason why an administrator cannot change an account, if any. */
+export function findBlocker({ me, person }: PersonView): Html | undefined {
+  if (person.consoleRole === null || me.role === "super_admin") return undefined;
+  return person.id === me.id
+    ? html`This is your account. Change profile, password and sessions on <a href="${ACCOUNT_PATH}">your account page</a>.`
+    : html`${renderText(person.email)} has a Console role: only a super_admin can change the account.`;
+}
+
+/** The reason why an account cannot lose its Console role, if any. */
+export function findLastBlocker(page: PersonView): Html | undefined {
+  if (!page.person.isLast) return findBlocker(page);
+  return html`${renderText(page.person.email)} is the last super_admin. Make another person a super_admin first.`;
+}
+
+type PersonAction<Fields extends FormFields> = Pick<
+  FormPage<PersonView, Fields>,
+  "action" | "fields" | "form" | "run" | "done" | "title"
+> & {
+  /** The reason why the action is not possible, if any. */
+  blocker: (page: PersonView) => Part;
+  /** The page to return to; defaults to the person's page. */
+  origin?: (visit: Visit) => string;
+};
+
+export function makePersonAction<Fields extends FormFields = NoFields>({
+  blocker,
+  form,
+  origin,
+  ...action
+}: PersonAction<Fields>) {
+  const back = ({ person }: PersonView, visit: Visit) => origin?.(visit) ?? toPersonPath(person.id);
+  return makeFormPage<PersonView, Fields>({
+    ...action,
+    read: readPerson,
+    form: (page, visit) => {
+      const reason = blocker(page);
+      if (reason === undefined) return form(page, visit);
+      return { instead: html`<p>${reason}</p><p>${renderLink("Back", back(page, visit))}</p>` };
+    },
+    back,
+    crumbs: toPersonCrumbs,
+  });
+}
+
+/** The parent pages of a page about a person. */
+export function toPersonCrumbs({ person }: { person: ListedUser }): Crumbs {
+  return [
+    { name: "People", path: PEOPLE },
+    { name: toPersonName(person), path: toPersonPath(person.id) },
+  ];
+}

@@ -1,0 +1,175 @@
+/** An app's pushes, newest first, with running builds; one push with its changes and statements. @module */
+import { type ConsolePush, type PushView, pushList, readConsole } from "../accounts/console/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
+import { respondWithAppPage } from "./app_page.tsx";
+import { toPushNumber } from "./change.tsx";
+import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
+import type { Visit } from "./enter.tsx";
+import { respondWithConsolePage } from "./frame.tsx";
+import { makeCsv, readListed } from "./list_csv.ts";
+import { renderListTable } from "./list_table.ts";
+import { renderEmpty, renderPill, renderText, renderTime } from "./parts.tsx";
+import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
+import { renderListLinks, toPage } from "./search.tsx";
+import { renderPushHint } from "./snippets.tsx";
+import { renderBuilds } from "./table_parts.tsx";
+
+export async function handlePushes(visit: Visit): Promise<Response> {
+  const { deps, context } = visit;
+  const slug = context.params["app"] ?? "";
+  const text = new Map(readParameters(context.query)).get("before") ?? "";
+  const after = /^\d{1,9}$/.test(text) ? text : "";
+  const { me, app, pushes, builds } = await readListed(visit, pushList, { after });
+  const { page, last } = toPage(pushes);
+  const path = toPushesPath(slug);
+  return respondWithAppPage({
+    me,
+    slug,
+    isDisabled: app.disabledAt !== null,
+    tab: "Pushes",
+    body:
+      page.length === 0
+        ? renderEmpty(
+            "No pushes yet. Push the app's schema to create its tables.",
+            renderPushHint(visit),
+          )
+        : [
+            renderBuilds(builds, deps.now(), path),
+            renderList(slug, page, deps.now()),
+            renderListLinks({ path, next: last && { before: String(last.seq) }, name: "Older" }),
+          ],
+  });
+}
+
+export const pushesCsv = makeCsv(pushList);
+
+function renderList(slug: string, pushes: readonly ConsolePush[], now: number): Html {
+  return renderListTable(pushList, pushes, {
+    label: "Pushes",
+    now,
+    cells: {
+      seq: ({ seq }) =>
+        html`<a class="row-name" href="${toPushPath(slug, seq)}">${toPushNumber(seq)}</a>`,
+      head: renderSteps,
+      key: renderPusher,
+      checksum: ({ checksum }) =>
+        html`<code class="quiet" title="${checksum}">${checksum.replace(/^sha256:/, "").slice(0, 12)}</code>`,
+    },
+  });
+}
+
+/** The key that pushed, by its name if it has one. */
+function renderPusher({ key }: Pick<ConsolePush, "key">): Html {
+  if (key === null) return html`<span class="quiet">an operator</span>`;
+  return key.name === "" ? html`<code>${key.keyId}</code>` : renderText(key.name);
+}
+
+const MAX_STEPS = 3;
+
+/** The first steps from the migration file, and the number of other steps. */
+function renderSteps({ head, name }: ConsolePush): Part {
+  const steps = head
+    .split("\n")
+    .filter((line) => line.startsWith("--   "))
+    .map((line) => line.slice("--   ".length));
+  if (steps.length === 0) return name.replaceAll("_", " ");
+  const more = steps.length - MAX_STEPS;
+  return html`<span class="steps-done">${steps.slice(0, MAX_STEPS).map((step) => html`<span>${renderText(step)}</span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+}
+
+function unknownPush(): Problem {
+  return new Problem("not_found", { message: "The app has no push with this number" });
+}
+
+export async function handlePush({ deps, context }: Visit): Promise<Response> {
+  const { app: slug = "", seq: text = "" } = context.params;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw unknownPush();
+  const values = { app_slug: slug, wanted: Number(text) };
+  const { me, push, builds } = await readConsole(deps, "show_push", values);
+  if (push === null) throw unknownPush();
+  return respondWithConsolePage({
+    me,
+    title: `${toPushNumber(push.seq)} ${push.name.replaceAll("_", " ")}`,
+    crumbs: [
+      { name: "Apps", path: APPS },
+      { name: slug, path: toAppPath(slug) },
+      { name: "Pushes", path: toPushesPath(slug) },
+    ],
+    actions: renderOthers(slug, push),
+    body: [
+      renderSummary(push, deps.now()),
+      renderBuilds(builds, deps.now(), toPushPath(slug, push.seq)),
+      html`<h2>Changes</h2>`,
+      renderChanges(push),
+      html`<h2>Statements</h2>`,
+      renderSql(push.sql),
+    ],
+  });
+}
+
+function renderOthers(slug: string, { seq, isLast }: PushView): Part {
+  const link = (to: number, name: string) =>
+    html`<a class="button button-quiet" href="${toPushPath(slug, to)}">${name}</a>`;
+  return [seq > 1 && link(seq - 1, "Older"), !isLast && link(seq + 1, "Newer")];
+}
+
+function renderSummary({ checksum, appliedAt, key }: PushView, now: number): Html {
+  return html`<dl class="figures"><div><dt>Applied</dt><dd>${renderTime(appliedAt, now)}</dd></div>
+<div><dt>By</dt><dd>${renderPusher({ key })}${key !== null && key.name !== "" && html` <code class="quiet">${key.keyId}</code>`}</dd></div>
+<div><dt>Checksum</dt><dd><code id="checksum">${checksum}</code> ${renderCopyButton("checksum", "the checksum")}</dd></div></dl>`;
+}
+
+const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;
+const LABELS = { added: "new", removed: "no longer declared", changed: "changed" } as const;
+/** Max tables of one push on the page. The list of statements below is complete. */
+const MAX_TABLES = 50;
+
+function renderChanges(push: PushView): Part {
+  const changes = compareDefinitions(push);
+  if (changes.length === 0) return html`<p class="quiet">The declared tables did not change.</p>`;
+  return [
+    changes.slice(0, MAX_TABLES).map(renderTableChange),
+    changes.length > MAX_TABLES &&
+      html`<p class="quiet">and ${changes.length - MAX_TABLES} more tables</p>`,
+  ];
+}
+
+/** The changed lines, and the whole table if it has unchanged lines. */
+function renderTableChange({ table, change, lines }: TableChange): Html {
+  const different = lines.filter((line) => line.change !== "same");
+  const tone = change === "added" ? "good" : change === "removed" ? "warn" : "plain";
+  return html`<section class="sheet change"><h3><code>${table}</code> ${renderPill(LABELS[change], tone)}</h3>
+<ul class="changes">${different.map((line) => html`<li class="change-${line.change}">${renderLine(line)}</li>`)}</ul>
+${different.length < lines.length && html`<details><summary>The whole table</summary><pre tabindex="0"><code>${lines.map(renderDiffLine)}</code></pre></details>`}</section>`;
+}
+
+function renderLine(line: Line): Part {
+  const mark = html`<span aria-hidden="true">${MARKS[line.change]}</span><span class="visually-hidden">${line.change}: </span>`;
+  if (line.change !== "changed") return html`${mark} <code>${renderText(line.text)}</code>`;
+  return html`${mark} <code><del>${renderText(line.was)}</del> <ins>${renderText(line.text)}</ins></code>`;
+}
+
+function renderDiffLine(line: Line): Html {
+  if (line.change === "changed") return html`<del>− ${line.was}</del>\n<ins>+ ${line.text}</ins>\n`;
+  if (line.change === "same") return html`  ${line.text}\n`;
+  return line.change === "added"
+    ? html`<ins>+ ${line.text}</ins>\n`
+    : html`<del>− ${line.text}</del>\n`;
+}
+
+/** Max characters of SQL on the page. */
+const MAX_CHARS = 100_000;
+
+function renderSql(sql: string): Part {
+  if (sql === "")
+    return html`<p class="quiet">None. Only the recorded definition of the app changed.</p>`;
+  const rest = sql.length - MAX_CHARS;
+  return [
+    html`<div class="copyable"><pre class="sql" tabindex="0" aria-label="SQL"><code id="sql">${sql.slice(0, MAX_CHARS)}</code></pre>${renderCopyButton("sql", "the statements")}</div>`,
+    rest > 0 &&
+      html`<p class="quiet">and ${rest} more characters. The migration file in the project has all of them.</p>`,
+    html`<p class="quiet">Functions that serve the tables are generated from the definition and are not listed.</p>`,
+  ];
+}

@@ -1,0 +1,144 @@
+/** One failed, slow or rejected request: cause, key, fields, and a command to repeat it. @module */
+import { type RequestView, readConsole } from "../accounts/console/mod.ts";
+import { type Html, html, type Part, renderCopyButton, renderMarked } from "../pages/mod.ts";
+import { isProblemCode, PROBLEMS, Problem, toSentence } from "../problem.ts";
+import { isUuid } from "../std/is_uuid.ts";
+import { quoteForShell } from "../std/quote_for_shell.ts";
+import { toMinuteText } from "./axis.tsx";
+import { toPushNumber } from "./change.tsx";
+import type { Visit } from "./enter.tsx";
+import { respondWithConsolePage } from "./frame.tsx";
+import { toCount, toMs } from "./numbers.tsx";
+import { renderLink, renderSnippet, renderText, renderTime } from "./parts.tsx";
+import { REQUESTS, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
+import { renderAbsent, toIdMinute } from "./request_absent.tsx";
+import { renderOutcome, toVisiblePath } from "./requests.tsx";
+import { toRequestsPath } from "./requests_filter.tsx";
+import { toApiUrl } from "./snippets.tsx";
+
+export async function handleRequest(visit: Visit): Promise<Response> {
+  const { deps, context } = visit;
+  const { request: id = "" } = context.params;
+  if (!isUuid(id)) throw new Problem("not_found", { message: "This is not a request id" });
+  const minute = toIdMinute(id);
+  const { me, request, ...absent } = await readConsole(deps, "show_request", {
+    wanted: id,
+    from_at: minute?.from,
+    until_at: minute?.until,
+  });
+  const crumbs = [{ name: "Requests", path: REQUESTS }];
+  if (request === null)
+    return respondWithConsolePage({
+      ...{ me, crumbs, title: "No stored request has this id", status: 404 },
+      body: renderAbsent(id, minute, { ...absent, now: deps.now() }),
+    });
+  const url = toApiUrl(visit);
+  return respondWithConsolePage({
+    me,
+    title: `${request.method} ${toVisiblePath(request)}`,
+    crumbs,
+    body: [
+      request.id !== id.toLowerCase() &&
+        html`<p class="notice">The request <code>${id}</code> is one of ${toCount(request.requests)} similar requests in the same minute. This is the first of them.</p>`,
+      renderFigures(request, deps.now()),
+      html`<section class="sheet why"><h2>Why</h2>${renderCause(request, url)}</section>`,
+      renderKey(request, deps.now()),
+      renderBefore(request, deps.now()),
+      html`<h2>Repeat the request</h2>`,
+      renderSnippet({
+        id: "curl",
+        name: "curl",
+        text: toCurl(request, { url, isRoute: deps.isRoute }),
+      }),
+      html`<p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>`,
+    ],
+  });
+}
+
+function renderFigures(request: RequestView, now: number): Html {
+  const { id, app, at, ms, table } = request;
+  const figures: [string, Part][] = [
+    ["Response", renderOutcome(request)],
+    ["When", renderTime(at, now)],
+    ["Took", toMs(ms)],
+    ["App", app === null ? "none" : html`<a href="${toAppPath(app)}">${app}</a>`],
+    ["Table", table !== null && renderText(table)],
+    ["Id", html`<code id="request-id">${id}</code> ${renderCopyButton("request-id", "the id")}`],
+  ];
+  return html`<dl class="figures">${figures.map(([name, value]) => value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+/** The meaning of its code, and the fields that the response named. */
+function renderCause({ code, status, ms, paths }: RequestView, url: string): Part {
+  if (!isProblemCode(code)) return html`<p>${toPlainCause(status, ms)}</p>`;
+  return [
+    html`<p>${renderMarked(toSentence(PROBLEMS[code].when))}.</p>`,
+    paths.length > 0 &&
+      html`<p>Invalid ${paths.length === 1 ? "field" : "fields"}:</p><ul class="plain">${paths.map((path) => html`<li>${renderPath(path)}</li>`)}</ul>`,
+    html`<p><a href="${url}/docs#code-${code}">Documentation of ${code}</a></p>`,
+  ];
+}
+
+function toPlainCause(status: number, ms: number): string {
+  if (status < 400) return `The request succeeded and took ${toMs(ms)}.`;
+  return `The server responded with status ${status} and no error code.`;
+}
+
+/** A pointer with a position names the row of a batch, from 0. */
+function renderPath(path: string): Html {
+  const [, position, column = path] = /^\/(?:(\d+)\/)?([^/]+)$/.exec(path) ?? [];
+  const row = position === undefined ? "" : ` of row ${Number(position) + 1} of the batch`;
+  return html`<code>${renderText(column)}</code>${row}`;
+}
+
+function renderKey({ keyId, key, app }: RequestView, now: number): Part {
+  if (keyId === null) return undefined;
+  const name = key === null || key.name === "" ? "" : ` (${key.name.slice(0, 60)})`;
+  return html`<section class="sheet why"><h2>Key</h2><p><code>${keyId}</code>${name}${key !== null && [" of ", html`<a href="${toAppPath(key.app)}">${key.app}</a>`]}: ${renderKeyState(key, now)}</p>
+<p>${renderLink("Requests of this key", toRequestsPath({ key: keyId, app: app ?? "" }))}</p></section>`;
+}
+
+function renderKeyState(key: RequestView["key"], now: number): Part {
+  if (key === null) return "the key no longer exists.";
+  const { revokedAt, expiresAt, scopes } = key;
+  if (revokedAt !== null) return ["revoked ", renderTime(revokedAt, now), "."];
+  if (expiresAt !== null && new Date(expiresAt).getTime() <= now)
+    return ["expired ", renderTime(expiresAt, now), "."];
+  return `valid, with ${scopes.length === 0 ? "no scopes" : `the ${scopes.length === 1 ? "scope" : "scopes"} ${scopes.join(", ")}`}.`;
+}
+
+const HALF_HOUR_MS = 1_800_000;
+
+/** Earlier changes, and other requests with the same result. */
+function renderBefore({ at, app, code, table, lastPush }: RequestView, now: number): Html {
+  const ms = new Date(at).getTime();
+  const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + HALF_HOUR_MS) };
+  return html`<section class="sheet why"><h2>Around this time</h2>
+${lastPush !== null && app !== null && html`<p>The last push before it: <a href="${toPushPath(app, lastPush.seq)}">${toPushNumber(lastPush.seq)}</a>, ${renderTime(lastPush.at, now)}.</p>`}
+<p>${renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))} ${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
+}
+
+/** A command to paste, with placeholders for values that are not stored. A process can have stored any texts that the table accepts. */
+function toCurl(
+  { method, route, table, paths }: RequestView,
+  { url, isRoute }: { url: string; isRoute: Visit["deps"]["isRoute"] },
+): string {
+  const path = isRoute(route) ? route.replace(":table", table ?? "{table}") : "/{path}";
+  const target = path.replaceAll(/:(\w+)/g, (_, name: string) => `{${name}}`);
+  const hasBody = ["POST", "PATCH", "PUT"].includes(method);
+  const lines = [
+    `curl -sS${method === "GET" ? "" : ` -X ${quoteForShell(method)}`} ${quoteForShell(`${url}${target}`)}`,
+    path.startsWith("/v1/auth/") ? "" : `-H "Authorization: Bearer $ROWHOUSE_API_KEY"`,
+    hasBody ? "-H 'Content-Type: application/json'" : "",
+    hasBody ? `-d ${quoteForShell(toBody(paths))}` : "",
+  ];
+  return lines.filter((line) => line !== "").join(" \\\n  ");
+}
+
+/** A body with the invalid columns; for a batch, of one row. */
+function toBody(paths: readonly string[]): string {
+  const columns = new Set(paths.map((path) => path.replace(/^\/(\d+\/)?/, "")));
+  const fields = [...columns].map((column) => `${JSON.stringify(column)}: "{${column}}"`);
+  const row = `{${fields.length === 0 ? "…" : [...fields, "…"].join(", ")}}`;
+  return paths.some((path) => /^\/\d+\//.test(path)) ? `[${row}]` : row;
+}

@@ -1,0 +1,74 @@
+/** Deletes a row after a confirmation, unless the row has changed since. @module */
+import { shortenId } from "../kinds/mod.ts";
+import { html, type Part, redirect, renderForm } from "../pages/mod.ts";
+import type { Problem } from "../problem.ts";
+import type { Visit } from "./enter.tsx";
+import { renderCancel, renderError, renderSnippet } from "./parts.tsx";
+import { readHeaderValue, toMessages } from "./read.ts";
+import { callRows, toRejection } from "./rows_call.ts";
+import { renderCell } from "./rows_cells.tsx";
+import { toRowJson } from "./rows_copy.tsx";
+import { type FoundRow, findRow, respondWithNoRow } from "./rows_edit.tsx";
+import { readPosition, withPosition } from "./rows_position.ts";
+import { type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
+
+export async function handleRowDeletionForm(visit: Visit, table: RowsTable): Promise<Response> {
+  try {
+    await callRows(visit, {
+      appId: table.appId,
+      method: "DELETE",
+      path: `${table.table}/${visit.context.params["row"] ?? ""}`,
+      headers: { "if-match": readHeaderValue(visit.fields.get("etag")) },
+    });
+  } catch (error) {
+    const problem = toRejection(error);
+    // Already deleted by another user.
+    if (problem.code !== "not_found") return await handleRowDeletion(visit, table, problem);
+  }
+  return redirect(withPosition(table.path, readPosition(visit), { deleted: "yes" }));
+}
+
+export async function handleRowDeletion(
+  visit: Visit,
+  table: RowsTable,
+  problem?: Problem,
+): Promise<Response> {
+  const found = await findRow(visit, table);
+  if (found === undefined) return respondWithNoRow(table);
+  const { row, etag } = found;
+  const position = readPosition(visit);
+  const path = toRowPath(table.path, row.id);
+  const tone = "danger";
+  const form = renderForm({
+    action: withPosition(`${path}/delete`, position),
+    token: visit.token,
+    hidden: { etag },
+    fields: [
+      html`<p>This cannot be undone. Rows that reference it with “on delete cascade” are deleted too; with “on delete set null”, their reference is cleared.</p>`,
+      renderValues(table, found),
+      html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toRowJson(row) })}</details>`,
+    ],
+    button: "Delete the row",
+    tone,
+    cancel: renderCancel(withPosition(path, position), tone),
+  });
+  return respondWithRowsPage(table, {
+    title: `Delete row ${shortenId(row.id)}`,
+    body: [problem && renderRejection(problem), form],
+    status: problem?.status ?? 200,
+  });
+}
+
+function renderRejection(problem: Problem): Part {
+  return problem.code === "precondition_failed"
+    ? renderError("Not deleted: the row has changed.", ["Review changes"])
+    : renderError("The row was not deleted.", toMessages(problem));
+}
+
+const VISIBLE_COLUMNS = 6;
+
+/** Enough values to recognize the row. */
+function renderValues({ definition, slug }: RowsTable, { row }: FoundRow): Part {
+  const some = definition.columns.slice(0, VISIBLE_COLUMNS);
+  return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row, { slug })}</tr>`)}</tbody></table>`;
+}

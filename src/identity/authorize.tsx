@@ -1,0 +1,97 @@
+/**
+ * `/authorize`: an app sends a person here to sign in, and the person returns to a registered target of the app. With a
+ * session, the redirect is immediate. Repeated redirects in a short time end at a page that explains the loop.
+ *
+ * @module
+ */
+import { type RequestContext, readCookies, toSetCookie } from "../http/mod.ts";
+import { html, redirect, respondWithPage } from "../pages/mod.ts";
+import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
+import { readOpenVisit } from "./open_page.tsx";
+import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
+import { readReturnTo, toAddFactor } from "./return_to.ts";
+import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
+
+/** Counts redirects from one app in quick succession. */
+const RETURNS_COOKIE = "__Host-rowhouse_returns";
+const MAX_RETURNS = 5;
+const PAUSE_S = 20;
+
+/** The sign-in form, or a redirect to the app if the person has a session. */
+export async function handleAuthorize(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const authorizeQuery = readAuthorizeQuery(context.query);
+  const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
+  const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
+  if (session.visitor !== undefined && isFactorDemanded(deps, session.visitor))
+    return redirect(toAddFactor(readReturnTo(context.query)));
+  if (session.visitor !== undefined) return redirectToApp(context, { slug: app.slug, href });
+  const { isConflict } = session;
+  const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
+  const visit = await readOpenVisit(deps, context);
+  return await signInPage.show({ ...visit, target: { ...target, isConflict } });
+}
+
+/** The response to the form; the target is checked again. */
+export async function handleAuthorizeForm(
+  deps: PageDeps,
+  context: RequestContext,
+): Promise<Response> {
+  const visit = await readOpenVisit(deps, context);
+  const authorizeQuery = readAuthorizeQuery(context.query);
+  const session = await readSessionOfPage(deps, context, { slug: authorizeQuery.slug });
+  const { app, href } = checkAuthorizeQuery(authorizeQuery, session.app);
+  const target = toSignInTarget(deps, { query: context.query, slug: app.slug, href });
+  return await signInPage.submit({ ...visit, target });
+}
+
+type SignInTargetOptions = { query: string; slug: string; href: string };
+
+function toSignInTarget(
+  { identity }: PageDeps,
+  { query, slug, href }: SignInTargetOptions,
+): SignInTarget {
+  const parameters = new URLSearchParams(query);
+  const action = new URLSearchParams({
+    app: slug,
+    redirect_uri: parameters.get("redirect_uri") ?? "",
+  });
+  return {
+    action: `${AUTHORIZE_PATH}?${action}`,
+    app: { slug, host: new URL(href).host },
+    location: href,
+    formTargets: toFormTargets(identity, href),
+  };
+}
+
+/** A redirect to the app, unless the app has just sent the same visitor several times. */
+function redirectToApp(
+  { request }: RequestContext,
+  { slug, href }: { slug: string; href: string },
+): Response {
+  const count = readReturns(request, slug);
+  const cookie = (value: string, maxAgeS: number) =>
+    toSetCookie(RETURNS_COOKIE, value, { path: "/", maxAgeS });
+  if (count >= MAX_RETURNS) return respondWithLoop({ slug, href }, [cookie("", 0)]);
+  return redirect(href, { cookies: [cookie(`${slug}.${count + 1}`, PAUSE_S)] });
+}
+
+function readReturns(request: Request, slug: string): number {
+  const [value] = readCookies(request.headers.get("cookie"), RETURNS_COOKIE);
+  const [, counted, count] = /^([a-z0-9-]+)\.(\d)$/.exec(value ?? "") ?? [];
+  return counted === slug ? Number(count) : 0;
+}
+
+function respondWithLoop(
+  { slug, href }: { slug: string; href: string },
+  cookies: readonly string[],
+): Response {
+  const { host, protocol } = new URL(href);
+  const body = html`
+<h1>${slug} keeps redirecting you</h1>
+<p>You are signed in, but <strong>${slug}</strong> at ${host} does not detect it and redirects you here again.</p>
+<p>Usually the app is open at an address that does not receive the sign-in cookie, or your browser blocks its cookies${protocol === "http:" && html`, or the app must be opened with https`}. If this keeps happening, contact your administrator.</p>
+<p><a class="button button-primary" href="${href}">Try ${slug} again</a></p>
+<p><a href="${LOGIN_PATH}">Your account</a></p>`;
+  return respondWithPage({ title: "Too many redirects", body }, { status: 409, cookies });
+}

@@ -1,0 +1,177 @@
+/**
+ * `/second-factor`: the second step of a sign-in, after the password or the provider was verified. The query holds the
+ * destination of the sign-in, which is checked again.
+ *
+ * @module
+ */
+import {
+  beginSecondFactor,
+  type FactorAttempt,
+  type FactorFrom,
+  type FactorKind,
+  findPendingSignIn,
+  findStep,
+  finishSecondFactor,
+  makeTotpRecord,
+  openTotp,
+  proveRecoveryCode,
+  type RightFactor,
+  readRecoveryCode,
+  readTotpCode,
+  recordWrongFactor,
+  TOTP_CODE,
+} from "../accounts/sessions/mod.ts";
+import type { RequestContext } from "../http/mod.ts";
+import { html, type Rejection, redirect, respondWithPage } from "../pages/mod.ts";
+import { toDurationText } from "../std/duration.ts";
+import { PENDING_LIFE_S } from "../std/limits.ts";
+import {
+  clearPending,
+  markFactorDevice,
+  readDeviceCookie,
+  readPendingCookie,
+  toSessionCookies,
+} from "./cookies.ts";
+import { makeOpenForm, type OpenVisit } from "./open_page.tsx";
+import { makeSessionStart, type PageDeps } from "./page_deps.ts";
+import { clearChallenge } from "./passkey_challenge.ts";
+import { findPasskeyFactor } from "./passkey_factor.tsx";
+import { PASSKEY_FIELD } from "./passkey_form.tsx";
+import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
+import { renderFactorForms } from "./second_factor_page.tsx";
+import { describeThrottle } from "./sign_in_page.tsx";
+
+/** Without a pending sign-in, the page redirects to the sign-in. */
+export const secondFactorPage = makeOpenForm({
+  title: "Verify your identity",
+  read: ({ deps, context }: OpenVisit) => checkReturnTo(deps, context, readReturnTo(context.query)),
+  form: async (target, visit, rejection) => {
+    const presented = readPendingCookie(visit.context.request, visit.deps.identitySecrets);
+    const pending = await findPendingSignIn(visit.deps, presented);
+    if (pending !== undefined) return renderFactorForms(visit, { pending, target, rejection });
+    return rejection === undefined ? redirect(target.back) : respondWithRestart(target);
+  },
+  run: async ({ deps, context, fields }, target) => {
+    const typed = readTyped(fields);
+    return "issues" in typed
+      ? { status: 422, ...typed }
+      : await handleTyped(deps, context, { target, typed });
+  },
+});
+
+type Typed = { kind: FactorKind; code: string };
+
+function readTyped(
+  fields: ReadonlyMap<string, string>,
+): Typed | { issues: Record<string, string[]> } {
+  const passkey = fields.get(PASSKEY_FIELD);
+  const isTyped = fields.has("code") || fields.has("recovery");
+  if (passkey !== undefined && !isTyped) return { kind: "passkey", code: passkey };
+  const recovery = fields.get("recovery");
+  if (recovery !== undefined) {
+    const code = readRecoveryCode(recovery);
+    return code === undefined
+      ? { issues: { recovery: ["Enter a recovery code of 12 letters and digits."] } }
+      : { kind: "recovery", code };
+  }
+  const code = readTotpCode(fields.get("code"));
+  return TOTP_CODE.test(code)
+    ? { kind: "totp", code }
+    : { issues: { code: ["Enter the 6 digits from the app."] } };
+}
+
+async function handleTyped(
+  deps: PageDeps,
+  context: RequestContext,
+  { target, typed }: { target: CheckedReturn; typed: Typed },
+): Promise<Response | Rejection> {
+  const from = readFrom(deps, context, typed.kind);
+  const attempt = await beginSecondFactor(deps, from);
+  if (attempt === undefined) return respondWithRestart(target);
+  if (!("userId" in attempt)) return describeThrottle(attempt.waitS);
+  const factor = await findFactor(deps, context, { attempt, typed });
+  const finished =
+    factor === undefined ? "wrong" : await finish(deps, context, { from, attempt, factor });
+  if (finished === "no_sign_in") return respondWithRestart(target);
+  if (finished === "wrong") {
+    const { userId } = attempt;
+    await recordWrongFactor(deps, { userId, kind: typed.kind, from: context.address });
+    return { status: 422, ...WRONG[typed.kind] };
+  }
+  return redirect(target.location, { cookies: finished });
+}
+
+/** The same text for wrong, used and malformed codes. */
+const WRONG: Readonly<Record<FactorKind, Pick<Rejection, "notice" | "issues">>> = {
+  totp: {
+    issues: {
+      code: ["The code is incorrect or was already used. Wait for the next code, then try again."],
+    },
+  },
+  recovery: { issues: { recovery: ["The code is incorrect or was already used."] } },
+  passkey: { notice: "This passkey was not accepted. Please try again." },
+};
+
+function readFrom(
+  { identitySecrets }: PageDeps,
+  { request, address }: RequestContext,
+  kind: FactorKind,
+): FactorFrom {
+  const presented = readPendingCookie(request, identitySecrets);
+  return { presented, kind, address, device: readDeviceCookie(request, identitySecrets) };
+}
+
+type Counted = Extract<FactorAttempt, { userId: string }>;
+
+/** The proof of a correct factor for the database; `undefined` for a wrong factor. */
+async function findFactor(
+  deps: PageDeps,
+  { request }: RequestContext,
+  { attempt, typed: { kind, code } }: { attempt: Counted; typed: Typed },
+): Promise<RightFactor | undefined> {
+  const { userId, totp } = attempt;
+  if (kind === "passkey") return await findPasskeyFactor(deps, request, { attempt, text: code });
+  if (kind === "recovery")
+    return { proofs: proveRecoveryCode(deps.identitySecrets, userId, code), count: 0 };
+  const opened = totp === null ? undefined : openTotp(deps, userId, totp);
+  const step = opened && findStep(opened.key, code, deps.now());
+  if (opened === undefined || step === undefined) return undefined;
+  const fresh = opened.isCurrent ? undefined : makeTotpRecord(deps, userId, opened.key);
+  return { proofs: opened.proof, count: step, fresh };
+}
+
+type FinishOptions = { from: FactorFrom; attempt: Counted; factor: RightFactor };
+
+/** The cookies of the new session, or the reason for the failure. */
+async function finish(
+  deps: PageDeps,
+  { request }: RequestContext,
+  { from, attempt: { userId, isKnownDevice }, factor }: FinishOptions,
+): Promise<string[] | "wrong" | "no_sign_in"> {
+  const start = makeSessionStart(deps, request, userId);
+  const outcome = await finishSecondFactor(deps, {
+    from,
+    factor,
+    isKnownDevice,
+    ...start,
+  });
+  if (outcome !== "done") return outcome;
+  const device = markFactorDevice(deps, request, userId);
+  return [
+    ...toSessionCookies(start.session, deps.identity),
+    device,
+    clearPending(),
+    clearChallenge(),
+  ];
+}
+
+function respondWithRestart({ back }: CheckedReturn): Response {
+  const body = html`
+<h1>Please start again</h1>
+<p>This sign-in is older than ${toDurationText(PENDING_LIFE_S)}, was already completed, or was ended. Your browser must allow cookies.</p>
+<p><a class="button button-primary" href="${back}">Sign in again</a></p>`;
+  return respondWithPage(
+    { title: "Please start again", body },
+    { status: 400, cookies: [clearPending()] },
+  );
+}
