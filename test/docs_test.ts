@@ -26,7 +26,7 @@ describe.each(CONTRIBUTORS_PAGES.map((path) => ({ path, text: read(path) })))(
     const terms = [...text.matchAll(/`([^`\n]+)`/g)].map(([, term = ""]) => term);
 
     test("names existing files", () => {
-      const named = terms.filter((term) => /^[\w.][\w./-]*(\.(ts|md|json|yaml)|\/)$/.test(term));
+      const named = terms.filter((term) => /^[\w.][\w./-]*(\.(tsx?|md|json|yaml)|\/)$/.test(term));
       expect(named.filter((term) => !isFile(term))).toEqual([]);
     });
 

@@ -1,8 +1,9 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
 import { type AuditEntry, auditList } from "../accounts/actions/mod.ts";
 import { labelAction } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
@@ -79,9 +80,14 @@ function renderEntries(
     label: "Activity",
     now,
     cells: {
-      actor: (entry) =>
-        html`<div class="event">${renderEvent(entry, hasApp)}${entry.client !== null && html`<span class="row-detail">from ${renderText(entry.client)}</span>`}${renderDetails(entry.details)}</div>`,
-      action: ({ action }) => html`<code class="action-name">${action}</code>`,
+      actor: (entry) => (
+        <div class="event">
+          {renderEvent(entry, hasApp)}
+          {entry.client !== null && <span class="row-detail">from {renderText(entry.client)}</span>}
+          {renderDetails(entry.details)}
+        </div>
+      ),
+      action: ({ action }) => <code class="action-name">{action}</code>,
     },
   });
 }
@@ -92,15 +98,21 @@ function renderEvent(entry: AuditEntry, hasApp: boolean): Html {
   const who = actorEmail === null ? renderText(actor) : renderPerson(actor, actorEmail);
   const app = hasApp ? entry.app : null;
   const person = userId === actor ? null : userId;
-  return html`<p>${who} ${labelAction(action)}${(person !== null || app !== null) && ": "}${renderPerson(person, email)}${person !== null && app !== null && " on "}${app !== null && (appExists ? html`<a href="${toAppPath(app)}">${app}</a>` : app)}</p>`;
+  return (
+    <p>
+      {who} {labelAction(action)}
+      {(person !== null || app !== null) && ": "}
+      {renderPerson(person, email)}
+      {person !== null && app !== null && " on "}
+      {app !== null && (appExists ? <a href={toAppPath(app)}>{app}</a> : app)}
+    </p>
+  );
 }
 
 /** A deleted person has only an id. */
 function renderPerson(id: string | null, email: string | null): Part {
   if (id === null) return "";
-  return email === null
-    ? renderText(id)
-    : html`<a href="${toPersonPath(id)}">${renderAddress(email)}</a>`;
+  return email === null ? renderText(id) : <a href={toPersonPath(id)}>{renderAddress(email)}</a>;
 }
 
 const SHORT_CHARS = 160;
@@ -110,7 +122,18 @@ function renderDetails(details: string): Part {
   if (details === "{}") return "";
   const summary = toSummary(details);
   const short = summary.length > SHORT_CHARS ? `${summary.slice(0, SHORT_CHARS)}…` : summary;
-  return html`<details><summary><bdi>${short}</bdi></summary><pre class="list-details" tabindex="0"><code><bdi>${details}</bdi></code></pre></details>`;
+  return (
+    <details>
+      <summary>
+        <bdi>{short}</bdi>
+      </summary>
+      <pre class="list-details" tabindex="0">
+        <code>
+          <bdi>{details}</bdi>
+        </code>
+      </pre>
+    </details>
+  );
 }
 
 /** The details without JSON punctuation; truncated JSON stays unchanged. */

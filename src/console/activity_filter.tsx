@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The filter of the audit log: actor, action, app, person and time. @module */
 import { AUDIT_ACTIONS } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { renderError, renderTextField } from "./parts.tsx";
 import { toActivityPath } from "./paths.ts";
 
@@ -47,15 +48,43 @@ export function renderFilter({ typed, issues }: ReadFilter, app: string | undefi
   const path = toActivityPath(app);
   return [
     issues.length > 0 && renderError("Invalid filter.", issues),
-    html`<form class="filter" method="get" action="${path}" role="search" aria-label="Filter">
-${renderTextField({ name: "actor", label: "Who", hint: "address or “operator”", value: typed.actor, maxLength: MAX_CHARS, isPerson: true })}
-${renderActions(typed.action)}
-${app === undefined && renderTextField({ name: "app", label: "App", hint: "app name", value: typed.app, maxLength: MAX_CHARS })}
-${renderTextField({ name: "person", label: "Target", hint: "address or id", value: typed.person, maxLength: MAX_CHARS, isPerson: true })}
-${renderDay("from", "From", typed.from)}
-${renderDay("to", "To", typed.to)}
-<div class="filter-buttons"><button class="button button-primary" type="submit">Filter</button><a class="button button-quiet" href="${path}">Clear</a></div>
-</form>`,
+    <form class="filter" method="get" action={path} role="search" aria-label="Filter">
+      {renderTextField({
+        name: "actor",
+        label: "Who",
+        hint: "address or “operator”",
+        value: typed.actor,
+        maxLength: MAX_CHARS,
+        isPerson: true,
+      })}
+      {renderActions(typed.action)}
+      {app === undefined &&
+        renderTextField({
+          name: "app",
+          label: "App",
+          hint: "app name",
+          value: typed.app,
+          maxLength: MAX_CHARS,
+        })}
+      {renderTextField({
+        name: "person",
+        label: "Target",
+        hint: "address or id",
+        value: typed.person,
+        maxLength: MAX_CHARS,
+        isPerson: true,
+      })}
+      {renderDay("from", "From", typed.from)}
+      {renderDay("to", "To", typed.to)}
+      <div class="filter-buttons">
+        <button class="button button-primary" type="submit">
+          Filter
+        </button>
+        <a class="button button-quiet" href={path}>
+          Clear
+        </a>
+      </div>
+    </form>,
   ];
 }
 
@@ -69,5 +98,13 @@ function renderActions(chosen: string): Html {
 }
 
 function renderDay(name: string, label: string, value: string): Html {
-  return html`<div class="field"><label for="${name}">${label}</label><p class="hint" id="${name}-hint">day, in UTC</p><input type="date" id="${name}" name="${name}" value="${value}" aria-describedby="${name}-hint"></div>`;
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <p class="hint" id={`${name}-hint`}>
+        day, in UTC
+      </p>
+      <input type="date" id={name} name={name} value={value} aria-describedby={`${name}-hint`} />
+    </div>
+  );
 }

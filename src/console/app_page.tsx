@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Common parts of an app's pages: heading, breadcrumbs and tabs. @module */
 import { type ConsoleVisitor, readConsole, type Span } from "../accounts/console/mod.ts";
-import { type FormFields, type Html, html, type NoFields, type Part } from "../pages/mod.ts";
+import type { FormFields, Html, NoFields, Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.tsx";
 import { type FormPage, makeFormPage } from "./form_page.ts";
 import { type Crumbs, respondWithConsolePage } from "./frame.tsx";
@@ -45,7 +46,15 @@ function renderTabs(slug: string, tab: string): Html {
     { name: "Activity", path: `${toAppPath(slug)}/activity` },
     { name: "Settings", path: `${toAppPath(slug)}/settings` },
   ];
-  return html`<nav class="tabs" aria-label="App">${tabs.map(({ name, path }) => html`<a href="${path}"${name === tab && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+  return (
+    <nav class="tabs" aria-label="App">
+      {tabs.map(({ name, path }) => (
+        <a href={path} aria-current={name === tab && "page"}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
 }
 
 /** The app in the address, with its requests over the requested span. @throws {Problem} unknown_app */

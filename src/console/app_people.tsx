@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The people with a role on an app, and a form to add a person. @module */
 import { runAction } from "../accounts/actions/mod.ts";
 import {
@@ -7,7 +8,7 @@ import {
   EMAIL,
   grantRole,
 } from "../accounts/people/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import { makeAppAction, respondWithAppPage } from "./app_page.tsx";
 import { ROLE_SAVED, SESSIONS_ENDED } from "./done.ts";
@@ -46,7 +47,14 @@ export async function handleAppPeople(visit: Visit): Promise<Response> {
     none: renderNone(slug, query),
     render: (page) => renderAppPeople(slug, page, deps),
   });
-  const detail = html`<p class="quiet">${administrators === 1 ? "The Console administrator is" : `The ${administrators} Console administrators are`} also <code>admin</code> here.</p>`;
+  const detail = (
+    <p class="quiet">
+      {administrators === 1
+        ? "The Console administrator is"
+        : `The ${administrators} Console administrators are`}{" "}
+      also <code>admin</code> here.
+    </p>
+  );
   const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
     isDialog: true,
   });
@@ -59,7 +67,10 @@ function renderNone(slug: string, { search, after }: ListQuery): Html {
   if (search !== "") return renderEmpty("No matching people.");
   if (after !== "") return renderEmpty("No more people.");
   return renderEmpty(
-    html`No one has a role on this app yet. Only administrators can open it. With the CLI: <code>rowhouse admin grant ada@example.org ${quoteForShell(slug)} member</code>`,
+    <>
+      No one has a role on this app yet. Only administrators can open it. With the CLI:{" "}
+      <code>rowhouse admin grant ada@example.org {quoteForShell(slug)} member</code>
+    </>,
     renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary"),
   );
 }
@@ -81,7 +92,12 @@ const endSessionsPage = makeAppAction({
   action: "end_app_sessions",
   title: () => "End all sessions",
   form: ({ slug }) => ({
-    intro: html`<p>This signs out everyone with a role on <b>${slug}</b>, from all apps and devices. If you have a role, it signs you out too.</p>`,
+    intro: (
+      <p>
+        This signs out everyone with a role on <b>{slug}</b>, from all apps and devices. If you have
+        a role, it signs you out too.
+      </p>
+    ),
     button: "End all sessions",
     tone: "danger",
   }),
@@ -100,7 +116,11 @@ const addPersonPage = makeAppAction({
     return {
       email: {
         ...EMAIL,
-        hint: html`The address of an existing account. <a href="${invite}">Invite</a> anyone else.`,
+        hint: (
+          <>
+            The address of an existing account. <a href={invite}>Invite</a> anyone else.
+          </>
+        ),
         isPerson: true,
       },
       role: { ...APP_ROLE, value: "member" },

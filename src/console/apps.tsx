@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Apps: the list by slug, with search and pages; the creation of an app; its deletion. @module */
 import { type App, appList, createApp, SLUG } from "../accounts/apps/mod.ts";
 import { type AppEnd, deleteAppByConsole, readConsole } from "../accounts/console/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.tsx";
 import { redirectWithNotice, renderDone } from "./done.ts";
@@ -43,7 +44,11 @@ function readSlugQuery({ context }: Visit): ListQuery {
 }
 
 function renderSearched(search: string): Html {
-  return html`<p class="quiet">Apps whose name contains ${renderText(search)}. <a href="${APPS}">All apps</a></p>`;
+  return (
+    <p class="quiet">
+      Apps whose name contains {renderText(search)}. <a href={APPS}>All apps</a>
+    </p>
+  );
 }
 
 function renderNone(search: string, after: string): Html {
@@ -60,12 +65,16 @@ function renderAppList(apps: readonly App[], now: number): Html {
     label: "Apps",
     now,
     cells: {
-      slug: ({ slug, disabledAt }) =>
-        html`<a class="row-name" href="${toAppPath(slug)}">${slug}</a>${disabledAt !== null && html` ${renderPill("disabled", "warn")}`}`,
+      slug: ({ slug, disabledAt }) => (
+        <>
+          <a class="row-name" href={toAppPath(slug)}>
+            {slug}
+          </a>
+          {disabledAt !== null && <> {renderPill("disabled", "warn")}</>}
+        </>
+      ),
       origin: ({ origin }) =>
-        origin === null
-          ? html`<span class="quiet">none yet</span>`
-          : renderText(new URL(origin).host),
+        origin === null ? <span class="quiet">none yet</span> : renderText(new URL(origin).host),
     },
   });
 }
@@ -129,21 +138,34 @@ export const deleteAppPage = makeFormPage({
 /** Tables that other apps need, each with a link to resolve it. */
 function renderBlockers({ used, referredTo }: AppEnd): Html[] {
   return [
-    ...used.map(
-      ({ table, by }) =>
-        html`<b>${table}</b> is used by ${by.join(", ")}. <a href="${toTablePath(table)}/transfer">Transfer ownership of ${table}</a>`,
-    ),
-    ...referredTo.map(
-      ({ table, by }) =>
-        html`The table <b>${by}</b> of another app references ${table}. <a href="${toTablePath(by)}">Open ${by}</a>`,
-    ),
+    ...used.map(({ table, by }) => (
+      <>
+        <b>{table}</b> is used by {by.join(", ")}.{" "}
+        <a href={`${toTablePath(table)}/transfer`}>Transfer ownership of {table}</a>
+      </>
+    )),
+    ...referredTo.map(({ table, by }) => (
+      <>
+        The table <b>{by}</b> of another app references {table}.{" "}
+        <a href={toTablePath(by)}>Open {by}</a>
+      </>
+    )),
   ];
 }
 
 function renderContents({ keys, grants, tables, migrations }: AppEnd): Part {
   const owned = tables.filter(({ isOwned }) => isOwned).map(({ name }) => name);
-  return html`<p>This cannot be undone. Deleted with the app:</p>
-<ul class="plain">${tables.length > 0 && html`<li>its rows in ${tables.map(({ name }) => name).join(", ")}</li>`}
-${owned.length > 0 && html`<li>the tables that it owns: ${owned.join(", ")}</li>`}
-<li>${countOf(keys, "key")}, ${countOf(grants, "role")} of people, ${countOf(migrations, "migration")}</li></ul>`;
+  return (
+    <>
+      <p>This cannot be undone. Deleted with the app:</p>
+      <ul class="plain">
+        {tables.length > 0 && <li>its rows in {tables.map(({ name }) => name).join(", ")}</li>}
+        {owned.length > 0 && <li>the tables that it owns: {owned.join(", ")}</li>}
+        <li>
+          {countOf(keys, "key")}, {countOf(grants, "role")} of people,{" "}
+          {countOf(migrations, "migration")}
+        </li>
+      </ul>
+    </>
+  );
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Requests, errors, rejections and p99 on one time axis, with marks at changes. Each step links to its changes. The server draws
  * the axis. Labels are HTML, because the drawing stretches.
@@ -5,7 +6,7 @@
  * @module
  */
 import type { Axis, Span } from "../accounts/console/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { HOUR_S } from "../std/duration.ts";
 import { LANE, LAST_BOUND_MS, type Lane, toLanes } from "./axis_lanes.tsx";
 import { renderChange, toPushNumber } from "./change.tsx";
@@ -20,16 +21,33 @@ type Drawn = { axis: Axis; span: Span; slug: string; now: number };
 export function renderAxis({ axis, span, slug, now }: Drawn): Html {
   const steps = toSteps(axis);
   const lanes = toLanes(steps);
-  return html`<section class="sheet axis" aria-label="Over time">
-<div class="axis-chart">
-<div class="axis-lanes" aria-hidden="true">${lanes.map(({ name, top }) => html`<div><b>${name}</b><span>${top}</span><span>0</span></div>`)}</div>
-${renderDrawing({ axis, slug, steps, lanes, changes: toMarks(axis) })}
-<div class="axis-times" aria-hidden="true">${toTicks(axis).map((tick) => html`<span>${toShortTime(tick, span)}</span>`)}</div>
-</div>
-<p class="quiet axis-caption">In UTC. Dashed: requests of the previous ${span}. p99 is not shown for a step with fewer than ${MIN_REQUESTS} requests.</p>
-${renderSelect(axis, slug)}
-${renderChanges(axis, { slug, now })}
-</section>`;
+  return (
+    <section class="sheet axis" aria-label="Over time">
+      <div class="axis-chart">
+        <div class="axis-lanes" aria-hidden="true">
+          {lanes.map(({ name, top }) => (
+            <div>
+              <b>{name}</b>
+              <span>{top}</span>
+              <span>0</span>
+            </div>
+          ))}
+        </div>
+        {renderDrawing({ axis, slug, steps, lanes, changes: toMarks(axis) })}
+        <div class="axis-times" aria-hidden="true">
+          {toTicks(axis).map((tick) => (
+            <span>{toShortTime(tick, span)}</span>
+          ))}
+        </div>
+      </div>
+      <p class="quiet axis-caption">
+        In UTC. Dashed: requests of the previous {span}. p99 is not shown for a step with fewer than{" "}
+        {MIN_REQUESTS} requests.
+      </p>
+      {renderSelect(axis, slug)}
+      {renderChanges(axis, { slug, now })}
+    </section>
+  );
 }
 
 const WIDTH = 600;
@@ -65,11 +83,36 @@ function renderDrawing({ axis, slug, steps, lanes, changes }: Drawing): Html {
   const width = WIDTH / steps.length;
   const height = LANE * lanes.length;
   const marks = [...changes.keys()].map((index) => `M${round((index + 0.5) * width)} 0V${height}`);
-  return html`<svg class="axis-drawing" viewBox="0 0 ${WIDTH} ${height}" preserveAspectRatio="none" aria-hidden="true" focusable="false" data-axis>
-<path class="axis-grid" d="${lanes.map((_, index) => `M0 ${(index + 1) * LANE}H${WIDTH}`).join("")}"/>
-${lanes.map(({ shapes }, index) => html`<g transform="translate(0 ${index * LANE})">${shapes(width)}</g>`)}
-<path class="axis-marks" d="${marks.join("")}"/>
-${toLinks(axis).map(({ first, length, from, to }) => html`<a href="${toChangesPath({ app: slug, from, to })}" tabindex="-1">${steps.slice(first, first + length).map((step, index) => html`<rect x="${round((first + index) * width)}" width="${round(width)}" height="${height}"><title>${toTitle(step, axis, { index: first + index, changes: changes.get(first + index) })}</title></rect>`)}</a>`)}</svg>`;
+  return (
+    <svg
+      class="axis-drawing"
+      viewBox={`0 0 ${WIDTH} ${height}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+      data-axis
+    >
+      <path
+        class="axis-grid"
+        d={lanes.map((_, index) => `M0 ${(index + 1) * LANE}H${WIDTH}`).join("")}
+      />
+      {lanes.map(({ shapes }, index) => (
+        <g transform={`translate(0 ${index * LANE})`}>{shapes(width)}</g>
+      ))}
+      <path class="axis-marks" d={marks.join("")} />
+      {toLinks(axis).map(({ first, length, from, to }) => (
+        <a href={toChangesPath({ app: slug, from, to })} tabindex="-1">
+          {steps.slice(first, first + length).map((step, index) => (
+            <rect x={round((first + index) * width)} width={round(width)} height={height}>
+              <title>
+                {toTitle(step, axis, { index: first + index, changes: changes.get(first + index) })}
+              </title>
+            </rect>
+          ))}
+        </a>
+      ))}
+    </svg>
+  );
 }
 
 /** Steps per link: a single minute has too few requests. */
@@ -144,15 +187,26 @@ function toShortTime(at: Date, span: Span): string {
 function renderSelect(axis: Axis, slug: string): Html {
   const { from } = toBounds(axis, 0);
   const { to } = toBounds(axis, axis.steps - 1);
-  return html`<form class="axis-select" method="get" action="${CHANGES}" aria-label="Select a period">
-${slug !== "" && html`<input type="hidden" name="app" value="${slug}">`}
-${renderMoment("from", "From (UTC)", from)}${renderMoment("to", "To (UTC)", to)}
-<button class="button button-quiet" type="submit">What changed</button></form>`;
+  return (
+    <form class="axis-select" method="get" action={CHANGES} aria-label="Select a period">
+      {slug !== "" && <input type="hidden" name="app" value={slug} />}
+      {renderMoment("from", "From (UTC)", from)}
+      {renderMoment("to", "To (UTC)", to)}
+      <button class="button button-quiet" type="submit">
+        What changed
+      </button>
+    </form>
+  );
 }
 
 /** A datetime-local field, in UTC. */
 export function renderMoment(name: string, label: string, value: string): Html {
-  return html`<div class="field"><label for="${name}">${label}</label><input type="datetime-local" id="${name}" name="${name}" value="${value.slice(0, 16)}"></div>`;
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <input type="datetime-local" id={name} name={name} value={value.slice(0, 16)} />
+    </div>
+  );
 }
 
 const MAX_CHANGES = 6;
@@ -161,12 +215,19 @@ function renderChanges(
   { changes, since, stepS, steps }: Axis,
   { slug, now }: { slug: string; now: number },
 ): Part {
-  if (changes.length === 0) return html`<p class="quiet">No changes in this period.</p>`;
+  if (changes.length === 0) return <p class="quiet">No changes in this period.</p>;
   const begin = new Date(since).getTime();
   const span = { from: toMinuteText(begin), to: toMinuteText(begin + (steps + 1) * stepS * 1000) };
   return [
-    html`<ul class="axis-changes">${changes.slice(0, MAX_CHANGES).map((change) => html`<li>${renderChange(change, { hasApp: slug === "", now })}</li>`)}</ul>`,
-    changes.length > MAX_CHANGES &&
-      html`<p><a href="${toChangesPath({ app: slug, ...span })}">All changes</a></p>`,
+    <ul class="axis-changes">
+      {changes.slice(0, MAX_CHANGES).map((change) => (
+        <li>{renderChange(change, { hasApp: slug === "", now })}</li>
+      ))}
+    </ul>,
+    changes.length > MAX_CHANGES && (
+      <p>
+        <a href={toChangesPath({ app: slug, ...span })}>All changes</a>
+      </p>
+    ),
   ];
 }

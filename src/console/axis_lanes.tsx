@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The lanes of a time axis as shapes: a line of requests, bars of errors and rejections, a line of p99. @module */
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { round } from "./chart.tsx";
 import { toMs } from "./numbers.tsx";
 import type { Step } from "./steps.ts";
@@ -29,16 +30,24 @@ export function toLanes(steps: readonly Step[]): Lane[] {
     {
       name: "Requests",
       top: COMPACT.format(maxRequests),
-      shapes: (width) =>
-        html`<path class="axis-before" d="${past.some((count) => count > 0) && toLine(past, maxRequests, width)}"/><path class="axis-line" d="${toLine(known, maxRequests, width)}"/>`,
+      shapes: (width) => (
+        <>
+          <path
+            class="axis-before"
+            d={past.some((count) => count > 0) ? toLine(past, maxRequests, width) : ""}
+          />
+          <path class="axis-line" d={toLine(known, maxRequests, width)} />
+        </>
+      ),
     },
     toBarLane("Errors", errors, "axis-errors"),
     toBarLane("Rejections", rejections, "axis-rejections"),
     {
       name: "p99",
       top: slowest === 0 ? "–" : toMs(slowest),
-      shapes: (width) =>
-        html`<path class="axis-line" d="${toLine(p99.map(toFinite), slowest || 1, width)}"/>`,
+      shapes: (width) => (
+        <path class="axis-line" d={toLine(p99.map(toFinite), slowest || 1, width)} />
+      ),
     },
   ];
 }
@@ -55,7 +64,7 @@ function toBarLane(name: string, counts: readonly number[], tone: string): Lane 
   return {
     name,
     top: COMPACT.format(max),
-    shapes: (width) => html`<path class="${tone}" d="${toBars(counts, max, width)}"/>`,
+    shapes: (width) => <path class={tone} d={toBars(counts, max, width)} />,
   };
 }
 

@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A change as a sentence with time, actor, action and a link to its page. @module */
 import type { Change } from "../accounts/console/mod.ts";
 import { labelAction } from "../db/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { isObject } from "../std/is_object.ts";
 import { tryParseJson } from "../std/try_parse_json.ts";
 import { renderAddress, renderText, renderTime } from "./parts.tsx";
@@ -12,17 +13,46 @@ export function renderChange(
   { hasApp, now }: { hasApp: boolean; now: number },
 ): Html {
   const { at, app } = change;
-  return html`${renderTime(at, now)} <span>${renderWhat(change)}${hasApp && app !== null && [" on ", html`<a href="${toAppPath(app)}">${app}</a>`]}</span>`;
+  return (
+    <>
+      {renderTime(at, now)}{" "}
+      <span>
+        {renderWhat(change)}
+        {hasApp && app !== null && [" on ", <a href={toAppPath(app)}>{app}</a>]}
+      </span>
+    </>
+  );
 }
 
 function renderWhat(change: Change): Part {
   const { action, app, seq, keyId, details } = change;
   if (action === "push" && app !== null && seq !== null)
-    return html`<a href="${toPushPath(app, seq)}">push ${toPushNumber(seq)}</a> ${renderText(details.replaceAll("_", " "))}, by ${keyId === null ? "an operator" : html`key <code>${keyId}</code>`}`;
+    return (
+      <>
+        <a href={toPushPath(app, seq)}>push {toPushNumber(seq)}</a>{" "}
+        {renderText(details.replaceAll("_", " "))}, by{" "}
+        {keyId === null ? (
+          "an operator"
+        ) : (
+          <>
+            key <code>{keyId}</code>
+          </>
+        )}
+      </>
+    );
   if (action === "expire_key")
-    return html`key <code>${keyId ?? ""}</code> ${details !== "" && renderText(details)} expired`;
+    return (
+      <>
+        key <code>{keyId ?? ""}</code> {details !== "" && renderText(details)} expired
+      </>
+    );
   const query = new URLSearchParams({ ...(app === null ? {} : { app }), action });
-  return html`${renderActor(change)} <a href="${ACTIVITY}?${query.toString()}">${labelAction(action)}</a>${renderObject(change)}`;
+  return (
+    <>
+      {renderActor(change)} <a href={`${ACTIVITY}?${query.toString()}`}>{labelAction(action)}</a>
+      {renderObject(change)}
+    </>
+  );
 }
 
 export function toPushNumber(seq: number): string {
@@ -38,8 +68,13 @@ function renderObject({ details, email }: Change): Part {
   const parsed = tryParseJson(details);
   const { keyId, role } = isObject(parsed) ? parsed : {};
   return [
-    typeof keyId === "string" && html` <code>${keyId.slice(0, 16)}</code>`,
-    typeof role === "string" && html` ${renderText(role)}`,
-    email !== null && html` (${renderAddress(email)})`,
+    typeof keyId === "string" && (
+      <>
+        {" "}
+        <code>{keyId.slice(0, 16)}</code>
+      </>
+    ),
+    typeof role === "string" && <> {renderText(role)}</>,
+    email !== null && <> ({renderAddress(email)})</>,
   ];
 }

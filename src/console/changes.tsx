@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A selected period: increased errors by table, key and field, and the changes just before. @module */
 import {
   type ChangesView,
@@ -6,7 +7,7 @@ import {
   readConsole,
 } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { isProblemCode, PROBLEMS } from "../problem.ts";
 import { SLUG_PATTERN } from "../std/stored_text.ts";
 import { renderMoment, toMinuteText } from "./axis.tsx";
@@ -39,10 +40,10 @@ export async function handleChanges({ deps, context }: Visit): Promise<Response>
     crumbs: slug === "" ? [] : [{ name: slug, path: toAppPath(slug) }],
     body: [
       renderForm(asked),
-      html`<p>${toComparison(page)}</p>`,
-      html`<h2>Increased errors</h2>`,
+      <p>{toComparison(page)}</p>,
+      <h2>Increased errors</h2>,
       renderCodes(page, asked),
-      html`<h2>Changes before and during this period</h2>`,
+      <h2>Changes before and during this period</h2>,
       renderChangeList(page, { hasApp: slug === "", now: deps.now() }),
     ],
   });
@@ -90,11 +91,24 @@ function renderForm({ slug, from, until }: Asked): Html {
     const [begin, end] = [from.getTime() + by, until.getTime() + by];
     return toChangesPath({ app: slug, from: toMinuteText(begin), to: toMinuteText(end) });
   };
-  return html`<form class="axis-select" method="get" action="${CHANGES}" aria-label="Select a period">
-${renderTextField({ name: "app", label: "App", value: slug, maxLength: 40 })}
-${renderMoment("from", "From (UTC)", from.toISOString())}${renderMoment("to", "To (UTC)", until.toISOString())}
-<div class="filter-buttons"><button class="button button-primary" type="submit">Show</button><a class="button button-quiet" href="${move(-length)}">Earlier</a><a class="button button-quiet" href="${move(length)}">Later</a></div>
-</form>`;
+  return (
+    <form class="axis-select" method="get" action={CHANGES} aria-label="Select a period">
+      {renderTextField({ name: "app", label: "App", value: slug, maxLength: 40 })}
+      {renderMoment("from", "From (UTC)", from.toISOString())}
+      {renderMoment("to", "To (UTC)", until.toISOString())}
+      <div class="filter-buttons">
+        <button class="button button-primary" type="submit">
+          Show
+        </button>
+        <a class="button button-quiet" href={move(-length)}>
+          Earlier
+        </a>
+        <a class="button button-quiet" href={move(length)}>
+          Later
+        </a>
+      </div>
+    </form>
+  );
 }
 
 function toComparison({ requests, requestsBefore }: ChangesView): string {
@@ -105,7 +119,13 @@ function toComparison({ requests, requestsBefore }: ChangesView): string {
 
 function renderCodes(page: ChangesView, asked: Asked): Part {
   if (page.codes.length === 0) return renderEmpty("No rejected requests in this period.");
-  return html`<ul class="risen">${page.codes.map((code) => html`<li>${renderCode(code, page, asked)}</li>`)}</ul>`;
+  return (
+    <ul class="risen">
+      {page.codes.map((code) => (
+        <li>{renderCode(code, page, asked)}</li>
+      ))}
+    </ul>
+  );
 }
 
 function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
@@ -115,11 +135,54 @@ function renderCode(risen: RisenCode, page: ChangesView, asked: Asked): Part {
     ...{ from: toMinuteText(asked.from.getTime()), to: toMinuteText(asked.until.getTime()) },
   };
   return [
-    html`<p><b>${toCount(now)} × ${toStatus(code)}</b> <a href="${toRequestsPath(filter)}"><code>${code}</code></a>${table !== null && html` on <code>${renderText(table)}</code>`}${asked.slug === "" && app !== null && html` of <a href="${toAppPath(app)}">${app}</a>`} <span class="quiet">(${toCount(before)} before)</span></p>`,
-    fields.length > 0 &&
-      html`<ul>${fields.map(({ field, requests, since }) => html`<li>${toCount(requests)} × ${toStatus(code)} on <a href="${toRequestsPath({ ...filter, field })}"><code>/${renderText(field)}</code></a>${renderCause(risen, { field, since }, page)}</li>`)}</ul>`,
-    keys.length > 0 &&
-      html`<p class="quiet">${keys.map(({ keyId, name, requests }, index) => html`${index > 0 && ", "}${toCount(requests)} by key <a href="${toRequestsPath({ ...filter, key: keyId })}"><code>${keyId}</code></a>${name !== null && name !== "" && html` ${renderText(name)}`}`)}</p>`,
+    <p>
+      <b>
+        {toCount(now)} × {toStatus(code)}
+      </b>{" "}
+      <a href={toRequestsPath(filter)}>
+        <code>{code}</code>
+      </a>
+      {table !== null && (
+        <>
+          {" "}
+          on <code>{renderText(table)}</code>
+        </>
+      )}
+      {asked.slug === "" && app !== null && (
+        <>
+          {" "}
+          of <a href={toAppPath(app)}>{app}</a>
+        </>
+      )}{" "}
+      <span class="quiet">({toCount(before)} before)</span>
+    </p>,
+    fields.length > 0 && (
+      <ul>
+        {fields.map(({ field, requests, since }) => (
+          <li>
+            {toCount(requests)} × {toStatus(code)} on{" "}
+            <a href={toRequestsPath({ ...filter, field })}>
+              <code>/{renderText(field)}</code>
+            </a>
+            {renderCause(risen, { field, since }, page)}
+          </li>
+        ))}
+      </ul>
+    ),
+    keys.length > 0 && (
+      <p class="quiet">
+        {keys.map(({ keyId, name, requests }, index) => (
+          <>
+            {index > 0 && ", "}
+            {toCount(requests)} by key{" "}
+            <a href={toRequestsPath({ ...filter, key: keyId })}>
+              <code>{keyId}</code>
+            </a>
+            {name !== null && name !== "" && <> {renderText(name)}</>}
+          </>
+        ))}
+      </p>
+    ),
   ];
 }
 
@@ -142,7 +205,13 @@ function renderCause(
           { table, field },
         );
   if (found === undefined || app === null) return undefined;
-  return html` since push ${toPushNumber(found.seq)} ${found.text}; <a href="${toPushPath(app, found.seq)}">see the diff</a>`;
+  return (
+    <>
+      {" "}
+      since push {toPushNumber(found.seq)} {found.text};{" "}
+      <a href={toPushPath(app, found.seq)}>see the diff</a>
+    </>
+  );
 }
 
 function renderChangeList(
@@ -150,7 +219,13 @@ function renderChangeList(
   options: { hasApp: boolean; now: number },
 ): Part {
   if (changes.length === 0) return renderEmpty("Nothing changed.");
-  return html`<ul class="axis-changes">${changes.map((change) => html`<li>${renderChange(change, options)}</li>`)}</ul>`;
+  return (
+    <ul class="axis-changes">
+      {changes.map((change) => (
+        <li>{renderChange(change, options)}</li>
+      ))}
+    </ul>
+  );
 }
 
 /** The first of these pushes after which values of a column can be rejected that were valid before. */

@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Small charts without an axis, drawn by the server, next to the same numbers as text. @module */
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 
 const WIDTH = 100;
 const HEIGHT = 28;
@@ -15,7 +16,19 @@ export function renderLine(counts: readonly number[], marks: readonly number[] =
   const bad = marks
     .flatMap((count, index) => (count > 0 ? [`M${toX(index)} ${HEIGHT}v-6`] : []))
     .join("");
-  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true" focusable="false"><path class="chart-area" d="M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT}Z"/><polyline class="chart-line" points="${line}"/>${bad !== "" && html`<path class="chart-bad" d="${bad}"/>`}</svg>`;
+  return (
+    <svg
+      class="chart"
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      focusable="false"
+    >
+      <path class="chart-area" d={`M0,${HEIGHT} L${line} L${WIDTH},${HEIGHT}Z`} />
+      <polyline class="chart-line" points={line} />
+      {bad !== "" && <path class="chart-bad" d={bad} />}
+    </svg>
+  );
 }
 
 /** Sums of adjacent counts, max `maxCount` values. */

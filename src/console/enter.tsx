@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Access to the Console's pages: requires both cookies of an administrator. Redirects to the sign-in without a session, or if
  * the sign-in is too old for a sensitive action. Everyone else sees only that access is denied. The database decides, in the
@@ -27,7 +28,7 @@ import {
   readSessionOfPage,
   toActor,
 } from "../identity/mod.ts";
-import { html, redirect, respondWithPage } from "../pages/mod.ts";
+import { redirect, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 
 export type ConsolePageDeps = PageDeps & {
@@ -129,9 +130,19 @@ async function respondWithAccessDenied(
   const { visitor } = await readSessionOfPage(deps, context);
   if (visitor === undefined)
     return redirectToSignIn(context, clearPlanted(context.request, deps.identity));
-  const body = html`
-<h1>The Console is for administrators</h1>
-<p>You are signed in as <strong>${visitor.email}</strong>, which is not an administrator account. Ask an administrator for access. Your account page lists your apps.</p>
-<p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
+  const body = (
+    <>
+      <h1>The Console is for administrators</h1>
+      <p>
+        You are signed in as <strong>{visitor.email}</strong>, which is not an administrator
+        account. Ask an administrator for access. Your account page lists your apps.
+      </p>
+      <p>
+        <a class="button button-primary" href={LOGIN_PATH}>
+          Your account
+        </a>
+      </p>
+    </>
+  );
   return respondWithPage({ title: "Access denied", body }, { status: 403 });
 }

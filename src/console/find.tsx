@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * The search of the navigation: finds apps, people, tables, keys, requests and pages. The command palette, a script, shows this
  * page's results.
@@ -6,7 +7,7 @@
  */
 import { type ConsoleMatches, readConsole } from "../accounts/console/mod.ts";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
 import type { Visit } from "./enter.tsx";
@@ -108,7 +109,12 @@ function toGroups(search: string, { apps, people, tables, keys }: ConsoleMatches
       hits: keys.map(({ keyId, name, app, revokedAt }) => ({
         name: keyId,
         path: toKeysPath(app),
-        detail: html`${renderText(name)} of ${app}${revokedAt !== null && ", revoked"}`,
+        detail: (
+          <>
+            {renderText(name)} of {app}
+            {revokedAt !== null && ", revoked"}
+          </>
+        ),
       })),
     },
     {
@@ -126,5 +132,24 @@ function toRequests(search: string): Hit[] {
 }
 
 function renderGroup({ name, hits }: Group): Html {
-  return html`<section class="found" data-found="${name}"><h2>${name}</h2><ul>${hits.map((hit) => html`<li><a href="${hit.path}"${hit.email !== undefined && html` data-email="${hit.email}"`}>${renderText(hit.name)}</a>${hit.detail !== undefined && html` <span class="quiet">${hit.detail}</span>`}</li>`)}</ul></section>`;
+  return (
+    <section class="found" data-found={name}>
+      <h2>{name}</h2>
+      <ul>
+        {hits.map((hit) => (
+          <li>
+            <a href={hit.path} data-email={hit.email}>
+              {renderText(hit.name)}
+            </a>
+            {hit.detail !== undefined && (
+              <>
+                {" "}
+                <span class="quiet">{hit.detail}</span>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }

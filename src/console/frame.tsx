@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The frame of the Console's pages: breadcrumbs, navigation and visitor. @module */
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import {
@@ -7,14 +8,7 @@ import {
   describeProblem,
   type RejectedRequest,
 } from "../identity/mod.ts";
-import {
-  type Html,
-  html,
-  type Part,
-  renderBrand,
-  respondWithPage,
-  SIGN_OUT_PATH,
-} from "../pages/mod.ts";
+import { type Html, type Part, renderBrand, respondWithPage, SIGN_OUT_PATH } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import { DOCS, FIND } from "./paths.ts";
 
@@ -81,33 +75,127 @@ type Framed = Partial<ConsolePage> & Pick<ConsolePage, "title" | "body">;
 
 function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Framed): Html {
   const current = entry ?? crumbs[0]?.name ?? title;
-  return html`<a class="skip" href="#main">Skip to content</a>
-<div class="console">
-<nav class="side" aria-label="Console"${me !== undefined && html` data-visitor="${me.id}"`}>
-<a class="side-brand" href="${CONSOLE_PATH}">${renderBrand(24)}</a>
-<form class="jump" method="get" action="${FIND}" role="search"><input type="search" name="q" data-keys="/" maxlength="254" aria-label="Find anything" placeholder="Find anything" data-placeholder="App, person, table, key or request id" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="palette-button" type="button" data-keys="Ctrl+K" data-keys-for="Open the command palette" hidden><kbd>Ctrl K</kbd><span class="visually-hidden"> opens the command palette</span></button></form>
-<ul class="side-list">${ENTRIES.map(({ name, path, key }) => html`<li><a href="${path}" data-keys="g ${key}" data-keys-for="${name}"${name === current && html` aria-current="page"`}>${name}${renderCount(name, me)}</a></li>`)}</ul>
-<section class="recent" aria-labelledby="recent" hidden><h2 class="recent-name" id="recent">Recent apps</h2><ul class="side-list"></ul></section>
-<div class="me">${me !== undefined && html`<span class="me-name">${me.displayName ?? me.email}</span><span class="quiet me-role">${me.role === "super_admin" ? "super admin" : "admin"}</span>`}
-<span class="me-links"><a href="${ACCOUNT_PATH}">Account</a> <a href="${DOCS}">Docs</a> <a href="${SIGN_OUT_PATH}" data-sign-out>Sign out</a></span>
-<label class="theme" hidden>Theme <select data-theme-choice><option value="system">system</option><option value="light">light</option><option value="dark">dark</option></select></label>
-<button class="keys-button" type="button" data-keys="?" hidden>Keyboard shortcuts</button></div>
-</nav>
-<main class="work" id="main" tabindex="-1">
-<header class="head"><div class="head-text">
-${crumbs.length > 0 && html`<p class="crumbs">${crumbs.map(({ name, path }) => html`<a href="${path}">${name}</a>`)}</p>`}
-<h1>${title}</h1></div>
-${actions !== undefined && html`<div class="head-actions">${actions}</div>`}</header>
-${tabs}
-${typeof me?.factorDueAt === "string" && html`<p class="notice notice-warn">The Console requires a second factor from ${me.factorDueAt.slice(0, 10)}. <a href="${ACCOUNT_SECURITY_PATH}">Add a second factor</a>.</p>`}
-${body}
-</main>
-</div>`;
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <div class="console">
+        <nav class="side" aria-label="Console" data-visitor={me?.id}>
+          <a class="side-brand" href={CONSOLE_PATH}>
+            {renderBrand(24)}
+          </a>
+          <form class="jump" method="get" action={FIND} role="search">
+            <input
+              type="search"
+              name="q"
+              data-keys="/"
+              maxlength="254"
+              aria-label="Find anything"
+              placeholder="Find anything"
+              data-placeholder="App, person, table, key or request id"
+              autocomplete="off"
+              spellcheck="false"
+              autocapitalize="none"
+            />
+            <button
+              class="palette-button"
+              type="button"
+              data-keys="Ctrl+K"
+              data-keys-for="Open the command palette"
+              hidden
+            >
+              <kbd>Ctrl K</kbd>
+              <span class="visually-hidden"> opens the command palette</span>
+            </button>
+          </form>
+          <ul class="side-list">
+            {ENTRIES.map(({ name, path, key }) => (
+              <li>
+                <a
+                  href={path}
+                  data-keys={`g ${key}`}
+                  data-keys-for={name}
+                  aria-current={name === current && "page"}
+                >
+                  {name}
+                  {renderCount(name, me)}
+                </a>
+              </li>
+            ))}
+          </ul>
+          <section class="recent" aria-labelledby="recent" hidden>
+            <h2 class="recent-name" id="recent">
+              Recent apps
+            </h2>
+            <ul class="side-list" />
+          </section>
+          <div class="me">
+            {me !== undefined && (
+              <>
+                <span class="me-name">{me.displayName ?? me.email}</span>
+                <span class="quiet me-role">
+                  {me.role === "super_admin" ? "super admin" : "admin"}
+                </span>
+              </>
+            )}{" "}
+            <span class="me-links">
+              <a href={ACCOUNT_PATH}>Account</a> <a href={DOCS}>Docs</a>{" "}
+              <a href={SIGN_OUT_PATH} data-sign-out>
+                Sign out
+              </a>
+            </span>{" "}
+            <label class="theme" hidden>
+              Theme{" "}
+              <select data-theme-choice>
+                <option value="system">system</option>
+                <option value="light">light</option>
+                <option value="dark">dark</option>
+              </select>
+            </label>{" "}
+            <button class="keys-button" type="button" data-keys="?" hidden>
+              Keyboard shortcuts
+            </button>
+          </div>
+        </nav>
+        <main class="work" id="main" tabindex="-1">
+          <header class="head">
+            <div class="head-text">
+              {crumbs.length > 0 && (
+                <p class="crumbs">
+                  {crumbs.map(({ name, path }) => (
+                    <a href={path}>{name}</a>
+                  ))}
+                </p>
+              )}
+              <h1>{title}</h1>
+            </div>
+            {actions !== undefined && <div class="head-actions">{actions}</div>}
+          </header>
+          {tabs}
+          {typeof me?.factorDueAt === "string" && (
+            <p class="notice notice-warn">
+              The Console requires a second factor from {me.factorDueAt.slice(0, 10)}.{" "}
+              <a href={ACCOUNT_SECURITY_PATH}>Add a second factor</a>.
+            </p>
+          )}
+          {body}
+        </main>
+      </div>
+    </>
+  );
 }
 
 /** The count; hidden from screen readers, so that the link's name stays short. */
 function renderCount(name: string, me: ConsoleVisitor | undefined): Html | undefined {
   const count = new Map(Object.entries(me?.counts ?? {})).get(name);
   if (count === undefined) return undefined;
-  return html` <span class="side-count" aria-hidden="true">${count.toLocaleString("en")}</span>`;
+  return (
+    <>
+      {" "}
+      <span class="side-count" aria-hidden="true">
+        {count.toLocaleString("en")}
+      </span>
+    </>
+  );
 }

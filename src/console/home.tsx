@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Home: issues, requests of the apps, and the steps to a first row for an empty service. @module */
 import { type ConsoleHome, readConsole, type Span } from "../accounts/console/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import { renderAxis } from "./axis.tsx";
 import type { Visit } from "./enter.tsx";
@@ -57,8 +58,15 @@ function renderApps(home: ConsoleHome, span: Span, now: number): Html {
     "Last push",
   ];
   const rows = apps.map((app): Part[] => [
-    html`<span class="row-title"><a class="row-name" href="${toAppPath(app.slug)}">${app.slug}</a>${app.disabledAt !== null && html` ${renderPill("disabled", "warn")}`}
-<span class="row-detail">${app.origin === null ? "no address yet" : renderText(new URL(app.origin).host)}</span></span>`,
+    <span class="row-title">
+      <a class="row-name" href={toAppPath(app.slug)}>
+        {app.slug}
+      </a>
+      {app.disabledAt !== null && <> {renderPill("disabled", "warn")}</>}{" "}
+      <span class="row-detail">
+        {app.origin === null ? "no address yet" : renderText(new URL(app.origin).host)}
+      </span>
+    </span>,
     ...renderNumberCells(app.numbers, span),
     app.tables,
     renderTime(app.pushedAt, now),
@@ -76,13 +84,24 @@ function renderApps(home: ConsoleHome, span: Span, now: number): Html {
       numbers: home.ofConsole,
     },
   ].map(({ name, detail, numbers }): Part[] => [
-    html`<span class="row-title">${name}<span class="row-detail">${detail}</span></span>`,
+    <span class="row-title">
+      {name}
+      <span class="row-detail">{detail}</span>
+    </span>,
     ...renderNumberCells(numbers, span),
     "",
     "",
   ]);
-  return html`${renderTable("Apps", columns, [...rows, ...others])}
-${appCount > apps.length && html`<p><a href="${APPS}">All ${appCount.toLocaleString("en")} apps</a></p>`}`;
+  return (
+    <>
+      {renderTable("Apps", columns, [...rows, ...others])}
+      {appCount > apps.length && (
+        <p>
+          <a href={APPS}>All {appCount.toLocaleString("en")} apps</a>
+        </p>
+      )}
+    </>
+  );
 }
 
 /** The steps to a first row: completed steps are marked, the next step has a button or a command. */
@@ -92,31 +111,68 @@ function renderSteps(visit: Visit, { apps, hasKeys, hasTables }: ConsoleHome): H
     {
       name: "Create an app",
       isDone: app !== undefined,
-      how: html`<p class="quiet">Each app has its own rows, keys and people. Other apps cannot access them.</p>
-${renderLink("Create an app", NEW_APP, "primary")}`,
+      how: (
+        <>
+          <p class="quiet">
+            Each app has its own rows, keys and people. Other apps cannot access them.
+          </p>
+          {renderLink("Create an app", NEW_APP, "primary")}
+        </>
+      ),
     },
     {
       name: "Issue a key",
       isDone: app !== undefined && hasKeys,
       how:
-        app === undefined
-          ? html`<p class="quiet">Servers and deployments use it to read, write and push.</p>`
-          : html`<p class="quiet">Servers and deployments use it to read, write and push. It is shown once.</p>
-${renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}`,
+        app === undefined ? (
+          <p class="quiet">Servers and deployments use it to read, write and push.</p>
+        ) : (
+          <>
+            <p class="quiet">
+              Servers and deployments use it to read, write and push. It is shown once.
+            </p>
+            {renderLink("Issue a key", `${toAppPath(app.slug)}/new-key`, "primary")}
+          </>
+        ),
     },
     {
       name: "Push a table and write a row",
       isDone: app !== undefined && hasKeys && hasTables,
-      how: html`<p class="quiet">In your project directory, with the key in <code>.env</code>:</p>
-${renderSnippet({ id: "first-push", name: "the commands", text: `rowhouse init\nROWHOUSE_URL=${quoteForShell(toApiUrl(visit))} rowhouse db push` })}`,
+      how: (
+        <>
+          <p class="quiet">
+            In your project directory, with the key in <code>.env</code>:
+          </p>
+          {renderSnippet({
+            id: "first-push",
+            name: "the commands",
+            text: `rowhouse init\nROWHOUSE_URL=${quoteForShell(toApiUrl(visit))} rowhouse db push`,
+          })}
+        </>
+      ),
     },
   ];
   const next = steps.findIndex(({ isDone }) => !isDone);
-  const items = steps.map(
-    ({ name, isDone, how }, position) =>
-      html`<li class="step${isDone && " step-done"}"><h3>${name}${isDone && html` <span class="pill pill-good">done</span>`}</h3>${position === next && how}</li>`,
+  const items = steps.map(({ name, isDone, how }, position) => (
+    <li class={`step${isDone ? " step-done" : ""}`}>
+      <h3>
+        {name}
+        {isDone && (
+          <>
+            {" "}
+            <span class="pill pill-good">done</span>
+          </>
+        )}
+      </h3>
+      {position === next && how}
+    </li>
+  ));
+  return (
+    <section class="sheet" aria-labelledby="steps">
+      <h2 id="steps">Three steps to your first row</h2>
+      <ol class="steps">{items}</ol>
+    </section>
   );
-  return html`<section class="sheet" aria-labelledby="steps"><h2 id="steps">Three steps to your first row</h2><ol class="steps">${items}</ol></section>`;
 }
 
 /** Issues that need an administrator, each with a fix. */
@@ -129,15 +185,30 @@ function renderAttention(home: ConsoleHome, now: number): Part {
     ...home.endingKeys.map((key) => renderKey(key, now)),
   ];
   if (items.length === 0) return undefined;
-  return html`<section class="attention" aria-label="Needs attention"><ul>${items.map((detail) => html`<li>${detail}</li>`)}</ul></section>`;
+  return (
+    <section class="attention" aria-label="Needs attention">
+      <ul>
+        {items.map((detail) => (
+          <li>{detail}</li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 /** Comes first: no app is served while isolation is broken. */
 function renderIsolation({ processes: { issues } }: ConsoleHome): Part[] {
   if (issues.length === 0) return [];
   return [
-    html`<div><b class="bad">The database does not isolate apps. No app is served until this is fixed.</b>
-<ul class="plain">${issues.map((issue) => html`<li>${renderText(issue)}</li>`)}</ul>Run <code>rowhouse doctor</code> for instructions.</div>`,
+    <div>
+      <b class="bad">The database does not isolate apps. No app is served until this is fixed.</b>
+      <ul class="plain">
+        {issues.map((issue) => (
+          <li>{renderText(issue)}</li>
+        ))}
+      </ul>
+      Run <code>rowhouse doctor</code> for instructions.
+    </div>,
   ];
 }
 
@@ -145,16 +216,24 @@ function renderIsolation({ processes: { issues } }: ConsoleHome): Part[] {
 function renderDevLeftovers({ devLeftovers }: ConsoleHome): Part[] {
   const { people = [], keys = [] } = devLeftovers ?? {};
   return [
-    ...people.map(
-      ({ id, email }) =>
-        html`<span>The account ${renderText(email)} has a <code>localhost</code> address, like the accounts that <code>rowhouse dev</code> creates. Disable the account if it is not needed.</span>
-${renderLink("View account", toPersonPath(id))}`,
-    ),
-    ...keys.map(
-      ({ app, keyId }) =>
-        html`<span>The key <code>${keyId}</code> of <b>${app}</b> was issued by <code>rowhouse dev</code> and has every scope. Revoke the key if no process needs it.</span>
-${renderLink("Revoke key", `${toKeyPath(app, keyId)}/revoke`, "quiet", { isDialog: true })}`,
-    ),
+    ...people.map(({ id, email }) => (
+      <>
+        <span>
+          The account {renderText(email)} has a <code>localhost</code> address, like the accounts
+          that <code>rowhouse dev</code> creates. Disable the account if it is not needed.
+        </span>{" "}
+        {renderLink("View account", toPersonPath(id))}
+      </>
+    )),
+    ...keys.map(({ app, keyId }) => (
+      <>
+        <span>
+          The key <code>{keyId}</code> of <b>{app}</b> was issued by <code>rowhouse dev</code> and
+          has every scope. Revoke the key if no process needs it.
+        </span>{" "}
+        {renderLink("Revoke key", `${toKeyPath(app, keyId)}/revoke`, "quiet", { isDialog: true })}
+      </>
+    )),
   ];
 }
 
@@ -168,7 +247,12 @@ const ROLE_LABELS: Readonly<Record<string, string>> = {
 type Silent = ConsoleHome["processes"]["silent"][number];
 
 function renderSilent({ role, seenAt }: Silent, now: number): Html {
-  return html`<span>${ROLE_LABELS[role] ?? ROLE_LABELS["all"]} has not reported since ${renderTime(seenAt, now)}: it has stopped or cannot reach the database. Its requests since then are not counted.</span>`;
+  return (
+    <span>
+      {ROLE_LABELS[role] ?? ROLE_LABELS["all"]} has not reported since {renderTime(seenAt, now)}: it
+      has stopped or cannot reach the database. Its requests since then are not counted.
+    </span>
+  );
 }
 
 const BUILD_STATES: Readonly<Record<string, string>> = {
@@ -178,21 +262,51 @@ const BUILD_STATES: Readonly<Record<string, string>> = {
 };
 
 function renderBuild({ kind, name, table, app, state }: ConsoleHome["builds"][number]): Html {
-  return html`<span>The ${kind} <code>${name}</code> of table <code>${table}</code>, which <b>${app}</b> pushed, ${BUILD_STATES[state] ?? "does not exist yet"}.</span>
-${renderLink(state === "failed" ? "View error" : "View progress", toTablePath(table))}`;
+  return (
+    <>
+      <span>
+        The {kind} <code>{name}</code> of table <code>{table}</code>, which <b>{app}</b> pushed,{" "}
+        {BUILD_STATES[state] ?? "does not exist yet"}.
+      </span>{" "}
+      {renderLink(state === "failed" ? "View error" : "View progress", toTablePath(table))}
+    </>
+  );
 }
 
 function renderKey(key: ConsoleHome["endingKeys"][number], now: number): Html {
-  return html`<span>The key ${renderText(key.name === "" ? key.keyId : key.name)} of <b>${key.app}</b> expires ${renderTime(key.expiresAt, now)}.</span>
-${renderLink("Rotate key", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", { isDialog: true })}`;
+  return (
+    <>
+      <span>
+        The key {renderText(key.name === "" ? key.keyId : key.name)} of <b>{key.app}</b> expires{" "}
+        {renderTime(key.expiresAt, now)}.
+      </span>{" "}
+      {renderLink("Rotate key", `${toKeyPath(key.app, key.keyId)}/roll`, "quiet", {
+        isDialog: true,
+      })}
+    </>
+  );
 }
 
 /** The result of the last checks when there are no issues. */
 function renderCalm({ processes, lastPush }: ConsoleHome, now: number): Html {
   const { running, isolationAt, issues } = processes;
-  return html`<p class="calm">${
-    isolationAt === null
-      ? "Isolation has not been checked yet."
-      : html`Isolation checked ${renderTime(isolationAt, now)}: ${issues.length === 0 ? "every policy is active" : "broken"}.`
-  } ${running === 1 ? "1 process is reporting." : `${running} processes are reporting.`}${lastPush !== null && html` Last push: ${lastPush.app}, ${renderTime(lastPush.at, now)}.`}</p>`;
+  return (
+    <p class="calm">
+      {isolationAt === null ? (
+        "Isolation has not been checked yet."
+      ) : (
+        <>
+          Isolation checked {renderTime(isolationAt, now)}:{" "}
+          {issues.length === 0 ? "every policy is active" : "broken"}.
+        </>
+      )}{" "}
+      {running === 1 ? "1 process is reporting." : `${running} processes are reporting.`}
+      {lastPush !== null && (
+        <>
+          {" "}
+          Last push: {lastPush.app}, {renderTime(lastPush.at, now)}.
+        </>
+      )}
+    </p>
+  );
 }

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Pending invitations: inviter, roles, expiry and the state of the email. @module */
 import { type Invitation, invitationList, type ListedInvitation } from "../accounts/people/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.tsx";
 import { makeCsv, readListed } from "./list_csv.ts";
 import { renderListTable } from "./list_table.ts";
@@ -45,20 +46,38 @@ function renderInvitations(invitations: readonly ListedInvitation[], now: number
     cells: {
       email: renderPersonLink,
       roles: renderRoles,
-      invitedAt: (invitation) =>
-        html`<span class="person">${renderTime(invitation.invitedAt, now)}<span class="quiet person-address">${renderInviter(invitation)}</span></span>`,
-      state: (invitation) =>
-        html`<span class="person"><span>${renderListedState(invitation)}</span><span class="quiet person-address">${renderLinkEnd(invitation, now)}</span><span class="quiet person-address">${renderMail(invitation, now)}</span></span>`,
+      invitedAt: (invitation) => (
+        <span class="person">
+          {renderTime(invitation.invitedAt, now)}
+          <span class="quiet person-address">{renderInviter(invitation)}</span>
+        </span>
+      ),
+      state: (invitation) => (
+        <span class="person">
+          <span>{renderListedState(invitation)}</span>
+          <span class="quiet person-address">{renderLinkEnd(invitation, now)}</span>
+          <span class="quiet person-address">{renderMail(invitation, now)}</span>
+        </span>
+      ),
     },
     actions: renderInvitationActions,
   });
 }
 
 function renderRoles({ roles, roleCount, consoleRole }: ListedInvitation): Part {
-  if (roles.length === 0 && consoleRole === null)
-    return html`<span class="quiet">no app yet</span>`;
+  if (roles.length === 0 && consoleRole === null) return <span class="quiet">no app yet</span>;
   const more = roleCount - roles.length;
-  return html`<span class="invited-to">${consoleRole !== null && html`<span>Console: ${toRoleText(consoleRole)}</span>`}${roles.map(({ app, role }) => html`<span>${app}: <code>${role}</code></span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+  return (
+    <span class="invited-to">
+      {consoleRole !== null && <span>Console: {toRoleText(consoleRole)}</span>}
+      {roles.map(({ app, role }) => (
+        <span>
+          {app}: <code>{role}</code>
+        </span>
+      ))}
+      {more > 0 && <span class="quiet">and {more} more</span>}
+    </span>
+  );
 }
 
 function renderListedState({ disabledAt, state }: ListedInvitation): Html {
@@ -68,27 +87,53 @@ function renderListedState({ disabledAt, state }: ListedInvitation): Html {
 
 /** The inviter; a deleted person has only an id. */
 export function renderInviter({ invitedBy, invitedByEmail }: Invitation): Html {
-  if (invitedByEmail !== null) return html`by ${renderText(invitedByEmail)}`;
-  return invitedBy === "operator"
-    ? html`by an operator`
-    : html`by <code>${invitedBy}</code>, deleted`;
+  if (invitedByEmail !== null) return <>by {renderText(invitedByEmail)}</>;
+  return invitedBy === "operator" ? (
+    <>by an operator</>
+  ) : (
+    <>
+      by <code>{invitedBy}</code>, deleted
+    </>
+  );
 }
 
 export function renderLinkEnd({ state, linkEndsAt }: Invitation, now: number): Html {
-  if (linkEndsAt === null) return html`link no longer works`;
-  return html`link ${state === "expired" ? "ended" : "ends"} ${renderTime(linkEndsAt, now)}`;
+  if (linkEndsAt === null) return <>link no longer works</>;
+  return (
+    <>
+      link {state === "expired" ? "ended" : "ends"} {renderTime(linkEndsAt, now)}
+    </>
+  );
 }
 
 /** The state of the email with the link. */
 export function renderMail({ mail, mailedAt }: Invitation, now: number): Html {
-  if (mail === "sent") return html`emailed ${renderTime(mailedAt, now)}`;
+  if (mail === "sent") return <>emailed {renderTime(mailedAt, now)}</>;
   if (mail === "failed") return renderPill("email failed", "bad");
-  return html`${mail === "waiting" ? "email queued" : "not emailed"}`;
+  return <>{mail === "waiting" ? "email queued" : "not emailed"}</>;
 }
 
 function renderInvitationActions({ id, email, disabledAt }: ListedInvitation): Html {
   const path = toPersonPath(id);
-  const heard = html`<span class="visually-hidden"> the invitation of ${renderText(email)}</span>`;
-  return html`<span class="row-actions">${disabledAt === null && html`<a class="button button-quiet button-small" data-dialog href="${path}/resend-invitation?from=list">Resend${heard}</a>`}
-<a class="button button-danger button-small" data-dialog href="${path}/withdraw-invitation?from=list">Withdraw${heard}</a></span>`;
+  const heard = <span class="visually-hidden"> the invitation of {renderText(email)}</span>;
+  return (
+    <span class="row-actions">
+      {disabledAt === null && (
+        <a
+          class="button button-quiet button-small"
+          data-dialog
+          href={`${path}/resend-invitation?from=list`}
+        >
+          Resend{heard}
+        </a>
+      )}{" "}
+      <a
+        class="button button-danger button-small"
+        data-dialog
+        href={`${path}/withdraw-invitation?from=list`}
+      >
+        Withdraw{heard}
+      </a>
+    </span>
+  );
 }

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** An app's keys: scopes, last use and expiry. Never shows a secret. @module */
 import { keyList, type ListedKey, revokeKey } from "../accounts/apps/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
@@ -34,7 +35,9 @@ export async function handleKeys(visit: Visit): Promise<Response> {
       keys.length === 0
         ? renderNoKey(slug)
         : [renderKeys(slug, keys, now), renderListLinks({ path: toKeysPath(slug) })],
-      html`<p class="quiet">Use keys only on servers. Browsers sign people in with the identity client instead.</p>`,
+      <p class="quiet">
+        Use keys only on servers. Browsers sign people in with the identity client instead.
+      </p>,
     ],
   });
 }
@@ -57,11 +60,10 @@ function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html
     first: "name",
     cells: {
       name: (key) => {
-        const name =
-          key.name === "" ? html`<span class="quiet">no name</span>` : renderText(key.name);
-        return isLive(key) ? html`<b>${name}</b>` : html`<span class="quiet">${name}</span>`;
+        const name = key.name === "" ? <span class="quiet">no name</span> : renderText(key.name);
+        return isLive(key) ? <b>{name}</b> : <span class="quiet">{name}</span>;
       },
-      keyId: (key) => [html`<code>${key.keyId}</code>`, renderPair(key, replaced.get(key.keyId))],
+      keyId: (key) => [<code>{key.keyId}</code>, renderPair(key, replaced.get(key.keyId))],
       scopes: (key) => listScopes(key) || "nothing",
       expiresAt: (key) => renderEnd(key, now),
     },
@@ -96,30 +98,42 @@ function listScopes({ scopes }: ListedKey): string {
 
 function renderPair({ replacedBy }: ListedKey, replaces: string | undefined): Part {
   return [
-    replaces !== undefined &&
-      html`<span class="row-detail">replaces <code>${replaces}</code></span>`,
-    replacedBy !== null &&
-      html`<span class="row-detail">replaced by <code>${replacedBy}</code></span>`,
+    replaces !== undefined && (
+      <span class="row-detail">
+        replaces <code>{replaces}</code>
+      </span>
+    ),
+    replacedBy !== null && (
+      <span class="row-detail">
+        replaced by <code>{replacedBy}</code>
+      </span>
+    ),
   ];
 }
 
 const SOON_MS = 14 * 86_400_000;
 
 function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Html {
-  if (status === "revoked")
-    return html`<span class="quiet">revoked ${renderTime(revokedAt, now)}</span>`;
-  if (status === "expired")
-    return html`<span class="quiet">expired ${renderTime(expiresAt, now)}</span>`;
+  if (status === "revoked") return <span class="quiet">revoked {renderTime(revokedAt, now)}</span>;
+  if (status === "expired") return <span class="quiet">expired {renderTime(expiresAt, now)}</span>;
   const isSoon = expiresAt !== null && new Date(expiresAt).getTime() - now < SOON_MS;
   const time = renderTime(expiresAt, now);
-  return isSoon ? html`<span class="pill pill-warn">${time}</span>` : time;
+  return isSoon ? <span class="pill pill-warn">{time}</span> : time;
 }
 
 function renderActions(slug: string, { keyId, name }: ListedKey): Html {
   const path = toKeyPath(slug, keyId);
-  const what = html`<span class="visually-hidden"> key ${renderText(name === "" ? keyId : name)}</span>`;
-  return html`<span class="row-actions"><a class="button button-quiet button-small" data-dialog href="${path}/roll">Rotate${what}</a>
-<a class="button button-danger button-small" data-dialog href="${path}/revoke">Revoke${what}</a></span>`;
+  const what = <span class="visually-hidden"> key {renderText(name === "" ? keyId : name)}</span>;
+  return (
+    <span class="row-actions">
+      <a class="button button-quiet button-small" data-dialog href={`${path}/roll`}>
+        Rotate{what}
+      </a>{" "}
+      <a class="button button-danger button-small" data-dialog href={`${path}/revoke`}>
+        Revoke{what}
+      </a>
+    </span>
+  );
 }
 
 /** The key and the app in the address. @throws {Problem} not_found — the key is not active */
@@ -142,8 +156,18 @@ const revokeKeyPage = makeFormPage({
   read: readActiveKey,
   title: () => "Revoke a key",
   form: ({ keyId, key }, { deps }) => ({
-    intro: html`<p>The key <b>${renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately. This cannot be undone.</p>
-<p class="quiet">Last used: ${renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime, rotate it instead.</p>`,
+    intro: (
+      <>
+        <p>
+          The key <b>{renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately.
+          This cannot be undone.
+        </p>
+        <p class="quiet">
+          Last used: {renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime,
+          rotate it instead.
+        </p>
+      </>
+    ),
     button: "Revoke the key",
     tone: "danger",
   }),

@@ -1,9 +1,10 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Issues and rotates keys: shows the new key once. A rotated key expires after a grace period. @module */
 import { rejectFor } from "../accounts/actions/mod.ts";
 import { GRACE, issueKey, KEY_NAME, rollKey } from "../accounts/apps/mod.ts";
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { makeIdText } from "../accounts/secrets/mod.ts";
-import { type Html, html, renderCopyButton, renderField } from "../pages/mod.ts";
+import { type Html, renderCopyButton, renderField } from "../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
 import { makeAppAction, toAppCrumbs } from "./app_page.tsx";
@@ -86,7 +87,19 @@ function toEnd(life: string, now: number): Date | undefined {
 }
 
 function renderScopes(chosen: readonly Scope[]): Html {
-  return html`<fieldset class="field"><legend>Scopes</legend>${SCOPES.map((scope) => html`<label class="check"><input type="checkbox" name="scope ${scope}"${chosen.includes(scope) && html` checked`}><span>${SCOPE_HELP[scope]} <code class="quiet">${scope}</code></span></label>`)}</fieldset>`;
+  return (
+    <fieldset class="field">
+      <legend>Scopes</legend>
+      {SCOPES.map((scope) => (
+        <label class="check">
+          <input type="checkbox" name={`scope ${scope}`} checked={chosen.includes(scope)} />
+          <span>
+            {SCOPE_HELP[scope]} <code class="quiet">{scope}</code>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
 }
 
 function respondWithIssuedKey(
@@ -96,13 +109,30 @@ function respondWithIssuedKey(
 ): Response {
   const { text, scopes, table } = issued;
   const snippets = makeSnippets({ url: toApiUrl(visit), key: text, scopes, table });
-  const body = html`<section class="sheet" aria-label="The new key">
-<p>This key is shown only once and is not stored. Click it to select all of it.</p>
-<p class="secret"><code id="key">${text}</code>${renderCopyButton("key", "the key")}</p>
-${table === undefined && html`<p>This app has no tables yet. Run <code>rowhouse db push</code> with a key that can push. Then replace <code>${NO_TABLE}</code> with a table name.</p>`}
-${snippets.map(({ name, text }, index) => html`<h2>${name}</h2>${renderSnippet({ id: `snippet-${index}`, name, text })}`)}
-<div class="action-buttons">${renderLink("I have stored it", toKeysPath(slug), "primary")}</div>
-</section>`;
+  const body = (
+    <section class="sheet" aria-label="The new key">
+      <p>This key is shown only once and is not stored. Click it to select all of it.</p>
+      <p class="secret">
+        <code id="key">{text}</code>
+        {renderCopyButton("key", "the key")}
+      </p>
+      {table === undefined && (
+        <p>
+          This app has no tables yet. Run <code>rowhouse db push</code> with a key that can push.
+          Then replace <code>{NO_TABLE}</code> with a table name.
+        </p>
+      )}
+      {snippets.map(({ name, text }, index) => (
+        <>
+          <h2>{name}</h2>
+          {renderSnippet({ id: `snippet-${index}`, name, text })}
+        </>
+      ))}
+      <div class="action-buttons">
+        {renderLink("I have stored it", toKeysPath(slug), "primary")}
+      </div>
+    </section>
+  );
   const title = "Copy this key now";
   return respondWithConsolePage({ me, crumbs: toAppCrumbs({ me, slug }), title, body });
 }
@@ -114,7 +144,13 @@ export const rollKeyPage = makeFormPage({
   fields: () => ({ grace: { ...GRACE, value: "24h" } }),
   form: ({ keyId, key }, { deps }) => ({
     hidden: { key_id: makeIdText(deps.randomBytes) },
-    intro: html`<p>This creates a key with the name, scopes and lifetime of <b>${renderText(key.name === "" ? keyId : key.name)}</b>, and shows it once. Replace the old key everywhere before it expires.</p>`,
+    intro: (
+      <p>
+        This creates a key with the name, scopes and lifetime of{" "}
+        <b>{renderText(key.name === "" ? keyId : key.name)}</b>, and shows it once. Replace the old
+        key everywhere before it expires.
+      </p>
+    ),
     button: "Rotate the key",
   }),
   run: async (visit, content, { grace }) => {

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Invites people, optionally with a role on an app. The password link is shown once. @module */
 import { rejectFor } from "../accounts/actions/mod.ts";
 import { type ConsoleVisitor, readConsole } from "../accounts/console/mod.ts";
@@ -14,7 +15,7 @@ import {
 } from "../accounts/people/mod.ts";
 import { readInput } from "../field.ts";
 import { readParameters } from "../http/mod.ts";
-import { html, type Part, renderCopyButton, renderField } from "../pages/mod.ts";
+import { type Part, renderCopyButton, renderField } from "../pages/mod.ts";
 import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.tsx";
 import { makeFormPage } from "./form_page.ts";
@@ -112,13 +113,17 @@ async function inviteAll(visit: Visit, { id, emails, typed }: InviteAll): Promis
   const rows = invited.map((person, index): Part[] => [
     renderText(person.email),
     RESULTS[person.outcome],
-    person.linkText !== undefined &&
-      html`<code id="link-${index}">${toPasswordLink(visit, person.linkText)}</code> ${renderCopyButton(`link-${index}`, `the link of ${person.email}`)}`,
+    person.linkText !== undefined && (
+      <>
+        <code id={`link-${index}`}>{toPasswordLink(visit, person.linkText)}</code>{" "}
+        {renderCopyButton(`link-${index}`, `the link of ${person.email}`)}
+      </>
+    ),
   ]);
   return [
     renderTable("Invitations", columns, rows),
-    html`<p class="quiet">Each link is shown only once.</p>`,
-    html`<div class="action-buttons">${renderLink("Done", INVITATIONS, "primary")}</div>`,
+    <p class="quiet">Each link is shown only once.</p>,
+    <div class="action-buttons">{renderLink("Done", INVITATIONS, "primary")}</div>,
   ];
 }
 
@@ -189,7 +194,17 @@ function renderFields({ deps }: Visit, me: ConsoleVisitor, typed: Typed): Part {
 }
 
 function renderGrantFields({ app, role }: Typed, slugs: readonly string[]): Part {
-  return html`<fieldset class="field pair"><legend>A role on an app (optional)</legend>
-${renderTextField({ name: "app", label: "App", value: app, maxLength: 40, suggestions: slugs })}
-${renderTextField({ ...APP_ROLE, name: "role", value: role, hint: undefined })}</fieldset>`;
+  return (
+    <fieldset class="field pair">
+      <legend>A role on an app (optional)</legend>
+      {renderTextField({
+        name: "app",
+        label: "App",
+        value: app,
+        maxLength: 40,
+        suggestions: slugs,
+      })}
+      {renderTextField({ ...APP_ROLE, name: "role", value: role, hint: undefined })}
+    </fieldset>
+  );
 }

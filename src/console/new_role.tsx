@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The second step of forms that grant a role which no one has on the app: many such roles are misspelled. @module */
 import { readConsole } from "../accounts/console/mod.ts";
 import { describeNewRole } from "../accounts/people/mod.ts";
-import { html, type Part } from "../pages/mod.ts";
+import type { Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import type { Visit } from "./enter.tsx";
 
@@ -21,7 +22,14 @@ export async function checkNewRole(visit: Visit, named: NamedRole): Promise<void
 export async function renderNewRole(visit: Visit, named: NamedRole): Promise<Part> {
   if (visit.fields.size === 0 || (await describe(visit, named)) === undefined) return false;
   const isChecked = visit.fields.get("new_role") === named.role;
-  return html`<label class="check"><input type="checkbox" name="new_role" value="${named.role}"${isChecked && html` checked`}><span>Create the role <b>${named.role}</b></span></label>`;
+  return (
+    <label class="check">
+      <input type="checkbox" name="new_role" value={named.role} checked={isChecked} />
+      <span>
+        Create the role <b>{named.role}</b>
+      </span>
+    </label>
+  );
 }
 
 async function describe({ deps }: Visit, named: NamedRole): Promise<string | undefined> {

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Statistics of requests as text: the rate, the share of failures, and the p99. @module */
 import {
   type Axis,
@@ -7,7 +8,7 @@ import {
   type Span,
 } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
 import { renderLine, toFewer } from "./chart.tsx";
 import { toRequestsPath } from "./requests_filter.tsx";
@@ -39,12 +40,28 @@ export function renderStats(
   const change = toChange(requests / elapsedS, totals.before.requests / (axis.steps * axis.stepS));
   const toValue = (count: number) => (isFew ? toCount(count) : toShare(count, requests));
   const few = isFew ? "too few requests for a share" : "";
-  return html`<dl class="stats">
-${renderStat("Requests / s", toRate(requests, span), { detail: `${toCount(requests)} total${compare(`${change} from`)}` })}
-${renderStat("Errors", toValue(errors), { detail: few || `${toCount(errors)} failed${shareBefore(totals.before.errors)}`, isBad: errors > 0, path: to("failed") })}
-${renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), { detail: isFew ? "too few requests" : `median ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`, path: to("slow") })}
-${renderStat("Rejected", toValue(rejections), { detail: few || `${toCount(rejections)} responses${shareBefore(totals.before.rejections)}`, path: to("rejected") })}
-</dl>`;
+  return (
+    <dl class="stats">
+      {renderStat("Requests / s", toRate(requests, span), {
+        detail: `${toCount(requests)} total${compare(`${change} from`)}`,
+      })}
+      {renderStat("Errors", toValue(errors), {
+        detail: few || `${toCount(errors)} failed${shareBefore(totals.before.errors)}`,
+        isBad: errors > 0,
+        path: to("failed"),
+      })}
+      {renderStat("p99", isFew ? "–" : toDuration(latencies, 0.99), {
+        detail: isFew
+          ? "too few requests"
+          : `median ${toDuration(latencies, 0.5)}${compare(toDuration(totals.before.latencies, 0.99))}`,
+        path: to("slow"),
+      })}
+      {renderStat("Rejected", toValue(rejections), {
+        detail: few || `${toCount(rejections)} responses${shareBefore(totals.before.rejections)}`,
+        path: to("rejected"),
+      })}
+    </dl>
+  );
 }
 
 /** The change in percent. */
@@ -69,7 +86,18 @@ export function readSpan(query: string): Span {
 }
 
 export function renderSpans(current: Span, path: string): Html {
-  return html`<nav class="spans" aria-label="Period">${SPANS.map((span) => html`<a href="${path}${span === "hour" ? "" : `?span=${span}`}"${span === current && html` aria-current="true"`}>${SPAN_LABELS[span]}</a>`)}</nav>`;
+  return (
+    <nav class="spans" aria-label="Period">
+      {SPANS.map((span) => (
+        <a
+          href={`${path}${span === "hour" ? "" : `?span=${span}`}`}
+          aria-current={span === current && "true"}
+        >
+          {SPAN_LABELS[span]}
+        </a>
+      ))}
+    </nav>
+  );
 }
 
 function renderStat(
@@ -77,8 +105,21 @@ function renderStat(
   value: string,
   { detail, isBad = false, path }: { detail: string; isBad?: boolean; path?: string },
 ): Html {
-  const title = path === undefined ? name : html`<a class="stat-link" href="${path}">${name}</a>`;
-  return html`<div class="stat"><dt>${title}</dt><dd class="stat-value${isBad && " bad"}">${value}</dd><dd class="stat-detail">${detail}</dd></div>`;
+  const title =
+    path === undefined ? (
+      name
+    ) : (
+      <a class="stat-link" href={path}>
+        {name}
+      </a>
+    );
+  return (
+    <div class="stat">
+      <dt>{title}</dt>
+      <dd class={`stat-value${isBad ? " bad" : ""}`}>{value}</dd>
+      <dd class="stat-detail">{detail}</dd>
+    </div>
+  );
 }
 
 /** The cells of a list: a small chart, requests per second, errors and the p99. */
@@ -86,7 +127,7 @@ export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
   const { requests, errors, latencies } = numbers;
   if (requests === 0)
     return [
-      html`<span class="quiet no-numbers">no requests</span>`,
+      <span class="quiet no-numbers">no requests</span>,
       renderNothing(),
       renderNothing(),
       renderNothing(),
@@ -94,16 +135,20 @@ export function renderNumberCells(numbers: Numbers, span: Span): Part[] {
   const series = toSeries(numbers, span, POINTS_IN_LIST);
   return [
     renderLine(series.requests, series.errors),
-    html`<span title="${toCount(requests)} total">${toRate(requests, span)}</span>`,
-    errors > 0 ? html`<b class="bad">${toCount(errors)}</b>` : "0",
-    requests < MIN_REQUESTS
-      ? html`<span class="quiet" title="too few requests">–</span>`
-      : toDuration(latencies, 0.99),
+    <span title={`${toCount(requests)} total`}>{toRate(requests, span)}</span>,
+    errors > 0 ? <b class="bad">{toCount(errors)}</b> : "0",
+    requests < MIN_REQUESTS ? (
+      <span class="quiet" title="too few requests">
+        –
+      </span>
+    ) : (
+      toDuration(latencies, 0.99)
+    ),
   ];
 }
 
 function renderNothing(): Html {
-  return html`<span class="quiet">–</span>`;
+  return <span class="quiet">–</span>;
 }
 
 function toSeries({ counted }: Numbers, span: Span, points: number) {

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Overview of an app: its addresses, contents and numbers. @module */
 import type { AppView } from "../accounts/console/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { readApp, respondWithAppPage } from "./app_page.tsx";
 import { renderAxis } from "./axis.tsx";
 import { renderDone } from "./done.ts";
@@ -26,8 +27,11 @@ export async function handleOverview(visit: Visit): Promise<Response> {
     tab: "Overview",
     body: [
       renderDone(visit),
-      isDisabled &&
-        html`<p class="notice notice-error">This app is disabled. Its keys do not work and people cannot open it.</p>`,
+      isDisabled && (
+        <p class="notice notice-error">
+          This app is disabled. Its keys do not work and people cannot open it.
+        </p>
+      ),
       keys.length === 0 && renderNoKey(slug),
       renderFacts(app, { activeKeys: active, now }),
       // An app without a key has had no request.
@@ -46,29 +50,71 @@ function renderFacts(app: AppView, { activeKeys, now }: { activeKeys: number; no
   const facts: { name: string; value: Part }[] = [
     { name: "Address", value: renderOrigins(app) },
     { name: "Tables", value: renderTables(app) },
-    { name: "Keys", value: html`<a href="${toKeysPath(app.slug)}">${activeKeys} active</a>` },
-    { name: "People", value: html`<a href="${path}/people">${app.people} with a role</a>` },
+    { name: "Keys", value: <a href={toKeysPath(app.slug)}>{activeKeys} active</a> },
+    { name: "People", value: <a href={`${path}/people`}>{app.people} with a role</a> },
     {
       name: "Last push",
       value:
-        app.pushedAt === null
-          ? html`<span class="quiet">none yet</span>`
-          : html`<a href="${toPushesPath(app.slug)}">${renderTime(app.pushedAt, now)}</a>`,
+        app.pushedAt === null ? (
+          <span class="quiet">none yet</span>
+        ) : (
+          <a href={toPushesPath(app.slug)}>{renderTime(app.pushedAt, now)}</a>
+        ),
     },
     { name: "Created", value: renderTime(app.createdAt, now) },
   ];
-  return html`<section class="sheet" aria-label="About this app"><dl class="facts">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></section>`;
+  return (
+    <section class="sheet" aria-label="About this app">
+      <dl class="facts">
+        {facts.map(({ name, value }) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
 }
 
 /** Links that open in a new tab. */
 function renderOrigins({ origins, slug }: AppView): Part {
   if (origins.length === 0)
-    return html`<span class="quiet">none yet</span> <a href="${toAppPath(slug)}/settings">Add an origin</a>`;
-  return html`<ul class="inline">${origins.map((origin) => html`<li><a href="${origin}" target="_blank" rel="noopener noreferrer">${renderText(new URL(origin).host)} <span aria-hidden="true">↗</span><span class="visually-hidden">, opens in a new tab</span></a></li>`)}</ul>`;
+    return (
+      <>
+        <span class="quiet">none yet</span>{" "}
+        <a href={`${toAppPath(slug)}/settings`}>Add an origin</a>
+      </>
+    );
+  return (
+    <ul class="inline">
+      {origins.map((origin) => (
+        <li>
+          <a href={origin} target="_blank" rel="noopener noreferrer">
+            {renderText(new URL(origin).host)} <span aria-hidden="true">↗</span>
+            <span class="visually-hidden">, opens in a new tab</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 function renderTables({ tables, slug }: AppView): Part {
-  if (tables.length === 0) return html`<span class="quiet">none yet</span>`;
+  if (tables.length === 0) return <span class="quiet">none yet</span>;
   const more = tables.length - MAX_TABLES;
-  return html`<ul class="inline">${tables.slice(0, MAX_TABLES).map((table) => html`<li><a href="${toRowsPath(slug, table)}">${table}</a></li>`)}${more > 0 && html`<li><a href="${toAppTablesPath(slug)}">${more} more</a></li>`}</ul>`;
+  return (
+    <ul class="inline">
+      {tables.slice(0, MAX_TABLES).map((table) => (
+        <li>
+          <a href={toRowsPath(slug, table)}>{table}</a>
+        </li>
+      ))}
+      {more > 0 && (
+        <li>
+          <a href={toAppTablesPath(slug)}>{more} more</a>
+        </li>
+      )}
+    </ul>
+  );
 }

@@ -1,12 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Parts of the Console's pages. Input is isolated and truncated, so that it cannot break the layout. @module */
-import {
-  type Field,
-  type Html,
-  html,
-  type Part,
-  renderCopyButton,
-  renderField,
-} from "../pages/mod.ts";
+import { type Field, type Html, type Part, renderCopyButton, renderField } from "../pages/mod.ts";
 
 export { renderTime } from "../pages/mod.ts";
 
@@ -15,13 +9,23 @@ const NAME_CHARS = 120;
 
 /** A text from users: it cannot change the direction of the text around it, or fill the page. */
 export function renderText(text: string): Html {
-  return html`<bdi>${cut(text)}</bdi>`;
+  return <bdi>{cut(text)}</bdi>;
 }
 
 /** An email address, which wraps before the @. */
 export function renderAddress(email: string): Html {
   const [name = "", ...domain] = cut(email).split(/(?=@)/);
-  return html`<bdi>${name}${domain.map((part) => html`<wbr>${part}`)}</bdi>`;
+  return (
+    <bdi>
+      {name}
+      {domain.map((part) => (
+        <>
+          <wbr />
+          {part}
+        </>
+      ))}
+    </bdi>
+  );
 }
 
 function cut(text: string): string {
@@ -45,20 +49,48 @@ export function renderTable(
   rows: readonly (readonly Part[])[],
 ): Html {
   const heads = columns.map((column) => (typeof column === "string" ? { name: column } : column));
-  return html`<div class="sheet sheet-tight" role="region" aria-label="${label}" tabindex="0"><table class="list">
-<thead><tr>${heads.map(renderHead)}</tr></thead>
-<tbody>${rows.map((cells) => html`<tr>${cells.map((cell, index) => html`<td${heads[index]?.isNumber === true && html` class="num"`} data-label="${heads[index]?.name ?? ""}">${cell}</td>`)}</tr>`)}</tbody>
-</table></div>`;
+  return (
+    <div class="sheet sheet-tight" role="region" aria-label={label} tabindex="0">
+      <table class="list">
+        <thead>
+          <tr>{heads.map(renderHead)}</tr>
+        </thead>
+        <tbody>
+          {rows.map((cells) => (
+            <tr>
+              {cells.map((cell, index) => (
+                <td
+                  class={heads[index]?.isNumber === true && "num"}
+                  data-label={heads[index]?.name ?? ""}
+                >
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
 }
 
 function renderHead({ name, isNumber = false, isHidden = false }: Exclude<Column, string>): Html {
-  const text = isHidden ? html`<span class="visually-hidden">${name}</span>` : name;
-  return html`<th scope="col"${isNumber && html` class="num"`}>${text}</th>`;
+  const text = isHidden ? <span class="visually-hidden">{name}</span> : name;
+  return (
+    <th scope="col" class={isNumber && "num"}>
+      {text}
+    </th>
+  );
 }
 
 /** A box for an empty list, with the next step. */
 export function renderEmpty(text: Part, action?: Part): Html {
-  return html`<div class="blank"><p>${text}</p>${action}</div>`;
+  return (
+    <div class="blank">
+      <p>{text}</p>
+      {action}
+    </div>
+  );
 }
 
 /** With `isDialog`, a script opens the page of the link, which has one form, in a dialog. */
@@ -68,16 +100,33 @@ export function renderLink(
   tone: "primary" | "quiet" | "danger" = "quiet",
   options: { keys?: string; isDialog?: boolean; isFocused?: boolean } = {},
 ): Html {
-  return html`<a class="button button-${tone}" href="${path}"${options.keys !== undefined && html` data-keys="${options.keys}"`}${options.isDialog === true && html` data-dialog`}${options.isFocused === true && html` autofocus`}>${name}</a>`;
+  return (
+    <a
+      class={`button button-${tone}`}
+      href={path}
+      data-keys={options.keys}
+      data-dialog={options.isDialog === true}
+      autofocus={options.isFocused === true}
+    >
+      {name}
+    </a>
+  );
 }
 
 /** A text to paste elsewhere, with a copy button. */
 export function renderSnippet({ id, name, text }: Record<"id" | "name" | "text", string>): Html {
-  return html`<div class="copyable"><pre class="snippet" tabindex="0" aria-label="${name}"><code id="${id}">${text}</code></pre>${renderCopyButton(id, name)}</div>`;
+  return (
+    <div class="copyable">
+      <pre class="snippet" tabindex="0" aria-label={name}>
+        <code id={id}>{text}</code>
+      </pre>
+      {renderCopyButton(id, name)}
+    </div>
+  );
 }
 
 export function renderPill(text: string, tone: "good" | "warn" | "bad" | "plain" = "plain"): Html {
-  return html`<span class="pill pill-${tone}">${text}</span>`;
+  return <span class={`pill pill-${tone}`}>{text}</span>;
 }
 
 /** A field that can be empty. */
@@ -94,5 +143,16 @@ export function renderCancel(path: string, tone?: "primary" | "danger"): Html {
 
 /** An error above a form. Screen readers announce it immediately. */
 export function renderError(message: string, details: readonly Part[] = []): Html {
-  return html`<div class="notice notice-error" role="alert"><p>${message}</p>${details.length > 0 && html`<ul>${details.map((detail) => html`<li>${detail}</li>`)}</ul>`}</div>`;
+  return (
+    <div class="notice notice-error" role="alert">
+      <p>{message}</p>
+      {details.length > 0 && (
+        <ul>
+          {details.map((detail) => (
+            <li>{detail}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
 }

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A new link that sets a password, which is shown only once. @module */
 import type { CreatedLink } from "../accounts/people/mod.ts";
-import { type Html, html, renderCopyButton } from "../pages/mod.ts";
+import { type Html, renderCopyButton } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { LINK_LIFE_S } from "../std/limits.ts";
 import type { Visit } from "./enter.tsx";
@@ -21,24 +22,48 @@ export function isLinkMailed({ link, person: { isConfirmed = true } }: LinkView)
 }
 
 export function renderPasswordLink(visit: Visit, { link, person }: LinkView): Html {
-  return html`<section class="sheet" aria-label="The new link">
-<p>${renderWay(visit, { link, person })} It sets the password once, within ${toDurationText(LINK_LIFE_S)}. It is shown only once and is not stored. Click it to select all of it.</p>
-<p class="secret"><code id="link">${toPasswordLink(visit, link.linkText)}</code>${renderCopyButton("link", "the link")}</p>
-<div class="action-buttons">${renderLink(isLinkMailed({ link, person }) ? "Done" : "I have sent it", toPersonPath(person.id), "primary")}</div>
-</section>`;
+  return (
+    <section class="sheet" aria-label="The new link">
+      <p>
+        {renderWay(visit, { link, person })} It sets the password once, within{" "}
+        {toDurationText(LINK_LIFE_S)}. It is shown only once and is not stored. Click it to select
+        all of it.
+      </p>
+      <p class="secret">
+        <code id="link">{toPasswordLink(visit, link.linkText)}</code>
+        {renderCopyButton("link", "the link")}
+      </p>
+      <div class="action-buttons">
+        {renderLink(
+          isLinkMailed({ link, person }) ? "Done" : "I have sent it",
+          toPersonPath(person.id),
+          "primary",
+        )}
+      </div>
+    </section>
+  );
 }
 
 function renderWay({ deps }: Visit, { link, person }: LinkView): Html {
-  const to = html`<b>${renderText(person.email)}</b>`;
+  const to = <b>{renderText(person.email)}</b>;
   if (isLinkMailed({ link, person }))
-    return html`This link is being emailed to ${to}. You can also send the link yourself.`;
+    return <>This link is being emailed to {to}. You can also send the link yourself.</>;
   const why = link.isMailed
     ? UNCONFIRMED
     : "No email is sent: the limit is five emails per person and hour. ";
-  return html`${deps.hasMail && why}Send the link to ${to}.`;
+  return (
+    <>
+      {deps.hasMail && why}Send the link to {to}.
+    </>
+  );
 }
 
-const UNCONFIRMED = html`No email is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see <code>rowhouse admin confirm-addresses</code>. `;
+const UNCONFIRMED = (
+  <>
+    No email is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see{" "}
+    <code>rowhouse admin confirm-addresses</code>.{" "}
+  </>
+);
 
 export function toPasswordLink(visit: Visit, linkText: string): string {
   return `${toPagesUrl(visit)}/set-password?token=${linkText}`;

@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The list of people and their sign-in state, and what it shares with the lists of invitations and of an app's people. @module */
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { type ListedUser, peopleList } from "../accounts/people/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
@@ -37,7 +38,7 @@ export async function handlePeople(visit: Visit): Promise<Response> {
           invitationState: renderState,
           consoleRole: ({ consoleRole }) => consoleRole !== null && toRoleText(consoleRole),
           lastSeenAt: ({ lastSeenAt }) =>
-            lastSeenAt === null ? html`<span class="quiet">Never signed in</span>` : undefined,
+            lastSeenAt === null ? <span class="quiet">Never signed in</span> : undefined,
         },
       }),
   });
@@ -47,7 +48,9 @@ export const peopleCsv = makeCsv(peopleList, toSearchFilter);
 
 function renderNone(): Html {
   return renderEmpty(
-    html`No matching people. With the CLI: <code>rowhouse admin create-user ada@example.org</code>`,
+    <>
+      No matching people. With the CLI: <code>rowhouse admin create-user ada@example.org</code>
+    </>,
     renderLink("Invite people", NEW_PERSON),
   );
 }
@@ -56,9 +59,11 @@ export function renderState(person: ListedUser): Part {
   const { disabledAt, hasPassword, hasProvider, invitationState } = person;
   if (disabledAt !== null) return renderPill("disabled", "warn");
   if (invitationState !== null) return renderInvitationState(invitationState);
-  return hasPassword || hasProvider
-    ? html`<span class="quiet">active</span>`
-    : renderPill("no password yet");
+  return hasPassword || hasProvider ? (
+    <span class="quiet">active</span>
+  ) : (
+    renderPill("no password yet")
+  );
 }
 
 function renderInvitationState(state: "pending" | "expired"): Html {
@@ -125,9 +130,24 @@ export function respondWithPeopleList<Row extends { email: string }>(
 function renderTabs(current: string, invited: number): Html {
   const tabs = [
     { path: PEOPLE, name: "All people" },
-    { path: INVITATIONS, name: html`Invitations <span class="tab-count">${invited}</span>` },
+    {
+      path: INVITATIONS,
+      name: (
+        <>
+          Invitations <span class="tab-count">{invited}</span>
+        </>
+      ),
+    },
   ];
-  return html`<nav class="tabs" aria-label="People">${tabs.map(({ path, name }) => html`<a href="${path}"${path === current && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+  return (
+    <nav class="tabs" aria-label="People">
+      {tabs.map(({ path, name }) => (
+        <a href={path} aria-current={path === current && "page"}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
 }
 
 /** The name with the address below it; without a name only the address. */
@@ -136,5 +156,12 @@ export function renderPersonLink({
   displayName,
   email,
 }: Pick<ListedUser, "id" | "displayName" | "email">): Html {
-  return html`<span class="person"><a class="row-name" href="${toPersonPath(id)}">${renderText(displayName ?? email)}</a>${displayName !== null && html`<span class="quiet person-address">${renderText(email)}</span>`}</span>`;
+  return (
+    <span class="person">
+      <a class="row-name" href={toPersonPath(id)}>
+        {renderText(displayName ?? email)}
+      </a>
+      {displayName !== null && <span class="quiet person-address">{renderText(email)}</span>}
+    </span>
+  );
 }

@@ -1,8 +1,9 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A person: account, roles on apps, sessions, and links to the actions. @module */
 import { unknownPerson } from "../accounts/actions/mod.ts";
 import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
 import { PERSON_GRANTS, sessionList } from "../accounts/people/mod.ts";
-import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { type Html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { renderDone } from "./done.ts";
 import type { ConsolePageDeps, Visit } from "./enter.tsx";
@@ -51,12 +52,34 @@ function renderFacts(page: PersonView, now: number): Html {
   const facts: Fact[] = [
     {
       name: "Address",
-      text: html`<span id="address">${renderText(person.email)}</span>${findBlocker(page) === undefined && html` <a href="${path}/address">change<span class="visually-hidden"> the address</span></a>`}`,
+      text: (
+        <>
+          <span id="address">{renderText(person.email)}</span>
+          {findBlocker(page) === undefined && (
+            <>
+              {" "}
+              <a href={`${path}/address`}>
+                change<span class="visually-hidden"> the address</span>
+              </a>
+            </>
+          )}
+        </>
+      ),
       action: renderCopyButton("address", "the address"),
     },
     {
       name: "State",
-      text: html`${renderState(person)}${person.id === me.id && html` <span class="quiet">(this is you)</span>`}`,
+      text: (
+        <>
+          {renderState(person)}
+          {person.id === me.id && (
+            <>
+              {" "}
+              <span class="quiet">(this is you)</span>
+            </>
+          )}
+        </>
+      ),
     },
     ...renderWaysIn(page, now),
     ...renderFailures(person, now),
@@ -71,23 +94,41 @@ function renderFacts(page: PersonView, now: number): Html {
     {
       name: "Console role",
       text:
-        person.consoleRole === null
-          ? html`<span class="quiet">none</span>`
-          : toRoleText(person.consoleRole),
+        person.consoleRole === null ? (
+          <span class="quiet">none</span>
+        ) : (
+          toRoleText(person.consoleRole)
+        ),
       action: me.role === "super_admin" && renderSmall("Change", `${path}/console-role`),
     },
     { name: "Created", text: renderTime(person.createdAt, now) },
     {
       name: "Id",
-      text: html`<code id="id">${person.id}</code>`,
+      text: <code id="id">{person.id}</code>,
       action: renderCopyButton("id", "the id"),
     },
   ];
-  return html`<section class="sheet" aria-label="Account"><dl class="facts">${facts.map(({ name, text, action }) => html`<div><dt>${name}</dt><dd>${text}</dd>${action !== undefined && action !== false && html`<dd>${action}</dd>`}</div>`)}</dl></section>`;
+  return (
+    <section class="sheet" aria-label="Account">
+      <dl class="facts">
+        {facts.map(({ name, text, action }) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{text}</dd>
+            {action !== undefined && action !== false && <dd>{action}</dd>}
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
 }
 
 function renderSmall(name: string, path: string, tone: "quiet" | "danger" = "quiet"): Html {
-  return html`<a class="button button-${tone} button-small" data-dialog href="${path}">${name}</a>`;
+  return (
+    <a class={`button button-${tone} button-small`} data-dialog href={path}>
+      {name}
+    </a>
+  );
 }
 
 /** The sign-in methods of the person, or the invitation. */
@@ -104,12 +145,20 @@ function renderWaysIn(page: PersonView, now: number): Fact[] {
   return [
     {
       name: "Invited",
-      text: html`${renderTime(invitation.invitedAt, now)} ${renderInviter(invitation)}`,
+      text: (
+        <>
+          {renderTime(invitation.invitedAt, now)} {renderInviter(invitation)}
+        </>
+      ),
       action: isFree && renderSmall("Withdraw", `${path}/withdraw-invitation`, "danger"),
     },
     {
       name: "Invitation",
-      text: html`${renderLinkEnd(invitation, now)}, ${renderMail(invitation, now)}`,
+      text: (
+        <>
+          {renderLinkEnd(invitation, now)}, {renderMail(invitation, now)}
+        </>
+      ),
       action: isFree && isEnabled && renderSmall("Resend", `${path}/resend-invitation`),
     },
   ];
@@ -119,13 +168,23 @@ function renderPassword({ person }: PersonView, now: number): Part {
   const ways = [person.hasPassword && "set", person.hasProvider && "signs in with a provider"];
   const state = ways.filter((way) => way !== false).join("; ") || "none yet";
   if (person.linkEndsAt === null) return state;
-  return html`${state}, <span class="quiet">an unused link expires ${renderTime(person.linkEndsAt, now)}</span>`;
+  return (
+    <>
+      {state},{" "}
+      <span class="quiet">an unused link expires {renderTime(person.linkEndsAt, now)}</span>
+    </>
+  );
 }
 
 function renderFailures({ failedSignIns }: PersonView["person"], now: number): Fact[] {
   if (failedSignIns === null) return [];
   const { attempts, lastAt, lastFrom } = failedSignIns;
-  const text = html`${attempts} since the last correct password, the latest ${renderTime(lastAt, now)} from ${lastFrom ?? "an unknown address"}`;
+  const text = (
+    <>
+      {attempts} since the last correct password, the latest {renderTime(lastAt, now)} from{" "}
+      {lastFrom ?? "an unknown address"}
+    </>
+  );
   return [{ name: "Wrong passwords", text }];
 }
 
@@ -134,8 +193,15 @@ function renderFactors({ hasTotp, passkeys, recoveryCodes }: PersonView["person"
     hasTotp && "authenticator app",
     passkeys > 0 && `${passkeys} ${passkeys === 1 ? "passkey" : "passkeys"}`,
   ].filter((factor) => factor !== false);
-  if (factors.length === 0) return html`<span class="quiet">none</span>`;
-  return html`${factors.join(", ")} <span class="quiet">and ${recoveryCodes} recovery ${recoveryCodes === 1 ? "code" : "codes"}</span>`;
+  if (factors.length === 0) return <span class="quiet">none</span>;
+  return (
+    <>
+      {factors.join(", ")}{" "}
+      <span class="quiet">
+        and {recoveryCodes} recovery {recoveryCodes === 1 ? "code" : "codes"}
+      </span>
+    </>
+  );
 }
 
 function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Part {
@@ -143,17 +209,30 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
   const path = toPersonPath(person.id);
   const { page, last } = toPage(grants);
   return [
-    html`<div class="section-head"><h2>Apps</h2>${renderLink("Grant a role", `${path}/new-role`, "quiet", { isDialog: true })}</div>`,
-    person.consoleRole !== null &&
-      html`<p class="quiet">With a Console role, this person is <code>admin</code> on every app, including apps not listed here.</p>`,
+    <div class="section-head">
+      <h2>Apps</h2>
+      {renderLink("Grant a role", `${path}/new-role`, "quiet", { isDialog: true })}
+    </div>,
+    person.consoleRole !== null && (
+      <p class="quiet">
+        With a Console role, this person is <code>admin</code> on every app, including apps not
+        listed here.
+      </p>
+    ),
     page.length === 0
       ? person.consoleRole === null && renderEmpty("No roles. This person cannot open any app.")
       : renderListTable({ columns: PERSON_GRANTS }, page, {
           label: "Apps",
           now,
           cells: {
-            app: ({ app, isDisabled }) =>
-              html`<a class="row-name" href="${toAppPath(app)}/people">${app}</a>${isDisabled && html` ${renderPill("disabled", "warn")}`}`,
+            app: ({ app, isDisabled }) => (
+              <>
+                <a class="row-name" href={`${toAppPath(app)}/people`}>
+                  {app}
+                </a>
+                {isDisabled && <> {renderPill("disabled", "warn")}</>}
+              </>
+            ),
             role: (grant) => renderRole(grant, deps),
           },
           actions: ({ app }) =>
@@ -163,7 +242,7 @@ function renderGrants({ person, grants }: PersonView, deps: ConsolePageDeps): Pa
               query: "?from=person",
             }),
         }),
-    last !== undefined && html`<p>${renderNextLink(path, { after: last.app })}</p>`,
+    last !== undefined && <p>{renderNextLink(path, { after: last.app })}</p>,
   ];
 }
 
@@ -172,10 +251,21 @@ export function renderRole(
   { role, provider }: { role: string; provider: string | null },
   { providers }: Pick<ConsolePageDeps, "providers">,
 ): Html {
-  const by =
-    provider !== null &&
-    html` <span class="quiet">by ${renderText(toLabel(provider, providers))}</span>${providers.find(provider) === undefined && html` ${renderPill("not configured: role inactive", "warn")}`}`;
-  return html`<code class="action-name">${role}</code>${by}`;
+  const by = provider !== null && (
+    <>
+      {" "}
+      <span class="quiet">by {renderText(toLabel(provider, providers))}</span>
+      {providers.find(provider) === undefined && (
+        <> {renderPill("not configured: role inactive", "warn")}</>
+      )}
+    </>
+  );
+  return (
+    <>
+      <code class="action-name">{role}</code>
+      {by}
+    </>
+  );
 }
 
 /** A provider's label; its name if the settings are removed. */
@@ -193,9 +283,17 @@ export function renderRoleActions({
   what: string;
   query?: string;
 }): Html {
-  const heard = html`<span class="visually-hidden"> the role: ${renderText(what)}</span>`;
-  return html`<span class="row-actions"><a class="button button-quiet button-small" data-dialog href="${path}${query}">Change${heard}</a>
-<a class="button button-danger button-small" data-dialog href="${path}/revoke${query}">Revoke${heard}</a></span>`;
+  const heard = <span class="visually-hidden"> the role: {renderText(what)}</span>;
+  return (
+    <span class="row-actions">
+      <a class="button button-quiet button-small" data-dialog href={`${path}${query}`}>
+        Change{heard}
+      </a>{" "}
+      <a class="button button-danger button-small" data-dialog href={`${path}/revoke${query}`}>
+        Revoke{heard}
+      </a>
+    </span>
+  );
 }
 
 function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
@@ -204,7 +302,12 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
   const path = toPersonPath(person.id);
   const isFree = findBlocker(page) === undefined;
   return [
-    html`<div class="section-head"><h2>Sessions</h2>${isFree && sessions.length > 0 && renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}</div>`,
+    <div class="section-head">
+      <h2>Sessions</h2>
+      {isFree &&
+        sessions.length > 0 &&
+        renderLink("End all", `${path}/end-sessions`, "danger", { isDialog: true })}
+    </div>,
     sessions.length === 0
       ? renderEmpty("No active sessions.")
       : [
@@ -212,12 +315,27 @@ function renderSessions(page: PersonView, deps: Visit["deps"]): Part {
             label: "Sessions",
             now: deps.now(),
             cells: {
-              id: ({ id, device, address }) =>
-                html`<span class="person">${renderText(device ?? "Unknown browser")}${own.includes(id) && html` ${renderPill("current", "good")}`}<span class="quiet person-address">${address !== null && html`from ${renderText(address)} · `}<code>${id}</code></span></span>`,
+              id: ({ id, device, address }) => (
+                <span class="person">
+                  {renderText(device ?? "Unknown browser")}
+                  {own.includes(id) && <> {renderPill("current", "good")}</>}
+                  <span class="quiet person-address">
+                    {address !== null && <>from {renderText(address)} · </>}
+                    <code>{id}</code>
+                  </span>
+                </span>
+              ),
             },
             actions: ({ id }) =>
-              isFree &&
-              html`<a class="button button-danger button-small" data-dialog href="${path}/sessions/${id}">End<span class="visually-hidden"> session ${id}</span></a>`,
+              isFree && (
+                <a
+                  class="button button-danger button-small"
+                  data-dialog
+                  href={`${path}/sessions/${id}`}
+                >
+                  End<span class="visually-hidden"> session {id}</span>
+                </a>
+              ),
           }),
           renderListLinks({ path: `${path}/sessions` }),
         ],
@@ -238,12 +356,30 @@ function renderEnd(page: PersonView): Html {
   const isDisabled = person.disabledAt !== null;
   const blocker = findLastBlocker(page);
   const log = `${ACTIVITY}?${new URLSearchParams({ person: person.id })}`;
-  return html`<section class="sheet" aria-labelledby="end"><h2 id="end">${isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
-${
-  blocker === undefined
-    ? html`<p class="quiet">${isDisabled ? "This account cannot sign in. Its roles are retained." : "Disabling ends all sessions immediately and keeps the roles."} Deleting removes the account, its roles and sessions. The audit log keeps only the id.</p>
-<div class="action-buttons">${renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", { isDialog: true })}${renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}</div>`
-    : html`<p>${blocker}</p>`
-}
-<p class="sheet-foot"><a href="${log}">Activity for this person</a></p></section>`;
+  return (
+    <section class="sheet" aria-labelledby="end">
+      <h2 id="end">{isDisabled ? "Enable or delete" : "Disable or delete"}</h2>
+      {blocker === undefined ? (
+        <>
+          <p class="quiet">
+            {isDisabled
+              ? "This account cannot sign in. Its roles are retained."
+              : "Disabling ends all sessions immediately and keeps the roles."}{" "}
+            Deleting removes the account, its roles and sessions. The audit log keeps only the id.
+          </p>
+          <div class="action-buttons">
+            {renderLink(isDisabled ? "Enable" : "Disable", `${path}/state`, "quiet", {
+              isDialog: true,
+            })}
+            {renderLink("Delete", `${path}/delete`, "danger", { isDialog: true })}
+          </div>
+        </>
+      ) : (
+        <p>{blocker}</p>
+      )}
+      <p class="sheet-foot">
+        <a href={log}>Activity for this person</a>
+      </p>
+    </section>
+  );
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Actions on an account: password link, invitation, Console role, disabling, sign-out and deletion. @module */
 import { runAction } from "../accounts/actions/mod.ts";
 import type { PersonView } from "../accounts/console/mod.ts";
@@ -16,7 +17,7 @@ import {
   withdrawInvitation,
 } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { LINK_LIFE_S } from "../std/limits.ts";
 import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
@@ -43,9 +44,21 @@ export const PERSON_PAGES = {
     title: () => "New password link",
     blocker: findBlocker,
     form: ({ person }) => ({
-      intro: html`<p>Anyone who has the link can set the password of ${renderName(person.email)}, once. Send it only to this person.</p>
-<p class="quiet">${person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the new password is set.</p>
-${person.disabledAt !== null && html`<p>The account is disabled: the link works once you enable it.</p>`}`,
+      intro: (
+        <>
+          <p>
+            Anyone who has the link can set the password of {renderName(person.email)}, once. Send
+            it only to this person.
+          </p>
+          <p class="quiet">
+            {person.linkEndsAt !== null && "The previous link stops working. "}Sessions end when the
+            new password is set.
+          </p>
+          {person.disabledAt !== null && (
+            <p>The account is disabled: the link works once you enable it.</p>
+          )}
+        </>
+      ),
       button: "Create link",
     }),
     run: async (visit, page) =>
@@ -56,7 +69,15 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     title: () => "Resend the invitation",
     blocker: (page) => findAccepted(page) ?? findDisabled(page) ?? findBlocker(page),
     form: ({ person }, { deps }) => ({
-      intro: html`<p>${deps.hasMail && person.isConfirmed ? "This emails a new link to" : "This creates a new link for"} ${renderName(person.email)}. It works for ${toDurationText(LINK_LIFE_S)}. The previous link stops working. Roles do not change.</p>`,
+      intro: (
+        <p>
+          {deps.hasMail && person.isConfirmed
+            ? "This emails a new link to"
+            : "This creates a new link for"}{" "}
+          {renderName(person.email)}. It works for {toDurationText(LINK_LIFE_S)}. The previous link
+          stops working. Roles do not change.
+        </p>
+      ),
       button: deps.hasMail && person.isConfirmed ? "Resend" : "Create link",
     }),
     run: async (visit, page) =>
@@ -73,7 +94,12 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     title: () => "Withdraw the invitation",
     blocker: (page) => findAccepted(page) ?? findLastBlocker(page),
     form: ({ person }) => ({
-      intro: html`<p>The invitation link of ${renderName(person.email)} stops working immediately. The account, which was never used, is deleted with its roles. You can invite the address again.</p>`,
+      intro: (
+        <p>
+          The invitation link of {renderName(person.email)} stops working immediately. The account,
+          which was never used, is deleted with its roles. You can invite the address again.
+        </p>
+      ),
       button: "Withdraw the invitation",
       tone: "danger",
     }),
@@ -90,7 +116,16 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     blocker: findBlocker,
     fields: () => ({ new_email: NEW_EMAIL }),
     form: ({ person }, { deps }) => ({
-      intro: html`<p>${renderName(person.email)} signs in with the new address from now on. Password, roles and sessions do not change. ${person.invitation === null ? "An unused password link stops working." : "You need to resend the invitation."}${person.invitation === null && deps.hasMail && " Both addresses are notified by email."}</p>`,
+      intro: (
+        <p>
+          {renderName(person.email)} signs in with the new address from now on. Password, roles and
+          sessions do not change.{" "}
+          {person.invitation === null
+            ? "An unused password link stops working."
+            : "You need to resend the invitation."}
+          {person.invitation === null && deps.hasMail && " Both addresses are notified by email."}
+        </p>
+      ),
       button: "Change the address",
       isFocused: true,
     }),
@@ -110,17 +145,35 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     }),
     form: ({ person }) => ({
       intro: [
-        html`<p>With a Console role, ${renderName(person.email)} can use this Console and is <code>admin</code> on every app. Only a super admin can change the role.</p>`,
-        person.consoleRole === null &&
-          html`<p class="quiet">Anyone who knows the password gets the role too. Check who created <a href="${toActionsPath(person.id, "make_password_link")}">password links</a> and <a href="${toActionsPath(person.id, "resend_invitation")}">resent invitations</a>.</p>`,
-        person.consoleRole === null &&
-          person.hasProvider &&
-          html`<p class="quiet">Anyone who can sign in with the linked provider account gets it too. Check <a href="${toActionsPath(person.id, "link_provider")}">when and from where it was linked</a>.</p>`,
-        person.consoleRole === null &&
-          person.passkeys > 0 &&
-          html`<p class="quiet">Anyone who has a passkey of this account gets it too. Check <a href="${toActionsPath(person.id, "add_passkey")}">when and from where it was added</a>.</p>`,
-        person.linkEndsAt !== null &&
-          html`<p class="quiet">The unused password link stops working. Create a new link afterwards.</p>`,
+        <p>
+          With a Console role, {renderName(person.email)} can use this Console and is{" "}
+          <code>admin</code> on every app. Only a super admin can change the role.
+        </p>,
+        person.consoleRole === null && (
+          <p class="quiet">
+            Anyone who knows the password gets the role too. Check who created{" "}
+            <a href={toActionsPath(person.id, "make_password_link")}>password links</a> and{" "}
+            <a href={toActionsPath(person.id, "resend_invitation")}>resent invitations</a>.
+          </p>
+        ),
+        person.consoleRole === null && person.hasProvider && (
+          <p class="quiet">
+            Anyone who can sign in with the linked provider account gets it too. Check{" "}
+            <a href={toActionsPath(person.id, "link_provider")}>
+              when and from where it was linked
+            </a>
+            .
+          </p>
+        ),
+        person.consoleRole === null && person.passkeys > 0 && (
+          <p class="quiet">
+            Anyone who has a passkey of this account gets it too. Check{" "}
+            <a href={toActionsPath(person.id, "add_passkey")}>when and from where it was added</a>.
+          </p>
+        ),
+        person.linkEndsAt !== null && (
+          <p class="quiet">The unused password link stops working. Create a new link afterwards.</p>
+        ),
       ],
       button: "Save",
     }),
@@ -134,9 +187,20 @@ ${person.disabledAt !== null && html`<p>The account is disabled: the link works 
     blocker: (page) =>
       hasFactor(page.person) ? findBlocker(page) : "There is no second factor to reset.",
     form: ({ me, person }) => ({
-      intro: html`<p>Use this if ${renderName(person.email)} has lost the phone and the recovery codes. First verify that the request comes from this person. Anyone who knows the password can then sign in without a second factor.</p>
-<p>The authenticator app, recovery codes and passkeys stop working, and all sessions end immediately. The person is notified if email is configured.</p>
-${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
+      intro: (
+        <>
+          <p>
+            Use this if {renderName(person.email)} has lost the phone and the recovery codes. First
+            verify that the request comes from this person. Anyone who knows the password can then
+            sign in without a second factor.
+          </p>
+          <p>
+            The authenticator app, recovery codes and passkeys stop working, and all sessions end
+            immediately. The person is notified if email is configured.
+          </p>
+          {me.id === person.id && <p>This is your account: you are signed out too.</p>}
+        </>
+      ),
       button: "Reset the second factor",
       tone: "danger",
     }),
@@ -152,8 +216,17 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
       return {
         // The wanted state, not a toggle: a form that is sent twice has no second effect.
         hidden: { disabled: isDisabled ? "no" : "yes" },
-        intro: html`<p>${renderName(person.email)} ${isDisabled ? "can sign in again, with the same roles." : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}</p>
-${me.id === person.id && html`<p>This is your account.</p>`}`,
+        intro: (
+          <>
+            <p>
+              {renderName(person.email)}{" "}
+              {isDisabled
+                ? "can sign in again, with the same roles."
+                : "is signed out everywhere immediately and cannot sign in. Roles are retained. An unused password link stops working."}
+            </p>
+            {me.id === person.id && <p>This is your account.</p>}
+          </>
+        ),
         button: isDisabled ? "Enable" : "Disable",
         ...(isDisabled ? {} : { tone: "danger" }),
       };
@@ -174,8 +247,15 @@ ${me.id === person.id && html`<p>This is your account.</p>`}`,
     title: () => "End all sessions",
     blocker: findBlocker,
     form: ({ me, person, sessions }) => ({
-      intro: html`<p>${renderName(person.email)} is signed out of all apps immediately, on every device: ${sessions.length} ${sessions.length === 1 ? "session" : "sessions"}.</p>
-${me.id === person.id && html`<p>This is your account: you are signed out too.</p>`}`,
+      intro: (
+        <>
+          <p>
+            {renderName(person.email)} is signed out of all apps immediately, on every device:{" "}
+            {sessions.length} {sessions.length === 1 ? "session" : "sessions"}.
+          </p>
+          {me.id === person.id && <p>This is your account: you are signed out too.</p>}
+        </>
+      ),
       button: "End all sessions",
       tone: "danger",
     }),
@@ -187,7 +267,12 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
     title: () => "End a session",
     blocker: findBlocker,
     form: ({ person }, { context }) => ({
-      intro: html`<p>This ends the session <code>${renderText(context.params["session"] ?? "")}</code> of ${renderName(person.email)} immediately. Other sessions continue.</p>`,
+      intro: (
+        <p>
+          This ends the session <code>{renderText(context.params["session"] ?? "")}</code> of{" "}
+          {renderName(person.email)} immediately. Other sessions continue.
+        </p>
+      ),
       button: "End the session",
       tone: "danger",
     }),
@@ -205,7 +290,7 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
     blocker: findLastBlocker,
     fields: ({ person: { email } }) => ({
       typed_address: {
-        label: html`Type ${renderText(email)} to delete it`,
+        label: <>Type {renderText(email)} to delete it</>,
         maxLength: EMAIL_MAX_CHARS,
         inputMode: "email",
         mustBe: email,
@@ -214,9 +299,16 @@ ${me.id === person.id && html`<p>This is your account: you are signed out too.</
       },
     }),
     form: ({ me, person }) => ({
-      intro: html`<p>This deletes the account with its roles, sessions and password. It cannot be undone. Rows that name the person do not change. The audit log keeps only the id.</p>
-<p class="quiet">To keep the roles, disable the account instead.</p>
-${me.id === person.id && html`<p>This is your account.</p>`}`,
+      intro: (
+        <>
+          <p>
+            This deletes the account with its roles, sessions and password. It cannot be undone.
+            Rows that name the person do not change. The audit log keeps only the id.
+          </p>
+          <p class="quiet">To keep the roles, disable the account instead.</p>
+          {me.id === person.id && <p>This is your account.</p>}
+        </>
+      ),
       button: "Delete permanently",
       tone: "danger",
     }),
@@ -244,12 +336,12 @@ function toActionsPath(person: string, action: string): string {
 /** An invitation that was accepted cannot change: the person can sign in. */
 function findAccepted({ person }: PersonView): Html | undefined {
   if (person.invitation !== null) return undefined;
-  return html`${renderText(person.email)} has no pending invitation: it was accepted.`;
+  return <>{renderText(person.email)} has no pending invitation: it was accepted.</>;
 }
 
 function findDisabled({ person }: PersonView): Html | undefined {
   if (person.disabledAt === null) return undefined;
-  return html`The account of ${renderText(person.email)} is disabled: enable it first.`;
+  return <>The account of {renderText(person.email)} is disabled: enable it first.</>;
 }
 
 /** The list of invitations, or the person's page. */

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Common parts of the pages below a person's page. Each action is a page with one form. A message replaces the form if the action
  * is not possible.
@@ -7,7 +8,7 @@
 import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
 import type { ListedUser } from "../accounts/people/mod.ts";
 import { ACCOUNT_PATH } from "../identity/mod.ts";
-import { type FormFields, type Html, html, type NoFields, type Part } from "../pages/mod.ts";
+import type { FormFields, Html, NoFields, Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.tsx";
 import { type FormPage, makeFormPage } from "./form_page.ts";
 import type { Crumbs } from "./frame.tsx";
@@ -15,7 +16,7 @@ import { renderLink, renderText } from "./parts.tsx";
 import { PEOPLE, toPersonPath } from "./paths.ts";
 
 export function renderName(email: string): Html {
-  return html`<b>${renderText(email)}</b>`;
+  return <b>{renderText(email)}</b>;
 }
 
 export function toPersonName({
@@ -44,15 +45,25 @@ export function hasFactor({ hasTotp, passkeys }: PersonView["person"]): boolean 
 /** The reason why an administrator cannot change an account, if any. */
 export function findBlocker({ me, person }: PersonView): Html | undefined {
   if (person.consoleRole === null || me.role === "super_admin") return undefined;
-  return person.id === me.id
-    ? html`This is your account. Change profile, password and sessions on <a href="${ACCOUNT_PATH}">your account page</a>.`
-    : html`${renderText(person.email)} has a Console role: only a super_admin can change the account.`;
+  return person.id === me.id ? (
+    <>
+      This is your account. Change profile, password and sessions on{" "}
+      <a href={ACCOUNT_PATH}>your account page</a>.
+    </>
+  ) : (
+    <>{renderText(person.email)} has a Console role: only a super_admin can change the account.</>
+  );
 }
 
 /** The reason why an account cannot lose its Console role, if any. */
 export function findLastBlocker(page: PersonView): Html | undefined {
   if (!page.person.isLast) return findBlocker(page);
-  return html`${renderText(page.person.email)} is the last super_admin. Make another person a super_admin first.`;
+  return (
+    <>
+      {renderText(page.person.email)} is the last super_admin. Make another person a super_admin
+      first.
+    </>
+  );
 }
 
 type PersonAction<Fields extends FormFields> = Pick<
@@ -78,7 +89,14 @@ export function makePersonAction<Fields extends FormFields = NoFields>({
     form: (page, visit) => {
       const reason = blocker(page);
       if (reason === undefined) return form(page, visit);
-      return { instead: html`<p>${reason}</p><p>${renderLink("Back", back(page, visit))}</p>` };
+      return {
+        instead: (
+          <>
+            <p>{reason}</p>
+            <p>{renderLink("Back", back(page, visit))}</p>
+          </>
+        ),
+      };
     },
     back,
     crumbs: toPersonCrumbs,

@@ -1,8 +1,9 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Grants, changes and revokes roles on apps. Each change takes effect on the person's next request. @module */
 import { type PersonView, readConsole } from "../accounts/console/mod.ts";
 import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { html, type Part, renderField } from "../pages/mod.ts";
+import { type Part, renderField } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { ROLE_SAVED } from "./done.ts";
 import type { Visit } from "./enter.tsx";
@@ -53,7 +54,7 @@ export const newRoleAction = makePersonAction({
 
 /** The reason why a role cannot be changed or revoked, if any. */
 function findMissingRole({ person, grants }: PersonView): Part {
-  return grants.length > 0 ? undefined : html`${renderText(person.email)} has no role on this app.`;
+  return grants.length > 0 ? undefined : <>{renderText(person.email)} has no role on this app.</>;
 }
 
 export const changeRoleAction = makePersonAction({
@@ -63,7 +64,9 @@ export const changeRoleAction = makePersonAction({
   fields: ({ grants }) => ({ role: { ...APP_ROLE, value: grants[0]?.role ?? "member" } }),
   form: async ({ grants }, visit) => ({
     intro: [
-      html`<p>On <b>${renderText(visit.context.params["app"] ?? "")}</b>. Takes effect on the next request.</p>`,
+      <p>
+        On <b>{renderText(visit.context.params["app"] ?? "")}</b>. Takes effect on the next request.
+      </p>,
       renderClaim(
         grants,
         visit.deps,
@@ -93,8 +96,17 @@ export const ROLE_PAGES = {
     blocker: findMissingRole,
     form: ({ person, grants }, { deps, context }) => ({
       intro: [
-        html`<p>From the next request on, <b>${renderText(person.email)}</b> is no longer <code>${grants[0]?.role}</code> on <b>${renderText(context.params["app"] ?? "")}</b>.</p>
-<p class="quiet">${person.consoleRole === null ? "The account and its other roles do not change." : "With a Console role, this person remains admin on every app."}</p>`,
+        <>
+          <p>
+            From the next request on, <b>{renderText(person.email)}</b> is no longer{" "}
+            <code>{grants[0]?.role}</code> on <b>{renderText(context.params["app"] ?? "")}</b>.
+          </p>
+          <p class="quiet">
+            {person.consoleRole === null
+              ? "The account and its other roles do not change."
+              : "With a Console role, this person remains admin on every app."}
+          </p>
+        </>,
         renderClaim(
           grants,
           deps,
@@ -119,7 +131,12 @@ function renderClaim(
 ): Part {
   if (grant === undefined || grant.provider === null) return false;
   const isRemoved = providers.find(grant.provider) === undefined;
-  return html`<p>A claim of <b>${renderText(toLabel(grant.provider, providers))}</b> ${message}${isRemoved && " This provider is not configured here, so the role has no effect."}</p>`;
+  return (
+    <p>
+      A claim of <b>{renderText(toLabel(grant.provider, providers))}</b> {message}
+      {isRemoved && " This provider is not configured here, so the role has no effect."}
+    </p>
+  );
 }
 
 async function grant(visit: Visit, { person }: PersonView, named: NamedRole) {

@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** An app's pushes, newest first, with running builds; one push with its changes and statements. @module */
 import { type ConsolePush, type PushView, pushList, readConsole } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html, type Part, renderCopyButton } from "../pages/mod.ts";
+import { type Html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { respondWithAppPage } from "./app_page.tsx";
 import { toPushNumber } from "./change.tsx";
@@ -50,20 +51,26 @@ function renderList(slug: string, pushes: readonly ConsolePush[], now: number): 
     label: "Pushes",
     now,
     cells: {
-      seq: ({ seq }) =>
-        html`<a class="row-name" href="${toPushPath(slug, seq)}">${toPushNumber(seq)}</a>`,
+      seq: ({ seq }) => (
+        <a class="row-name" href={toPushPath(slug, seq)}>
+          {toPushNumber(seq)}
+        </a>
+      ),
       head: renderSteps,
       key: renderPusher,
-      checksum: ({ checksum }) =>
-        html`<code class="quiet" title="${checksum}">${checksum.replace(/^sha256:/, "").slice(0, 12)}</code>`,
+      checksum: ({ checksum }) => (
+        <code class="quiet" title={checksum}>
+          {checksum.replace(/^sha256:/, "").slice(0, 12)}
+        </code>
+      ),
     },
   });
 }
 
 /** The key that pushed, by its name if it has one. */
 function renderPusher({ key }: Pick<ConsolePush, "key">): Html {
-  if (key === null) return html`<span class="quiet">an operator</span>`;
-  return key.name === "" ? html`<code>${key.keyId}</code>` : renderText(key.name);
+  if (key === null) return <span class="quiet">an operator</span>;
+  return key.name === "" ? <code>{key.keyId}</code> : renderText(key.name);
 }
 
 const MAX_STEPS = 3;
@@ -76,7 +83,14 @@ function renderSteps({ head, name }: ConsolePush): Part {
     .map((line) => line.slice("--   ".length));
   if (steps.length === 0) return name.replaceAll("_", " ");
   const more = steps.length - MAX_STEPS;
-  return html`<span class="steps-done">${steps.slice(0, MAX_STEPS).map((step) => html`<span>${renderText(step)}</span>`)}${more > 0 && html`<span class="quiet">and ${more} more</span>`}</span>`;
+  return (
+    <span class="steps-done">
+      {steps.slice(0, MAX_STEPS).map((step) => (
+        <span>{renderText(step)}</span>
+      ))}
+      {more > 0 && <span class="quiet">and {more} more</span>}
+    </span>
+  );
 }
 
 function unknownPush(): Problem {
@@ -101,24 +115,50 @@ export async function handlePush({ deps, context }: Visit): Promise<Response> {
     body: [
       renderSummary(push, deps.now()),
       renderBuilds(builds, deps.now(), toPushPath(slug, push.seq)),
-      html`<h2>Changes</h2>`,
+      <h2>Changes</h2>,
       renderChanges(push),
-      html`<h2>Statements</h2>`,
+      <h2>Statements</h2>,
       renderSql(push.sql),
     ],
   });
 }
 
 function renderOthers(slug: string, { seq, isLast }: PushView): Part {
-  const link = (to: number, name: string) =>
-    html`<a class="button button-quiet" href="${toPushPath(slug, to)}">${name}</a>`;
+  const link = (to: number, name: string) => (
+    <a class="button button-quiet" href={toPushPath(slug, to)}>
+      {name}
+    </a>
+  );
   return [seq > 1 && link(seq - 1, "Older"), !isLast && link(seq + 1, "Newer")];
 }
 
 function renderSummary({ checksum, appliedAt, key }: PushView, now: number): Html {
-  return html`<dl class="figures"><div><dt>Applied</dt><dd>${renderTime(appliedAt, now)}</dd></div>
-<div><dt>By</dt><dd>${renderPusher({ key })}${key !== null && key.name !== "" && html` <code class="quiet">${key.keyId}</code>`}</dd></div>
-<div><dt>Checksum</dt><dd><code id="checksum">${checksum}</code> ${renderCopyButton("checksum", "the checksum")}</dd></div></dl>`;
+  return (
+    <dl class="figures">
+      <div>
+        <dt>Applied</dt>
+        <dd>{renderTime(appliedAt, now)}</dd>
+      </div>
+      <div>
+        <dt>By</dt>
+        <dd>
+          {renderPusher({ key })}
+          {key !== null && key.name !== "" && (
+            <>
+              {" "}
+              <code class="quiet">{key.keyId}</code>
+            </>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Checksum</dt>
+        <dd>
+          <code id="checksum">{checksum}</code> {renderCopyButton("checksum", "the checksum")}
+        </dd>
+      </div>
+    </dl>
+  );
 }
 
 const MARKS = { same: " ", added: "+", removed: "−", changed: "~" } as const;
@@ -128,11 +168,12 @@ const MAX_TABLES = 50;
 
 function renderChanges(push: PushView): Part {
   const changes = compareDefinitions(push);
-  if (changes.length === 0) return html`<p class="quiet">The declared tables did not change.</p>`;
+  if (changes.length === 0) return <p class="quiet">The declared tables did not change.</p>;
   return [
     changes.slice(0, MAX_TABLES).map(renderTableChange),
-    changes.length > MAX_TABLES &&
-      html`<p class="quiet">and ${changes.length - MAX_TABLES} more tables</p>`,
+    changes.length > MAX_TABLES && (
+      <p class="quiet">and {changes.length - MAX_TABLES} more tables</p>
+    ),
   ];
 }
 
@@ -140,23 +181,58 @@ function renderChanges(push: PushView): Part {
 function renderTableChange({ table, change, lines }: TableChange): Html {
   const different = lines.filter((line) => line.change !== "same");
   const tone = change === "added" ? "good" : change === "removed" ? "warn" : "plain";
-  return html`<section class="sheet change"><h3><code>${table}</code> ${renderPill(LABELS[change], tone)}</h3>
-<ul class="changes">${different.map((line) => html`<li class="change-${line.change}">${renderLine(line)}</li>`)}</ul>
-${different.length < lines.length && html`<details><summary>The whole table</summary><pre tabindex="0"><code>${lines.map(renderDiffLine)}</code></pre></details>`}</section>`;
+  return (
+    <section class="sheet change">
+      <h3>
+        <code>{table}</code> {renderPill(LABELS[change], tone)}
+      </h3>
+      <ul class="changes">
+        {different.map((line) => (
+          <li class={`change-${line.change}`}>{renderLine(line)}</li>
+        ))}
+      </ul>
+      {different.length < lines.length && (
+        <details>
+          <summary>The whole table</summary>
+          <pre tabindex="0">
+            <code>{lines.map(renderDiffLine)}</code>
+          </pre>
+        </details>
+      )}
+    </section>
+  );
 }
 
 function renderLine(line: Line): Part {
-  const mark = html`<span aria-hidden="true">${MARKS[line.change]}</span><span class="visually-hidden">${line.change}: </span>`;
-  if (line.change !== "changed") return html`${mark} <code>${renderText(line.text)}</code>`;
-  return html`${mark} <code><del>${renderText(line.was)}</del> <ins>${renderText(line.text)}</ins></code>`;
+  const mark = (
+    <>
+      <span aria-hidden="true">{MARKS[line.change]}</span>
+      <span class="visually-hidden">{line.change}: </span>
+    </>
+  );
+  if (line.change !== "changed")
+    return (
+      <>
+        {mark} <code>{renderText(line.text)}</code>
+      </>
+    );
+  return (
+    <>
+      {mark}{" "}
+      <code>
+        <del>{renderText(line.was)}</del> <ins>{renderText(line.text)}</ins>
+      </code>
+    </>
+  );
 }
 
-function renderDiffLine(line: Line): Html {
-  if (line.change === "changed") return html`<del>− ${line.was}</del>\n<ins>+ ${line.text}</ins>\n`;
-  if (line.change === "same") return html`  ${line.text}\n`;
-  return line.change === "added"
-    ? html`<ins>+ ${line.text}</ins>\n`
-    : html`<del>− ${line.text}</del>\n`;
+function renderDiffLine(line: Line): Part {
+  if (line.change === "same") return `  ${line.text}\n`;
+  const text = line.change === "changed" ? line.was : line.text;
+  return [
+    line.change !== "added" && [<del>− {text}</del>, "\n"],
+    line.change !== "removed" && [<ins>+ {line.text}</ins>, "\n"],
+  ];
 }
 
 /** Max characters of SQL on the page. */
@@ -164,12 +240,22 @@ const MAX_CHARS = 100_000;
 
 function renderSql(sql: string): Part {
   if (sql === "")
-    return html`<p class="quiet">None. Only the recorded definition of the app changed.</p>`;
+    return <p class="quiet">None. Only the recorded definition of the app changed.</p>;
   const rest = sql.length - MAX_CHARS;
   return [
-    html`<div class="copyable"><pre class="sql" tabindex="0" aria-label="SQL"><code id="sql">${sql.slice(0, MAX_CHARS)}</code></pre>${renderCopyButton("sql", "the statements")}</div>`,
-    rest > 0 &&
-      html`<p class="quiet">and ${rest} more characters. The migration file in the project has all of them.</p>`,
-    html`<p class="quiet">Functions that serve the tables are generated from the definition and are not listed.</p>`,
+    <div class="copyable">
+      <pre class="sql" tabindex="0" aria-label="SQL">
+        <code id="sql">{sql.slice(0, MAX_CHARS)}</code>
+      </pre>
+      {renderCopyButton("sql", "the statements")}
+    </div>,
+    rest > 0 && (
+      <p class="quiet">
+        and {rest} more characters. The migration file in the project has all of them.
+      </p>
+    ),
+    <p class="quiet">
+      Functions that serve the tables are generated from the definition and are not listed.
+    </p>,
   ];
 }

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** One failed, slow or rejected request: cause, key, fields, and a command to repeat it. @module */
 import { type RequestView, readConsole } from "../accounts/console/mod.ts";
-import { type Html, html, type Part, renderCopyButton, renderMarked } from "../pages/mod.ts";
+import { type Html, type Part, renderCopyButton, renderMarked } from "../pages/mod.ts";
 import { isProblemCode, PROBLEMS, Problem, toSentence } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
@@ -38,19 +39,26 @@ export async function handleRequest(visit: Visit): Promise<Response> {
     title: `${request.method} ${toVisiblePath(request)}`,
     crumbs,
     body: [
-      request.id !== id.toLowerCase() &&
-        html`<p class="notice">The request <code>${id}</code> is one of ${toCount(request.requests)} similar requests in the same minute. This is the first of them.</p>`,
+      request.id !== id.toLowerCase() && (
+        <p class="notice">
+          The request <code>{id}</code> is one of {toCount(request.requests)} similar requests in
+          the same minute. This is the first of them.
+        </p>
+      ),
       renderFigures(request, deps.now()),
-      html`<section class="sheet why"><h2>Why</h2>${renderCause(request, url)}</section>`,
+      <section class="sheet why">
+        <h2>Why</h2>
+        {renderCause(request, url)}
+      </section>,
       renderKey(request, deps.now()),
       renderBefore(request, deps.now()),
-      html`<h2>Repeat the request</h2>`,
+      <h2>Repeat the request</h2>,
       renderSnippet({
         id: "curl",
         name: "curl",
         text: toCurl(request, { url, isRoute: deps.isRoute }),
       }),
-      html`<p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>`,
+      <p class="quiet">Values are not stored. Replace the placeholders before you send it.</p>,
     ],
   });
 }
@@ -61,21 +69,48 @@ function renderFigures(request: RequestView, now: number): Html {
     ["Response", renderOutcome(request)],
     ["When", renderTime(at, now)],
     ["Took", toMs(ms)],
-    ["App", app === null ? "none" : html`<a href="${toAppPath(app)}">${app}</a>`],
+    ["App", app === null ? "none" : <a href={toAppPath(app)}>{app}</a>],
     ["Table", table !== null && renderText(table)],
-    ["Id", html`<code id="request-id">${id}</code> ${renderCopyButton("request-id", "the id")}`],
+    [
+      "Id",
+      <>
+        <code id="request-id">{id}</code> {renderCopyButton("request-id", "the id")}
+      </>,
+    ],
   ];
-  return html`<dl class="figures">${figures.map(([name, value]) => value !== false && html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return (
+    <dl class="figures">
+      {figures.map(
+        ([name, value]) =>
+          value !== false && (
+            <div>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ),
+      )}
+    </dl>
+  );
 }
 
 /** The meaning of its code, and the fields that the response named. */
 function renderCause({ code, status, ms, paths }: RequestView, url: string): Part {
-  if (!isProblemCode(code)) return html`<p>${toPlainCause(status, ms)}</p>`;
+  if (!isProblemCode(code)) return <p>{toPlainCause(status, ms)}</p>;
   return [
-    html`<p>${renderMarked(toSentence(PROBLEMS[code].when))}.</p>`,
-    paths.length > 0 &&
-      html`<p>Invalid ${paths.length === 1 ? "field" : "fields"}:</p><ul class="plain">${paths.map((path) => html`<li>${renderPath(path)}</li>`)}</ul>`,
-    html`<p><a href="${url}/docs#code-${code}">Documentation of ${code}</a></p>`,
+    <p>{renderMarked(toSentence(PROBLEMS[code].when))}.</p>,
+    paths.length > 0 && (
+      <>
+        <p>Invalid {paths.length === 1 ? "field" : "fields"}:</p>
+        <ul class="plain">
+          {paths.map((path) => (
+            <li>{renderPath(path)}</li>
+          ))}
+        </ul>
+      </>
+    ),
+    <p>
+      <a href={`${url}/docs#code-${code}`}>Documentation of {code}</a>
+    </p>,
   ];
 }
 
@@ -88,14 +123,29 @@ function toPlainCause(status: number, ms: number): string {
 function renderPath(path: string): Html {
   const [, position, column = path] = /^\/(?:(\d+)\/)?([^/]+)$/.exec(path) ?? [];
   const row = position === undefined ? "" : ` of row ${Number(position) + 1} of the batch`;
-  return html`<code>${renderText(column)}</code>${row}`;
+  return (
+    <>
+      <code>{renderText(column)}</code>
+      {row}
+    </>
+  );
 }
 
 function renderKey({ keyId, key, app }: RequestView, now: number): Part {
   if (keyId === null) return undefined;
   const name = key === null || key.name === "" ? "" : ` (${key.name.slice(0, 60)})`;
-  return html`<section class="sheet why"><h2>Key</h2><p><code>${keyId}</code>${name}${key !== null && [" of ", html`<a href="${toAppPath(key.app)}">${key.app}</a>`]}: ${renderKeyState(key, now)}</p>
-<p>${renderLink("Requests of this key", toRequestsPath({ key: keyId, app: app ?? "" }))}</p></section>`;
+  return (
+    <section class="sheet why">
+      <h2>Key</h2>
+      <p>
+        <code>{keyId}</code>
+        {name}
+        {key !== null && [" of ", <a href={toAppPath(key.app)}>{key.app}</a>]}:{" "}
+        {renderKeyState(key, now)}
+      </p>
+      <p>{renderLink("Requests of this key", toRequestsPath({ key: keyId, app: app ?? "" }))}</p>
+    </section>
+  );
 }
 
 function renderKeyState(key: RequestView["key"], now: number): Part {
@@ -113,9 +163,26 @@ const HALF_HOUR_MS = 1_800_000;
 function renderBefore({ at, app, code, table, lastPush }: RequestView, now: number): Html {
   const ms = new Date(at).getTime();
   const span = { from: toMinuteText(ms - HALF_HOUR_MS), to: toMinuteText(ms + HALF_HOUR_MS) };
-  return html`<section class="sheet why"><h2>Around this time</h2>
-${lastPush !== null && app !== null && html`<p>The last push before it: <a href="${toPushPath(app, lastPush.seq)}">${toPushNumber(lastPush.seq)}</a>, ${renderTime(lastPush.at, now)}.</p>`}
-<p>${renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))} ${code !== null && renderLink("Similar requests", toRequestsPath({ app: app ?? "", code, table: table ?? "" }))}</p></section>`;
+  return (
+    <section class="sheet why">
+      <h2>Around this time</h2>
+      {lastPush !== null && app !== null && (
+        <p>
+          The last push before it:{" "}
+          <a href={toPushPath(app, lastPush.seq)}>{toPushNumber(lastPush.seq)}</a>,{" "}
+          {renderTime(lastPush.at, now)}.
+        </p>
+      )}
+      <p>
+        {renderLink("What changed", toChangesPath({ app: app ?? "", ...span }))}{" "}
+        {code !== null &&
+          renderLink(
+            "Similar requests",
+            toRequestsPath({ app: app ?? "", code, table: table ?? "" }),
+          )}
+      </p>
+    </section>
+  );
 }
 
 /** A command to paste, with placeholders for values that are not stored. A process can have stored any texts that the table accepts. */

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The page of a request without an entry: when the id was created, why nothing is stored, and what else is of that time. @module */
 import type { RequestContent } from "../accounts/console/mod.ts";
-import { html, type Part } from "../pages/mod.ts";
+import type { Part } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { FAILED_LIFE_S, REJECTED_LIFE_S } from "../std/limits.ts";
 import { uuidTime } from "../std/uuid_time.ts";
@@ -33,20 +34,30 @@ export function renderAbsent(
 ): Part {
   if (minute === undefined || minute.at > now + MINUTE_MS)
     return renderEmpty(
-      html`<code>${id}</code> is not an id that this service creates. Enter the <code>x-request-id</code> of a response, or the reference of 12 characters on an error page.`,
+      <>
+        <code>{id}</code> is not an id that this service creates. Enter the{" "}
+        <code>x-request-id</code> of a response, or the reference of 12 characters on an error page.
+      </>,
     );
   const range = {
     from: toMinuteText(minute.from.getTime()),
     to: toMinuteText(minute.until.getTime()),
   };
   return [
-    html`<p>The request <code>${id}</code> began ${renderTime(new Date(minute.at).toISOString(), now)}, at ${toUtc(minute.at)}. ${toReason(minute, now)}</p>`,
-    !isAdded(minute, now) && html`<p>${renderLink("Check again", toRequestPath(id))}</p>`,
-    html`<h2>Requests of this minute</h2>`,
-    html`<p class="quiet">${counted > 0 ? `${toCount(counted)} requests were counted in this minute.` : "No counts of this minute are stored."}</p>`,
+    <p>
+      The request <code>{id}</code> began {renderTime(new Date(minute.at).toISOString(), now)}, at{" "}
+      {toUtc(minute.at)}. {toReason(minute, now)}
+    </p>,
+    !isAdded(minute, now) && <p>{renderLink("Check again", toRequestPath(id))}</p>,
+    <h2>Requests of this minute</h2>,
+    <p class="quiet">
+      {counted > 0
+        ? `${toCount(counted)} requests were counted in this minute.`
+        : "No counts of this minute are stored."}
+    </p>,
     near.length === 0
       ? renderEmpty("No failed, slow or rejected request of this minute is stored.")
-      : [renderRequests(near, now), html`<p>${renderLink("Filter", toRequestsPath(range))}</p>`],
+      : [renderRequests(near, now), <p>{renderLink("Filter", toRequestsPath(range))}</p>],
   ];
 }
 

@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Failed, slow and rejected requests: the latest ones that match a filter. An id opens the request. @module */
 
 import { readConsole, type StoredRequest } from "../accounts/console/mod.ts";
-import { type Html, html, type Part, redirect } from "../pages/mod.ts";
+import { type Html, type Part, redirect } from "../pages/mod.ts";
 import { isFailure } from "../problem.ts";
 import { toDurationText } from "../std/duration.ts";
 import { isUuid } from "../std/is_uuid.ts";
@@ -58,7 +59,7 @@ export async function handleRequests({ deps, context }: Visit): Promise<Response
         ? renderEmpty(toAbsence(typed, isFindable))
         : renderRequests(requests.slice(0, PAGE_ROWS), deps.now()),
       renderOlder(typed, requests),
-      html`<p class="quiet">${RETENTION}</p>`,
+      <p class="quiet">{RETENTION}</p>,
     ],
   });
 }
@@ -76,7 +77,7 @@ function toAbsence({ id, ...filter }: TypedRequests, isFindable: boolean): strin
 function renderOlder(typed: TypedRequests, requests: readonly StoredRequest[]): Part {
   const last = requests[PAGE_ROWS - 1];
   if (requests.length <= PAGE_ROWS || last === undefined) return undefined;
-  return html`<p>${renderLink("Older", toRequestsPath({ ...typed, to: last.at }))}</p>`;
+  return <p>{renderLink("Older", toRequestsPath({ ...typed, to: last.at }))}</p>;
 }
 
 export function renderRequests(requests: readonly StoredRequest[], now: number): Html {
@@ -85,19 +86,58 @@ export function renderRequests(requests: readonly StoredRequest[], now: number):
     ["When", "App", "Request", "Response", "Fields and key", numeric("Took")],
     requests.map((request): Part[] => [
       renderTime(request.at, now),
-      request.app === null
-        ? html`<span class="quiet">none</span>`
-        : html`<span><a href="${toAppPath(request.app)}">${request.app}</a>${request.isOfConsole && html` ${renderPill("Console")}`}</span>`,
-      html`<span><a href="${toRequestPath(request.id)}"><code><b>${request.method}</b> ${renderText(toVisiblePath(request))}</code></a><span class="row-detail"><code class="request-id">${request.id}</code></span></span>`,
+      request.app === null ? (
+        <span class="quiet">none</span>
+      ) : (
+        <span>
+          <a href={toAppPath(request.app)}>{request.app}</a>
+          {request.isOfConsole && <> {renderPill("Console")}</>}
+        </span>
+      ),
+      <span>
+        <a href={toRequestPath(request.id)}>
+          <code>
+            <b>{request.method}</b> {renderText(toVisiblePath(request))}
+          </code>
+        </a>
+        <span class="row-detail">
+          <code class="request-id">{request.id}</code>
+        </span>
+      </span>,
       renderOutcome(request),
-      html`<span>${request.paths.length > 0 && renderPaths(request.paths)}${request.keyId !== null && html`<span class="row-detail"><code>${request.keyId}</code></span>`}</span>`,
-      request.ms > SLOW_MS ? html`<b>${toMs(request.ms)}</b>` : toMs(request.ms),
+      <span>
+        {request.paths.length > 0 && renderPaths(request.paths)}
+        {request.keyId !== null && (
+          <span class="row-detail">
+            <code>{request.keyId}</code>
+          </span>
+        )}
+      </span>,
+      request.ms > SLOW_MS ? <b>{toMs(request.ms)}</b> : toMs(request.ms),
     ]),
   );
 }
 
 export function renderOutcome({ status, code, requests }: StoredRequest): Html {
-  return html`<span class="outcome">${renderPill(String(status), isFailure({ status, code }) ? "bad" : "plain")}${code !== null && html` <code class="action-name">${code}</code>`}${requests > 1 && html` <span class="quiet" title="This request and similar requests in the same minute">× ${requests.toLocaleString("en")}</span>`}</span>`;
+  return (
+    <span class="outcome">
+      {renderPill(String(status), isFailure({ status, code }) ? "bad" : "plain")}
+      {code !== null && (
+        <>
+          {" "}
+          <code class="action-name">{code}</code>
+        </>
+      )}
+      {requests > 1 && (
+        <>
+          {" "}
+          <span class="quiet" title="This request and similar requests in the same minute">
+            × {requests.toLocaleString("en")}
+          </span>
+        </>
+      )}
+    </span>
+  );
 }
 
 /** The route with the table, if the app has declared it. */
@@ -109,5 +149,15 @@ const MAX_PATHS = 3;
 
 function renderPaths(paths: readonly string[]): Html {
   const more = paths.length - MAX_PATHS;
-  return html`<code>${renderText(paths.slice(0, MAX_PATHS).join(" "))}</code>${more > 0 && html` <span class="quiet">and ${more} more</span>`}`;
+  return (
+    <>
+      <code>{renderText(paths.slice(0, MAX_PATHS).join(" "))}</code>
+      {more > 0 && (
+        <>
+          {" "}
+          <span class="quiet">and {more} more</span>
+        </>
+      )}
+    </>
+  );
 }

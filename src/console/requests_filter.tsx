@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The filter of the list of requests, and its form. @module */
 import { REQUEST_KINDS, type RequestKind } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { SLOW_MS } from "../std/limits.ts";
@@ -84,17 +85,32 @@ const KIND_CHOICES: Readonly<Record<RequestKind | "", string>> = {
 
 export function renderRequestsFilter(typed: TypedRequests): Html {
   const { id, app, kind, code, table, key, from, to } = typed;
-  return html`<form class="filter" method="get" action="${REQUESTS}" role="search" aria-label="Find requests">
-${renderTextField({ name: "id", label: "Id or reference", value: id, maxLength: MAX_CHARS })}
-${renderTextField({ name: "app", label: "App", value: app, maxLength: MAX_CHARS })}
-${renderTextField({ name: "kind", label: "Result", choices: KIND_CHOICES, value: kind })}
-${renderTextField({ name: "code", label: "Error code", value: code, maxLength: MAX_CHARS })}
-${renderTextField({ name: "table", label: "Table", value: table, maxLength: MAX_CHARS })}
-${renderTextField({ name: "key", label: "Key id", value: key, maxLength: MAX_CHARS })}
-${(["field", "from", "to"] as const).map((name) => typed[name] !== "" && html`<input type="hidden" name="${name}" value="${typed[name]}">`)}
-<div class="filter-buttons"><button class="button button-primary" type="submit">Find</button><a class="button button-quiet" href="${REQUESTS}">Clear</a></div>
-</form>
-${(typed.field !== "" || from !== "" || to !== "") && html`<p class="quiet">${renderHidden(typed)}</p>`}`;
+  return (
+    <>
+      <form class="filter" method="get" action={REQUESTS} role="search" aria-label="Find requests">
+        {renderTextField({ name: "id", label: "Id or reference", value: id, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "app", label: "App", value: app, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "kind", label: "Result", choices: KIND_CHOICES, value: kind })}
+        {renderTextField({ name: "code", label: "Error code", value: code, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "table", label: "Table", value: table, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "key", label: "Key id", value: key, maxLength: MAX_CHARS })}
+        {(["field", "from", "to"] as const).map(
+          (name) => typed[name] !== "" && <input type="hidden" name={name} value={typed[name]} />,
+        )}
+        <div class="filter-buttons">
+          <button class="button button-primary" type="submit">
+            Find
+          </button>
+          <a class="button button-quiet" href={REQUESTS}>
+            Clear
+          </a>
+        </div>
+      </form>
+      {(typed.field !== "" || from !== "" || to !== "") && (
+        <p class="quiet">{renderHidden(typed)}</p>
+      )}
+    </>
+  );
 }
 
 function renderHidden({ field, from, to }: TypedRequests): string {

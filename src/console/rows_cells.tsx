@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Values of rows in a grid: rendered by kind, cut to a line; null and empty are distinguished. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { FIELDS, type FieldKind, shortenId, toMomentText } from "../kinds/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { compactJson } from "../std/json_text.ts";
 import { renderPill } from "./parts.tsx";
 import { toRowsPath } from "./paths.ts";
@@ -20,7 +21,11 @@ type CellOptions = {
 export function renderCell(column: NamedColumn, row: Row, options: CellOptions): Html {
   const { text, content } = toCell({ column, row, ...options });
   const isCut = text !== undefined && text.length > CELL_CHARS;
-  return html`<td${isNumeric(column) && html` class="num"`}${isCut && html` data-cut`}>${content}</td>`;
+  return (
+    <td class={isNumeric(column) && "num"} data-cut={isCut}>
+      {content}
+    </td>
+  );
 }
 
 /** Whether values are compared by their digits. */
@@ -45,7 +50,7 @@ function toCell(input: CellInput): Cell {
 const CELLS = {
   text: (text) => ({ text, content: renderString(text) }),
   plain: (text) => ({ text, content: text }),
-  mono: (text) => ({ text, content: html`<span class="mono">${cut(text)}</span>` }),
+  mono: (text) => ({ text, content: <span class="mono">{cut(text)}</span> }),
   moment: (text) => ({ content: renderMoment(text) }),
   json: (json) => {
     const text = compactJson(json);
@@ -57,33 +62,52 @@ const CELLS = {
 
 /** A missing value, styled differently from any text. */
 function renderNothing(term: "null" | "empty" | "only spaces"): Html {
-  return html`<i class="nothing">${term}</i>`;
+  return <i class="nothing">{term}</i>;
 }
 
 function renderString(value: string): Html {
   if (value === "") return renderNothing("empty");
   if (value.trim() === "") return renderNothing("only spaces");
-  return html`<bdi>${cut(value)}</bdi>`;
+  return <bdi>{cut(value)}</bdi>;
 }
 
 function renderCode(text: string): Html {
-  return html`<code><bdi>${cut(text)}</bdi></code>`;
+  return (
+    <code>
+      <bdi>{cut(text)}</bdi>
+    </code>
+  );
 }
 
 function renderReference(id: string, { column: { table = "" }, slug, labels }: CellInput): Html {
   const path = toRowPath(toRowsPath(slug, table), id);
   const label = labels?.get(id);
   const name =
-    label === undefined
-      ? html`<span class="mono" title="${id}">${shortenId(id)}</span>`
-      : html`<bdi title="${id}">${label}</bdi>`;
+    label === undefined ? (
+      <span class="mono" title={id}>
+        {shortenId(id)}
+      </span>
+    ) : (
+      <bdi title={id}>{label}</bdi>
+    );
   // The link is next to the label, because a press on the label edits the value.
-  return html`${name}<a class="cell-link" href="${path}" aria-label="Open row ${shortenId(id)} of ${table}">↗</a>`;
+  return (
+    <>
+      {name}
+      <a class="cell-link" href={path} aria-label={`Open row ${shortenId(id)} of ${table}`}>
+        ↗
+      </a>
+    </>
+  );
 }
 
 /** A moment as PostgreSQL prints it, without trailing zeros. */
 function renderMoment(value: string): Html {
-  return html`<time datetime="${value}" data-exact>${toMomentText(value)}</time>`;
+  return (
+    <time datetime={value} data-exact>
+      {toMomentText(value)}
+    </time>
+  );
 }
 
 function cut(text: string): string {

@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The forms of a change of several rows: the change, its preview, and the result for each row. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { shortenId } from "../kinds/mod.ts";
-import { type Html, html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
+import { type Html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.tsx";
 import { renderLink, renderSnippet } from "./parts.tsx";
@@ -34,15 +35,32 @@ type FormParts = {
 
 function renderForm(visit: Visit, table: RowsTable, { hidden, body, buttons }: FormParts): Html {
   const all = Object.entries({ ...hidden, [TOKEN_FIELD]: visit.token });
-  return html`<form class="sheet action row-change" method="post" action="${table.path}/change" data-worker="${toScriptPath("search")}"${visit.deps.hasFilters && html` data-has-filters`}>
-${all.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
-${body}
-<div class="action-buttons">${buttons}${renderLink("Close", table.path)}</div>
-</form>`;
+  return (
+    <form
+      class="sheet action row-change"
+      method="post"
+      action={`${table.path}/change`}
+      data-worker={toScriptPath("search")}
+      data-has-filters={visit.deps.hasFilters}
+    >
+      {all.map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {body}
+      <div class="action-buttons">
+        {buttons}
+        {renderLink("Close", table.path)}
+      </div>
+    </form>
+  );
 }
 
 function renderButton(name: string, step: string, style: "primary" | "danger" | "quiet"): Html {
-  return html`<button class="button button-${style}" type="submit" name="step" value="${step}">${name}</button>`;
+  return (
+    <button class={`button button-${style}`} type="submit" name="step" value={step}>
+      {name}
+    </button>
+  );
 }
 
 /** The hidden fields for a change and its typed value. */
@@ -73,13 +91,22 @@ export function renderChoice(
   { change, ids, field }: ChoiceParts,
 ): Html {
   const { columns } = table.definition;
-  const choice =
-    change === undefined &&
-    html`<div class="field"><label for="column">Column to set</label><select id="column" name="column">${columns.map(({ name }) => html`<option>${name}</option>`)}</select></div>`;
+  const choice = change === undefined && (
+    <div class="field">
+      <label for="column">Column to set</label>
+      <select id="column" name="column">
+        {columns.map(({ name }) => (
+          <option>{name}</option>
+        ))}
+      </select>
+    </div>
+  );
   return renderForm(visit, table, {
     hidden: { ...(change === undefined ? {} : toHidden(change)), rows: ids.join(" ") },
     body: [
-      html`<p data-change-count>${ids.length === 0 ? "No rows selected." : countOf(ids.length, "row")}</p>`,
+      <p data-change-count>
+        {ids.length === 0 ? "No rows selected." : countOf(ids.length, "row")}
+      </p>,
       choice,
       field && renderRowField(field),
     ],
@@ -102,19 +129,45 @@ export function renderPreview(visit: Visit, table: RowsTable, parts: PreviewPart
   const { change, rows, marks, same, missing, state } = parts;
   const isDeletion = change.kind === "delete";
   const lines = rows.map(({ row }) => {
-    const link = html`<th scope="row">${renderRowLink(table, row.id, toLabel(table.definition, row))}</th>`;
-    if (isDeletion) return html`<tr>${link}${renderSome(table, row)}</tr>`;
+    const link = (
+      <th scope="row">{renderRowLink(table, row.id, toLabel(table.definition, row))}</th>
+    );
+    if (isDeletion)
+      return (
+        <tr>
+          {link}
+          {renderSome(table, row)}
+        </tr>
+      );
     const { column } = change;
     const { slug } = table;
-    return html`<tr>${link}${renderCell(column, row, { slug })}<td class="now-value">${describeState(state)}</td></tr>`;
+    return (
+      <tr>
+        {link}
+        {renderCell(column, row, { slug })}
+        <td class="now-value">{describeState(state)}</td>
+      </tr>
+    );
   });
   const sentences = [
-    same > 0 && html`<p class="quiet">${countOf(same, "row")} already set to this value.</p>`,
-    missing > 0 && html`<p class="quiet">${countOf(missing, "row")} not found.</p>`,
-    isDeletion &&
-      html`<p>This cannot be undone. Rows that reference them with “on delete cascade” are deleted too; with “on delete set null”, their reference is cleared.</p>`,
-    isDeletion &&
-      html`<details><summary>Copy the rows as JSON first</summary>${renderSnippet({ id: "rows-json", name: "the rows as JSON", text: toRowsJson(rows.map(({ row }) => row)) })}</details>`,
+    same > 0 && <p class="quiet">{countOf(same, "row")} already set to this value.</p>,
+    missing > 0 && <p class="quiet">{countOf(missing, "row")} not found.</p>,
+    isDeletion && (
+      <p>
+        This cannot be undone. Rows that reference them with “on delete cascade” are deleted too;
+        with “on delete set null”, their reference is cleared.
+      </p>
+    ),
+    isDeletion && (
+      <details>
+        <summary>Copy the rows as JSON first</summary>
+        {renderSnippet({
+          id: "rows-json",
+          name: "the rows as JSON",
+          text: toRowsJson(rows.map(({ row }) => row)),
+        })}
+      </details>
+    ),
   ];
   const head = isDeletion
     ? listSome(table).map(({ name }) => name)
@@ -123,9 +176,23 @@ export function renderPreview(visit: Visit, table: RowsTable, parts: PreviewPart
     hidden: { ...toHidden(change, state), marks, rows: rows.map(({ row }) => row.id).join(" ") },
     body: [
       sentences,
-      rows.length === 0
-        ? html`<p>No rows change.</p>`
-        : html`<div class="change-rows" role="region" aria-label="Rows that change" tabindex="0"><table><thead><tr><th scope="col">Row</th>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>${lines}</tbody></table></div>`,
+      rows.length === 0 ? (
+        <p>No rows change.</p>
+      ) : (
+        <div class="change-rows" role="region" aria-label="Rows that change" tabindex="0">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Row</th>
+                {head.map((name) => (
+                  <th scope="col">{name}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>{lines}</tbody>
+          </table>
+        </div>
+      ),
     ],
     buttons:
       rows.length > 0 &&
@@ -140,7 +207,11 @@ export function renderPreview(visit: Visit, table: RowsTable, parts: PreviewPart
 }
 
 function renderRowLink({ path }: RowsTable, id: string, label?: string): Html {
-  return html`<a href="${toRowPath(path, id)}" title="${id}"><bdi>${label ?? shortenId(id)}</bdi></a>`;
+  return (
+    <a href={toRowPath(path, id)} title={id}>
+      <bdi>{label ?? shortenId(id)}</bdi>
+    </a>
+  );
 }
 
 const VISIBLE_COLUMNS = 3;
@@ -158,9 +229,9 @@ function renderSome(table: RowsTable, row: ListedRow["row"]): Html[] {
 const VISIBLE_CHARS = 80;
 
 function describeState(state: State | undefined): Html {
-  if (state === undefined || typeof state === "string") return html`<i class="nothing">null</i>`;
-  if (state.text === "") return html`<i class="nothing">empty</i>`;
-  return html`<bdi>${state.text.slice(0, VISIBLE_CHARS)}</bdi>`;
+  if (state === undefined || typeof state === "string") return <i class="nothing">null</i>;
+  if (state.text === "") return <i class="nothing">empty</i>;
+  return <bdi>{state.text.slice(0, VISIBLE_CHARS)}</bdi>;
 }
 
 type ResultParts = {
@@ -182,10 +253,12 @@ export function renderResults(
   const undo = toUndo(results);
   const lines = results
     .toSorted((a, b) => Number(b.problem !== undefined) - Number(a.problem !== undefined))
-    .map(
-      ({ id, problem }) =>
-        html`<tr${problem !== undefined && html` class="is-failed"`}><th scope="row">${renderRowLink(table, id)}</th><td>${problem === undefined ? "Saved" : explain(problem)}</td></tr>`,
-    );
+    .map(({ id, problem }) => (
+      <tr class={problem !== undefined && "is-failed"}>
+        <th scope="row">{renderRowLink(table, id)}</th>
+        <td>{problem === undefined ? "Saved" : explain(problem)}</td>
+      </tr>
+    ));
   return renderForm(visit, table, {
     hidden: {
       ...(change === undefined ? {} : toHidden(change, state)),
@@ -193,9 +266,23 @@ export function renderResults(
       ...(undo === undefined ? {} : { undo }),
     },
     body: [
-      failed.length > 0 &&
-        html`<p>${countOf(failed.length, "row")} not saved. The preview shows their current state before you try again.</p>`,
-      html`<div class="change-rows" role="region" aria-label="Results" tabindex="0"><table><thead><tr><th scope="col">Row</th><th scope="col">Result</th></tr></thead><tbody>${lines}</tbody></table></div>`,
+      failed.length > 0 && (
+        <p>
+          {countOf(failed.length, "row")} not saved. The preview shows their current state before
+          you try again.
+        </p>
+      ),
+      <div class="change-rows" role="region" aria-label="Results" tabindex="0">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Row</th>
+              <th scope="col">Result</th>
+            </tr>
+          </thead>
+          <tbody>{lines}</tbody>
+        </table>
+      </div>,
     ],
     buttons: [
       change !== undefined &&

@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A row to copy: as JSON, and as a request or SDK call that creates a copy. @module */
-import { escapeTurns, type Html, html } from "../pages/mod.ts";
+import { escapeTurns, type Html } from "../pages/mod.ts";
 import { indentJson } from "../std/json_text.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { Visit } from "./enter.tsx";
@@ -12,9 +13,17 @@ const MAX_CHARS = 20_000;
 
 export function renderCopies(visit: Visit, { table }: RowsTable, row: Row): Html {
   const snippets = toSnippets(`${toApiUrl(visit)}/v1/data/db/${table}`, table, row);
-  return html`<section class="sheet row-copies" aria-labelledby="copies"><h2 id="copies">Copy the row</h2>
-${snippets.map((snippet, index) => html`<details${index === 0 && html` open`}><summary>${snippet.name}</summary>${renderSnippet({ id: `copy-${index}`, ...snippet })}</details>`)}
-</section>`;
+  return (
+    <section class="sheet row-copies" aria-labelledby="copies">
+      <h2 id="copies">Copy the row</h2>
+      {snippets.map((snippet, index) => (
+        <details open={index === 0}>
+          <summary>{snippet.name}</summary>
+          {renderSnippet({ id: `copy-${index}`, ...snippet })}
+        </details>
+      ))}
+    </section>
+  );
 }
 
 function toSnippets(url: string, table: string, row: Row): Snippet[] {

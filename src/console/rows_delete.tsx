@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Deletes a row after a confirmation, unless the row has changed since. @module */
 import { shortenId } from "../kinds/mod.ts";
-import { html, type Part, redirect, renderForm } from "../pages/mod.ts";
+import { type Part, redirect, renderForm } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.tsx";
 import { renderCancel, renderError, renderSnippet } from "./parts.tsx";
@@ -44,9 +45,15 @@ export async function handleRowDeletion(
     token: visit.token,
     hidden: { etag },
     fields: [
-      html`<p>This cannot be undone. Rows that reference it with “on delete cascade” are deleted too; with “on delete set null”, their reference is cleared.</p>`,
+      <p>
+        This cannot be undone. Rows that reference it with “on delete cascade” are deleted too; with
+        “on delete set null”, their reference is cleared.
+      </p>,
       renderValues(table, found),
-      html`<details><summary>Copy the row as JSON first</summary>${renderSnippet({ id: "row-json", name: "the row as JSON", text: toRowJson(row) })}</details>`,
+      <details>
+        <summary>Copy the row as JSON first</summary>
+        {renderSnippet({ id: "row-json", name: "the row as JSON", text: toRowJson(row) })}
+      </details>,
     ],
     button: "Delete the row",
     tone,
@@ -70,5 +77,18 @@ const VISIBLE_COLUMNS = 6;
 /** Enough values to recognize the row. */
 function renderValues({ definition, slug }: RowsTable, { row }: FoundRow): Part {
   const some = definition.columns.slice(0, VISIBLE_COLUMNS);
-  return html`<table class="row-values"><tbody>${some.map((column) => html`<tr><th scope="row"><bdi>${column.name}</bdi></th>${renderCell(column, row, { slug })}</tr>`)}</tbody></table>`;
+  return (
+    <table class="row-values">
+      <tbody>
+        {some.map((column) => (
+          <tr>
+            <th scope="row">
+              <bdi>{column.name}</bdi>
+            </th>
+            {renderCell(column, row, { slug })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }

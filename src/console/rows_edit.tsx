@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * A row: its values in a form, and to copy. Only changed values are sent, with the tag of the opened version: if another user has
  * changed the row since, nothing is stored, and the form shows both versions.
@@ -5,7 +6,7 @@
  * @module
  */
 import { shortenId } from "../kinds/mod.ts";
-import { html, redirect } from "../pages/mod.ts";
+import { redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
 import type { Visit } from "./enter.tsx";
 import { renderEmpty, renderError, renderLink } from "./parts.tsx";
@@ -128,7 +129,19 @@ async function respondWithForm(
     action: withPosition(path, position),
     hidden: { etag, opened: marks.join(" ") },
     fields: await makeFields(visit, table, { states, issues, now: toNow(changed), row }),
-    created: html`<div class="field created"><dl><dt>id</dt><dd class="mono">${row.id}</dd><dt>app_id</dt><dd class="mono">${table.appId}</dd></dl></div>${renderReferrers(table, row.id)}`,
+    created: (
+      <>
+        <div class="field created">
+          <dl>
+            <dt>id</dt>
+            <dd class="mono">{row.id}</dd>
+            <dt>app_id</dt>
+            <dd class="mono">{table.appId}</dd>
+          </dl>
+        </div>
+        {renderReferrers(table, row.id)}
+      </>
+    ),
     button: isOutdated ? "Overwrite" : "Save",
     cancel: withPosition(table.path, position),
     deletion: withPosition(`${path}/delete`, position),
@@ -139,7 +152,10 @@ async function respondWithForm(
     body: [
       isOutdated && renderConflict([...changed.keys()]),
       issues && renderIssues("Nothing was stored.", issues),
-      html`<div class="row-page">${form}${renderCopies(visit, table, row)}</div>`,
+      <div class="row-page">
+        {form}
+        {renderCopies(visit, table, row)}
+      </div>,
     ],
     status: isOutdated ? 412 : (problem?.status ?? 200),
     script: "grid",
@@ -150,13 +166,31 @@ async function respondWithForm(
 function renderReferrers(table: RowsTable, id: string) {
   const referrers = listReferrers(table);
   if (referrers.length === 0) return undefined;
-  return html`<div class="field referrers"><h2>Referenced by</h2>${referrers.map(
-    ({ referrer, column }) => {
-      const path = toRowsPath(table.slug, referrer.name);
-      const label = findLabelColumn(referrer)?.name ?? "id";
-      return html`<details data-referrer="${path}" data-referrer-column="${column.name}" data-referrer-id="${id}" data-referrer-label="${label}"><summary><bdi>${referrer.name}.${column.name}</bdi></summary><ul></ul><a href="${toReferencePath(path, { column: column.name, id })}">Show these rows</a></details>`;
-    },
-  )}</div>`;
+  return (
+    <div class="field referrers">
+      <h2>Referenced by</h2>
+      {referrers.map(({ referrer, column }) => {
+        const path = toRowsPath(table.slug, referrer.name);
+        const label = findLabelColumn(referrer)?.name ?? "id";
+        return (
+          <details
+            data-referrer={path}
+            data-referrer-column={column.name}
+            data-referrer-id={id}
+            data-referrer-label={label}
+          >
+            <summary>
+              <bdi>
+                {referrer.name}.{column.name}
+              </bdi>
+            </summary>
+            <ul />
+            <a href={toReferencePath(path, { column: column.name, id })}>Show these rows</a>
+          </details>
+        );
+      })}
+    </div>
+  );
 }
 
 /** Columns that another user has changed since the form was opened, with their stored values. */

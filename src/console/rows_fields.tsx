@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * The fields of a row's form, by the kind of each column. NULL and the default are boxes next to the value, or entries of
  * the choice, so that an empty text is a value like others.
@@ -6,7 +7,7 @@
  */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { FIELDS, type FieldKind } from "../kinds/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, JSX, Part } from "../pages/mod.ts";
 import type { Choice } from "./parts.tsx";
 import { isChosen, isEmptyAsked, isFreeText, type State } from "./rows_state.ts";
 import { describeColumn } from "./rows_table.ts";
@@ -45,50 +46,107 @@ export function renderRowField(field: RowField): Html {
     now !== undefined && `now.${name}`,
     isInvalid && `issue.${name}`,
   ].filter((id) => id !== false);
-  const described = html`${ids.length > 0 && html` aria-describedby="${ids.join(" ")}"`}${isInvalid && html` aria-invalid="true"`}${field.isFirst === true && html` autofocus`}`;
-  return html`<div class="field row-field" data-field="${name}"${field.exact !== undefined && html` data-exact="${field.exact}"`}>
-<label for="value.${name}"><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></label>
-${field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}
-${renderBoxes(field)}
-${hint !== undefined && html`<p class="hint" id="hint.${name}">${hint}</p>`}
-${target !== undefined && html`<p class="hint"><a href="${target}">Open the referenced row</a></p>`}
-${now !== undefined && html`<p class="now" id="now.${name}">Stored value: <bdi>${now}</bdi></p>`}
-${isInvalid && html`<ul class="issues" id="issue.${name}">${issues.map((issue) => html`<li>${issue}</li>`)}</ul>`}
-</div>`;
+  const described: Attributes = {
+    "aria-describedby": ids.length > 0 && ids.join(" "),
+    "aria-invalid": isInvalid && "true",
+    autofocus: field.isFirst,
+  };
+  return (
+    <div class="field row-field" data-field={name} data-exact={field.exact}>
+      <label for={`value.${name}`}>
+        <bdi>{name}</bdi> <span class="kind">{describeColumn(column)}</span>
+      </label>{" "}
+      {field.isTooLong === true ? renderTooLong(field) : renderControl(field, described)}
+      {renderBoxes(field)}
+      {hint !== undefined && (
+        <p class="hint" id={`hint.${name}`}>
+          {hint}
+        </p>
+      )}
+      {target !== undefined && (
+        <p class="hint">
+          <a href={target}>Open the referenced row</a>
+        </p>
+      )}
+      {now !== undefined && (
+        <p class="now" id={`now.${name}`}>
+          Stored value: <bdi>{now}</bdi>
+        </p>
+      )}
+      {isInvalid && (
+        <ul class="issues" id={`issue.${name}`}>
+          {issues.map((issue) => (
+            <li>{issue}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
 }
 
-function renderControl(field: RowField, described: Html): Html {
+function renderControl(field: RowField, described: Attributes): Html {
   const { column, state, isNew = false } = field;
   const { name, kind } = column;
   const text = toText(state);
   const placeholder = isNew && isEmptyAsked(column) ? "" : toPlaceholder(column, state);
-  const common = html`id="value.${name}" name="value.${name}" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="${placeholder}"${described}`;
+  const common = {
+    id: `value.${name}`,
+    name: `value.${name}`,
+    autocomplete: "off",
+    autocapitalize: "none",
+    spellcheck: "false",
+    placeholder,
+    ...described,
+  } as const;
   return CONTROLS[FIELDS[kind].control]({ field, text, common, described });
 }
 
-type Control = { field: RowField; text: string; common: Html; described: Html };
+type Attributes = Omit<JSX.IntrinsicElements["textarea"], "children">;
+type Control = { field: RowField; text: string; common: Attributes; described: Attributes };
 
 const CONTROLS = {
-  date: ({ text, common }) =>
-    html`<input type="date" ${common} min="0001-01-01" max="9999-12-31" value="${text}">`,
-  line: ({ text, common }) => html`<input type="text" ${common} value="${text}">`,
-  number: ({ text, common }) =>
-    html`<input type="text" ${common} inputmode="decimal" value="${text}">`,
-  moment: ({ text, common }) => html`<input type="text" ${common} data-moment value="${text}">`,
-  lines: ({ text, common }) =>
-    html`<textarea ${common} rows="${toRows(text, 1)}" dir="auto">\n${text}</textarea>`,
-  json: ({ text, common }) =>
-    html`<textarea ${common} rows="${toRows(text, 3)}" dir="auto" class="mono" data-json>\n${text}</textarea>`,
+  date: ({ text, common }) => (
+    <input type="date" {...common} min="0001-01-01" max="9999-12-31" value={text} />
+  ),
+  line: ({ text, common }) => <input type="text" {...common} value={text} />,
+  number: ({ text, common }) => <input type="text" {...common} inputmode="decimal" value={text} />,
+  moment: ({ text, common }) => <input type="text" {...common} data-moment value={text} />,
+  lines: ({ text, common }) => (
+    <textarea {...common} rows={toRows(text, 1)} dir="auto">
+      {text}
+    </textarea>
+  ),
+  json: ({ text, common }) => (
+    <textarea {...common} rows={toRows(text, 3)} dir="auto" class="mono" data-json>
+      {text}
+    </textarea>
+  ),
   choice: renderChoice,
   reference: renderReference,
 } satisfies Record<FieldKind["control"], (control: Control) => Html>;
 
 function renderReference({ field, text, common }: Control): Html {
   const { column, targets = [], picked } = field;
-  const list = targets.length > 0 && html` list="targets.${column.name}"`;
-  const rows =
-    picked && html` data-pick="${picked.path}" data-pick-label="${picked.label ?? "id"}"`;
-  return html`<input type="text" ${common}${list}${rows} value="${text}">${targets.length > 0 && html`<datalist id="targets.${column.name}">${targets.map(({ value, label }) => html`<option value="${value}">${label}</option>`)}</datalist>`}`;
+  const hasTargets = targets.length > 0;
+  return (
+    <>
+      <input
+        type="text"
+        {...common}
+        list={hasTargets && `targets.${column.name}`}
+        data-pick={picked?.path}
+        data-pick-label={picked && (picked.label ?? "id")}
+        value={text}
+      />
+      {hasTargets && (
+        <datalist id={`targets.${column.name}`}>
+          {targets.map(({ value, label }) => (
+            <option value={value}>{label}</option>
+          ))}
+        </datalist>
+      )}
+    </>
+  );
 }
 
 function toRows(text: string, min: number): number {
@@ -119,7 +177,15 @@ function renderChoice({ field: { column, state }, described }: Control): Html {
     ...values.map((value) => ({ value: `=${value}`, label: value })),
     ...(required ? [] : [{ value: "null", label: "null" }]),
   ];
-  return html`<select id="value.${name}" name="value.${name}"${described}>${choices.map(({ value, label }) => html`<option value="${value}"${value === text && html` selected`}>${label}</option>`)}</select>`;
+  return (
+    <select id={`value.${name}`} name={`value.${name}`} {...described}>
+      {choices.map(({ value, label }) => (
+        <option value={value} selected={value === text}>
+          {label}
+        </option>
+      ))}
+    </select>
+  );
 }
 
 /** A checkbox for null, default or empty. */
@@ -128,14 +194,25 @@ function renderBoxes({ column, state, isTooLong = false, isNew = false }: RowFie
   const { name, required } = column;
   const render = (term: "null" | "default" | "empty") => {
     const isChecked = term === "empty" ? state !== "null" && toText(state) === "" : state === term;
-    return html`<label class="check row-box"><input type="checkbox" name="${term}.${name}"${term !== "default" && html` data-null`}${isChecked && html` checked`} aria-label="${name}: ${term}"><span>${term}</span></label>`;
+    return (
+      <label class="check row-box">
+        <input
+          type="checkbox"
+          name={`${term}.${name}`}
+          data-null={term !== "default"}
+          checked={isChecked}
+          aria-label={`${name}: ${term}`}
+        />
+        <span>{term}</span>
+      </label>
+    );
   };
   const boxes = [
     isNew && isEmptyAsked(column) && render("empty"),
     state === "default" && isFreeText(column) && render("default"),
     !required && render("null"),
   ];
-  return boxes.some((box) => box !== false) && html`<div class="row-boxes">${boxes}</div>`;
+  return boxes.some((box) => box !== false) && <div class="row-boxes">{boxes}</div>;
 }
 
 const toText = (state: State) => (typeof state === "string" ? "" : state.text);
@@ -144,5 +221,12 @@ const VISIBLE_CHARS = 600;
 
 function renderTooLong({ column, state }: RowField): Html {
   const text = toText(state);
-  return html`<pre class="snippet" tabindex="0" id="value.${column.name}" aria-label="${column.name}"><bdi>${text.slice(0, VISIBLE_CHARS)}…</bdi></pre><p class="hint">${text.length} characters: too long to edit here.</p>`;
+  return (
+    <>
+      <pre class="snippet" tabindex="0" id={`value.${column.name}`} aria-label={column.name}>
+        <bdi>{text.slice(0, VISIBLE_CHARS)}…</bdi>
+      </pre>
+      <p class="hint">{text.length} characters: too long to edit here.</p>
+    </>
+  );
 }

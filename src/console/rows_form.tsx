@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The form of a new or existing row: fields, their errors, and the choices of references. @module */
 import type { NamedColumn } from "../dsl/mod.ts";
 import { shortenId } from "../kinds/mod.ts";
-import { type Html, html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
+import { type Html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
 import type { Detail, Problem } from "../problem.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.tsx";
@@ -137,10 +138,33 @@ export type RowForm = {
 
 export function renderRowForm({ token, deps }: Visit, form: RowForm): Html {
   const hidden = Object.entries({ ...form.hidden, [TOKEN_FIELD]: token });
-  return html`<form class="sheet action row-form" method="post" action="${form.action}" data-row-form data-unsaved data-worker="${toScriptPath("search")}"${deps.hasFilters && html` data-has-filters`}>
-${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">\n`)}
-${form.fields.map(renderRowField)}
-${form.created}
-<div class="action-buttons"><button class="button button-primary" type="submit">${form.button}</button>${renderLink("Cancel", form.cancel)}${form.deletion !== undefined && html`<span class="action-end">${form.duplicate !== undefined && renderLink("Duplicate", form.duplicate)} ${renderLink("Delete", form.deletion, "danger")}</span>`}</div>
-</form>`;
+  return (
+    <form
+      class="sheet action row-form"
+      method="post"
+      action={form.action}
+      data-row-form
+      data-unsaved
+      data-worker={toScriptPath("search")}
+      data-has-filters={deps.hasFilters}
+    >
+      {hidden.map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {form.fields.map(renderRowField)}
+      {form.created}
+      <div class="action-buttons">
+        <button class="button button-primary" type="submit">
+          {form.button}
+        </button>
+        {renderLink("Cancel", form.cancel)}
+        {form.deletion !== undefined && (
+          <span class="action-end">
+            {form.duplicate !== undefined && renderLink("Duplicate", form.duplicate)}{" "}
+            {renderLink("Delete", form.deletion, "danger")}
+          </span>
+        )}
+      </div>
+    </form>
+  );
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Imports rows from a file. A script checks the file in the browser and sends its rows in batches. Without a script, the user
  * pastes the text of a small file, and the server checks it by the same rules. Each batch has a key, so that nothing is stored
@@ -6,7 +7,7 @@
  * @module
  */
 import { respondWithJson } from "../http/mod.ts";
-import { type Html, html, type Part, redirect, TOKEN_FIELD } from "../pages/mod.ts";
+import { type Html, type Part, redirect, TOKEN_FIELD } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import {
   type Batch,
@@ -157,7 +158,13 @@ export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected
     status: rejected === undefined ? 200 : 422,
     body: [
       rejected && renderRejected(rejected),
-      html`<section class="sheet action" data-import="${JSON.stringify(definition)}" data-rows-path="${path}" data-token="${visit.token}" hidden></section>`,
+      <section
+        class="sheet action"
+        data-import={JSON.stringify(definition)}
+        data-rows-path={path}
+        data-token={visit.token}
+        hidden
+      />,
       renderPaste(visit, table, rejected?.text ?? ""),
       renderColumns(table),
     ],
@@ -166,12 +173,17 @@ export function handleImport(visit: Visit, table: RowsTable, rejected?: Rejected
 
 function renderRejected({ issues, message }: Rejected): Html {
   const title = message ?? `Nothing was stored. The text has ${countOf(issues.length, "error")}.`;
-  const visible = issues
-    .slice(0, MAX_VISIBLE)
-    .map(
-      ({ line, column, message: text }) =>
-        html`Line ${line}${column !== undefined && html`, <bdi>${column}</bdi>`}: ${text}`,
-    );
+  const visible = issues.slice(0, MAX_VISIBLE).map(({ line, column, message: text }) => (
+    <>
+      Line {line}
+      {column !== undefined && (
+        <>
+          , <bdi>{column}</bdi>
+        </>
+      )}
+      : {text}
+    </>
+  ));
   const rest = issues.length - visible.length;
   return renderError(title, [...visible, ...(rest > 0 ? [`and ${rest} more`] : [])]);
 }
@@ -196,17 +208,40 @@ function renderPaste({ deps, fields, token }: Visit, { path }: RowsTable, text: 
     rows: 2,
   });
   const isProtected = fields.has("spreadsheet");
-  return html`<details class="import-paste" data-paste open><summary>Paste rows</summary>
-<form class="sheet action" method="post" action="${path}/import" data-unsaved>
-<input type="hidden" name="${TOKEN_FIELD}" value="${token}">
-<input type="hidden" name="form_key" value="${formKey}">
-${field}${skip}
-<label class="check"><input type="checkbox" name="spreadsheet"${isProtected && html` checked`}><span>Remove the apostrophes that an export for spreadsheets added</span></label>
-<div class="action-buttons"><button class="button button-primary" type="submit">Check and import</button>${renderLink("Cancel", path)}</div>
-</form></details>`;
+  return (
+    <details class="import-paste" data-paste open>
+      <summary>Paste rows</summary>
+      <form class="sheet action" method="post" action={`${path}/import`} data-unsaved>
+        <input type="hidden" name={TOKEN_FIELD} value={token} />{" "}
+        <input type="hidden" name="form_key" value={formKey} />
+        {field}
+        {skip}{" "}
+        <label class="check">
+          <input type="checkbox" name="spreadsheet" checked={isProtected} />
+          <span>Remove the apostrophes that an export for spreadsheets added</span>
+        </label>
+        <div class="action-buttons">
+          <button class="button button-primary" type="submit">
+            Check and import
+          </button>
+          {renderLink("Cancel", path)}
+        </div>
+      </form>
+    </details>
+  );
 }
 
 function renderColumns({ definition }: RowsTable): Part {
-  return html`<h2>Columns</h2>
-<ul class="plain">${definition.columns.map((column) => html`<li><bdi>${column.name}</bdi> <span class="kind">${describeColumn(column)}</span></li>`)}</ul>`;
+  return (
+    <>
+      <h2>Columns</h2>
+      <ul class="plain">
+        {definition.columns.map((column) => (
+          <li>
+            <bdi>{column.name}</bdi> <span class="kind">{describeColumn(column)}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
 }

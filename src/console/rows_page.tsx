@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * The rows of an app's table in pages, in the order of their creation. The markup contains the data for editing in place: the
  * kinds of columns in the head, the id and the tag of each row.
@@ -8,7 +9,7 @@ import { listSortedColumns, MAX_VISITS } from "../data/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { shortenId } from "../kinds/mod.ts";
-import { type Html, html, type Part, redirect, renderNotice, toScriptPath } from "../pages/mod.ts";
+import { type Html, type Part, redirect, renderNotice, toScriptPath } from "../pages/mod.ts";
 import { isUuid } from "../std/is_uuid.ts";
 import type { Visit } from "./enter.tsx";
 import { renderEmpty, renderLink } from "./parts.tsx";
@@ -58,15 +59,17 @@ export async function handleRows(visit: Visit, table: RowsTable): Promise<Respon
       renderSearch(visit, table),
       renderSelection(table),
       // The part that a script replaces with the next page.
-      html`<div data-rows${visit.deps.hasLive && renderLive(table)}>${await renderRows(visit, table, position)}</div>`,
+      <div data-rows {...(visit.deps.hasLive && describeChanges(table))}>
+        {await renderRows(visit, table, position)}
+      </div>,
     ],
     script: "grid",
   });
 }
 
 /** The address of the app's changes for the script, and a cursor from before the rows were read. */
-function renderLive({ path, cursor }: RowsTable): Part {
-  return cursor !== null && html` data-changes="${path}/changes" data-cursor="${cursor}"`;
+function describeChanges({ path, cursor }: RowsTable) {
+  return cursor !== null && { "data-changes": `${path}/changes`, "data-cursor": cursor };
 }
 
 async function renderRows(visit: Visit, table: RowsTable, position: Position): Promise<Part> {
@@ -110,7 +113,12 @@ function renderReference(
 ): Html {
   const rows = count === 1 ? "1 row references" : `${count || "No"} rows reference`;
   const limit = `of the first ${MAX_SEARCHED.toLocaleString("en")} rows`;
-  return html`<p>${rows} <span class="mono">${shortenId(id)}</span> in <bdi>${column}</bdi>${hasMore && `, ${limit}. There may be more`}. <a href="${path}">All rows</a></p>`;
+  return (
+    <p>
+      {rows} <span class="mono">{shortenId(id)}</span> in <bdi>{column}</bdi>
+      {hasMore && `, ${limit}. There may be more`}. <a href={path}>All rows</a>
+    </p>
+  );
 }
 
 /** Max displayed total. */
@@ -141,10 +149,16 @@ function renderDone({ path }: RowsTable, query: ReadonlyMap<string, string>): Pa
     );
   if (query.has("stored")) return renderNotice("info", "The row was stored.");
   if (!isUuid(added)) return undefined;
-  const row = html`<a class="mono" href="${toRowPath(path, added)}">${shortenId(added)}</a>`;
+  const row = (
+    <a class="mono" href={toRowPath(path, added)}>
+      {shortenId(added)}
+    </a>
+  );
   return renderNotice(
     "info",
-    html`The row ${row} was added. New rows come last. <a href="${path}/new">Add another</a>`,
+    <>
+      The row {row} was added. New rows come last. <a href={`${path}/new`}>Add another</a>
+    </>,
   );
 }
 
@@ -164,25 +178,76 @@ type GridState = {
 
 function renderGrid(table: RowsTable, page: GridState): Html {
   const { path, definition } = table;
-  return html`<div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0"><table class="cells" aria-label="Rows of ${table.table}" aria-rowcount="${page.total === undefined ? -1 : page.total + 1}" data-grid="${path}">
-<thead><tr aria-rowindex="1"><th scope="col"><input type="checkbox" class="select" data-select-all hidden aria-label="Select all rows shown"> id</th>${definition.columns.map(renderHead)}<th scope="col"><span class="visually-hidden">Actions</span></th></tr></thead>
-<tbody>${page.rows.map((row, index) => renderRow(table, row, { ...page, index }))}</tbody>
-</table></div>`;
+  return (
+    <div class="sheet sheet-tight" role="region" aria-label="Rows" tabindex="0">
+      <table
+        class="cells"
+        aria-label={`Rows of ${table.table}`}
+        aria-rowcount={page.total === undefined ? -1 : page.total + 1}
+        data-grid={path}
+      >
+        <thead>
+          <tr aria-rowindex="1">
+            <th scope="col">
+              <input
+                type="checkbox"
+                class="select"
+                data-select-all
+                hidden
+                aria-label="Select all rows shown"
+              />{" "}
+              id
+            </th>
+            {definition.columns.map(renderHead)}
+            <th scope="col">
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>{page.rows.map((row, index) => renderRow(table, row, { ...page, index }))}</tbody>
+      </table>
+    </div>
+  );
 }
 
 /** The menu to hide columns of wide tables. */
 function renderColumns({ path, definition }: RowsTable, position: Position): Html {
   const { limit, offset, columns } = position;
   const isVisible = (name: string) => columns.length === 0 || columns.includes(name);
-  const boxes = definition.columns.map(
-    ({ name }) =>
-      html`<div class="column"><label class="check"><input type="checkbox" name="${SHOW}${name}"${isVisible(name) && html` checked`}><span><bdi>${name}</bdi></span></label></div>`,
-  );
+  const boxes = definition.columns.map(({ name }) => (
+    <div class="column">
+      <label class="check">
+        <input type="checkbox" name={`${SHOW}${name}`} checked={isVisible(name)} />
+        <span>
+          <bdi>{name}</bdi>
+        </span>
+      </label>
+    </div>
+  ));
   const hidden = definition.columns.filter(({ name }) => !isVisible(name)).length;
-  return html`<details class="columns"><summary class="button button-quiet">Columns<span data-hidden-columns>${hidden > 0 && ` (${hidden} hidden)`}</span></summary>
-<form class="sheet" method="get" action="${path}"><input type="hidden" name="from" value="${offset + 1}"><input type="hidden" name="limit" value="${limit}">
-<fieldset><legend>Show</legend>${boxes}</fieldset>
-<div class="action-buttons"><button class="button button-primary button-small" type="submit">Apply</button><a class="button button-quiet button-small" href="${path}">Show all</a></div></form></details>`;
+  return (
+    <details class="columns">
+      <summary class="button button-quiet">
+        Columns<span data-hidden-columns>{hidden > 0 && ` (${hidden} hidden)`}</span>
+      </summary>
+      <form class="sheet" method="get" action={path}>
+        <input type="hidden" name="from" value={offset + 1} />
+        <input type="hidden" name="limit" value={limit} />
+        <fieldset>
+          <legend>Show</legend>
+          {boxes}
+        </fieldset>
+        <div class="action-buttons">
+          <button class="button button-primary button-small" type="submit">
+            Apply
+          </button>
+          <a class="button button-quiet button-small" href={path}>
+            Show all
+          </a>
+        </div>
+      </form>
+    </details>
+  );
 }
 
 /** Names with another meaning in conditions. */
@@ -200,8 +265,24 @@ function renderSearch({ deps }: Visit, table: RowsTable): Html {
       ...(sorted.has(column.name) ? { isSorted: true } : {}),
       ...toSearchTarget(table, column),
     }));
-  return html`<form class="row-search" data-search="${path}/list" data-worker="${toScriptPath("search")}" data-columns="${JSON.stringify(columns)}"${deps.hasFilters && html` data-has-filters data-max-sorted="${MAX_VISITS}"`} role="search" aria-label="Rows" hidden></form>
-<noscript><p class="quiet">Search, filters and sorting need JavaScript.</p></noscript>`;
+  return (
+    <>
+      <form
+        class="row-search"
+        data-search={`${path}/list`}
+        data-worker={toScriptPath("search")}
+        data-columns={JSON.stringify(columns)}
+        data-has-filters={deps.hasFilters}
+        data-max-sorted={deps.hasFilters && MAX_VISITS}
+        role="search"
+        aria-label="Rows"
+        hidden
+      />
+      <noscript>
+        <p class="quiet">Search, filters and sorting need JavaScript.</p>
+      </noscript>
+    </>
+  );
 }
 
 /** The referenced rows, whose labels are searched. */
@@ -215,12 +296,32 @@ function toSearchTarget(of: RowsTable, { kind, table = "" }: NamedColumn) {
 
 /** The actions on the checked rows. */
 function renderSelection({ path, definition }: RowsTable): Html {
-  return html`<form class="selection" id="selection" method="get" action="${path}/change" aria-label="Selected rows">
-<p data-selected>Select rows to change or delete them together.</p>
-<label>Set <select name="column"><option value="">a column</option>${definition.columns.map(({ name }) => html`<option>${name}</option>`)}</select></label>
-<button class="button button-quiet button-small" type="submit">Set</button>
-<button class="button button-danger button-small" type="submit" name="delete" value="yes">Delete</button>
-</form>`;
+  return (
+    <form
+      class="selection"
+      id="selection"
+      method="get"
+      action={`${path}/change`}
+      aria-label="Selected rows"
+    >
+      <p data-selected>Select rows to change or delete them together.</p>
+      <label>
+        Set{" "}
+        <select name="column">
+          <option value="">a column</option>
+          {definition.columns.map(({ name }) => (
+            <option>{name}</option>
+          ))}
+        </select>
+      </label>{" "}
+      <button class="button button-quiet button-small" type="submit">
+        Set
+      </button>{" "}
+      <button class="button button-danger button-small" type="submit" name="delete" value="yes">
+        Delete
+      </button>
+    </form>
+  );
 }
 
 function renderRow(
@@ -231,12 +332,50 @@ function renderRow(
   const { slug, path, definition } = table;
   const { id } = listed.row;
   const to = toRowPath(path, id);
-  return html`<tr aria-rowindex="${position.offset + index + 2}" data-row-id="${id}" data-etag="${tagOf(listed)}"><td><input type="checkbox" class="select" form="selection" name="row" value="${id}" aria-label="Select row ${shortenId(id)}"> <a class="mono" data-edit href="${withPosition(to, position)}" title="${id}">${shortenId(id)}</a></td>${definition.columns.map((column) => renderCell(column, listed.row, { slug, labels }))}<td><a class="row-delete" data-delete href="${withPosition(`${to}/delete`, position)}" aria-label="Delete row ${shortenId(id)}">Delete</a></td></tr>\n`;
+  return (
+    <tr aria-rowindex={position.offset + index + 2} data-row-id={id} data-etag={tagOf(listed)}>
+      <td>
+        <input
+          type="checkbox"
+          class="select"
+          form="selection"
+          name="row"
+          value={id}
+          aria-label={`Select row ${shortenId(id)}`}
+        />{" "}
+        <a class="mono" data-edit href={withPosition(to, position)} title={id}>
+          {shortenId(id)}
+        </a>
+      </td>
+      {definition.columns.map((column) => renderCell(column, listed.row, { slug, labels }))}
+      <td>
+        <a
+          class="row-delete"
+          data-delete
+          href={withPosition(`${to}/delete`, position)}
+          aria-label={`Delete row ${shortenId(id)}`}
+        >
+          Delete
+        </a>
+      </td>
+    </tr>
+  );
 }
 
 function renderHead(column: NamedColumn): Html {
   const { name, kind, required, values } = column;
-  return html`<th scope="col"${isNumeric(column) && html` class="num"`} data-column="${name}" data-kind="${kind}"${required && html` data-required`}${values !== undefined && html` data-values="${JSON.stringify(values)}"`}><bdi>${name}</bdi> <span class="kind">${describeColumn(column)}</span></th>`;
+  return (
+    <th
+      scope="col"
+      class={isNumeric(column) && "num"}
+      data-column={name}
+      data-kind={kind}
+      data-required={required}
+      data-values={values !== undefined && JSON.stringify(values)}
+    >
+      <bdi>{name}</bdi> <span class="kind">{describeColumn(column)}</span>
+    </th>
+  );
 }
 
 function renderPager(
@@ -248,9 +387,62 @@ function renderPager(
   const to = (from: number | "last") =>
     withPosition(path, { ...position, offset: 0 }, { from: `${from}`, limit: `${limit}` });
   const before = Math.max(offset - limit, 0) + 1;
-  return html`<nav class="pager" aria-label="Pages">
-<p class="quiet" data-range${total !== undefined && html` data-total="${total}"`}>${count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}${count > 0 && ` of ${total ?? `more than ${MAX_COUNTED}`}`}</p>
-<form method="get" action="${path}"><label>Row or id <input type="text" name="from" value="${offset + 1}" size="6" maxlength="36" autocomplete="off" spellcheck="false"></label><label>Show <select name="limit">${LIMITS.map((choice) => html`<option${choice === limit && html` selected`}>${choice}</option>`)}</select></label>${columns.map((name) => html`<input type="hidden" name="${SHOW}${name}" value="on">`)}<button class="button button-quiet button-small" type="submit">Go</button></form>
-<div class="pager-links">${offset > 0 && html`<a class="button button-quiet button-small" href="${to(1)}">First</a><a class="button button-quiet button-small" rel="prev" href="${to(before)}">Previous</a>`}${hasMore && html`<a class="button button-quiet button-small" rel="next" href="${to(offset + count + 1)}">Next</a><a class="button button-quiet button-small" data-last href="${to("last")}">Last</a>`}</div>
-</nav>`;
+  return (
+    <nav class="pager" aria-label="Pages">
+      <p class="quiet" data-range data-total={total}>
+        {count === 0 ? "No rows" : `Rows ${offset + 1} to ${offset + count}`}
+        {count > 0 && ` of ${total ?? `more than ${MAX_COUNTED}`}`}
+      </p>
+      <form method="get" action={path}>
+        <label>
+          Row or id{" "}
+          <input
+            type="text"
+            name="from"
+            value={offset + 1}
+            size="6"
+            maxlength="36"
+            autocomplete="off"
+            spellcheck="false"
+          />
+        </label>
+        <label>
+          Show{" "}
+          <select name="limit">
+            {LIMITS.map((choice) => (
+              <option selected={choice === limit}>{choice}</option>
+            ))}
+          </select>
+        </label>
+        {columns.map((name) => (
+          <input type="hidden" name={`${SHOW}${name}`} value="on" />
+        ))}
+        <button class="button button-quiet button-small" type="submit">
+          Go
+        </button>
+      </form>
+      <div class="pager-links">
+        {offset > 0 && (
+          <>
+            <a class="button button-quiet button-small" href={to(1)}>
+              First
+            </a>
+            <a class="button button-quiet button-small" rel="prev" href={to(before)}>
+              Previous
+            </a>
+          </>
+        )}
+        {hasMore && (
+          <>
+            <a class="button button-quiet button-small" rel="next" href={to(offset + count + 1)}>
+              Next
+            </a>
+            <a class="button button-quiet button-small" data-last href={to("last")}>
+              Last
+            </a>
+          </>
+        )}
+      </div>
+    </nav>
+  );
 }

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Lists with a search, paged by a key such as a slug: the request, the form, a page, and the link to the next page. @module */
 import { readParameters } from "../http/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { toSearchExpression } from "../std/letter_case.ts";
 import { renderLink } from "./parts.tsx";
 
@@ -40,9 +41,25 @@ export function renderSearch(
   { search }: ListQuery,
   { what, label, maxLength }: Searched,
 ): Html {
-  return html`<form class="search" method="get" action="${path}" role="search" aria-label="Find ${what}">
-<input type="text" name="q" value="${search}" maxlength="${maxLength}" aria-label="${label}" placeholder="${label}" autocomplete="off" spellcheck="false" autocapitalize="none">
-<button class="button button-quiet" type="submit">Search</button>${search !== "" && renderLink("Clear", path)}</form>`;
+  return (
+    <form class="search" method="get" action={path} role="search" aria-label={`Find ${what}`}>
+      <input
+        type="text"
+        name="q"
+        value={search}
+        maxlength={maxLength}
+        aria-label={label}
+        placeholder={label}
+        autocomplete="off"
+        spellcheck="false"
+        autocapitalize="none"
+      />{" "}
+      <button class="button button-quiet" type="submit">
+        Search
+      </button>
+      {search !== "" && renderLink("Clear", path)}
+    </form>
+  );
 }
 
 /** The rows of a page, and the last row if there is a next page. */
@@ -63,7 +80,14 @@ type Links = {
 
 /** The links below a list with rows: to the next page, and to all rows as CSV. */
 export function renderListLinks({ path, query = {}, next, name }: Links): Html {
-  return html`<p class="action-buttons">${next && renderNextLink(path, { ...query, ...next }, name)}<a class="button button-quiet" href="${toAddress(`${path}.csv`, query)}" download>Download as CSV</a></p>`;
+  return (
+    <p class="action-buttons">
+      {next && renderNextLink(path, { ...query, ...next }, name)}
+      <a class="button button-quiet" href={toAddress(`${path}.csv`, query)} download>
+        Download as CSV
+      </a>
+    </p>
+  );
 }
 
 export function renderNextLink(path: string, query: Query, name = "Next page"): Html {

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** An app's settings: origins, limits, and what is on or off. @module */
 import {
   DEFAULT_PER_MINUTE,
@@ -16,7 +17,7 @@ import {
   toDashed,
   toSwitchHeading,
 } from "../app_switch.ts";
-import { type FormFields, type Html, html } from "../pages/mod.ts";
+import type { FormFields, Html } from "../pages/mod.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
 import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
@@ -75,7 +76,7 @@ const TARGET_KINDS = ["origins", "redirects"] as const;
 /** The value that the form shows, so that saving it does not undo another administrator's change. */
 function renderInitial({ fields }: Visit, field: string, stored: string): Html {
   const name = `initial_${field}`;
-  return html`<input type="hidden" name="${name}" value="${fields.get(name) ?? stored}">`;
+  return <input type="hidden" name={name} value={fields.get(name) ?? stored} />;
 }
 
 function toTargetChanges({ fields }: Visit, typed: TypedTargets, app: AppView) {
@@ -96,9 +97,18 @@ function toTargetChanges({ fields }: Visit, typed: TypedTargets, app: AppView) {
 function renderLimits(slug: string, { perMinute, perMinuteOfKey }: AppView): Html {
   const ofApp = perMinute ?? DEFAULT_PER_MINUTE;
   const ofKey = perMinuteOfKey ?? ofApp;
-  return html`<section class="sheet" aria-labelledby="limits"><h2 id="limits">Limits</h2>
-<p class="quiet">${ofApp.toLocaleString("en")} requests per minute, ${ofKey.toLocaleString("en")} per key. Requests over the limit get a 429 response.</p>
-<div class="action-buttons">${renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}</div></section>`;
+  return (
+    <section class="sheet" aria-labelledby="limits">
+      <h2 id="limits">Limits</h2>
+      <p class="quiet">
+        {ofApp.toLocaleString("en")} requests per minute, {ofKey.toLocaleString("en")} per key.
+        Requests over the limit get a 429 response.
+      </p>
+      <div class="action-buttons">
+        {renderLink("Change limits", `${toAppPath(slug)}/limits`, "quiet", { isDialog: true })}
+      </div>
+    </section>
+  );
 }
 
 function isAvailable(name: AppSwitchName, { previews }: AppView): boolean {
@@ -108,15 +118,29 @@ function isAvailable(name: AppSwitchName, { previews }: AppView): boolean {
 
 function renderSwitch(slug: string, name: AppSwitchName, isOn: boolean): Html {
   const { title, on, off, buttons } = describeSwitch(name);
-  return html`<section class="sheet" aria-labelledby="${name}"><h2 id="${name}">${title}</h2>
-<p class="quiet">${isOn ? `On: ${on}` : `Off: ${off}`}</p>
-<div class="action-buttons">${renderLink(isOn ? buttons.off : buttons.on, toSwitchPath(slug, name), "quiet", { isDialog: true })}</div></section>`;
+  return (
+    <section class="sheet" aria-labelledby={name}>
+      <h2 id={name}>{title}</h2>
+      <p class="quiet">{isOn ? `On: ${on}` : `Off: ${off}`}</p>
+      <div class="action-buttons">
+        {renderLink(isOn ? buttons.off : buttons.on, toSwitchPath(slug, name), "quiet", {
+          isDialog: true,
+        })}
+      </div>
+    </section>
+  );
 }
 
 function renderDeletion(slug: string): Html {
-  return html`<section class="sheet" aria-labelledby="life"><h2 id="life">Delete</h2>
-<p class="quiet">Deleting removes the app with its rows, keys and roles.</p>
-<div class="action-buttons">${renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}</div></section>`;
+  return (
+    <section class="sheet" aria-labelledby="life">
+      <h2 id="life">Delete</h2>
+      <p class="quiet">Deleting removes the app with its rows, keys and roles.</p>
+      <div class="action-buttons">
+        {renderLink("Delete", `${toAppPath(slug)}/delete`, "danger", { isDialog: true })}
+      </div>
+    </section>
+  );
 }
 
 const MAX_CHARS = 6000;
@@ -199,7 +223,7 @@ function makeSwitchPage(name: AppSwitchName) {
     title: (found) => toSwitchHeading(name, found.slug, isOnIn(found) ? "off" : "on"),
     form: (found) => ({
       hidden: { wanted: isOnIn(found) ? "off" : "on" },
-      intro: html`<p>Then ${isOnIn(found) ? off : on}</p>`,
+      intro: <p>Then {isOnIn(found) ? off : on}</p>,
       button: toButton(found),
       tone: isChange === true && !isOnIn(found) ? "danger" : "primary",
     }),

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The Console's sign-in, also before sensitive actions. Returns to the requested page. @module */
 import { hasAdministrator } from "../accounts/apps/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
@@ -9,7 +10,7 @@ import {
   signInPage,
   toConsoleSignIn,
 } from "../identity/mod.ts";
-import { html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
+import { renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
 import type { ConsolePageDeps } from "./enter.tsx";
@@ -45,12 +46,24 @@ const COMMAND = "rowhouse admin create-user you@example.org --role super_admin";
 
 /** The first administrator is created with the CLI, never in a browser. */
 function respondWithUnclaimed(context: RequestContext): Response {
-  const body = html`
-<h1>This service has no administrator yet</h1>
-<p>Create the first administrator on the server, with the address for sign-in:</p>
-<div class="copyable"><pre class="snippet" tabindex="0" aria-label="The command"><code id="claim">${COMMAND}</code></pre>${renderCopyButton("claim", "the command")}</div>
-<p>It prints a link that sets a password.</p>
-<p><a class="button button-primary" href="${toTarget(context).action}">Sign in</a></p>`;
+  const body = (
+    <>
+      <h1>This service has no administrator yet</h1>
+      <p>Create the first administrator on the server, with the address for sign-in:</p>
+      <div class="copyable">
+        <pre class="snippet" tabindex="0" aria-label="The command">
+          <code id="claim">{COMMAND}</code>
+        </pre>
+        {renderCopyButton("claim", "the command")}
+      </div>
+      <p>It prints a link that sets a password.</p>
+      <p>
+        <a class="button button-primary" href={toTarget(context).action}>
+          Sign in
+        </a>
+      </p>
+    </>
+  );
   return respondWithPage({ title: "No administrator yet", body, scripts: ["page"] });
 }
 

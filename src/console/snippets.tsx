@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Snippets for a new key: settings, a shell, a program. @module */
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { Visit } from "./enter.tsx";
@@ -58,6 +59,16 @@ const { rows } = await db.${table}.list();`,
 
 /** The command that pushes a first table. */
 export function renderPushHint(visit: Visit): Html {
-  return html`<p>In your project directory, with a key that can push in <code>.env</code>:</p>
-${renderSnippet({ id: "push-command", name: "the command", text: `ROWHOUSE_URL=${quoteForShell(toApiUrl(visit))} rowhouse db push` })}`;
+  return (
+    <>
+      <p>
+        In your project directory, with a key that can push in <code>.env</code>:
+      </p>
+      {renderSnippet({
+        id: "push-command",
+        name: "the command",
+        text: `ROWHOUSE_URL=${quoteForShell(toApiUrl(visit))} rowhouse db push`,
+      })}
+    </>
+  );
 }

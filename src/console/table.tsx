@@ -1,9 +1,10 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A table: its columns, constraints and indexes, the apps that use them, and differences from the recorded schema. @module */
 import type { TableView } from "../accounts/console/mod.ts";
 import { indexesOf, keysOf, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { type Difference, findTableDifferences } from "../push/mod.ts";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
@@ -37,11 +38,11 @@ export async function handleTable(visit: Visit): Promise<Response> {
       renderDifferences(findTableDifferences(table)),
       renderSummary(table),
       renderBuilds(open, visit.deps.now(), path),
-      html`<h2>Columns</h2>`,
+      <h2>Columns</h2>,
       renderColumns(table),
-      html`<h2>Keys, indexes and references</h2>`,
+      <h2>Keys, indexes and references</h2>,
       renderConstraints(table),
-      html`<h2>Apps that use it</h2>`,
+      <h2>Apps that use it</h2>,
       renderUses(table),
       ESTIMATES,
     ],
@@ -50,7 +51,7 @@ export async function handleTable(visit: Visit): Promise<Response> {
 
 function renderSummary({ owner, apps, rows, bytes, definition, referredToBy }: TableView): Html {
   const facts: { name: string; value: Part }[] = [
-    { name: "Owner", value: html`<a href="${toAppPath(owner)}">${owner}</a>` },
+    { name: "Owner", value: <a href={toAppPath(owner)}>{owner}</a> },
     { name: "Used by", value: apps === 0 ? "no app" : countOf(apps, "app") },
     { name: "Columns", value: definition.columns.length },
     { name: "Rows", value: renderRowCount(rows) },
@@ -59,25 +60,61 @@ function renderSummary({ owner, apps, rows, bytes, definition, referredToBy }: T
   if (referredToBy.length > 0)
     facts.push({
       name: "Referenced by",
-      value: html`${referredToBy.map((name, position) => html`${position > 0 && ", "}<a href="${toTablePath(name)}">${name}</a>`)}`,
+      value: (
+        <>
+          {referredToBy.map((name, position) => (
+            <>
+              {position > 0 && ", "}
+              <a href={toTablePath(name)}>{name}</a>
+            </>
+          ))}
+        </>
+      ),
     });
-  return html`<dl class="figures">${facts.map(({ name, value }) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return (
+    <dl class="figures">
+      {facts.map(({ name, value }) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }
 
 /** Lists the differences. Repairs nothing. */
 function renderDifferences(differences: readonly Difference[]): Part {
   if (differences.length === 0) return undefined;
-  return html`<section class="attention" aria-label="Differences"><ul>
-<li><span><b>The database differs from the pushed schema.</b> The table was changed by other means. Undo the change. <code>rowhouse db status</code> shows all differences.</span></li>
-${differences.slice(0, MAX_DIFFERENCES).map(renderDifference)}
-${differences.length > MAX_DIFFERENCES && html`<li>and ${differences.length - MAX_DIFFERENCES} more</li>`}
-</ul></section>`;
+  return (
+    <section class="attention" aria-label="Differences">
+      <ul>
+        <li>
+          <span>
+            <b>The database differs from the pushed schema.</b> The table was changed by other
+            means. Undo the change. <code>rowhouse db status</code> shows all differences.
+          </span>
+        </li>
+        {differences.slice(0, MAX_DIFFERENCES).map(renderDifference)}
+        {differences.length > MAX_DIFFERENCES && (
+          <li>and {differences.length - MAX_DIFFERENCES} more</li>
+        )}
+      </ul>
+    </section>
+  );
 }
 
 const MAX_DIFFERENCES = 50;
 
 function renderDifference({ thing, wanted, found }: Difference): Html {
-  return html`<li><span>${renderText(thing.replace(/^table \S+ \/ /, ""))}</span><span>pushed: <b>${renderText(wanted)}</b>, found: <b>${renderText(found)}</b></span></li>`;
+  return (
+    <li>
+      <span>{renderText(thing.replace(/^table \S+ \/ /, ""))}</span>
+      <span>
+        pushed: <b>{renderText(wanted)}</b>, found: <b>{renderText(found)}</b>
+      </span>
+    </li>
+  );
 }
 
 function renderColumns({ definition, uses, apps: users }: TableView): Html {
@@ -90,9 +127,9 @@ function renderColumns({ definition, uses, apps: users }: TableView): Html {
         .filter(({ columns }) => columns.includes(column.name))
         .reduce((sum, { count }) => sum + count, 0);
       return [
-        html`<code class="row-code">${column.name}</code>`,
+        <code class="row-code">{column.name}</code>,
         renderKind(column),
-        column.required ? html`<span class="quiet">no</span>` : "yes",
+        column.required ? <span class="quiet">no</span> : "yes",
         renderDefault(column),
         renderRules(column),
         ...(isShared ? [`${apps} of ${users}`] : []),
@@ -102,11 +139,29 @@ function renderColumns({ definition, uses, apps: users }: TableView): Html {
 }
 
 function renderKind({ kind, table, values = [] }: NamedColumn): Part {
-  if (table !== undefined) return html`<span>→ <a href="${toTablePath(table)}">${table}</a></span>`;
+  if (table !== undefined)
+    return (
+      <span>
+        → <a href={toTablePath(table)}>{table}</a>
+      </span>
+    );
   if (kind !== "enum") return kind;
   const visible = values.slice(0, MAX_VALUES);
   const more = values.length - visible.length;
-  return html`<span>enum <span class="quiet">${visible.map((value, position) => html`${position > 0 && ", "}${renderText(value)}`)}${more > 0 && ` and ${more} more`}</span></span>`;
+  return (
+    <span>
+      enum{" "}
+      <span class="quiet">
+        {visible.map((value, position) => (
+          <>
+            {position > 0 && ", "}
+            {renderText(value)}
+          </>
+        ))}
+        {more > 0 && ` and ${more} more`}
+      </span>
+    </span>
+  );
 }
 
 const MAX_VALUES = 12;
@@ -115,7 +170,7 @@ const MAX_VALUES = 12;
 function renderDefault({ kind, default: value }: NamedColumn): Part {
   if (value === undefined) return undefined;
   if (VALUES[kind].default.computed?.[String(value)] !== undefined) return String(value);
-  return html`<code>${renderText(JSON.stringify(value))}</code>`;
+  return <code>{renderText(JSON.stringify(value))}</code>;
 }
 
 function renderRules({ unique, index, onDelete, onUpdate }: NamedColumn): Part {
@@ -132,9 +187,13 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
   const stateOf = (part: string) => {
     const build = builds.find((build) => build.name === part && build.state !== "done");
     if (build !== undefined) return renderPill(BUILD_LABELS[build.state] ?? "to be built", "warn");
-    return found !== null && findState(found.parts, part) === undefined
-      ? renderPill("missing", "warn")
-      : html`<span class="quiet">${findState(found?.parts ?? {}, part) === "there" ? "valid" : "not valid"}</span>`;
+    return found !== null && findState(found.parts, part) === undefined ? (
+      renderPill("missing", "warn")
+    ) : (
+      <span class="quiet">
+        {findState(found?.parts ?? {}, part) === "there" ? "valid" : "not valid"}
+      </span>
+    );
   };
   const targets = new Map(definition.columns.map((column) => [column.name, column.table]));
   const rows = [
@@ -151,8 +210,8 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
     ["Kind", "Columns", "Name", "State"],
     rows.map((row): Part[] => [
       row.kind,
-      html`<code>${row.columns.join(", ")}</code>`,
-      html`<code class="quiet">${row.name}</code>`,
+      <code>{row.columns.join(", ")}</code>,
+      <code class="quiet">{row.name}</code>,
       stateOf(row.name),
     ]),
   );
@@ -172,15 +231,25 @@ const MAX_APPS = 30;
 
 function renderUses({ uses, definition }: TableView): Part {
   if (uses.length === 0)
-    return html`<p class="quiet">No app uses this table. Its rows remain until it is dropped.</p>`;
+    return <p class="quiet">No app uses this table. Its rows remain until it is dropped.</p>;
   return renderTable(
     "Apps that use it",
     ["Apps", "Declared columns"],
     uses.map(({ columns, count, apps }): Part[] => [
-      html`<span>${renderAppLinks(apps.slice(0, MAX_APPS))}${count > MAX_APPS && html` <span class="quiet">and ${count - MAX_APPS} more</span>`}</span>`,
-      columns.length === definition.columns.length
-        ? html`<span class="quiet">all</span>`
-        : html`<code>${columns.join(", ")}</code>`,
+      <span>
+        {renderAppLinks(apps.slice(0, MAX_APPS))}
+        {count > MAX_APPS && (
+          <>
+            {" "}
+            <span class="quiet">and {count - MAX_APPS} more</span>
+          </>
+        )}
+      </span>,
+      columns.length === definition.columns.length ? (
+        <span class="quiet">all</span>
+      ) : (
+        <code>{columns.join(", ")}</code>
+      ),
     ]),
   );
 }

@@ -1,8 +1,9 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Actions on a table that require its typed name: transfer its ownership, end an app's use of it, drop it if unused. @module */
 import { runAction } from "../accounts/actions/mod.ts";
 import { beginEndRegistration, type DroppedTable, dropTable } from "../accounts/apps/mod.ts";
 import { endRegistrationByConsole, readConsole, type TableView } from "../accounts/console/mod.ts";
-import { type FormField, html, type Part } from "../pages/mod.ts";
+import type { FormField, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.tsx";
 import { redirectWithNotice } from "./done.ts";
@@ -30,7 +31,13 @@ const transferTablePage = makeFormPage({
           status: 200,
         }
       : {
-          intro: html`<p><a href="${toAppPath(table.owner)}">${table.owner}</a> owns <b>${table.name}</b>: its pushes define the table. After the transfer, the new owner's pushes do. Rows do not move, and each app still sees only its own rows.</p>`,
+          intro: (
+            <p>
+              <a href={toAppPath(table.owner)}>{table.owner}</a> owns <b>{table.name}</b>: its
+              pushes define the table. After the transfer, the new owner's pushes do. Rows do not
+              move, and each app still sees only its own rows.
+            </p>
+          ),
           button: "Transfer ownership",
         },
   run: ({ deps }, { table }, { app }) =>
@@ -102,11 +109,25 @@ export const endUsePage = makeFormPage({
 
 function renderEndOfUse(slug: string, names: readonly string[]): Part {
   const isOnly = names.length === 1;
-  return html`${renderExpected(names)}
-<p>This cannot be undone. Deleted:</p>
-<ul class="plain">${names.map((name) => html`<li>all rows of ${slug} in <b>${name}</b></li>`)}</ul>
-${!isOnly && REMOVED_TOGETHER}
-<p>${slug} then gets 404 responses for ${isOnly ? "it" : "them"}. The ${isOnly ? "table" : "tables"} and other apps' rows are not deleted. A push of ${slug} registers ${isOnly ? "it" : "them"} again.</p>`;
+  return (
+    <>
+      {renderExpected(names)}
+      <p>This cannot be undone. Deleted:</p>
+      <ul class="plain">
+        {names.map((name) => (
+          <li>
+            all rows of {slug} in <b>{name}</b>
+          </li>
+        ))}
+      </ul>
+      {!isOnly && REMOVED_TOGETHER}
+      <p>
+        {slug} then gets 404 responses for {isOnly ? "it" : "them"}. The{" "}
+        {isOnly ? "table" : "tables"} and other apps' rows are not deleted. A push of {slug}{" "}
+        registers {isOnly ? "it" : "them"} again.
+      </p>
+    </>
+  );
 }
 
 const dropTablePage = makeFormPage({
@@ -148,15 +169,31 @@ export const TABLE_PAGES = { transfer: transferTablePage, drop: dropTablePage };
 
 function renderDrop(found: readonly DroppedTable[], rows: Part): Part {
   const isOnly = found.length === 1;
-  return html`${renderExpected(found.map(({ name }) => name))}
-<p>This cannot be undone. Removed:</p>
-<ul class="plain">${found.map(({ name, owner }) => html`<li>the table <b>${name}</b>, owned by ${owner}</li>`)}
-<li>all rows that are left in ${isOnly ? "it" : "them"}${rows !== undefined && html` (${rows})`}</li></ul>
-${!isOnly && REMOVED_TOGETHER}
-<p>No app uses ${isOnly ? "it. Any app can then use the name" : "them. Any app can then use the names"}.</p>`;
+  return (
+    <>
+      {renderExpected(found.map(({ name }) => name))}
+      <p>This cannot be undone. Removed:</p>
+      <ul class="plain">
+        {found.map(({ name, owner }) => (
+          <li>
+            the table <b>{name}</b>, owned by {owner}
+          </li>
+        ))}
+        <li>
+          all rows that are left in {isOnly ? "it" : "them"}
+          {rows !== undefined && <> ({rows})</>}
+        </li>
+      </ul>
+      {!isOnly && REMOVED_TOGETHER}
+      <p>
+        No app uses{" "}
+        {isOnly ? "it. Any app can then use the name" : "them. Any app can then use the names"}.
+      </p>
+    </>
+  );
 }
 
-const REMOVED_TOGETHER = html`<p>These tables reference each other and are removed together.</p>`;
+const REMOVED_TOGETHER = <p>These tables reference each other and are removed together.</p>;
 
 /** The tables that would be removed, or the reasons against it. */
 async function readRemoval<Found>(removal: Promise<Found>) {
@@ -168,7 +205,7 @@ async function readRemoval<Found>(removal: Promise<Found>) {
 
 /** The removed tables as shown: the action is rejected if others would be removed by now. */
 function renderExpected(names: readonly string[]): Part {
-  return html`<input type="hidden" name="expected" value="${names.join(",")}">`;
+  return <input type="hidden" name="expected" value={names.join(",")} />;
 }
 
 function readExpected({ fields }: Visit): string[] {

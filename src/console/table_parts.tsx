@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Parts of pages about tables: sizes, builds, apps, differences from the recorded schema. @module */
 import {
   type ConsoleBuild,
@@ -5,7 +6,7 @@ import {
   type ConsoleVisitor,
   readConsole,
 } from "../accounts/console/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { findTableDifferences } from "../push/mod.ts";
 import type { Visit } from "./enter.tsx";
 import type { Crumbs } from "./frame.tsx";
@@ -27,7 +28,11 @@ export function renderBytes(bytes: number | null): Part {
 }
 
 function renderUnmeasured(): Html {
-  return html`<span class="quiet" title="Not measured yet">–</span>`;
+  return (
+    <span class="quiet" title="Not measured yet">
+      –
+    </span>
+  );
 }
 
 /** Three significant digits, because estimates are not exact. */
@@ -36,17 +41,41 @@ function shorten(count: number): string {
   return parts.format(count);
 }
 
-export const ESTIMATES = html`<p class="quiet">Row counts include all apps. Rows and sizes are estimates from PostgreSQL statistics; – means not measured yet.</p>`;
+export const ESTIMATES = (
+  <p class="quiet">
+    Row counts include all apps. Rows and sizes are estimates from PostgreSQL statistics; – means
+    not measured yet.
+  </p>
+);
 
 /** Up to three apps by name, and the number of others. */
 export function renderUsers({ apps, firstApps }: ConsoleTable): Part {
-  if (apps === 0) return html`<span class="quiet">no app</span>`;
+  if (apps === 0) return <span class="quiet">no app</span>;
   const more = apps - firstApps.length;
-  return html`<span>${renderAppLinks(firstApps)}${more > 0 && html` <span class="quiet">and ${more} more</span>`}</span>`;
+  return (
+    <span>
+      {renderAppLinks(firstApps)}
+      {more > 0 && (
+        <>
+          {" "}
+          <span class="quiet">and {more} more</span>
+        </>
+      )}
+    </span>
+  );
 }
 
 export function renderAppLinks(slugs: readonly string[]): Html {
-  return html`${slugs.map((slug, position) => html`${position > 0 && ", "}<a href="${toAppPath(slug)}">${slug}</a>`)}`;
+  return (
+    <>
+      {slugs.map((slug, position) => (
+        <>
+          {position > 0 && ", "}
+          <a href={toAppPath(slug)}>{slug}</a>
+        </>
+      ))}
+    </>
+  );
 }
 
 /** Short labels of issues. */
@@ -61,7 +90,7 @@ export function renderState(table: ConsoleTable): Part {
     open > 0 && renderPill(`${countOf(open, "build")} running`),
     apps === 0 && renderPill("unused"),
   ].filter((pill) => pill !== false);
-  return pills.length > 0 && html`<span class="pills">${pills}</span>`;
+  return pills.length > 0 && <span class="pills">{pills}</span>;
 }
 
 export function countOf(count: number, noun: string): string {
@@ -79,31 +108,59 @@ const STATES: Readonly<Record<ConsoleBuild["state"], string>> = {
 export function renderBuilds(builds: readonly ConsoleBuild[], now: number, here: string): Part {
   if (builds.length === 0) return undefined;
   const isOpen = builds.some(({ state }) => state !== "done" && state !== "failed");
-  return html`<section class="sheet" aria-labelledby="builds"><h2 id="builds">Deferred builds</h2>
-<ul class="builds">${builds.map((build) => renderBuild(build, now))}</ul>
-${isOpen && html`<p class="quiet">This page does not update automatically. <a href="${here}">Reload</a></p>`}</section>`;
+  return (
+    <section class="sheet" aria-labelledby="builds">
+      <h2 id="builds">Deferred builds</h2>
+      <ul class="builds">{builds.map((build) => renderBuild(build, now))}</ul>
+      {isOpen && (
+        <p class="quiet">
+          This page does not update automatically. <a href={here}>Reload</a>
+        </p>
+      )}
+    </section>
+  );
 }
 
 function renderBuild(build: ConsoleBuild, now: number): Html {
   const { kind, columns, table, state, issue, attempts, finishedAt, createdAt } = build;
-  const what = html`${kind === "index" ? "Index on" : "Reference from"} <code>${table}</code> (<code>${columns.join(", ")}</code>)`;
+  const what = (
+    <>
+      {kind === "index" ? "Index on" : "Reference from"} <code>{table}</code> (
+      <code>{columns.join(", ")}</code>)
+    </>
+  );
   const text = [
     STATES[state],
     issue !== null && `: ${issue}`,
-    state === "done"
-      ? html` ${renderTime(finishedAt, now)}`
-      : html` · pushed ${renderTime(createdAt, now)}`,
+    state === "done" ? (
+      <> {renderTime(finishedAt, now)}</>
+    ) : (
+      <> · pushed {renderTime(createdAt, now)}</>
+    ),
     attempts > 1 && ` · attempt ${attempts}`,
   ];
   const tone = state === "failed" ? "error-text" : "quiet";
-  return html`<li><span>${what}</span> <span class="${tone}">${text}</span>${renderProgress(build)}</li>`;
+  return (
+    <li>
+      <span>{what}</span> <span class={tone}>{text}</span>
+      {renderProgress(build)}
+    </li>
+  );
 }
 
 function renderProgress({ progress, name }: ConsoleBuild): Part {
   if (progress === null) return undefined;
   const { phase, done, total, unit } = progress;
   const share = total > 0 ? `, ${shorten(done)} of ${shorten(total)} ${unit}` : "";
-  return html`<span class="quiet">${phase}${share}</span>${total > 0 && html`<progress max="${total}" value="${done}" aria-label="${name}"></progress>`}`;
+  return (
+    <>
+      <span class="quiet">
+        {phase}
+        {share}
+      </span>
+      {total > 0 && <progress max={total} value={done} aria-label={name} />}
+    </>
+  );
 }
 
 /** The table in the address. @throws {Problem} unknown_table */

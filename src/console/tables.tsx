@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Tables by name, in pages: of all apps, with a search; of one app, with links to its rows. @module */
 import type { RowsOf } from "../accounts/actions/mod.ts";
 import { tableList } from "../accounts/console/mod.ts";
-import { type Html, html, type Part } from "../pages/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import { respondWithAppPage } from "./app_page.tsx";
 import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
@@ -12,7 +13,13 @@ import { renderEmpty } from "./parts.tsx";
 import { TABLES, toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
 import { readListQuery, renderListLinks, renderSearch, type Searched, toPage } from "./search.tsx";
 import { renderPushHint } from "./snippets.tsx";
-import { ESTIMATES, renderBytes, renderRowCount, renderState, renderUsers } from "./table_parts.tsx";
+import {
+  ESTIMATES,
+  renderBytes,
+  renderRowCount,
+  renderState,
+  renderUsers,
+} from "./table_parts.tsx";
 
 const SEARCHED: Searched = { what: "a table", label: "Table or owner", maxLength: 48 };
 
@@ -89,12 +96,17 @@ function renderTables(tables: readonly Listed[], now: number, slug?: string): Ht
     label: "Tables",
     now,
     cells: {
-      name: ({ name }) =>
-        html`<a class="row-name" href="${slug === undefined ? toTablePath(name) : toRowsPath(slug, name)}">${name}</a>`,
+      name: ({ name }) => (
+        <a class="row-name" href={slug === undefined ? toTablePath(name) : toRowsPath(slug, name)}>
+          {name}
+        </a>
+      ),
       owner: ({ owner }) =>
-        owner === slug
-          ? html`<span class="quiet">this app</span>`
-          : html`<a href="${toAppPath(owner)}">${owner}</a>`,
+        owner === slug ? (
+          <span class="quiet">this app</span>
+        ) : (
+          <a href={toAppPath(owner)}>{owner}</a>
+        ),
       apps: renderUsers,
       columns: renderColumnCount,
       rows: ({ rows }) => renderRowCount(rows),
@@ -111,7 +123,15 @@ function renderColumnCount({ columns, definition: { columns: all } }: Listed): P
 }
 
 function renderActions(slug: string, table: string): Html {
-  const what = html`<span class="visually-hidden"> ${table}</span>`;
-  return html`<span class="row-actions"><a class="button button-quiet button-small" href="${toTablePath(table)}">Definition${what}</a>
-<a class="button button-danger button-small" href="${toRowsPath(slug, table)}/end">Stop using${what}</a></span>`;
+  const what = <span class="visually-hidden"> {table}</span>;
+  return (
+    <span class="row-actions">
+      <a class="button button-quiet button-small" href={toTablePath(table)}>
+        Definition{what}
+      </a>{" "}
+      <a class="button button-danger button-small" href={`${toRowsPath(slug, table)}/end`}>
+        Stop using{what}
+      </a>
+    </span>
+  );
 }

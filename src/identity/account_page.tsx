@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
 import { type AccountSettings, readAccountSettings } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld, type VisitorActor } from "../accounts/actions/mod.ts";
@@ -6,7 +7,6 @@ import {
   type FormFields,
   type FormPage,
   type Html,
-  html,
   makeFormPage,
   type NoFields,
   type PageOptions,
@@ -103,9 +103,13 @@ export function respondWithAccountPage(
   deps: TabDeps,
   { tab, title, lead, done, notice, body, scripts = [], ...options }: AccountPage,
 ): Response {
-  const framed = html`${renderTabs(deps, tab)}
-${renderHeading({ title, lead, done, notice })}
-${body}`;
+  const framed = (
+    <>
+      {renderTabs(deps, tab)}
+      {renderHeading({ title, lead, done, notice })}
+      {body}
+    </>
+  );
   return respondWithPage(
     { title, body: framed, width: "wide", scripts: ["page", ...scripts] },
     options,
@@ -146,5 +150,13 @@ export function renderTabs({ providers }: TabDeps, chosen: TabName): Html {
   const tabs = TABS.filter(
     ({ path }) => path !== ACCOUNT_PROVIDERS_PATH || providers.list.length > 0,
   );
-  return html`<nav class="tabs" aria-label="Your account">${tabs.map(({ name, path }) => html`<a href="${path}"${name === chosen && html` aria-current="page"`}>${name}</a>`)}</nav>`;
+  return (
+    <nav class="tabs" aria-label="Your account">
+      {tabs.map(({ name, path }) => (
+        <a href={path} aria-current={name === chosen && "page"}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
 }

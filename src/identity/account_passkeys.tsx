@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** `/account/security/passkeys`: lists, adds, renames and removes a person's passkeys. @module */
 import {
   type AccountSettings,
@@ -20,7 +21,6 @@ import {
 import {
   type FormView,
   type Html,
-  html,
   type Rejection,
   redirect,
   renderField,
@@ -80,7 +80,14 @@ async function respondWithPasskeyRemoval(visit: OwnVisit, passkey: OwnPasskey): 
   return respondWithRemoval(visit, await readOwnSecondFactor(visit.deps), {
     action: ACCOUNT_PASSKEYS_PATH,
     title: "Remove the passkey",
-    text: html`<strong><bdi>${passkey.label}</bdi></strong> no longer signs you in.`,
+    text: (
+      <>
+        <strong>
+          <bdi>{passkey.label}</bdi>
+        </strong>{" "}
+        no longer signs you in.
+      </>
+    ),
     hidden: { ref: passkey.ref },
   });
 }
@@ -170,15 +177,34 @@ async function readPasskeys(
   if (removed !== undefined) return await respondWithPasskeyRemoval(visit, removed);
   const party = findRelyingParty(deps.identity);
   const { part, cookies } = renderAdd(visit, { passkeys, party, isNew: rejection !== undefined });
-  const instead = html`${!passkeys.isFresh && renderStale()}
-${passkeys.list.length === 0 ? html`<p class="empty">No passkeys yet.</p>` : html`<ul class="sessions">${passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}</ul>`}
-${part}
-<p class="more"><a href="${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}">Back to security</a></p>`;
+  const instead = (
+    <>
+      {!passkeys.isFresh && renderStale()}
+      {passkeys.list.length === 0 ? (
+        <p class="empty">No passkeys yet.</p>
+      ) : (
+        <ul class="sessions">
+          {passkeys.list.map((passkey) => renderPasskey(passkey, visit, passkeys))}
+        </ul>
+      )}
+      {part}
+      <p class="more">
+        <a href={`${ACCOUNT_SECURITY_PATH}${toReturnQuery(readReturnTo(context.query))}`}>
+          Back to security
+        </a>
+      </p>
+    </>
+  );
   return { instead, scripts: ["passkey"], cookies };
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">Adding or removing a passkey requires a sign-in within the last ${RECENT_SIGN_IN}: <a href="${toOwnSignIn(ACCOUNT_PASSKEYS_PATH)}">sign in again</a>.</p>`;
+  return (
+    <p class="notice notice-warn">
+      Adding or removing a passkey requires a sign-in within the last {RECENT_SIGN_IN}:{" "}
+      <a href={toOwnSignIn(ACCOUNT_PASSKEYS_PATH)}>sign in again</a>.
+    </p>
+  );
 }
 
 type AddOptions = { passkeys: OwnPasskeys; party: RelyingParty | undefined; isNew: boolean };
@@ -199,18 +225,20 @@ function renderAdd(
     maxLength: PASSKEY_LABEL_MAX_CHARS,
     value: toDefaultLabel(visit),
   });
-  const part = html`<div class="part" data-passkey-part hidden>
-<h2>Add a passkey</h2>
-${renderPasskeyForm({
-  action: `${ACCOUNT_PASSKEYS_PATH}${toReturnQuery(readReturnTo(context.query))}`,
-  token,
-  kind: "new",
-  options: toCreationOptions(party, { challenge, person: account, known: list }),
-  fields: field,
-  button: "Add a passkey",
-  tone: "primary",
-})}
-</div>`;
+  const part = (
+    <div class="part" data-passkey-part hidden>
+      <h2>Add a passkey</h2>
+      {renderPasskeyForm({
+        action: `${ACCOUNT_PASSKEYS_PATH}${toReturnQuery(readReturnTo(context.query))}`,
+        token,
+        kind: "new",
+        options: toCreationOptions(party, { challenge, person: account, known: list }),
+        fields: field,
+        button: "Add a passkey",
+        tone: "primary",
+      })}
+    </div>
+  );
   return { part, cookies };
 }
 
@@ -220,8 +248,23 @@ function renderPasskey(
   { isFresh }: OwnPasskeys,
 ): Html {
   const now = deps.now();
-  const of = html`<span class="visually-hidden"> ${label}</span>`;
-  const newName = html`<label class="visually-hidden" for="label-${ref}">New name</label><input id="label-${ref}" name="${LABEL}" type="text" value="${label}" maxlength="${PASSKEY_LABEL_MAX_CHARS}" autocomplete="off" required>`;
+  const of = <span class="visually-hidden"> {label}</span>;
+  const newName = (
+    <>
+      <label class="visually-hidden" for={`label-${ref}`}>
+        New name
+      </label>
+      <input
+        id={`label-${ref}`}
+        name={LABEL}
+        type="text"
+        value={label}
+        maxlength={PASSKEY_LABEL_MAX_CHARS}
+        autocomplete="off"
+        required
+      />
+    </>
+  );
   const rename = renderForm({
     action: ACCOUNT_PASSKEYS_PATH,
     token,
@@ -230,9 +273,32 @@ function renderPasskey(
     button: "Save",
     tone: "quiet",
   });
-  return html`<li class="session"><div class="session-text">
-<span class="session-name"><bdi>${label}</bdi></span>${isBackedUp && html` <span class="pill">on several devices</span>`}
-<span class="session-more">added ${renderTime(createdAt, now)} · ${lastUsedAt === null ? "not used yet" : html`last used ${renderTime(lastUsedAt, now)}`}</span>
-<details class="rename"><summary>Rename${of}</summary>${rename}</details>
-</div>${isFresh && html`<a class="button button-quiet" href="${ACCOUNT_PASSKEYS_PATH}?remove=${ref}">Remove${of}</a>`}</li>`;
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">
+          <bdi>{label}</bdi>
+        </span>
+        {isBackedUp && (
+          <>
+            {" "}
+            <span class="pill">on several devices</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          added {renderTime(createdAt, now)} ·{" "}
+          {lastUsedAt === null ? "not used yet" : <>last used {renderTime(lastUsedAt, now)}</>}
+        </span>
+        <details class="rename">
+          <summary>Rename{of}</summary>
+          {rename}
+        </details>
+      </div>
+      {isFresh && (
+        <a class="button button-quiet" href={`${ACCOUNT_PASSKEYS_PATH}?remove=${ref}`}>
+          Remove{of}
+        </a>
+      )}
+    </li>
+  );
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/account/password`: changes the password, given the current one. Wrong guesses share the sign-in limits. A change ends
  * all other sessions.
@@ -7,7 +8,7 @@
 import { changeOwnPassword } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn } from "../accounts/actions/mod.ts";
 import { beginSignIn } from "../accounts/sessions/mod.ts";
-import { html, type Rejection, redirect } from "../pages/mod.ts";
+import { type Rejection, redirect } from "../pages/mod.ts";
 import { EMAIL, makeNewPasswordFields, PASSWORD, rejectEmpty } from "./account_fields.ts";
 import { makeAccountForm, type OwnVisit } from "./account_page.tsx";
 import { readDeviceCookie, toSessionCookies } from "./cookies.ts";
@@ -37,7 +38,11 @@ export const passwordPage = makeAccountForm({
     hasPassword
       ? { button: "Change password", isFocused: context.query !== CHANGED }
       : {
-          instead: html`<p class="empty">You have no password. Ask your administrator for a link to set a password.</p>`,
+          instead: (
+            <p class="empty">
+              You have no password. Ask your administrator for a link to set a password.
+            </p>
+          ),
         },
   // Fields are validated before counting or hashing: a typo in the new password must not use up an attempt.
   run: (visit, _account, { present, password }) => change(visit, { present, password }),

@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** `/account`: a person's name and picture URL, which apps receive. @module */
 import { changeOwnProfile, PICTURE_MAX_CHARS } from "../accounts/account_settings/mod.ts";
 import { isDisplayName, NAME_MAX_CHARS } from "../accounts/people/mod.ts";
-import { html, redirect } from "../pages/mod.ts";
+import { redirect } from "../pages/mod.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { makeAccountForm } from "./account_page.tsx";
 import { ACCOUNT_PATH, CONSOLE_PATH } from "./paths.ts";
@@ -36,10 +37,11 @@ export const profilePage = makeAccountForm({
   }),
   form: ({ isAdministrator }, { deps }) => ({
     button: "Save",
-    below:
-      deps.hasConsole &&
-      isAdministrator &&
-      html`<p class="more"><a href="${CONSOLE_PATH}">Back to the Console</a></p>`,
+    below: deps.hasConsole && isAdministrator && (
+      <p class="more">
+        <a href={CONSOLE_PATH}>Back to the Console</a>
+      </p>
+    ),
   }),
   run: async ({ deps }, _account, { name, picture }) => {
     await changeOwnProfile(deps, {

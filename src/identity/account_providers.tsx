@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** `/account/linked`: lists, links and unlinks a person's accounts at providers. @module */
 import {
   type OwnLinks,
@@ -6,7 +7,6 @@ import {
 } from "../accounts/account_settings/mod.ts";
 import {
   type Html,
-  html,
   type Rejection,
   redirect,
   renderForm,
@@ -59,7 +59,14 @@ function respondWithUnlinking(
     isFresh,
     action: ACCOUNT_PROVIDERS_PATH,
     title: "Unlink the account",
-    text: html`<p><strong><bdi>${label}</bdi></strong> will no longer sign you in. You lose the app roles that it granted.</p>`,
+    text: (
+      <p>
+        <strong>
+          <bdi>{label}</bdi>
+        </strong>{" "}
+        will no longer sign you in. You lose the app roles that it granted.
+      </p>
+    ),
     hidden: { provider: name },
   });
 }
@@ -96,11 +103,27 @@ async function respondWithProviderLink(
       linkUserId: account.id,
     } as const;
     const { href, cookie } = await startAtProvider(deps, context, provider, purpose);
-    const body = html`
-<h1>Link your account at <bdi>${label}</bdi></h1>
-<p>You continue to <strong>${new URL(href).host}</strong>. The account that you choose there can then sign in here as <strong>${account.email}</strong>.</p>
-<p><a class="button button-primary" href="${href}"><span>Continue to <bdi>${label}</bdi></span></a></p>
-<p><a href="${ACCOUNT_PROVIDERS_PATH}">Back</a></p>`;
+    const body = (
+      <>
+        <h1>
+          Link your account at <bdi>{label}</bdi>
+        </h1>
+        <p>
+          You continue to <strong>{new URL(href).host}</strong>. The account that you choose there
+          can then sign in here as <strong>{account.email}</strong>.
+        </p>
+        <p>
+          <a class="button button-primary" href={href}>
+            <span>
+              Continue to <bdi>{label}</bdi>
+            </span>
+          </a>
+        </p>
+        <p>
+          <a href={ACCOUNT_PROVIDERS_PATH}>Back</a>
+        </p>
+      </>
+    );
     return respondWithPage({ title: "Link an account", body }, { cookies: [cookie] });
   } catch (error) {
     if (!(error instanceof ProviderUnavailable)) throw error;
@@ -115,18 +138,39 @@ function renderLinks({ deps, token }: OwnVisit, links: OwnLinks): Html {
   const now = deps.now();
   const { list } = deps.providers;
   const canLink = list.some(({ settings: { issuer } }) => !links.linkedAt.has(issuer));
-  return html`${!links.isFresh && canLink && renderStale(list, links)}
-${list.length === 0 ? html`<p>No sign-in providers are set up.</p>` : html`<ul class="sessions">${list.map((provider) => renderProvider(provider, { links, token, now }))}</ul>`}`;
+  return (
+    <>
+      {!links.isFresh && canLink && renderStale(list, links)}
+      {list.length === 0 ? (
+        <p>No sign-in providers are set up.</p>
+      ) : (
+        <ul class="sessions">
+          {list.map((provider) => renderProvider(provider, { links, token, now }))}
+        </ul>
+      )}
+    </>
+  );
 }
 
 /** How to get a recent sign-in: with a linked provider, or with the password. */
 function renderStale(list: readonly Provider[], { linkedAt }: OwnLinks): Html {
   const again = list.filter(({ settings: { issuer } }) => linkedAt.has(issuer));
   const query = String(new URLSearchParams({ to: ACCOUNT_PROVIDERS_PATH }));
-  return html`<p class="notice notice-warn">Linking an account requires a sign-in within the last ${RECENT_SIGN_IN}: sign out and sign in again${again.map(
-    ({ settings: { name, label } }) =>
-      html`, or <a href="${OIDC_PATH}/${name}?${query}">sign in with <bdi>${label}</bdi> again</a>`,
-  )}.</p>`;
+  return (
+    <p class="notice notice-warn">
+      Linking an account requires a sign-in within the last {RECENT_SIGN_IN}: sign out and sign in
+      again
+      {again.map(({ settings: { name, label } }) => (
+        <>
+          , or{" "}
+          <a href={`${OIDC_PATH}/${name}?${query}`}>
+            sign in with <bdi>{label}</bdi> again
+          </a>
+        </>
+      ))}
+      .
+    </p>
+  );
 }
 
 function renderProvider(
@@ -134,17 +178,30 @@ function renderProvider(
   { links, token, now }: { links: OwnLinks; token: string; now: number },
 ): Html {
   const since = links.linkedAt.get(issuer);
-  const of = html`<span class="visually-hidden"> ${label}</span>`;
+  const of = <span class="visually-hidden"> {label}</span>;
   const link = renderForm({
     action: ACCOUNT_PROVIDERS_PATH,
     token,
     hidden: { provider: name, [ACTION_FIELD]: LINK },
-    button: html`Link${of}`,
+    button: <>Link{of}</>,
     tone: "quiet",
   });
-  const unlink = html`<a class="button button-quiet" href="${ACCOUNT_PROVIDERS_PATH}?remove=${name}">Unlink${of}</a>`;
-  return html`<li class="session"><div class="session-text">
-<span class="session-name"><bdi>${label}</bdi></span>
-<span class="session-more">${since === undefined ? "not linked" : html`linked ${renderTime(since, now)}`}</span>
-</div>${since !== undefined ? unlink : links.isFresh && link}</li>`;
+  const unlink = (
+    <a class="button button-quiet" href={`${ACCOUNT_PROVIDERS_PATH}?remove=${name}`}>
+      Unlink{of}
+    </a>
+  );
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">
+          <bdi>{label}</bdi>
+        </span>{" "}
+        <span class="session-more">
+          {since === undefined ? "not linked" : <>linked {renderTime(since, now)}</>}
+        </span>
+      </div>
+      {since !== undefined ? unlink : links.isFresh && link}
+    </li>
+  );
 }

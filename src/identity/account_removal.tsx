@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * The confirmation page before a second factor or a linked account is removed. Its form is sent to the page that lists the
  * item.
@@ -6,7 +7,7 @@
  */
 import type { OwnSecondFactor } from "../accounts/account_settings/mod.ts";
 import { SignInTooOld } from "../accounts/actions/mod.ts";
-import { html, type Part, renderForm } from "../pages/mod.ts";
+import { type Part, renderForm } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage, type TabName } from "./account_page.tsx";
 
 /** The field that distinguishes the forms of a page. */
@@ -33,8 +34,17 @@ export function respondWithRemoval(
   { text, ...removal }: Removal,
 ): Response {
   const isLast = passkeys + (totpSince === null ? 0 : 1) === 1;
-  const body = html`<p>${text}</p>
-${isLast && html`<p class="notice notice-warn">This is your only second factor. Without it, your password or provider is enough to sign in, and your recovery codes stop working.</p>`}`;
+  const body = (
+    <>
+      <p>{text}</p>
+      {isLast && (
+        <p class="notice notice-warn">
+          This is your only second factor. Without it, your password or provider is enough to sign
+          in, and your recovery codes stop working.
+        </p>
+      )}
+    </>
+  );
   return respondWithQuestion(visit, {
     tab: "Security",
     intent: "remove",
@@ -52,13 +62,19 @@ export function respondWithQuestion(
   { tab, intent, isFresh, action, title, text, hidden }: Question,
 ): Response {
   if (!isFresh) throw new SignInTooOld();
-  const body = html`${text}
-${renderForm({
-  action,
-  token,
-  hidden: { [ACTION_FIELD]: intent, ...hidden },
-  button: title,
-})}
-<p class="more"><a href="${action}">Cancel</a></p>`;
+  const body = (
+    <>
+      {text}
+      {renderForm({
+        action,
+        token,
+        hidden: { [ACTION_FIELD]: intent, ...hidden },
+        button: title,
+      })}
+      <p class="more">
+        <a href={action}>Cancel</a>
+      </p>
+    </>
+  );
   return respondWithAccountPage(deps, { tab, title, body });
 }

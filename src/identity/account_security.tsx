@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/account/security`: a person's second factor and recovery codes. Every change requires a sign-in within the last 10
  * minutes.
@@ -11,7 +12,7 @@ import {
   removeOwnTotp,
 } from "../accounts/account_settings/mod.ts";
 import { makeRecoveryCodes } from "../accounts/sessions/mod.ts";
-import { type FormView, type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
+import { type FormView, type Html, redirect, renderForm, renderTime } from "../pages/mod.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { makeAccountForm, type OwnVisit } from "./account_page.tsx";
 import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./account_removal.tsx";
@@ -62,10 +63,29 @@ async function readSecurity(visit: OwnVisit): Promise<FormView | Response> {
   const query = toReturnQuery(readReturnTo(context.query));
   const next = `${ACCOUNT_TOTP_PATH}${query}`;
   return {
-    instead: html`${!own.isFresh && renderStale()}
-<ul class="sessions">${renderApp(own, { next, now: deps.now() })}${findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}${renderCodes(own, token)}</ul>
-${own.totpSince === null && html`<p class="more">An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a new code every 30 seconds. Someone who learns your password cannot sign in without the code.</p>`}
-${own.totpSince === null && own.passkeys === 0 && html`<p class="more">Your first second factor, an app or a passkey, comes with recovery codes and ends all your other sessions.</p>`}`,
+    instead: (
+      <>
+        {!own.isFresh && renderStale()}
+        <ul class="sessions">
+          {renderApp(own, { next, now: deps.now() })}
+          {findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}
+          {renderCodes(own, token)}
+        </ul>
+        {own.totpSince === null && (
+          <p class="more">
+            An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a
+            new code every 30 seconds. Someone who learns your password cannot sign in without the
+            code.
+          </p>
+        )}
+        {own.totpSince === null && own.passkeys === 0 && (
+          <p class="more">
+            Your first second factor, an app or a passkey, comes with recovery codes and ends all
+            your other sessions.
+          </p>
+        )}
+      </>
+    ),
   };
 }
 
@@ -89,25 +109,77 @@ async function change(visit: OwnVisit): Promise<Response> {
 }
 
 function renderStale(): Html {
-  return html`<p class="notice notice-warn">Changes require a sign-in within the last ${RECENT_SIGN_IN}: <a href="${toOwnSignIn(ACCOUNT_SECURITY_PATH)}">sign in again</a>.</p>`;
+  return (
+    <p class="notice notice-warn">
+      Changes require a sign-in within the last {RECENT_SIGN_IN}:{" "}
+      <a href={toOwnSignIn(ACCOUNT_SECURITY_PATH)}>sign in again</a>.
+    </p>
+  );
 }
 
 type RowOptions = { next: string; now: number };
 
 function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions): Html {
   const { next, now } = options;
-  const setUp = html`<a class="button button-${totpSince === null ? "primary" : "quiet"}" href="${next}">${totpSince === null ? "Set up" : "Replace"}<span class="visually-hidden"> the authenticator app</span></a>`;
-  return html`<li class="session"><div class="session-text">
-<span class="session-name">Authenticator app</span>${totpSince !== null && html` <span class="pill pill-good">on</span>`}
-<span class="session-more">${totpSince === null ? "not set up" : html`added ${renderTime(totpSince, now)}`}</span>
-</div>${isFresh && html`<div class="session-actions">${setUp}${totpSince !== null && html`<a class="button button-quiet" href="${ACCOUNT_SECURITY_PATH}?remove=app">Remove<span class="visually-hidden"> the authenticator app</span></a>`}</div>`}</li>`;
+  const setUp = (
+    <a class={`button button-${totpSince === null ? "primary" : "quiet"}`} href={next}>
+      {totpSince === null ? "Set up" : "Replace"}
+      <span class="visually-hidden"> the authenticator app</span>
+    </a>
+  );
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">Authenticator app</span>
+        {totpSince !== null && (
+          <>
+            {" "}
+            <span class="pill pill-good">on</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {totpSince === null ? "not set up" : <>added {renderTime(totpSince, now)}</>}
+        </span>
+      </div>
+      {isFresh && (
+        <div class="session-actions">
+          {setUp}
+          {totpSince !== null && (
+            <a class="button button-quiet" href={`${ACCOUNT_SECURITY_PATH}?remove=app`}>
+              Remove<span class="visually-hidden"> the authenticator app</span>
+            </a>
+          )}
+        </div>
+      )}
+    </li>
+  );
 }
 
 function renderPasskeys({ passkeys }: OwnSecondFactor, query: string): Html {
-  return html`<li class="session"><div class="session-text">
-<span class="session-name">Passkeys</span>${passkeys > 0 && html` <span class="pill pill-good">on</span>`}
-<span class="session-more">${passkeys === 0 ? "none yet: use a fingerprint, face or PIN instead of a code or password" : `${passkeys} added`}</span>
-</div><div class="session-actions"><a class="button button-quiet" href="${ACCOUNT_PASSKEYS_PATH}${query}">${passkeys === 0 ? "Add" : "Manage"}<span class="visually-hidden"> passkeys</span></a></div></li>`;
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">Passkeys</span>
+        {passkeys > 0 && (
+          <>
+            {" "}
+            <span class="pill pill-good">on</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {passkeys === 0
+            ? "none yet: use a fingerprint, face or PIN instead of a code or password"
+            : `${passkeys} added`}
+        </span>
+      </div>
+      <div class="session-actions">
+        <a class="button button-quiet" href={`${ACCOUNT_PASSKEYS_PATH}${query}`}>
+          {passkeys === 0 ? "Add" : "Manage"}
+          <span class="visually-hidden"> passkeys</span>
+        </a>
+      </div>
+    </li>
+  );
 }
 
 function renderCodes(
@@ -115,10 +187,23 @@ function renderCodes(
   token: string,
 ): Html | false {
   if (totpSince === null && passkeys === 0) return false;
-  return html`<li class="session"><div class="session-text">
-<span class="session-name">Recovery codes</span>${recoveryCodes < 3 && html` <span class="pill pill-warn">${recoveryCodes === 0 ? "none" : "few left"}</span>`}
-<span class="session-more">${recoveryCodes > 0 && `${recoveryCodes} left, `}for when you do not have your phone</span>
-</div>${isFresh && html`<div class="session-actions">${renderMakeCodes(token, codesVersion)}</div>`}</li>`;
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">Recovery codes</span>
+        {recoveryCodes < 3 && (
+          <>
+            {" "}
+            <span class="pill pill-warn">{recoveryCodes === 0 ? "none" : "few left"}</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {recoveryCodes > 0 && `${recoveryCodes} left, `}for when you do not have your phone
+        </span>
+      </div>
+      {isFresh && <div class="session-actions">{renderMakeCodes(token, codesVersion)}</div>}
+    </li>
+  );
 }
 
 function renderMakeCodes(token: string, replaced: string): Html {
@@ -126,7 +211,11 @@ function renderMakeCodes(token: string, replaced: string): Html {
     action: ACCOUNT_SECURITY_PATH,
     token,
     hidden: { [ACTION_FIELD]: "codes", [REPLACED_FIELD]: replaced },
-    button: html`Create new codes<span class="visually-hidden"> that replace your recovery codes</span>`,
+    button: (
+      <>
+        Create new codes<span class="visually-hidden"> that replace your recovery codes</span>
+      </>
+    ),
     tone: "quiet",
   });
 }

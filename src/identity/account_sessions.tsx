@@ -1,7 +1,8 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** `/account/sessions`: lists and ends a person's sessions. @module */
 import { endOwnSessions, type OwnSession } from "../accounts/account_settings/mod.ts";
 import { isIdText } from "../accounts/secrets/mod.ts";
-import { type Html, html, redirect, renderForm, renderTime } from "../pages/mod.ts";
+import { type Html, redirect, renderForm, renderTime } from "../pages/mod.ts";
 import { makeAccountForm, type OwnVisit } from "./account_page.tsx";
 import { ACCOUNT_SESSIONS_PATH } from "./paths.ts";
 
@@ -20,8 +21,18 @@ export const sessionsPage = makeAccountForm({
     const others = sessions.filter(({ isOwn }) => !isOwn);
     const now = deps.now();
     return {
-      instead: html`<ul class="sessions">${sessions.map((session) => renderSession(session, { token, now }))}</ul>
-${others.length > 1 && html`<div class="actions">${renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}</div>`}`,
+      instead: (
+        <>
+          <ul class="sessions">
+            {sessions.map((session) => renderSession(session, { token, now }))}
+          </ul>
+          {others.length > 1 && (
+            <div class="actions">
+              {renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}
+            </div>
+          )}
+        </>
+      ),
     };
   },
   run: end,
@@ -41,10 +52,24 @@ function renderSession(
   { token, now }: { token: string; now: number },
 ): Html {
   const name = device ?? "Unknown browser";
-  return html`<li class="session"><div class="session-text">
-<span class="session-name">${name}</span>${isOwn && html` <span class="pill pill-good">this session</span>`}
-<span class="session-more">${address !== null && html`from ${address} · `}signed in ${renderTime(signedInAt, now)}${!isOwn && html` · last seen ${renderTime(lastSeenAt, now)}`}</span>
-</div>${!isOwn && renderEnd({ token, session: id, button: "End", about: `the session of ${name}` })}</li>`;
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">{name}</span>
+        {isOwn && (
+          <>
+            {" "}
+            <span class="pill pill-good">this session</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {address !== null && <>from {address} · </>}signed in {renderTime(signedInAt, now)}
+          {!isOwn && <> · last seen {renderTime(lastSeenAt, now)}</>}
+        </span>
+      </div>
+      {!isOwn && renderEnd({ token, session: id, button: "End", about: `the session of ${name}` })}
+    </li>
+  );
 }
 
 function renderEnd(end: { token: string; session: string; button: string; about?: string }): Html {
@@ -54,7 +79,14 @@ function renderEnd(end: { token: string; session: string; button: string; about?
     token,
     hidden: { session },
     button:
-      about === undefined ? button : html`${button}<span class="visually-hidden"> ${about}</span>`,
+      about === undefined ? (
+        button
+      ) : (
+        <>
+          {button}
+          <span class="visually-hidden"> {about}</span>
+        </>
+      ),
     tone: "quiet",
   });
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/account/security/app`: shows the secret for an authenticator app as a QR code, and stores it after a code from the app
  * confirms it. Until then only the page holds the secret, sealed for this person.
@@ -17,7 +18,7 @@ import {
   sealNewTotp,
   toTotpUri,
 } from "../accounts/sessions/mod.ts";
-import { type Html, html, redirect } from "../pages/mod.ts";
+import { type Html, redirect } from "../pages/mod.ts";
 import { RECENT_SIGN_IN_S } from "../std/limits.ts";
 import { CODE } from "./account_fields.ts";
 import { makeAccountForm, type OwnVisit } from "./account_page.tsx";
@@ -49,7 +50,11 @@ export const totpPage = makeAccountForm({
       [REPLACED_FIELD]: replaced,
     },
     button: "Turn on",
-    below: html`<p class="more"><a href="${ACCOUNT_SECURITY_PATH}">Cancel</a></p>`,
+    below: (
+      <p class="more">
+        <a href={ACCOUNT_SECURITY_PATH}>Cancel</a>
+      </p>
+    ),
   }),
   run: async (visit, { totp, replaced, isExpired }, { code }) => {
     if (isExpired) return { status: 422, notice: EXPIRED };
@@ -88,11 +93,24 @@ function makeNew(deps: PageDeps): NewTotp {
 }
 
 function renderKey(key: string, uri: string): Html {
-  return html`<p class="lead">Scan this QR code with your app, then enter the code from the app</p>
-<div class="qr">${renderQrCode(uri, "QR code for your authenticator app")}
-<div class="qr-text"><p>Cannot scan it? <a href="${uri}">Open it in an app on this device</a>, or enter this key manually:</p>
-<p><code class="key">${key.match(/.{1,4}/g)?.join(" ") ?? key}</code></p>
-<p class="quiet">Keep it secret: anyone who has it can generate your codes.</p></div></div>`;
+  return (
+    <>
+      <p class="lead">Scan this QR code with your app, then enter the code from the app</p>
+      <div class="qr">
+        {renderQrCode(uri, "QR code for your authenticator app")}
+        <div class="qr-text">
+          <p>
+            Cannot scan it? <a href={uri}>Open it in an app on this device</a>, or enter this key
+            manually:
+          </p>
+          <p>
+            <code class="key">{key.match(/.{1,4}/g)?.join(" ") ?? key}</code>
+          </p>
+          <p class="quiet">Keep it secret: anyone who has it can generate your codes.</p>
+        </div>
+      </div>
+    </>
+  );
 }
 
 function toUri({ deps: { identity }, account }: OwnVisit, key: string): string {

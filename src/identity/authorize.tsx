@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/authorize`: an app sends a person here to sign in, and the person returns to a registered target of the app. With a
  * session, the redirect is immediate. Repeated redirects in a short time end at a page that explains the loop.
@@ -5,7 +6,7 @@
  * @module
  */
 import { type RequestContext, readCookies, toSetCookie } from "../http/mod.ts";
-import { html, redirect, respondWithPage } from "../pages/mod.ts";
+import { redirect, respondWithPage } from "../pages/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
 import { readOpenVisit } from "./open_page.tsx";
 import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
@@ -87,11 +88,28 @@ function respondWithLoop(
   cookies: readonly string[],
 ): Response {
   const { host, protocol } = new URL(href);
-  const body = html`
-<h1>${slug} keeps redirecting you</h1>
-<p>You are signed in, but <strong>${slug}</strong> at ${host} does not detect it and redirects you here again.</p>
-<p>Usually the app is open at an address that does not receive the sign-in cookie, or your browser blocks its cookies${protocol === "http:" && html`, or the app must be opened with https`}. If this keeps happening, contact your administrator.</p>
-<p><a class="button button-primary" href="${href}">Try ${slug} again</a></p>
-<p><a href="${LOGIN_PATH}">Your account</a></p>`;
+  const body = (
+    <>
+      <h1>{slug} keeps redirecting you</h1>
+      <p>
+        You are signed in, but <strong>{slug}</strong> at {host} does not detect it and redirects
+        you here again.
+      </p>
+      <p>
+        Usually the app is open at an address that does not receive the sign-in cookie, or your
+        browser blocks its cookies
+        {protocol === "http:" && <>, or the app must be opened with https</>}. If this keeps
+        happening, contact your administrator.
+      </p>
+      <p>
+        <a class="button button-primary" href={href}>
+          Try {slug} again
+        </a>
+      </p>
+      <p>
+        <a href={LOGIN_PATH}>Your account</a>
+      </p>
+    </>
+  );
   return respondWithPage({ title: "Too many redirects", body }, { status: 409, cookies });
 }

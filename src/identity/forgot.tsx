@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/forgot`: emails a link that sets a new password and continues to the app that the person was signing in to. Response and
  * timing do not depend on whether the address has an account.
@@ -6,7 +7,7 @@
  */
 import { askForPassword } from "../accounts/mails/mod.ts";
 import { toCanonicalEmail } from "../accounts/people/mod.ts";
-import { html, redirect, respondWithPage } from "../pages/mod.ts";
+import { redirect, respondWithPage } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { isStorableText } from "../std/is_storable_text.ts";
 import { FORGOTTEN_LINK_LIFE_S } from "../std/limits.ts";
@@ -27,7 +28,11 @@ export const forgotPage = makeOpenForm({
   form: ({ back }) => ({
     lead: "We will email you a link to set a new password",
     button: "Send link",
-    below: html`<p class="aside"><a href="${back}">Back to sign-in</a></p>`,
+    below: (
+      <p class="aside">
+        <a href={back}>Back to sign-in</a>
+      </p>
+    ),
     isFocused: true,
     hasSignOut: false,
   }),
@@ -57,18 +62,38 @@ async function readForgot({ deps, context }: OpenVisit) {
 }
 
 function respondWithSent(back: string): Response {
-  const body = html`
-<h1>Check your email</h1>
-<p>If this address has an account with a password, we sent an email with a link. The link works once and expires in ${toDurationText(FORGOTTEN_LINK_LIFE_S)}.</p>
-<p>If no email arrives within a few minutes, check your spam folder or contact your administrator.</p>
-<p><a class="button button-primary" href="${back}">Back to sign-in</a></p>`;
+  const body = (
+    <>
+      <h1>Check your email</h1>
+      <p>
+        If this address has an account with a password, we sent an email with a link. The link works
+        once and expires in {toDurationText(FORGOTTEN_LINK_LIFE_S)}.
+      </p>
+      <p>
+        If no email arrives within a few minutes, check your spam folder or contact your
+        administrator.
+      </p>
+      <p>
+        <a class="button button-primary" href={back}>
+          Back to sign-in
+        </a>
+      </p>
+    </>
+  );
   return respondWithPage({ title: "Check your email", body, hasSignOut: false });
 }
 
 function respondWithoutMail(): Response {
-  const body = html`
-<h1>${TITLE}</h1>
-<p>Ask your administrator for a link to set a new password.</p>
-<p><a class="button button-primary" href="${LOGIN_PATH}">Back to sign-in</a></p>`;
+  const body = (
+    <>
+      <h1>{TITLE}</h1>
+      <p>Ask your administrator for a link to set a new password.</p>
+      <p>
+        <a class="button button-primary" href={LOGIN_PATH}>
+          Back to sign-in
+        </a>
+      </p>
+    </>
+  );
   return respondWithPage({ title: TITLE, body, hasSignOut: false });
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** `/login` and `/sign-out`: the sign-in form, the list of a person's apps, and signing out. @module */
 import {
   endSessions,
@@ -9,7 +10,6 @@ import {
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
 import {
   type Html,
-  html,
   type Part,
   redirect,
   renderForm,
@@ -88,11 +88,18 @@ export async function handleSignOutPage(
 ): Promise<Response> {
   const { visitor } = await readSessionOfPage(deps, context);
   if (visitor === undefined) return redirect(LOGIN_PATH);
-  const body = html`
-<h1>Sign out</h1>
-<p class="lead">Signed in as <strong>${visitor.email}</strong></p>
-${renderSignOuts(toSessionToken(context.request))}
-<p class="more"><a href="${LOGIN_PATH}">Your account</a></p>`;
+  const body = (
+    <>
+      <h1>Sign out</h1>
+      <p class="lead">
+        Signed in as <strong>{visitor.email}</strong>
+      </p>
+      {renderSignOuts(toSessionToken(context.request))}
+      <p class="more">
+        <a href={LOGIN_PATH}>Your account</a>
+      </p>
+    </>
+  );
   return respondWithPage({ title: "Sign out", body, hasSignOut: false });
 }
 
@@ -126,14 +133,24 @@ function respondWithAccount(
   { visitor: { email, displayName }, ...list }: SignedIn,
   { token, hasConsole, notice }: { token: string; hasConsole: boolean; notice: string | undefined },
 ): Response {
-  const body = html`${renderTabs(deps, "Apps")}
-<h1>${displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
-<p class="lead">Signed in as <strong>${email}</strong></p>
-${notice !== undefined && renderNotice("info", notice)}
-<h2>Your apps</h2>
-${renderApps(list)}
-${hasConsole && html`<p class="more"><a href="${CONSOLE_PATH}">Open the Console</a> to administer apps and keys.</p>`}
-${renderSignOuts(token)}`;
+  const body = (
+    <>
+      {renderTabs(deps, "Apps")}
+      <h1>{displayName === null ? "You are signed in" : `Hello, ${displayName}`}</h1>
+      <p class="lead">
+        Signed in as <strong>{email}</strong>
+      </p>
+      {notice !== undefined && renderNotice("info", notice)}
+      <h2>Your apps</h2>
+      {renderApps(list)}
+      {hasConsole && (
+        <p class="more">
+          <a href={CONSOLE_PATH}>Open the Console</a> to administer apps and keys.
+        </p>
+      )}
+      {renderSignOuts(token)}
+    </>
+  );
   return respondWithPage({
     title: "Your apps",
     body,
@@ -146,32 +163,73 @@ ${renderSignOuts(token)}`;
 function renderApps({ apps, hasMoreApps, search }: Omit<SignedIn, "visitor">): Part {
   const isSearched = search !== "" || hasMoreApps;
   return [
-    isSearched &&
-      html`<form class="app-search" method="get" action="${LOGIN_PATH}" role="search">
-<input type="search" name="q" value="${search}" maxlength="${SLUG_MAX}" aria-label="Find an app" placeholder="Find an app" autocomplete="off" spellcheck="false" autocapitalize="none">
-<button class="button button-quiet" type="submit">Search</button></form>`,
-    apps.length === 0
-      ? html`<p class="empty">${search === "" ? "You do not have access to any app yet. Ask your administrator for access." : "No app has this name."}</p>`
-      : html`<ul class="apps">${apps.map(renderApp)}</ul>`,
-    hasMoreApps &&
-      html`<p class="more">Showing the first ${MAX_APPS} apps. Search to find others.</p>`,
+    isSearched && (
+      <form class="app-search" method="get" action={LOGIN_PATH} role="search">
+        <input
+          type="search"
+          name="q"
+          value={search}
+          maxlength={SLUG_MAX}
+          aria-label="Find an app"
+          placeholder="Find an app"
+          autocomplete="off"
+          spellcheck="false"
+          autocapitalize="none"
+        />{" "}
+        <button class="button button-quiet" type="submit">
+          Search
+        </button>
+      </form>
+    ),
+    apps.length === 0 ? (
+      <p class="empty">
+        {search === ""
+          ? "You do not have access to any app yet. Ask your administrator for access."
+          : "No app has this name."}
+      </p>
+    ) : (
+      <ul class="apps">{apps.map(renderApp)}</ul>
+    ),
+    hasMoreApps && <p class="more">Showing the first {MAX_APPS} apps. Search to find others.</p>,
   ];
 }
 
 function renderApp({ slug, role, url }: VisitorApp): Html {
-  const inside = html`<span class="app-mark" aria-hidden="true">${slug.charAt(0)}</span>
-<span class="app-text"><span class="app-name">${slug}</span><span class="app-host">${url === null ? "has no address yet" : new URL(url).host}</span></span>
-<span class="role"><span class="visually-hidden">your role: </span>${role}</span>`;
-  return url === null
-    ? html`<li><div class="app">${inside}</div></li>`
-    : html`<li><a class="app" href="${url}/">${inside}</a></li>`;
+  const inside = (
+    <>
+      <span class="app-mark" aria-hidden="true">
+        {slug.charAt(0)}
+      </span>{" "}
+      <span class="app-text">
+        <span class="app-name">{slug}</span>
+        <span class="app-host">{url === null ? "has no address yet" : new URL(url).host}</span>
+      </span>{" "}
+      <span class="role">
+        <span class="visually-hidden">your role: </span>
+        {role}
+      </span>
+    </>
+  );
+  return url === null ? (
+    <li>
+      <div class="app">{inside}</div>
+    </li>
+  ) : (
+    <li>
+      <a class="app" href={`${url}/`}>
+        {inside}
+      </a>
+    </li>
+  );
 }
 
 function renderSignOuts(token: string): Html {
-  return html`<div class="actions">
-${renderSignOut(token, { isEverywhere: false })}
-${renderSignOut(token, { isEverywhere: true })}
-</div>`;
+  return (
+    <div class="actions">
+      {renderSignOut(token, { isEverywhere: false })}
+      {renderSignOut(token, { isEverywhere: true })}
+    </div>
+  );
 }
 
 function renderSignOut(token: string, { isEverywhere }: { isEverywhere: boolean }): Html {

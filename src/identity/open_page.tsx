@@ -1,10 +1,10 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The pages with a form for visitors without a session: the sign-in, its second factor, and the links that set a password. @module */
 import type { RequestContext } from "../http/mod.ts";
 import {
   type FormFields,
   type FormPage,
   type FormVisit,
-  html,
   makeFormPage,
   type NoFields,
   renderHeading,
@@ -37,8 +37,12 @@ export function makeOpenForm<
       return respondWithPage(
         {
           title,
-          body: html`${renderHeading({ title, ...page })}
-${body}`,
+          body: (
+            <>
+              {renderHeading({ title, ...page })}
+              {body}
+            </>
+          ),
           scripts: ["page", ...scripts],
           hasSignOut,
         },

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * A passkey as the second factor of a pending sign-in. The challenge is valid only for this sign-in, which ends with its
  * first use.
@@ -10,7 +11,7 @@ import {
   type RightFactor,
   toPasskeyFactor,
 } from "../accounts/sessions/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { readPendingCookie } from "./cookies.ts";
 import type { PageDeps } from "./page_deps.ts";
 import { makeChallenge, readChallenge } from "./passkey_challenge.ts";
@@ -35,17 +36,23 @@ export function offerPasskeyFactor(
     credentialId: Buffer.from(id, "hex").toString("base64url"),
     transports,
   }));
-  const part = html`<div data-passkey-part hidden>
-${pending.hasTotp && html`<p class="or">or</p>`}
-${renderPasskeyForm({
-  ...form,
-  kind: "use",
-  options: toRequestOptions(party, { challenge, known }),
-  button: "Use a passkey",
-  tone: pending.hasTotp ? "quiet" : "primary",
-})}
-</div>
-<noscript><p class="notice notice-info">Passkeys require JavaScript.</p></noscript>`;
+  const part = (
+    <>
+      <div data-passkey-part hidden>
+        {pending.hasTotp && <p class="or">or</p>}
+        {renderPasskeyForm({
+          ...form,
+          kind: "use",
+          options: toRequestOptions(party, { challenge, known }),
+          button: "Use a passkey",
+          tone: pending.hasTotp ? "quiet" : "primary",
+        })}
+      </div>
+      <noscript>
+        <p class="notice notice-info">Passkeys require JavaScript.</p>
+      </noscript>
+    </>
+  );
   return { part, cookies };
 }
 

@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A form for passkeys. The script `passkey` shows the form, fills it in and sends it. @module */
-import { type Html, html, type Part, renderForm } from "../pages/mod.ts";
+import { type Html, type Part, renderForm } from "../pages/mod.ts";
 
 /** The hidden field for the passkey's response. */
 export const PASSKEY_FIELD = "passkey";
@@ -20,7 +21,7 @@ export function renderPasskeyForm(form: PasskeyForm): Html {
   return renderForm({
     tone: "quiet",
     ...form,
-    attributes: html` data-passkey="${form.kind}" data-options="${JSON.stringify(form.options)}"`,
+    attributes: { "data-passkey": form.kind, "data-options": JSON.stringify(form.options) },
     hidden: { [PASSKEY_FIELD]: "" },
   });
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Sign-in with a passkey and no password. User verification makes the passkey both factors. The passkey names its owner, so
  * the page reveals nothing about any account.
@@ -6,7 +7,7 @@
  */
 import { beginPasskey, finishPasskeySignIn } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { markFactorDevice, readDeviceCookie, toSessionCookies } from "./cookies.ts";
 import { makeSessionStart, type PageDeps } from "./page_deps.ts";
 import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
@@ -29,10 +30,17 @@ export function offerPasskey(
     purpose: PURPOSE,
     isNew: form.isAgain,
   });
-  const part = html`<div data-passkey-part hidden>
-<p class="or">or</p>
-${renderPasskeyForm({ ...form, kind: "sign-in", options: toRequestOptions(party, { challenge }), button: "Sign in with a passkey" })}
-</div>`;
+  const part = (
+    <div data-passkey-part hidden>
+      <p class="or">or</p>
+      {renderPasskeyForm({
+        ...form,
+        kind: "sign-in",
+        options: toRequestOptions(party, { challenge }),
+        button: "Sign in with a passkey",
+      })}
+    </div>
+  );
   return { part, cookies };
 }
 

@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** An error as a page: what happened, what to do, and the request's id for the log. Never a form. @module */
-import { type Html, html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
+import { type Html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
 import { LOGIN_PATH } from "./paths.ts";
 
@@ -47,10 +48,17 @@ export type RejectedRequest = { requestId: string; method: string };
 
 export function respondWithProblemPage(problem: Problem, rejected: RejectedRequest): Response {
   const { title, body, headers } = describeProblem(problem, rejected);
-  const page = html`
-<h1>${title}</h1>
-${body}
-<p><a class="button button-primary" href="${LOGIN_PATH}">Your account</a></p>`;
+  const page = (
+    <>
+      <h1>{title}</h1>
+      {body}
+      <p>
+        <a class="button button-primary" href={LOGIN_PATH}>
+          Your account
+        </a>
+      </p>
+    </>
+  );
   return respondWithPage(
     { title, body: page, scripts: ["page"] },
     { status: problem.status, headers },
@@ -62,8 +70,18 @@ export function describeProblem(
   { requestId, method }: RejectedRequest,
 ): { title: string; body: Html; headers: Record<string, string> } {
   const { title, text } = LABELS[problem.code] ?? toTerms(problem, method);
-  const body = html`<p>${text}</p>
-<p class="code">Error ${problem.status}, reference <code class="reference" id="reference">${toReference(requestId)}</code> ${renderCopyButton("reference", "the reference")}</p>`;
+  const body = (
+    <>
+      <p>{text}</p>
+      <p class="code">
+        Error {problem.status}, reference{" "}
+        <code class="reference" id="reference">
+          {toReference(requestId)}
+        </code>{" "}
+        {renderCopyButton("reference", "the reference")}
+      </p>
+    </>
+  );
   const retry = problem.status >= 503 ? { "retry-after": RETRY_S } : {};
   return { title, body, headers: { ...retry, ...problem.headers } };
 }

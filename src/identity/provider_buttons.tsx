@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The provider buttons of a sign-in page. They are links, not forms: see provider_start.ts. @module */
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 import { OIDC_PATH } from "./paths.ts";
 import type { Providers } from "./providers.ts";
 
@@ -21,9 +22,20 @@ export function renderInvitedProviders(
 
 function renderButtons(list: Providers["list"], query: string): Html | false {
   if (list.length === 0) return false;
-  return html`<ul class="providers">${list.map(
-    ({ settings: { name, label } }) =>
-      html`<li><a class="button button-quiet" href="${OIDC_PATH}/${name}${query}"><span>Sign in with <bdi>${label}</bdi></span></a></li>`,
-  )}</ul>
-<p class="or">or with a password</p>`;
+  return (
+    <>
+      <ul class="providers">
+        {list.map(({ settings: { name, label } }) => (
+          <li>
+            <a class="button button-quiet" href={`${OIDC_PATH}/${name}${query}`}>
+              <span>
+                Sign in with <bdi>{label}</bdi>
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p class="or">or with a password</p>
+    </>
+  );
 }

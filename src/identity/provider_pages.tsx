@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Pages for failed sign-ins with a provider: what happened, and where to start again. @module */
-import { html, respondWithPage } from "../pages/mod.ts";
+import { respondWithPage } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { PROVIDER_STATE_LIFE_S, RECENT_SIGN_IN } from "../std/limits.ts";
 import { toWait } from "./sign_in_page.tsx";
@@ -117,19 +118,40 @@ export function respondWithQuestion({
   cookies: readonly string[];
 }): Response {
   const title = `Sign in with ${label}?`;
-  const body = html`
-<h1>Sign in with <bdi>${label}</bdi>?</h1>
-<p>This sign-in did not start on a page of this service. Continue only if you want to sign in here.</p>
-<p><a class="button button-primary" href="${go}">Continue with <bdi>${label}</bdi></a></p>
-<p class="more"><a href="${back}">Sign in another way</a></p>`;
+  const body = (
+    <>
+      <h1>
+        Sign in with <bdi>{label}</bdi>?
+      </h1>
+      <p>
+        This sign-in did not start on a page of this service. Continue only if you want to sign in
+        here.
+      </p>
+      <p>
+        <a class="button button-primary" href={go}>
+          Continue with <bdi>{label}</bdi>
+        </a>
+      </p>
+      <p class="more">
+        <a href={back}>Sign in another way</a>
+      </p>
+    </>
+  );
   return respondWithPage({ title, body }, { cookies });
 }
 
 export function respondWithProviderPage(page: ProviderPage): Response {
-  const body = html`
-<h1>${page.title}</h1>
-<p>${page.text}</p>
-<p><a class="button button-primary" href="${page.back}">Go back</a></p>`;
+  const body = (
+    <>
+      <h1>{page.title}</h1>
+      <p>{page.text}</p>
+      <p>
+        <a class="button button-primary" href={page.back}>
+          Go back
+        </a>
+      </p>
+    </>
+  );
   const { status, retryAfterS } = page;
   const seconds = retryAfterS ?? (status === 503 ? 5 : undefined);
   return respondWithPage(

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A QR code as inline SVG, dark on light in every theme, because cameras require it. @module */
 import { encode } from "uqr";
-import { type Html, html } from "../pages/mod.ts";
+import type { Html } from "../pages/mod.ts";
 
 /** Width of the empty border that cameras require. */
 const BORDER = 4;
@@ -9,7 +10,18 @@ const BORDER = 4;
 export function renderQrCode(text: string, label: string): Html {
   const { data, size } = encode(text, { ecc: "M", border: BORDER });
   const path = data.map(toRuns).join("");
-  return html`<svg class="qr-code" viewBox="0 0 ${size} ${size}" role="img" aria-label="${label}" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${path}" fill="#000"/></svg>`;
+  return (
+    <svg
+      class="qr-code"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={label}
+      shape-rendering="crispEdges"
+    >
+      <rect width={size} height={size} fill="#fff" />
+      <path d={path} fill="#000" />
+    </svg>
+  );
 }
 
 /** A stroke for each run of dark modules. */

@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The page that shows new recovery codes, once. @module */
-import { html, renderCopyButton, renderNotice } from "../pages/mod.ts";
+import { renderCopyButton, renderNotice } from "../pages/mod.ts";
 import { type OwnVisit, respondWithAccountPage } from "./account_page.tsx";
 import { markFactorDevice } from "./cookies.ts";
 import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
@@ -22,12 +23,36 @@ export function respondWithRecoveryCodes(
   { deps, context, account }: OwnVisit,
   { codes, next, added, cookies = [] }: NewCodes,
 ): Response {
-  const body = html`${added !== undefined && renderNotice("info", ADDED[added])}
-<p class="lead">Store these recovery codes where you can find them without your phone</p>
-<p>Each code signs you in as <strong>${account.email}</strong> once without your second factor. The codes are shown only once.${added !== "first" && " Your old codes no longer work."}</p>
-<div class="copyable"><pre class="snippet codes" tabindex="0" aria-label="Your recovery codes"><code id="codes">${codes.join("\n")}</code></pre>${renderCopyButton("codes", "the recovery codes")}</div>
-<div class="actions"><button class="button button-quiet" type="button" data-download="codes" data-file="recovery-codes.txt" hidden>Download</button>
-<a class="button button-primary" href="${next}">I have saved them</a></div>`;
+  const body = (
+    <>
+      {added !== undefined && renderNotice("info", ADDED[added])}
+      <p class="lead">Store these recovery codes where you can find them without your phone</p>
+      <p>
+        Each code signs you in as <strong>{account.email}</strong> once without your second factor.
+        The codes are shown only once.{added !== "first" && " Your old codes no longer work."}
+      </p>
+      <div class="copyable">
+        <pre class="snippet codes" tabindex="0" aria-label="Your recovery codes">
+          <code id="codes">{codes.join("\n")}</code>
+        </pre>
+        {renderCopyButton("codes", "the recovery codes")}
+      </div>
+      <div class="actions">
+        <button
+          class="button button-quiet"
+          type="button"
+          data-download="codes"
+          data-file="recovery-codes.txt"
+          hidden
+        >
+          Download
+        </button>{" "}
+        <a class="button button-primary" href={next}>
+          I have saved them
+        </a>
+      </div>
+    </>
+  );
   const marks = added === undefined ? [] : [markFactorDevice(deps, context.request, account.id)];
   return respondWithAccountPage(deps, {
     tab: "Security",

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/second-factor`: the second step of a sign-in, after the password or the provider was verified. The query holds the
  * destination of the sign-in, which is checked again.
@@ -22,7 +23,7 @@ import {
   TOTP_CODE,
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
-import { html, type Rejection, redirect, respondWithPage } from "../pages/mod.ts";
+import { type Rejection, redirect, respondWithPage } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { PENDING_LIFE_S } from "../std/limits.ts";
 import {
@@ -166,10 +167,20 @@ async function finish(
 }
 
 function respondWithRestart({ back }: CheckedReturn): Response {
-  const body = html`
-<h1>Please start again</h1>
-<p>This sign-in is older than ${toDurationText(PENDING_LIFE_S)}, was already completed, or was ended. Your browser must allow cookies.</p>
-<p><a class="button button-primary" href="${back}">Sign in again</a></p>`;
+  const body = (
+    <>
+      <h1>Please start again</h1>
+      <p>
+        This sign-in is older than {toDurationText(PENDING_LIFE_S)}, was already completed, or was
+        ended. Your browser must allow cookies.
+      </p>
+      <p>
+        <a class="button button-primary" href={back}>
+          Sign in again
+        </a>
+      </p>
+    </>
+  );
   return respondWithPage(
     { title: "Please start again", body },
     { status: 400, cookies: [clearPending()] },

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The forms that ask for a second factor: the code of an authenticator app, a passkey, or a recovery code. @module */
 import type { PendingSignIn } from "../accounts/sessions/mod.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
@@ -5,7 +6,6 @@ import {
   type FormField,
   type FormView,
   type Html,
-  html,
   type Rejection,
   renderFields,
   renderForm,
@@ -37,11 +37,37 @@ export function renderFactorForms(
     hint: `Each code works once. You have ${pending.recoveryCodes} left.`,
   };
   return {
-    lead: html`Signing in as <strong>${pending.email}</strong>`,
-    instead: html`${pending.hasTotp && renderForm({ ...form, fields: renderFields({ code }, { ...rejection, sent, isFocused: !isRecovery }), button: "Continue" })}
-${passkey.part}
-${pending.recoveryCodes > 0 && renderRecovery(pending, isRecovery, renderForm({ ...form, fields: renderFields({ recovery }, { ...rejection, sent, isFocused: isRecovery }), button: "Use this code", tone: "quiet" }))}
-<p class="aside">${pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}<a href="${target.back}">Use another account</a></p>`,
+    lead: (
+      <>
+        Signing in as <strong>{pending.email}</strong>
+      </>
+    ),
+    instead: (
+      <>
+        {pending.hasTotp &&
+          renderForm({
+            ...form,
+            fields: renderFields({ code }, { ...rejection, sent, isFocused: !isRecovery }),
+            button: "Continue",
+          })}
+        {passkey.part}
+        {pending.recoveryCodes > 0 &&
+          renderRecovery(
+            pending,
+            isRecovery,
+            renderForm({
+              ...form,
+              fields: renderFields({ recovery }, { ...rejection, sent, isFocused: isRecovery }),
+              button: "Use this code",
+              tone: "quiet",
+            }),
+          )}
+        <p class="aside">
+          {pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}
+          <a href={target.back}>Use another account</a>
+        </p>
+      </>
+    ),
     scripts: passkey.part === undefined ? [] : ["passkey"],
     cookies: passkey.cookies,
     formTargets: target.formTargets,
@@ -54,7 +80,11 @@ function renderRecovery(
   form: Html,
 ): Html {
   const isOpen = isRecovery || (!hasTotp && passkeys.length === 0);
-  return html`<details class="other-way"${isOpen && html` open`}><summary>Use a recovery code</summary>
-${form}
-<p class="aside">Lost your recovery codes? ${RESET}</p></details>`;
+  return (
+    <details class="other-way" open={isOpen}>
+      <summary>Use a recovery code</summary>
+      {form}
+      <p class="aside">Lost your recovery codes? {RESET}</p>
+    </details>
+  );
 }

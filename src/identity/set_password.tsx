@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * `/set-password`: a link sets a password once, signs the person in, and continues to the app that is stored with the link.
  * It also accepts an invitation. Opening the page does not use up the link, so link previews do no harm.
@@ -7,7 +8,7 @@
 import { findPasswordLink, type PasswordLink } from "../accounts/people/mod.ts";
 import { signInByLink } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
-import { type Html, html, respondWithPage } from "../pages/mod.ts";
+import { type Html, respondWithPage } from "../pages/mod.ts";
 import { EMAIL, makeNewPasswordFields } from "./account_fields.ts";
 import { toFormTargets } from "./authorize_query.ts";
 import { readDeviceCookie } from "./cookies.ts";
@@ -106,8 +107,18 @@ function readLinkText([text = "", ...more]: readonly string[]): string {
 function renderPurpose({ isInvitation, appSlugs }: PasswordLink): Html {
   const [first, ...more] = appSlugs;
   if (!isInvitation || first === undefined || more.length > 3)
-    return html`for the account that signs you in to all your apps`;
-  return html`You are invited to <b>${first}</b>${more.map((slug) => html`, <b>${slug}</b>`)}.`;
+    return <>for the account that signs you in to all your apps</>;
+  return (
+    <>
+      You are invited to <b>{first}</b>
+      {more.map((slug) => (
+        <>
+          , <b>{slug}</b>
+        </>
+      ))}
+      .
+    </>
+  );
 }
 
 // The same page for every invalid link: it must not reveal the person or the reason.
@@ -115,10 +126,17 @@ function respondWithUnusableLink({ isIncomplete }: { isIncomplete: boolean }): R
   const why = isIncomplete
     ? "The link is incomplete: its end is missing."
     : "The link was used, replaced by a newer link, withdrawn, or has expired. Each link works once.";
-  const body = html`
-<h1>This link cannot be used</h1>
-<p>${why}</p>
-<p>Ask your administrator for a new link. If you already set your password, sign in.</p>
-<p><a class="button button-primary" href="${LOGIN_PATH}">Sign in</a></p>`;
+  const body = (
+    <>
+      <h1>This link cannot be used</h1>
+      <p>{why}</p>
+      <p>Ask your administrator for a new link. If you already set your password, sign in.</p>
+      <p>
+        <a class="button button-primary" href={LOGIN_PATH}>
+          Sign in
+        </a>
+      </p>
+    </>
+  );
   return respondWithPage({ title: "This link cannot be used", body }, { status: 404 });
 }

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The sign-in form, for the account page or for an app, and the response to it. @module */
 import { readCookies } from "../http/mod.ts";
-import { html, type Part, redirect } from "../pages/mod.ts";
+import { type Part, redirect } from "../pages/mod.ts";
 import { EMAIL, PASSWORD, rejectEmpty } from "./account_fields.ts";
 import { clearPages, IDENTITY_COOKIE } from "./cookies.ts";
 import { makeOpenForm, type OpenVisit } from "./open_page.tsx";
@@ -59,8 +60,18 @@ export const signInPage = makeOpenForm({
       done,
       above: renderProviders(deps.providers, action),
       button: "Sign in",
-      below: html`${passkey.part}
-<p class="aside">${deps.hasMail ? html`<a href="${FORGOT_PATH}${toQuery(action)}">Forgot your password?</a>` : "Forgot your password? Ask your administrator for a link to set a new password."}</p>`,
+      below: (
+        <>
+          {passkey.part}
+          <p class="aside">
+            {deps.hasMail ? (
+              <a href={`${FORGOT_PATH}${toQuery(action)}`}>Forgot your password?</a>
+            ) : (
+              "Forgot your password? Ask your administrator for a link to set a new password."
+            )}
+          </p>
+        </>
+      ),
       isFocused: true,
       scripts: passkey.part === undefined ? [] : ["passkey"],
       // Some pages ask a signed-in person to sign in again.
@@ -135,5 +146,9 @@ export function toWait(seconds: number): string {
 function renderLead({ app, lead }: SignInTarget): Part {
   if (lead !== undefined) return lead;
   if (app === undefined) return "to see and open your apps";
-  return html`to continue to <strong>${app.slug}</strong> at ${app.host}`;
+  return (
+    <>
+      to continue to <strong>{app.slug}</strong> at {app.host}
+    </>
+  );
 }

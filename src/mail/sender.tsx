@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** Sends queued emails: claims an email, derives its link, delivers and settles it. Never logs an address or a link. @module */
 import {
   type ClaimedMail,
@@ -7,7 +8,7 @@ import {
   type MailLinkDeps,
   settleMail,
 } from "../accounts/mails/mod.ts";
-import { type Brand, html, readBrand } from "../pages/mod.ts";
+import { type Brand, readBrand } from "../pages/mod.ts";
 import type { MailSettings } from "./settings.ts";
 import { type MailText, writeMail } from "./templates.ts";
 import { type Delivery, type Letter, makeDeliver } from "./transport.ts";
@@ -92,20 +93,38 @@ function toPlainMail({ before, link, after }: MailText, brand: Brand = {}): stri
 
 /** Inlines all styles, because mail clients ignore stylesheets. */
 function toHtmlMail({ before, link, after }: MailText, brand: Brand = {}): string {
-  const page = html`<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"></head>
-<body style="margin:0;padding:24px;font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">
-<div style="max-width:32rem;margin:0 auto">
-${brand.logo !== undefined && html`<p><img src="cid:${LOGO_CID}" alt="" height="32"></p>`}
-${brand.name !== undefined && html`<p style="font-weight:600">${brand.name}</p>`}
-${before.map((text) => html`<p>${text}</p>`)}
-<p style="margin:24px 0"><a href="${link.url}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#23415f;color:#ffffff;font-weight:600;text-decoration:none">${link.name}</a></p>
-${after.map((text) => html`<p>${text}</p>`)}
-<p style="margin-top:32px;font-size:13px;opacity:0.75">${toFoot(brand)}</p>
-</div>
-</body>
-</html>
-`;
+  const page = (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="color-scheme" content="light dark" />
+      </head>
+      <body style="margin:0;padding:24px;font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:16px;line-height:1.5">
+        <div style="max-width:32rem;margin:0 auto">
+          {brand.logo !== undefined && (
+            <p>
+              <img src={`cid:${LOGO_CID}`} alt="" height="32" />
+            </p>
+          )}
+          {brand.name !== undefined && <p style="font-weight:600">{brand.name}</p>}
+          {before.map((text) => (
+            <p>{text}</p>
+          ))}
+          <p style="margin:24px 0">
+            <a
+              href={link.url}
+              style="display:inline-block;padding:12px 20px;border-radius:8px;background:#23415f;color:#ffffff;font-weight:600;text-decoration:none"
+            >
+              {link.name}
+            </a>
+          </p>
+          {after.map((text) => (
+            <p>{text}</p>
+          ))}
+          <p style="margin-top:32px;font-size:13px;opacity:0.75">{toFoot(brand)}</p>
+        </div>
+      </body>
+    </html>
+  );
   return page.markup;
 }

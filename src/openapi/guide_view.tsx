@@ -1,12 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** The pages of `docs/` for people: text next to the list of all pages. @module */
-import {
-  type Heading,
-  type Html,
-  html,
-  type Page,
-  renderMarkdown,
-  type Target,
-} from "../pages/mod.ts";
+import { type Heading, type Html, type Page, renderMarkdown, type Target } from "../pages/mod.ts";
 import {
   ALL_GUIDES,
   GUIDES,
@@ -20,10 +14,15 @@ import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./refe
 
 export function toGuidePage(guide: Guide, markdown: string): Page {
   const { content, headings } = renderMarkdown(markdown, { toTarget });
-  const body = html`<div class="guide-page">${renderContents(headings)}
-<article class="guide">
-${content}</article></div>
-${renderNeighbors(guide)}`;
+  const body = (
+    <>
+      <div class="guide-page">
+        {renderContents(headings)}
+        <article class="guide">{content}</article>
+      </div>
+      {renderNeighbors(guide)}
+    </>
+  );
   return toGuidesPage(guide.title, body, guide);
 }
 
@@ -52,8 +51,18 @@ function toTarget(href: string): Target | undefined {
 function renderContents(headings: readonly Heading[]): Html | undefined {
   const listed = headings.filter(({ level }) => level === 2 || level === 3);
   if (listed.length < 2) return undefined;
-  return html`<nav class="contents" aria-labelledby="contents"><p id="contents">On this page</p>
-<ul>${listed.map(({ level, id, text }) => html`<li class="level-${level}"><a href="#${id}">${text}</a></li>`)}</ul></nav>`;
+  return (
+    <nav class="contents" aria-labelledby="contents">
+      <p id="contents">On this page</p>
+      <ul>
+        {listed.map(({ level, id, text }) => (
+          <li class={`level-${level}`}>
+            <a href={`#${id}`}>{text}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
 }
 
 function renderMenu(guide: Guide | undefined): Html {
@@ -62,21 +71,35 @@ function renderMenu(guide: Guide | undefined): Html {
     path: toGuidePath(page),
     isCurrent: page === guide?.page,
   });
-  return html`${renderMenuGroup("Reference", [{ name: "API reference", path: REFERENCE_PATH }])}
-${renderMenuGroup("Guides", GUIDES.map(toEntry))}
-${renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}
-${
-  guide !== undefined &&
-  renderMenuGroup("For tools", [
-    { name: "This page as Markdown", path: toMarkdownPath(guide.page) },
-    { name: "llms.txt", path: LLMS_PATH },
-  ])
-}`;
+  return (
+    <>
+      {renderMenuGroup("Reference", [{ name: "API reference", path: REFERENCE_PATH }])}
+      {renderMenuGroup("Guides", GUIDES.map(toEntry))}
+      {renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}
+      {guide !== undefined &&
+        renderMenuGroup("For tools", [
+          { name: "This page as Markdown", path: toMarkdownPath(guide.page) },
+          { name: "llms.txt", path: LLMS_PATH },
+        ])}
+    </>
+  );
 }
 
 function renderNeighbors({ page }: Guide): Html {
   const position = ALL_GUIDES.findIndex((guide) => guide.page === page);
   const [before, after] = [ALL_GUIDES[position - 1], ALL_GUIDES[position + 1]];
-  return html`<nav class="neighbors" aria-label="Other guides">${before !== undefined && html`<a rel="prev" href="${toGuidePath(before.page)}"><span class="quiet">Previous</span> ${before.title}</a>`}
-${after !== undefined && html`<a rel="next" href="${toGuidePath(after.page)}"><span class="quiet">Next</span> ${after.title}</a>`}</nav>`;
+  return (
+    <nav class="neighbors" aria-label="Other guides">
+      {before !== undefined && (
+        <a rel="prev" href={toGuidePath(before.page)}>
+          <span class="quiet">Previous</span> {before.title}
+        </a>
+      )}{" "}
+      {after !== undefined && (
+        <a rel="next" href={toGuidePath(after.page)}>
+          <span class="quiet">Next</span> {after.title}
+        </a>
+      )}
+    </nav>
+  );
 }

@@ -1,6 +1,7 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** `/docs/search`: search results in the docs. The palette shows the same results over any page of the docs. @module */
 import { compressResponse, type RequestContext, readParameters } from "../http/mod.ts";
-import { type Html, html, renderMarkdown, respondWithPage } from "../pages/mod.ts";
+import { type Html, renderMarkdown, respondWithPage } from "../pages/mod.ts";
 import {
   type DocsHit,
   type DocsIndex,
@@ -50,11 +51,37 @@ function readTerms(query: string): string {
 
 function renderResults(terms: string, hits: readonly DocsHit[]): Html {
   const groups = Map.groupBy(hits, ({ page }) => page);
-  return html`<h1>Search</h1>
-<form class="search" method="get" action="${SEARCH_PATH}" role="search" aria-label="Words"><input type="text" name="q" value="${terms}" maxlength="${MAX_CHARS}" aria-label="Words" autocomplete="off" spellcheck="false" autocapitalize="none"><button class="button button-primary" type="submit">Search</button></form>
-${terms !== "" && hits.length === 0 && html`<p>No pages found that contain all of these words.</p>`}
-${[...groups].map(
-  ([name, found]) => html`<section class="found" data-found="${name}"><h2>${name}</h2>
-<ul>${found.map(({ title, path, excerpt }) => html`<li><a href="${path}">${title}</a> <span class="quiet">${excerpt}</span></li>`)}</ul></section>`,
-)}`;
+  return (
+    <>
+      <h1>Search</h1>
+      <form class="search" method="get" action={SEARCH_PATH} role="search" aria-label="Words">
+        <input
+          type="text"
+          name="q"
+          value={terms}
+          maxlength={MAX_CHARS}
+          aria-label="Words"
+          autocomplete="off"
+          spellcheck="false"
+          autocapitalize="none"
+        />
+        <button class="button button-primary" type="submit">
+          Search
+        </button>
+      </form>
+      {terms !== "" && hits.length === 0 && <p>No pages found that contain all of these words.</p>}
+      {[...groups].map(([name, found]) => (
+        <section class="found" data-found={name}>
+          <h2>{name}</h2>
+          <ul>
+            {found.map(({ title, path, excerpt }) => (
+              <li>
+                <a href={path}>{title}</a> <span class="quiet">{excerpt}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      ))}
+    </>
+  );
 }

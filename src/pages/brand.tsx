@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * The name and the logo of the organization on the sign-in pages, in the Console and in emails. Like the log, the brand belongs
  * to the process and is set when a service opens.
@@ -7,7 +8,7 @@
 import type { Route } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { CACHE_FOREVER, ICON } from "./assets.ts";
-import { type Html, html } from "./html.ts";
+import type { Html } from "./html.ts";
 
 /** Unset values default to the name and the icon of the product. */
 export type Brand = { name?: string | undefined; logo?: Uint8Array<ArrayBuffer> | undefined };
@@ -36,7 +37,14 @@ export function brandName(): string {
 
 /** The logo or the icon with this height, followed by the name. */
 export function renderBrand(height: number): Html {
-  return html`<img src="${visible.icon}" alt="" height="${height}"><span><bdi>${visible.name}</bdi></span>`;
+  return (
+    <>
+      <img src={visible.icon} alt="" height={height} />
+      <span>
+        <bdi>{visible.name}</bdi>
+      </span>
+    </>
+  );
 }
 
 /** A new logo has a new address, so that browsers can cache it. */

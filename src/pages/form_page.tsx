@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * A page with a form, which is sent to the same address. A rejected form is shown again, with the reason above it or at its
  * fields, and with the focus in the first field to fill in.
@@ -8,7 +9,7 @@ import { type Parser, readInput } from "../field.ts";
 import { splitTarget, toTarget } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
 import { type Field, renderField, renderForm, renderNotice } from "./form.tsx";
-import { type Html, html, type Part } from "./html.ts";
+import type { Html, Part } from "./html.ts";
 import type { Page, PageOptions } from "./page.tsx";
 
 /** A request for the page, or its sent form. */
@@ -182,10 +183,14 @@ async function respondWithForm<Visit extends FormVisit, Content, Fields extends 
 /** The heading above a form: title, purpose, result of the previous form, reason for the rejection. */
 export function renderHeading(page: Pick<FormBody, "title" | "lead" | "done" | "notice">): Html {
   const { title, lead, done, notice } = page;
-  return html`<h1>${title}</h1>
-${lead !== undefined && html`<p class="lead">${lead}</p>`}
-${done !== undefined && renderNotice("info", done)}
-${notice !== undefined && renderNotice("error", notice)}`;
+  return (
+    <>
+      <h1>{title}</h1>
+      {lead !== undefined && <p class="lead">{lead}</p>}
+      {done !== undefined && renderNotice("info", done)}
+      {notice !== undefined && renderNotice("error", notice)}
+    </>
+  );
 }
 
 /** The fields of a form, with the retained values and the issues. */

@@ -1,10 +1,11 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Marks keywords, strings and comments of code when a page is rendered, so that a stylesheet can color them. The text does not
  * change.
  *
  * @module
  */
-import { html, type Part } from "./html.ts";
+import type { Part } from "./html.ts";
 
 type Rule = { readonly comment: string; readonly string: string; readonly keywords: string };
 
@@ -67,9 +68,10 @@ export function highlight(code: string, language: string | undefined): Part {
   const parts: Part[] = [];
   let end = 0;
   for (const match of code.matchAll(tokens)) {
-    const [kind, text = ""] = Object.entries(match.groups ?? {}).find(([, text]) => text) ?? [];
+    const [kind = "", text = ""] =
+      Object.entries(match.groups ?? {}).find(([, text]) => text) ?? [];
     parts.push(renderText(code.slice(end, match.index)));
-    parts.push(html`<span class="code-${kind}">${renderText(text)}</span>`);
+    parts.push(<span class={`code-${kind}`}>{renderText(text)}</span>);
     end = match.index + match[0].length;
   }
   return [...parts, renderText(code.slice(end))];
@@ -77,7 +79,7 @@ export function highlight(code: string, language: string | undefined): Part {
 
 /** The placeholder for the address of the reader's service. */
 const EXAMPLE_ADDRESS = "https://api.example.org";
-const ORIGIN = html`<span data-origin>${EXAMPLE_ADDRESS}</span>`;
+const ORIGIN = <span data-origin>{EXAMPLE_ADDRESS}</span>;
 
 /** Marks each example address in a text, so that a script can replace it with the address of the reader's service. */
 export function renderText(text: string): Part {

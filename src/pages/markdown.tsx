@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * Renders Markdown as HTML. Bun parses it, and templates render each element, so that text stays text. Omits raw HTML and
  * images.
@@ -6,7 +7,7 @@
  */
 import { renderCopyButton } from "./form.tsx";
 import { highlight, renderText } from "./highlight.tsx";
-import { type Html, html, type Part } from "./html.ts";
+import { Fragment, type Html, type Part } from "./html.ts";
 
 /** The target of a link. `title` replaces the link's text if the text is a file name. */
 export type Target = { readonly href: string; readonly title?: string };
@@ -34,7 +35,7 @@ export function renderMarkdown(text: string, { toTarget }: MarkdownOptions): Ren
   const root: unknown = Bun.markdown.react(text, {}, { headings: { ids: true } });
   const nodes = childrenOf(root);
   return {
-    content: html`${renderNodes(nodes, { toTarget, copied: { count: 0 } })}`,
+    content: <>{renderNodes(nodes, { toTarget, copied: { count: 0 } })}</>,
     headings: nodes.flatMap(toHeading),
   };
 }
@@ -47,7 +48,7 @@ type Node = string | Element;
 function renderNodes(nodes: readonly Node[], context: Context): Part {
   return nodes.map((node, position) => {
     if (typeof node === "string") return COMMENT.test(node) ? undefined : node;
-    if (node.type === "code") return html`<code>${renderText(textOf(node))}</code>`;
+    if (node.type === "code") return <code>{renderText(textOf(node))}</code>;
     // The lines of a drawing must not wrap on a narrow page.
     const isDrawing = textOf(nodes[position - 1] ?? "").includes("a drawing");
     if (node.type === "pre") return renderCode(node, context, isDrawing);
@@ -62,48 +63,60 @@ const COMMENT = /^<!--[\s\S]*-->$/;
 type Render = (inside: Part, props: Element["props"], context: Context) => Html | undefined;
 
 const ELEMENTS: Readonly<Record<string, Render>> = {
-  h1: (inside, { id }) => html`<h1 id="${String(id)}">${inside}</h1>\n`,
-  h2: (inside, { id }) => html`<h2 id="${String(id)}">${renderAnchor(id, inside)}</h2>\n`,
-  h3: (inside, { id }) => html`<h3 id="${String(id)}">${renderAnchor(id, inside)}</h3>\n`,
-  h4: (inside, { id }) => html`<h4 id="${String(id)}">${renderAnchor(id, inside)}</h4>\n`,
+  h1: (inside, { id }) => <h1 id={String(id)}>{inside}</h1>,
+  h2: (inside, { id }) => <h2 id={String(id)}>{renderAnchor(id, inside)}</h2>,
+  h3: (inside, { id }) => <h3 id={String(id)}>{renderAnchor(id, inside)}</h3>,
+  h4: (inside, { id }) => <h4 id={String(id)}>{renderAnchor(id, inside)}</h4>,
   // A paragraph of images is empty.
-  p: (inside) => (isEmpty(inside) ? undefined : html`<p>${inside}</p>\n`),
-  blockquote: (inside) => html`<blockquote>${inside}</blockquote>\n`,
-  ul: (inside) => html`<ul>${inside}</ul>\n`,
-  ol: (inside, { start }) => html`<ol start="${Number(start)}">${inside}</ol>\n`,
-  li: (inside) => html`<li>${inside}</li>\n`,
-  strong: (inside) => html`<strong>${inside}</strong>`,
-  em: (inside) => html`<em>${inside}</em>`,
-  del: (inside) => html`<del>${inside}</del>`,
-  br: () => html`<br>`,
-  hr: () => html`<hr>\n`,
+  p: (inside) => (isEmpty(inside) ? undefined : <p>{inside}</p>),
+  blockquote: (inside) => <blockquote>{inside}</blockquote>,
+  ul: (inside) => <ul>{inside}</ul>,
+  ol: (inside, { start }) => <ol start={Number(start)}>{inside}</ol>,
+  li: (inside) => <li>{inside}</li>,
+  strong: (inside) => <strong>{inside}</strong>,
+  em: (inside) => <em>{inside}</em>,
+  del: (inside) => <del>{inside}</del>,
+  br: () => <br />,
+  hr: () => <hr />,
   a: renderLink,
   table: (inside) =>
-    isEmpty(inside)
-      ? undefined
-      : html`<div class="wide-table" tabindex="0" role="group" aria-label="Table"><table>${inside}</table></div>\n`,
-  thead: (inside) => html`<thead>${inside}</thead>`,
-  tbody: (inside) => html`<tbody>${inside}</tbody>`,
-  tr: (inside) => html`<tr>${inside}</tr>\n`,
+    isEmpty(inside) ? undefined : (
+      <div class="wide-table" tabindex="0" role="group" aria-label="Table">
+        <table>{inside}</table>
+      </div>
+    ),
+  thead: (inside) => <thead>{inside}</thead>,
+  tbody: (inside) => <tbody>{inside}</tbody>,
+  tr: (inside) => <tr>{inside}</tr>,
   // A column without a name has no header.
   th: (inside, { align }) =>
-    isEmpty(inside) ? html`<td></td>` : html`<th scope="col"${renderAlign(align)}>${inside}</th>`,
-  td: (inside, { align }) => html`<td${renderAlign(align)}>${inside}</td>`,
+    isEmpty(inside) ? (
+      <td />
+    ) : (
+      <th scope="col" class={toClass(align)}>
+        {inside}
+      </th>
+    ),
+  td: (inside, { align }) => <td class={toClass(align)}>{inside}</td>,
 };
 
 function renderAnchor(id: unknown, inside: Part): Html {
-  return html`<a class="anchor" href="#${String(id)}">${inside}</a>`;
+  return (
+    <a class="anchor" href={`#${String(id)}`}>
+      {inside}
+    </a>
+  );
 }
 
-function renderAlign(align: unknown): Html | false {
-  return align === "right" && html` class="number"`;
+function toClass(align: unknown): "number" | undefined {
+  return align === "right" ? "number" : undefined;
 }
 
 function renderLink(inside: Part, { href }: Element["props"], { toTarget }: Context): Html {
   const target = toTarget(String(href));
-  if (target === undefined) return html`${inside}`;
+  if (target === undefined) return <>{inside}</>;
   const isFileName = /^\w+\.md$/.test(toMarkup(inside));
-  return html`<a href="${target.href}">${isFileName ? target.title : inside}</a>`;
+  return <a href={target.href}>{isFileName ? target.title : inside}</a>;
 }
 
 /** Output has no copy button: readers do not run it. */
@@ -116,10 +129,21 @@ function renderCode(node: Element, { copied }: Context, isDrawing: boolean): Htm
   const label = isDrawing ? "Drawing" : "Example";
   const isOutput = OUTPUT_LANGUAGES.some((output) => output === language);
   if (isOutput)
-    return html`<pre tabindex="0" aria-label="${label}"${isDrawing && html` class="drawing"`}><code>${code}</code></pre>\n`;
+    return (
+      <pre tabindex="0" aria-label={label} class={isDrawing && "drawing"}>
+        <code>{code}</code>
+      </pre>
+    );
   copied.count += 1;
   const id = `code-${copied.count}`;
-  return html`<div class="copyable"><pre tabindex="0" aria-label="${label}"><code id="${id}">${code}</code></pre>${renderCopyButton(id, `example ${copied.count}`)}</div>\n`;
+  return (
+    <div class="copyable">
+      <pre tabindex="0" aria-label={label}>
+        <code id={id}>{code}</code>
+      </pre>
+      {renderCopyButton(id, `example ${copied.count}`)}
+    </div>
+  );
 }
 
 function toHeading(node: Node): Heading[] {
@@ -142,7 +166,7 @@ function isEmpty(part: Part): boolean {
 }
 
 function toMarkup(part: Part): string {
-  return html`${part}`.markup;
+  return Fragment({ children: part }).markup;
 }
 
 function childrenOf(element: unknown): Node[] {

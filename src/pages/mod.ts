@@ -4,7 +4,7 @@ export { type Brand, brandRoute, readBrand, renderBrand, setBrand } from "./bran
 export * from "./form.tsx";
 export * from "./form_page.tsx";
 export { highlight } from "./highlight.tsx";
-export { type Html, html, type Part } from "./html.ts";
+export type { Html, JSX, Part } from "./html.ts";
 export { type Heading, renderMarkdown, type Target } from "./markdown.tsx";
 export { type Page, type PageOptions, redirect, respondWithPage, SIGN_OUT_PATH } from "./page.tsx";
 export { escapeTurns, splitJson } from "./scripts/json_tokens.ts";

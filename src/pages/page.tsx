@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * A whole page: its frame, its head and its security headers. Pages work without JavaScript and have no inline code. The headers
  * allow scripts only from this service, and only on pages that list scripts.
@@ -7,7 +8,7 @@
 import { toBody, withCookies } from "../http/mod.ts";
 import { ICON, STYLES, STYLESHEET, type StyleName, toScriptPath } from "./assets.ts";
 import { brandName, renderBrand } from "./brand.tsx";
-import { type Html, html } from "./html.ts";
+import type { Html } from "./html.ts";
 import type { ScriptName } from "./scripts.ts";
 
 export type Page = {
@@ -98,34 +99,50 @@ export const SIGN_OUT_PATH = "/sign-out";
 
 function renderPage(page: Page): Html {
   const { title, body, width = "narrow", styles = [], scripts = [], hasSignOut = true } = page;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
-<title>${title} · ${brandName()}</title>
-<link rel="icon" href="${ICON.path}" type="image/svg+xml">
-<link rel="stylesheet" href="${STYLESHEET.path}">
-${styles.map(
-  (name) => html`<link rel="stylesheet" href="${STYLES[name].path}">
-`,
-)}${scripts.includes("console") && html`<script src="${toScriptPath("theme")}"></script>\n`}${scripts.map((name) => html`<script type="module" src="${toScriptPath(name)}"></script>\n`)}</head>
-<body class="page page-${width}">
-${width === "own" ? body : renderFrame(body, { width, hasSignOut })}
-</body>
-</html>
-`;
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>
+          {title} · {brandName()}
+        </title>
+        <link rel="icon" href={ICON.path} type="image/svg+xml" />
+        <link rel="stylesheet" href={STYLESHEET.path} />
+        {styles.map((name) => (
+          <link rel="stylesheet" href={STYLES[name].path} />
+        ))}
+        {scripts.includes("console") && <script src={toScriptPath("theme")} />}
+        {scripts.map((name) => (
+          <script type="module" src={toScriptPath(name)} />
+        ))}
+      </head>
+      <body class={`page page-${width}`}>
+        {width === "own" ? body : renderFrame(body, { width, hasSignOut })}
+      </body>
+    </html>
+  );
 }
 
 function renderFrame(
   body: Html,
   { width, hasSignOut }: { width: "narrow" | "wide"; hasSignOut: boolean },
 ): Html {
-  return html`<div class="frame frame-${width}">
-<header class="brand">${renderBrand(32)}</header>
-<main class="card">${body}</main>
-<footer class="foot">One account for all your apps${hasSignOut && html` · <a href="${SIGN_OUT_PATH}">Sign out</a>`}</footer>
-</div>`;
+  return (
+    <div class={`frame frame-${width}`}>
+      <header class="brand">{renderBrand(32)}</header>
+      <main class="card">{body}</main>
+      <footer class="foot">
+        One account for all your apps
+        {hasSignOut && (
+          <>
+            {" "}
+            · <a href={SIGN_OUT_PATH}>Sign out</a>
+          </>
+        )}
+      </footer>
+    </div>
+  );
 }

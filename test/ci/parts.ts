@@ -43,7 +43,7 @@ const TOUR = "test/system/tour_slow.ts";
 /** The tests that depend on PostgreSQL's version, or on a pooler in front of it. */
 const MODULES = ["accounts", "console", "data", "db", "identity", "push", "service", "system"];
 const ON_OTHER_SERVERS = [
-  ...MODULES.map((module) => `test/${module}/*_test.ts`),
+  ...MODULES.map((module) => `test/${module}/*_test.ts*`),
   "test/bin/migrate_test.ts",
   TOUR,
 ];
@@ -110,7 +110,7 @@ export const PARTS: readonly Part[] = [
       // Signatures, headers, bodies and streams pass through the gateway, and it decides who can call a route.
       reduced: {
         command: tests(
-          ...["gateway", "http"].map((module) => `test/${module}/*_test.ts`),
+          ...["gateway", "http"].map((module) => `test/${module}/*_test.ts*`),
           ...[
             "data/changes",
             "data/errors",
@@ -124,7 +124,7 @@ export const PARTS: readonly Part[] = [
       },
       full: {
         command: tests(
-          ...["data", "http", "gateway", "identity"].map((module) => `test/${module}/*_test.ts`),
+          ...["data", "http", "gateway", "identity"].map((module) => `test/${module}/*_test.ts*`),
           TOUR,
         ),
         minutes: 3,
@@ -139,7 +139,7 @@ export const PARTS: readonly Part[] = [
       // check the statements of all functions (test/system/plpgsql_slow.ts) there.
       reduced: {
         command: tests(
-          ...["data", "push"].map((module) => `test/${module}/*_test.ts`),
+          ...["data", "push"].map((module) => `test/${module}/*_test.ts*`),
           ...["call", "grants", "login", "migrations", "pool", "push_login", "temporary_login"].map(
             (file) => `test/db/${file}_test.ts`,
           ),
@@ -170,7 +170,7 @@ export const PARTS: readonly Part[] = [
       // Pushes and migrations bypass the pooler. test/system/session_state_slow.ts sends them through it.
       reduced: {
         command: tests(
-          "test/data/*_test.ts",
+          "test/data/*_test.ts*",
           ...["pipeline", "pool", "outage", "login", "call"].map(
             (file) => `test/db/${file}_test.ts`,
           ),

@@ -1,5 +1,6 @@
 /**
- * The tiers of tests, and how much of them a run does. `check` runs files named `*_test.ts`: every behavior, in a few minutes.
+ * The tiers of tests, and how much of them a run does. `check` runs files named `*_test.ts` or `*_test.tsx`: every behavior, in a
+ * few minutes.
  * `slow` runs files named `*_slow.ts`, which take longer: processes over many seconds, clocks, packages. A reduced run does a
  * tenth of the random cases, with fixed seeds, and shows each page in one theme and width; a full run does all, and draws other cases
  * each time.
@@ -51,7 +52,7 @@ export function readTier(argv: readonly string[]): { tier: Tier; rest: string[] 
 export async function listFiles(tier: Tier, paths: readonly string[]): Promise<string[]> {
   const isNamed = (file: string) => paths.length === 0 || paths.some((path) => matches(file, path));
   const scan = (pattern: string) => [...new Bun.Glob(pattern).scanSync({ cwd: ROOT })].sort();
-  const tests = scan("test/**/*_test.ts");
+  const tests = scan("test/**/*_test.{ts,tsx}");
   const slow = scan("test/**/*_slow.ts");
   // A reduced run of them is part of the tier `check`.
   if (tier === "slow" && isFull())

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   BIN,
   listOwnFiles,
@@ -338,6 +338,26 @@ export const { title }: { title: string } = await ${line};
     },
     INSTALL_MS,
   );
+
+  test.each([
+    {},
+    { jsx: "react", jsxFactory: "h" },
+    { jsx: "react-jsx", jsxImportSource: "preact" },
+    { jsx: "preserve" },
+  ])('displays pages if it compiles its own markup as "$jsx"', async (compilerOptions) => {
+    const project = projects.get("bun add")?.folder ?? "";
+    const folder = join(project, "node_modules/rowhouse/src/pages");
+    const page = join(project, "markup", "page.ts");
+    await Bun.write(
+      page,
+      `import { renderNotice } from "${folder}/mod.ts";\nconsole.log(renderNotice("info", "<b>").markup);\n`,
+    );
+    await Bun.write(join(project, "markup/tsconfig.json"), JSON.stringify({ compilerOptions }));
+    for (const NODE_ENV of ["development", "production"])
+      expect(await runTool([join(BIN, "bun"), page], dirname(page), { NODE_ENV })).toBe(
+        '<p class="notice notice-info" role="status">&lt;b&gt;</p>\n',
+      );
+  });
 
   test("gets a one-line message from dev before init", async () => {
     const project = projects.get("bun add")?.folder ?? "";

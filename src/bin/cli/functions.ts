@@ -106,7 +106,7 @@ export async function pickCalled(
   shapes: Readonly<Record<string, FunctionShape>>,
 ): Promise<Record<string, FunctionShape>> {
   const src = join(import.meta.dirname, "../..");
-  const files = [...new Bun.Glob("**/*.ts").scanSync({ cwd: src, absolute: true })];
+  const files = [...new Bun.Glob("**/*.{ts,tsx}").scanSync({ cwd: src, absolute: true })];
   const code = await Promise.all(files.map((file) => Bun.file(file).text()));
   const named = new Set(code.flatMap((text) => text.match(/(?<=")[a-z_]+(?=")/g) ?? []));
   // The code names functions of the Console without their prefix.

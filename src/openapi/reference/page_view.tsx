@@ -1,5 +1,6 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /** A page of the reference: its navigation, the field for a key, and the content. @module */
-import { type Html, html, type Page, type Part } from "../../pages/mod.ts";
+import type { Html, Page, Part } from "../../pages/mod.ts";
 import { GUIDES, LLMS_PATH, toGuidePath } from "../guides.ts";
 import type { Endpoint } from "./endpoints.ts";
 import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./frame.tsx";
@@ -37,29 +38,41 @@ export function toReferencePage(page: ReferencePage): Page {
     body: renderFrame({
       name: "Reference",
       menu: renderMenu(page),
-      content: html`${renderKeyField()}
-<div id="content" data-title="${page.title}">${page.content}</div>`,
+      content: (
+        <>
+          {renderKeyField()}
+          <div id="content" data-title={page.title}>
+            {page.content}
+          </div>
+        </>
+      ),
     }),
   };
 }
 
 function renderMenu({ tables, table, groups }: ReferencePage): Html {
   const isStart = table === undefined;
-  return html`${renderMenuGroup("Start", [
-    { name: "Introduction", path: `${REFERENCE_PATH}#introduction`, isCurrent: isStart },
-    { name: "Errors", path: `${REFERENCE_PATH}#errors` },
-  ])}
-${tables !== undefined && tables.length > 0 && renderMenuGroup("Tables", tables.map(toTableEntry(table)))}
-${[...groups].map(([group, endpoints]) =>
-  renderMenuGroup(
-    GROUP_NAMES[group] ?? group,
-    endpoints.map((endpoint) => toEndpointEntry(REFERENCE_PATH, endpoint)),
-  ),
-)}
-${renderMenuGroup("Guides", [
-  ...GUIDES.map(({ page, title }) => ({ name: title, path: toGuidePath(page) })),
-  { name: "llms.txt", path: LLMS_PATH },
-])}`;
+  return (
+    <>
+      {renderMenuGroup("Start", [
+        { name: "Introduction", path: `${REFERENCE_PATH}#introduction`, isCurrent: isStart },
+        { name: "Errors", path: `${REFERENCE_PATH}#errors` },
+      ])}
+      {tables !== undefined &&
+        tables.length > 0 &&
+        renderMenuGroup("Tables", tables.map(toTableEntry(table)))}
+      {[...groups].map(([group, endpoints]) =>
+        renderMenuGroup(
+          GROUP_NAMES[group] ?? group,
+          endpoints.map((endpoint) => toEndpointEntry(REFERENCE_PATH, endpoint)),
+        ),
+      )}
+      {renderMenuGroup("Guides", [
+        ...GUIDES.map(({ page, title }) => ({ name: title, path: toGuidePath(page) })),
+        { name: "llms.txt", path: LLMS_PATH },
+      ])}
+    </>
+  );
 }
 
 function toTableEntry(displayed: ReferencePage["table"]): (table: string) => Entry {
@@ -96,16 +109,50 @@ const MENU_NAMES: Readonly<Record<string, string>> = {
 
 /** Without a name, so that no form submits the key. The script holds it in memory, and sends it only to this service. */
 function renderKeyField(): Html {
-  return html`<section class="key" aria-label="Your key" data-key hidden>
-<form method="post" data-key-form>
-<label for="api-key">API key</label>
-<div class="key-row"><input id="api-key" type="password" maxlength="200" placeholder="rh_…" autocomplete="off" spellcheck="false" autocapitalize="none" aria-describedby="api-key-hint" required>
-<button class="button button-primary" type="submit">Use this key</button></div>
-<p class="hint" id="api-key-hint">Shows your app's own tables, and lets you try requests. It is not stored, and goes only to this service.</p>
-</form>
-<div class="key-used" data-key-used hidden><p>Requests are sent with the key <code data-key-name></code>. They are real: what you create, change and delete is stored. Reloading this page or leaving the reference forgets the key.</p>
-<button class="button button-quiet" type="button" data-key-forget>Forget the key</button></div>
-<p class="key-issue" data-key-issue role="alert"></p>
-</section>
-<noscript><p class="notice notice-info">With JavaScript enabled, this page accepts an API key, shows the tables of its app, and sends requests.</p></noscript>`;
+  return (
+    <>
+      <section class="key" aria-label="Your key" data-key hidden>
+        <form method="post" data-key-form>
+          <label for="api-key">API key</label>
+          <div class="key-row">
+            <input
+              id="api-key"
+              type="password"
+              maxlength="200"
+              placeholder="rh_…"
+              autocomplete="off"
+              spellcheck="false"
+              autocapitalize="none"
+              aria-describedby="api-key-hint"
+              required
+            />{" "}
+            <button class="button button-primary" type="submit">
+              Use this key
+            </button>
+          </div>
+          <p class="hint" id="api-key-hint">
+            Shows your app's own tables, and lets you try requests. It is not stored, and goes only
+            to this service.
+          </p>
+        </form>
+        <div class="key-used" data-key-used hidden>
+          <p>
+            Requests are sent with the key <code data-key-name />. They are real: what you create,
+            change and delete is stored. Reloading this page or leaving the reference forgets the
+            key.
+          </p>
+          <button class="button button-quiet" type="button" data-key-forget>
+            Forget the key
+          </button>
+        </div>
+        <p class="key-issue" data-key-issue role="alert" />
+      </section>
+      <noscript>
+        <p class="notice notice-info">
+          With JavaScript enabled, this page accepts an API key, shows the tables of its app, and
+          sends requests.
+        </p>
+      </noscript>
+    </>
+  );
 }

@@ -1,3 +1,4 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
 /**
  * The reference for people, `GET /docs`: the description of the API as pages; with a key, of exactly its app's
  * tables, each on its own page. The page sends nothing to third parties, and runs only this service's script.
@@ -6,7 +7,7 @@
  */
 import { proveKey } from "../../data/mod.ts";
 import { compressResponse, type OptionalKeyContext, type Route } from "../../http/mod.ts";
-import { type Html, html, respondWithPage } from "../../pages/mod.ts";
+import { type Html, respondWithPage } from "../../pages/mod.ts";
 import { Problem } from "../../problem.ts";
 import { makeDocument } from "../document.ts";
 import type { Documents, OpenapiDeps } from "../routes.ts";
@@ -72,7 +73,12 @@ function makeShared({ routes, previews }: Documents) {
   const codes = renderCodes();
   const toShared = (groups: Groups): Shared => ({
     groups,
-    endpoints: html`${renderGroups(groups)}\n${codes}`,
+    endpoints: (
+      <>
+        {renderGroups(groups)}
+        {codes}
+      </>
+    ),
   });
   return { keyless: toShared(all), keyed: toShared(others) };
 }
