@@ -59,8 +59,9 @@ export async function callFunction(
     if (CHANGED.has(readSqlState(error) ?? "")) {
       // The app may have been deleted, with the functions of its tables.
       await proveKey(deps, context.principal);
-      const newer = await findNewer(deps, appId, table);
-      if (newer !== undefined) {
+      await deps.catalog.refresh();
+      const newer = findCurrent(deps, appId, table.name);
+      if (newer.definition !== table.definition) {
         const renewed = await call.renew?.(newer);
         return await callFunction(deps, context, { ...call, ...renewed, table: newer });
       }
@@ -112,47 +113,11 @@ const CHANGED: ReadonlySet<string> = new Set([
   "XX000",
 ]);
 
-/** The table, if the app's column set has changed. @throws {Problem} unknown_table — the app no longer has the table */
-async function findNewer(
-  { catalog }: DataDeps,
-  appId: string,
-  { name, definition }: RecordedTable,
-): Promise<RecordedTable | undefined> {
-  await catalog.refresh();
-  const current = catalog.find(appId, name);
-  if (current === undefined) throw new Problem("unknown_table");
-  return current.definition === definition ? undefined : current;
-}
-
-/** No row has this id, because the service generates all ids. */
-const NO_ROW = "00000000-0000-0000-0000-000000000000";
-
-/**
- * Verifies the key of a rejected query in the database, by a read without a row.
- *
- * @throws {Problem} unauthenticated — the key is not proven
- */
-export async function checkReadProof(
-  deps: DataDeps,
-  context: KeyRequestContext,
-  table: RecordedTable,
-): Promise<void> {
-  const values = { id: NO_ROW, bytes: deps.maxResponseBytes };
-  await callFunction(deps, context, { table, endpoint: "get", values });
-}
-
-/**
- * Verifies the key of a rejected write in the database, by the write's function without a row.
- *
- * @throws {Problem} unauthenticated — the key is not proven
- */
-export async function checkProof(
-  deps: DataDeps,
-  context: KeyRequestContext,
-  table: RecordedTable,
-): Promise<void> {
-  const values = { id: NO_ROW, body: "{}", bytes: deps.maxResponseBytes, match: null, claim: null };
-  await callFunction(deps, context, { table, endpoint: "update", values });
+/** The table that the app has now, as this process knows. @throws {Problem} unknown_table */
+export function findCurrent({ catalog }: DataDeps, appId: string, name: string): RecordedTable {
+  const table = catalog.find(appId, name);
+  if (table === undefined) throw new Problem("unknown_table");
+  return table;
 }
 
 type Statements = {

@@ -100,9 +100,10 @@ export function readId(row: Uint8Array): string {
 const ID_START = '{"id":"'.length;
 const ID_LENGTH = 36;
 
-export function replayHeaders({ isShort }: Replay): Record<string, string> {
+export function replayHeaders(replay: Replay | undefined): Record<string, string> {
+  if (replay === undefined) return {};
   return {
     "idempotency-replayed": "true",
-    ...(isShort ? { "preference-applied": "return=minimal" } : {}),
+    ...(replay.isShort ? { "preference-applied": "return=minimal" } : {}),
   };
 }

@@ -8,11 +8,8 @@ import type { News } from "./change_stream.ts";
 import type { DataDeps } from "./deps.ts";
 import { checkAge, findNewTable } from "./read_request.ts";
 
-/** The path segment instead of a row's id. */
-export const CHANGES = "changes";
 /**
- * `undefined` unless the request is for a stream of changes of a live app's table. Requests of other apps are
- * handled as requests for a row.
+ * A stream of the table's changes; `undefined` if the app is not live, or the caller wants no stream.
  *
  * @throws {Problem} unknown_table; not_implemented — on Citus; unsupported_query; rate_limited; unavailable
  */
@@ -22,8 +19,7 @@ export async function openChanges(
 ): Promise<Response | undefined> {
   const { request, params, principal, query } = context;
   const { changeFeed, catalog } = deps;
-  if (changeFeed === undefined || params["id"] !== CHANGES || request.method !== "GET")
-    return undefined;
+  if (changeFeed === undefined || request.method !== "GET") return undefined;
   if (!acceptsEventStream(request.headers.get("accept"))) return undefined;
   const name = params["table"] ?? "";
   await checkAge(deps);

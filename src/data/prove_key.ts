@@ -1,21 +1,25 @@
 /** Proves a key in the database, outside of a table's function. @module */
 import { call, SIGNALS, SignalError } from "../db/mod.ts";
 import { keyRejected } from "../http/mod.ts";
-import type { Principal } from "../principal.ts";
+import type { Principal, Scope } from "../principal.ts";
 import type { DataDeps } from "./deps.ts";
 
 /**
- * The database trusts keys, not processes: only a proven key gets an app's declarations. The same statement checks
- * whether the catalog is current: another process may have just pushed.
+ * The database trusts keys, not processes: only a proven key gets an app's declarations, and errors that name columns or
+ * values. The same statement checks whether the catalog is current: another process may have just pushed. For
+ * `data:write`, it also checks that no setting stops the app's writes.
+ *
+ * @throws {Problem} unauthenticated; read_only
  */
 export async function proveKey(
   { db, catalog }: Pick<DataDeps, "db" | "catalog">,
   { appId, proof }: Principal,
+  scope?: Extract<Scope, `data:${string}`>,
 ): Promise<void> {
   const version = await call(
     db,
     "prove_key",
-    { app: appId, presented_proof: proof },
+    { app: appId, presented_proof: proof, scope },
     {
       queue: appId,
       reject: (error) => {

@@ -20,7 +20,7 @@ export type ReadBatch = {
   issues: Detail[];
 };
 
-type Body = Readonly<Record<string, unknown>>;
+export type Body = Readonly<Record<string, unknown>>;
 
 /** @throws {Problem} invalid_json — too many rows, no rows, or values that are not rows */
 export function checkBatch(body: readonly unknown[]): readonly Body[] {

@@ -15,8 +15,9 @@ import { isUuid } from "../std/is_uuid.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
 import { quote } from "../std/quote.ts";
 import { TABLE_PATTERN } from "../std/stored_text.ts";
-import { checkProof } from "./call.ts";
+import { findCurrent } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
+import { proveKey } from "./prove_key.ts";
 import { ONLY_LISTS } from "./query.ts";
 import { readJson } from "./read_json.ts";
 import type { UnknownField } from "./read_row.ts";
@@ -52,31 +53,42 @@ function findTable(
 
 /** Another process may have just pushed the table: refreshes the catalog. @throws {Problem} unknown_table */
 export async function findNewTable(
-  { catalog }: DataDeps,
+  deps: DataDeps,
   { principal, params }: KeyRequestContext,
 ): Promise<RecordedTable> {
   const name = params["table"] ?? "";
-  if (TABLE_NAME.test(name)) await catalog.refresh();
-  const table = catalog.find(principal.appId, name);
-  if (table === undefined) throw new Problem("unknown_table");
-  return table;
+  if (TABLE_NAME.test(name)) await deps.catalog.refresh();
+  return findCurrent(deps, principal.appId, name);
 }
 
 const TABLE_NAME = new RegExp(TABLE_PATTERN);
 
+/** The table of a request without a query. @throws {Problem} unknown_table; not_acceptable; unsupported_query; and others */
+export async function readTableRequest(
+  deps: DataDeps,
+  context: KeyRequestContext,
+): Promise<RecordedTable> {
+  const table = await requireTable(deps, context);
+  checkAccept(context.request);
+  rejectQuery(context.query, ONLY_LISTS);
+  return table;
+}
+
+/** The table and the id of a request for one row. @throws {Problem} invalid_id; and as {@linkcode readTableRequest} */
+export async function readRowRequest(
+  deps: DataDeps,
+  context: KeyRequestContext,
+): Promise<{ table: RecordedTable; id: string }> {
+  const table = await readTableRequest(deps, context);
+  const id = context.params["id"] ?? "";
+  if (!isUuid(id))
+    throw new Problem("invalid_id", { message: "The id in the path must be a uuid" });
+  return { table, id: id.toLowerCase() };
+}
+
 export function checkAccept(request: Request): void {
   if (acceptsJson(request.headers.get("accept"))) return;
   throw new Problem("not_acceptable", { message: "Rows are served as application/json only" });
-}
-
-/** The id of a request for one row, after the checks that come first. */
-export function readRowRequest({ request, query, params }: KeyRequestContext): string {
-  checkAccept(request);
-  rejectQuery(query, ONLY_LISTS);
-  const id = params["id"] ?? "";
-  if (!isUuid(id))
-    throw new Problem("invalid_id", { message: "The id in the path must be a uuid" });
-  return id.toLowerCase();
 }
 
 export async function readBody(request: Request): Promise<{ text: string; value: unknown }> {
@@ -98,26 +110,30 @@ type Reading<R extends Read> = {
 /**
  * The sent values. Rejects and drops nothing before the catalog is known to be current. Errors reveal names of columns and
  * enum values, so only a proven key gets them.
+ *
+ * @throws {Problem} unknown_table; validation_failed; unauthenticated; read_only
  */
 export async function readValues<R extends Read>(
   deps: DataDeps,
-  context: KeyRequestContext,
+  { principal }: KeyRequestContext,
   { table, isStrict, read: readBy }: Reading<R>,
 ): Promise<{ table: RecordedTable; read: R }> {
-  const { catalog } = deps;
-  let current = table;
-  let read = readBy(table.definition);
-  if (read.unknown.length > 0 || read.issues.length > 0) {
-    await catalog.refresh();
-    current = catalog.find(context.principal.appId, table.name) ?? table;
-    if (current.definition !== table.definition) read = readBy(current.definition);
-  }
-  const unknown = isStrict ? explainUnknown(read.unknown, current) : [];
-  if (read.issues.length + unknown.length > 0) {
-    await checkProof(deps, context, current);
-    throw toInvalid([...read.issues, ...unknown]);
-  }
-  return { table: current, read };
+  const issuesOf = (read: R, current: RecordedTable) => [
+    ...read.issues,
+    ...(isStrict ? explainUnknown(read.unknown, current) : []),
+  ];
+  const read = readBy(table.definition);
+  const isRejected = issuesOf(read, table).length > 0;
+  if (isRejected) await proveKey(deps, principal, "data:write");
+  else if (read.unknown.length > 0) await deps.catalog.refresh();
+  else return { table, read };
+  const current = deps.catalog.find(principal.appId, table.name) ?? table;
+  const again = current.definition === table.definition ? read : readBy(current.definition);
+  const issues = issuesOf(again, current);
+  if (issues.length === 0) return { table: current, read: again };
+  if (!isRejected) await proveKey(deps, principal, "data:write");
+  findCurrent(deps, principal.appId, table.name);
+  throw toInvalid(issues);
 }
 
 /** Max listed unknown fields, and how many of them are compared with every column. */

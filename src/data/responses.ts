@@ -1,5 +1,5 @@
 /** Responses with rows and their tags, or 304 for a caller that has the current state. @module */
-import { rowTag } from "../catalog/mod.ts";
+import { NO_MATCH, rowTag } from "../catalog/mod.ts";
 import {
   isNamed,
   type NamedTags,
@@ -9,9 +9,10 @@ import {
   tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { readId } from "./idempotency.ts";
 
 /** The response with a row. @throws {Problem} not_found */
-export function respondWithRow(
+function respondWithRow(
   row: Uint8Array<ArrayBuffer> | null,
   options: ResponseOptions = {},
 ): Response {
@@ -20,13 +21,44 @@ export function respondWithRow(
   return respondWithBytes(row, { ...options, headers });
 }
 
+/** A completed write, or the stored response to an earlier write with the same idempotency key. */
+export type Written = {
+  /** The path of the table or of the row. */
+  readonly path: string;
+  readonly body: Uint8Array<ArrayBuffer> | null;
+  /** Whether the body has only the ids. */
+  readonly isShort: boolean;
+  readonly headers: Record<string, string>;
+};
+
+/** The response with a created row. */
+export function respondWithCreated(written: Written): Response {
+  const { path, body, headers } = written;
+  const location = body === null ? "" : `${path}/${readId(body)}`;
+  return respondWithWritten({ ...written, headers: { location, ...headers } }, 201);
+}
+
 /** The response with the rows of a batch, which have no common URL and no tag. */
-export function respondWithBatch(
-  rows: Uint8Array<ArrayBuffer> | null,
-  headers: Record<string, string> = {},
-): Response {
-  if (rows === null) throw new Error("A function that creates rows returned nothing");
-  return respondWithBytes(rows, { status: 201, headers });
+export function respondWithBatch({ body, headers }: Written): Response {
+  if (body === null) throw new Error("A function that creates rows returned nothing");
+  return respondWithBytes(body, { status: 201, headers });
+}
+
+/** The response with an updated row. @throws {Problem} not_found; precondition_failed */
+export function respondWithUpdated(written: Written): Response {
+  return respondWithWritten({ ...written, body: readMatched(written.body) });
+}
+
+function respondWithWritten({ body, isShort, headers }: Written, status = 200): Response {
+  // The ids do not identify the state of the row, so a short response has no tag.
+  if (isShort && body !== null) return respondWithBytes(body, { status, headers });
+  return respondWithRow(body, { status, headers });
+}
+
+/** The result of a write. @throws {Problem} precondition_failed — the row is in another state */
+export function readMatched(found: Uint8Array<ArrayBuffer> | null): Uint8Array<ArrayBuffer> | null {
+  if (found?.length !== NO_MATCH.length) return found;
+  throw new Problem("precondition_failed");
 }
 
 /** The response to a read of a row. @throws {Problem} not_found */

@@ -4,38 +4,35 @@
  *
  * @module
  */
-import { NO_MATCH } from "../catalog/mod.ts";
 import {
   checkObject,
-  encodeBody,
   isNamed,
   type KeyRequestContext,
   listTags,
-  type ResponseOptions,
   type Route,
-  readEncoding,
   readIfMatch,
   readIfNoneMatch,
-  rejectQuery,
   respondEmpty,
   respondNotModified,
   respondTagged,
-  respondWithBytes,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { callFunction, checkProof } from "./call.ts";
+import { callFunction } from "./call.ts";
 import { rowsTooLarge } from "./call_error.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
-import { findPage } from "./find_page.ts";
-import { type Replay, readId, replayHeaders } from "./idempotency.ts";
-import { CHANGES, openChanges } from "./open_changes.ts";
+import { openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
-import { ONLY_LISTS } from "./query.ts";
-import { checkBatch, readBatch } from "./read_batch.ts";
-import { checkAccept, readRowRequest, requireTable } from "./read_request.ts";
+import { type Body, checkBatch, readBatch } from "./read_batch.ts";
+import { checkAccept, readRowRequest, readTableRequest, requireTable } from "./read_request.ts";
 import { readRow } from "./read_row.ts";
-import { respondToReader, respondWithBatch, respondWithRow } from "./responses.ts";
-import { findQueriedPage, readAskedList, toQueryTerms } from "./run_query.ts";
+import {
+  readMatched,
+  respondToReader,
+  respondWithBatch,
+  respondWithCreated,
+  respondWithUpdated,
+} from "./responses.ts";
+import { findListed, readAskedList } from "./run_query.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
 
 const LIST = `${DATA_PATH}/:table`;
@@ -52,142 +49,104 @@ export const dataRoutes: readonly Route<DataDeps>[] = [
     previewed: { filters: OPERATIONS.query },
     handle: listRows,
   },
-  { method: "POST", path: LIST, ...WRITE, operation: OPERATIONS.create, handle: createRow },
+  { method: "POST", path: LIST, ...WRITE, operation: OPERATIONS.create, handle: createRows },
+  { method: "GET", path: ROW, ...READ, operation: OPERATIONS.get, handle: getRow },
   {
     method: "GET",
-    path: ROW,
+    path: `${LIST}/changes`,
     ...READ,
-    operation: OPERATIONS.get,
-    previewedPaths: { live: { path: `${LIST}/${CHANGES}`, operation: OPERATIONS.changes } },
-    handle: getRow,
+    previewed: { live: OPERATIONS.changes },
+    handle: streamChanges,
   },
   { method: "PATCH", path: ROW, ...WRITE, operation: OPERATIONS.update, handle: updateRow },
   { method: "DELETE", path: ROW, ...WRITE, operation: OPERATIONS.delete, handle: deleteRow },
 ];
 
 async function listRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const found = await requireTable(deps, context);
+  const table = await requireTable(deps, context);
   checkAccept(context.request);
-  const { table, page: asked, query } = await readAskedList(deps, context, found);
+  const asked = await readAskedList(deps, context, table);
   const known = readIfNoneMatch(context.request);
-  const encoding = readEncoding(context.request.headers.get("accept-encoding"));
-  const { appId } = context.principal;
-  const { limit, offset } = asked;
-  const what = query === undefined ? `${limit} ${offset}` : toQueryTerms(query);
-  const cacheKey = `${table.name} ${what} ${encoding}`;
-  const stored = deps.listCache.find(appId, cacheKey);
-  const tags = [listTags(known), stored?.tag].filter((tag) => tag !== undefined);
-  // Without a body, the caller or the cache has the page.
-  const { tag, body } =
-    query === undefined
-      ? await findPage(deps, context, { table, limit, offset, tags })
-      : await findQueriedPage(deps, context, { table, query, tags });
-  const page = body === undefined ? stored : { tag, ...(await encodeBody(body, encoding)) };
-  if (page?.tag === tag && page !== stored) deps.listCache.keep(appId, cacheKey, page);
+  const { tag, page } = await findListed(deps, context, asked, known);
   if (isNamed(known, tag)) return respondNotModified(tag, known);
   if (page?.tag !== tag) throw new Error("A list function returned an unexpected tag");
   return respondTagged(page);
 }
 
-async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const changes = await openChanges(deps, context);
-  if (changes !== undefined) return changes;
-  const table = await requireTable(deps, context);
-  const id = readRowRequest(context);
-  const known = readIfNoneMatch(context.request);
-  const values = { id, bytes: deps.maxResponseBytes };
-  return respondToReader(
-    await callFunction(deps, context, { table, endpoint: "get", values }),
-    known,
-  );
+/** Without a live app, `changes` is an id that is not valid. */
+async function streamChanges(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  return (await openChanges(deps, context)) ?? (await getRow(deps, context));
 }
 
-async function createRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const table = await requireTable(deps, context);
-  checkAccept(context.request);
-  rejectQuery(context.query, ONLY_LISTS);
-  const sent = await readSent(table, context);
-  if (Array.isArray(sent.value)) return await createMany(deps, context, sent, sent.value);
-  const row = checkObject(sent.value);
+async function getRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const { table, id } = await readRowRequest(deps, context);
+  const known = readIfNoneMatch(context.request);
+  const values = { id, bytes: deps.maxResponseBytes };
+  const row = await callFunction(deps, context, { table, endpoint: "get", values });
+  return respondToReader(row, known);
+}
+
+async function createRows(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
+  const sent = await readSent(await readTableRequest(deps, context), context);
+  const { value } = sent;
+  return Array.isArray(value)
+    ? await createMany(deps, context, sent, checkBatch(value))
+    : await createRow(deps, context, sent, checkObject(value));
+}
+
+function createRow(deps: DataDeps, context: KeyRequestContext, sent: SentWrite, row: Body) {
   const id = deps.makeId();
-  const { path, found, replay } = await write(deps, context, sent, {
+  return write(deps, context, sent, {
     read: (definition) => readRow(definition, row, { whole: true }),
     toCall: ({ text: body }, common) => ({ endpoint: "create", values: { id, body, ...common } }),
+    respond: respondWithCreated,
   });
-  const created = replay === undefined ? id : readId(replay.body);
-  const options = { status: 201, headers: { location: `${path}/${created}` } };
-  return replay === undefined ? respondWithRow(found, options) : respondWithReplay(replay, options);
 }
 
 /** Creates all rows of a batch, or none. */
-async function createMany(
+function createMany(
   deps: DataDeps,
   context: KeyRequestContext,
   sent: SentWrite,
-  value: readonly unknown[],
-): Promise<Response> {
-  const rows = checkBatch(value);
+  rows: readonly Body[],
+) {
+  const { maxResponseBytes, makeId } = deps;
   // Sorted in case the clock went back: responses and lists have the order of the ids.
-  const ids = rows.map(() => deps.makeId()).sort();
-  const { found, replay } = await write(deps, context, sent, {
+  const ids = rows.map(() => makeId()).sort();
+  return write(deps, context, sent, {
     rows: rows.length,
     read: (definition) => readBatch(definition, rows),
-    check: async ({ leastBytes }, table) => {
-      if (leastBytes <= deps.maxResponseBytes) return;
-      await checkProof(deps, context, table);
-      throw rowsTooLarge(deps.maxResponseBytes);
-    },
+    reject: ({ leastBytes }) =>
+      leastBytes > maxResponseBytes ? rowsTooLarge(maxResponseBytes) : undefined,
     toCall: ({ text: bodies }, common) => ({
       endpoint: "create_many",
       values: { ids, bodies, ...common },
     }),
+    respond: respondWithBatch,
   });
-  return replay === undefined
-    ? respondWithBatch(found)
-    : respondWithBatch(replay.body, replayHeaders(replay));
 }
 
 async function updateRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const table = await requireTable(deps, context);
-  const id = readRowRequest(context);
+  const { table, id } = await readRowRequest(deps, context);
   const match = listTags(readIfMatch(context.request)) ?? null;
   const sent = await readSent(table, context);
   const row = checkObject(sent.value);
-  const { found, replay } = await write(deps, context, sent, {
+  return await write(deps, context, sent, {
     id,
     read: (definition) => readRow(definition, row, { whole: false }),
     toCall: ({ text: body }, common) => ({
       endpoint: "update",
       values: { id, body, match, ...common },
     }),
+    respond: respondWithUpdated,
   });
-  return replay === undefined ? respondWithRow(readMatched(found)) : respondWithReplay(replay);
-}
-
-function respondWithReplay(
-  replay: Replay,
-  { headers, ...options }: ResponseOptions = {},
-): Response {
-  const all = { ...options, headers: { ...headers, ...replayHeaders(replay) } };
-  // The ids do not identify the states of the rows, so a short response has no tag.
-  return replay.isShort ? respondWithBytes(replay.body, all) : respondWithRow(replay.body, all);
 }
 
 async function deleteRow(deps: DataDeps, context: KeyRequestContext): Promise<Response> {
-  const table = await requireTable(deps, context);
-  const id = readRowRequest(context);
+  const { table, id } = await readRowRequest(deps, context);
   const match = listTags(readIfMatch(context.request)) ?? null;
-  const found = await callFunction(deps, context, {
-    table,
-    endpoint: "delete",
-    values: { id, match },
-  });
+  const values = { id, match };
+  const found = await callFunction(deps, context, { table, endpoint: "delete", values });
   if (readMatched(found) === null) throw new Problem("not_found");
   return respondEmpty();
-}
-
-/** The result of a write. @throws {Problem} precondition_failed — the row is in another state */
-function readMatched(found: Uint8Array<ArrayBuffer> | null): Uint8Array<ArrayBuffer> | null {
-  if (found?.length !== NO_MATCH.length) return found;
-  throw new Problem("precondition_failed");
 }

@@ -1,12 +1,22 @@
 /** Lists if `PREVIEW` contains `filters`: reads the query, and calls the function that finds the page. @module */
 import type { RecordedTable } from "../catalog/mod.ts";
 import { SIGNALS, SignalError } from "../db/mod.ts";
-import { type KeyRequestContext, prefers, readParameters } from "../http/mod.ts";
+import {
+  encodeBody,
+  type KeyRequestContext,
+  listTags,
+  type NamedTags,
+  prefers,
+  readEncoding,
+  readParameters,
+  type TaggedBody,
+} from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { callFunction, checkReadProof } from "./call.ts";
+import { callFunction, findCurrent } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
-import { type FoundPage, type PageQuery, readFound } from "./find_page.ts";
+import { type FoundPage, findPage, type PageQuery, readFound } from "./find_page.ts";
 import { type ListQuery, readListQuery } from "./list_query.ts";
+import { proveKey } from "./prove_key.ts";
 import { ONLY_PAGES, type Page, readPage } from "./query.ts";
 import { explainNeededIndex, explainTimeout, planQuery } from "./query_plan.ts";
 
@@ -47,27 +57,44 @@ async function readCurrent(
   context: KeyRequestContext,
   table: RecordedTable,
 ): Promise<{ table: RecordedTable; query: ListQuery }> {
-  const known = attempt(context.query, table);
-  if (!(known instanceof Problem)) return { table, query: known };
-  await deps.catalog.refresh();
-  const current = deps.catalog.find(context.principal.appId, table.name) ?? table;
-  const query = attempt(context.query, current);
-  if (!(query instanceof Problem)) return { table: current, query };
-  await checkReadProof(deps, context, current);
-  throw query;
-}
-
-function attempt(query: string, { definition }: RecordedTable): ListQuery | Problem {
   try {
-    return readListQuery(query, definition);
+    return { table, query: readListQuery(context.query, table.definition) };
   } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
+    if (!(error instanceof Problem)) throw error;
   }
+  await proveKey(deps, context.principal, "data:read");
+  const current = findCurrent(deps, context.principal.appId, table.name);
+  return { table: current, query: readListQuery(context.query, current.definition) };
 }
 
-/** The cache key of a query. */
-export function toQueryTerms(query: ListQuery): string {
+/**
+ * The page of a list and its tag. Without a page, the caller has it. A page in memory is used only if the database confirms
+ * its tag.
+ */
+export async function findListed(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table, page: { limit, offset }, query }: AskedList,
+  known: NamedTags | undefined,
+): Promise<{ tag: string; page: TaggedBody | undefined }> {
+  const encoding = readEncoding(context.request.headers.get("accept-encoding"));
+  const { appId } = context.principal;
+  const terms = query === undefined ? `${limit} ${offset}` : toQueryTerms(query);
+  const cacheKey = `${table.name} ${terms} ${encoding}`;
+  const stored = deps.listCache.find(appId, cacheKey);
+  const tags = [listTags(known), stored?.tag].filter((tag) => tag !== undefined);
+  const { tag, body } =
+    query === undefined
+      ? await findPage(deps, context, { table, limit, offset, tags })
+      : await findQueriedPage(deps, context, { table, query, tags });
+  if (body === undefined) return { tag, page: stored };
+  const page = { tag, ...(await encodeBody(body, encoding)) };
+  deps.listCache.keep(appId, cacheKey, page);
+  return { tag, page };
+}
+
+/** A query as a part of a cache key. */
+function toQueryTerms(query: ListQuery): string {
   return Bun.CryptoHasher.hash("sha256", JSON.stringify(query), "base64");
 }
 
@@ -80,7 +107,7 @@ type QueryCall = Pick<PageQuery, "table" | "tags"> & {
  *
  * @throws {Problem} needs_index — a complete page would exceed the max visits or the max work; timeout
  */
-export async function findQueriedPage(
+async function findQueriedPage(
   deps: DataDeps,
   context: KeyRequestContext,
   { table, query, tags }: QueryCall,

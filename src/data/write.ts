@@ -7,10 +7,13 @@
 import type { EndpointCall, RecordedTable } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import { type KeyRequestContext, prefers } from "../http/mod.ts";
+import type { Problem } from "../problem.ts";
 import { callFunction } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
-import { claimFor, findReplay, type Replay, readIdempotencyKey } from "./idempotency.ts";
+import { claimFor, findReplay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";
+import { proveKey } from "./prove_key.ts";
 import { type Read, readBody, readValues } from "./read_request.ts";
+import type { Written } from "./responses.ts";
 
 /** A request with a body. */
 export type SentWrite = {
@@ -28,22 +31,14 @@ type Common = { readonly bytes: number; readonly claim: Uint8Array | null };
 export type Write<R extends Read> = {
   /** The body by the columns of a table. */
   readonly read: (definition: TableDefinition) => R;
-  /** Rejects values that no call can store. */
-  readonly check?: (read: R, table: RecordedTable) => Promise<void>;
+  /** Why no call can store the values; `undefined` if one can. */
+  readonly reject?: (read: R) => Problem | undefined;
   readonly toCall: (read: R, common: Common) => EndpointCall;
   /** The row in the path. */
   readonly id?: string;
   /** The number of written rows. */
   readonly rows?: number;
-};
-
-export type Written = {
-  /** The path of the table or of the row. */
-  readonly path: string;
-  /** The function's result. */
-  readonly found: Uint8Array<ArrayBuffer> | null;
-  /** The first response, if the key was used before. */
-  readonly replay: Replay | undefined;
+  readonly respond: (written: Written) => Response;
 };
 
 /** Reads the headers and the body of a write, after the checks that come first. */
@@ -56,17 +51,19 @@ export async function readSent(
   return { table, key, isStrict, ...(await readBody(request)) };
 }
 
-/** @throws {Problem} validation_failed; idempotency_mismatch; idempotency_full; and the errors of the function */
+/** Writes, and responds. @throws {Problem} validation_failed; idempotency_mismatch; idempotency_full; and the errors of the function */
 export async function write<R extends Read>(
   deps: DataDeps,
   context: KeyRequestContext,
   { table: named, key, text, isStrict }: SentWrite,
-  { read: readBy, check, toCall, id, rows = 1 }: Write<R>,
-): Promise<Written> {
+  { read: readBy, reject, toCall, id, rows = 1, respond }: Write<R>,
+): Promise<Response> {
   const readFor = async (table: RecordedTable) => {
     const current = await readValues(deps, context, { table, isStrict, read: readBy });
-    await check?.(current.read, current.table);
-    return current;
+    const problem = reject?.(current.read);
+    if (problem === undefined) return current;
+    await proveKey(deps, context.principal, "data:write");
+    throw problem;
   };
   const { table, read } = await readFor(named);
   const path = [DATA_PATH, table.name, id].filter((part) => part !== undefined).join("/");
@@ -77,5 +74,6 @@ export async function write<R extends Read>(
     ...toCall(read, common),
     renew: async (newer) => toCall((await readFor(newer)).read, common),
   });
-  return { path, found, replay: findReplay(deps, context, { key, found, rows }) };
+  const replay = findReplay(deps, context, { key, found, rows });
+  return respond({ path, body: found, isShort: false, ...replay, headers: replayHeaders(replay) });
 }

@@ -115,7 +115,7 @@ export const FUNCTIONS = {
   mail_state: { retry: "safe", parameters: {}, returns: "jsonb" },
   make_password_link: { caller: "operator", parameters: { email: "text", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, returns: "bool", input: { person: "uuid", link_id: "text", proof: "bytea", link_secret_id: "text", ends_at: "timestamptz" }, needs: "recent sign-in" },
   poll_changes: { retry: "safe", parameters: { since: "text", apps: "uuid[]", presented_proofs: "bytea[]" }, returns: { state: "text", changed: "jsonb", ended: "int4[]" }, isSet: true },
-  prove_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea" }, returns: "int8" },
+  prove_key: { retry: "safe", parameters: { app: "uuid", presented_proof: "bytea", scope: "text" }, returns: "int8" },
   put_forgotten_link: { parameters: { mail_id: "int8", sent_to: "text", presented_proof: "bytea", new_id: "text", proof: "bytea", new_secret_id: "text", ends_at: "timestamptz" }, returns: "bool" },
   put_own_recovery_codes: { caller: "visitor", parameters: { expected: "uuid", code_digests: "text", new_secret_id: "text", replaced: "text" }, returns: "text" },
   put_own_totp: { caller: "visitor", parameters: { expected: "uuid", new_sealed: "bytea", new_digest: "bytea", new_secret_id: "text", step: "int8", code_digests: "text", replaced: "text" }, returns: "text" },

@@ -31,8 +31,6 @@ export type OptionalKeyContext = RequestContext & { readonly principal?: Princip
 
 type HandlerResult = Response | Promise<Response>;
 
-type PreviewedPath = { readonly path: string; readonly operation: Operation };
-
 type Endpoint = {
   readonly method: Method;
   readonly path: string;
@@ -40,8 +38,6 @@ type Endpoint = {
   readonly operation?: Operation;
   /** Replaces `operation` if a preview is enabled. */
   readonly previewed?: Readonly<Partial<Record<Preview, Operation>>>;
-  /** A path that this route handles too, described separately if a preview is enabled. */
-  readonly previewedPaths?: Readonly<Partial<Record<Preview, PreviewedPath>>>;
 };
 
 /** An endpoint for holders of an API key with a scope. */

@@ -131,12 +131,7 @@ function describe(route: DescribedRoute, previews: readonly Preview[]): Describe
     (preview) => route.previewed?.[preview] ?? [],
   );
   if (operation === undefined) return [];
-  const paths = previews.flatMap((preview) => route.previewedPaths?.[preview] ?? []);
-  return [{ path: route.path, operation }, ...paths].map((described) => ({
-    ...route,
-    ...described,
-    rejections: listRejections(route, described.operation),
-  }));
+  return [{ ...route, operation, rejections: listRejections(route, operation) }];
 }
 
 /** Repeats an endpoint of tables for each table. */

@@ -10,7 +10,7 @@ import { type Schemas, toReference } from "./table_schemas.ts";
 /** The parts of a route that a description needs. */
 export type DescribedRoute = Pick<
   Route<never>,
-  "method" | "path" | "access" | "operation" | "previewed" | "previewedPaths"
+  "method" | "path" | "access" | "operation" | "previewed"
 > & { readonly scope?: Scope };
 
 /** Errors of any endpoint. */

@@ -124,6 +124,22 @@ describe.each(ENDPOINTS)("the function of %s", (endpoint) => {
   });
 });
 
+describe.each(["data:read", "data:write"] as const)("the proof of a key with %s", (scope) => {
+  const proveWith = (login: postgres.Sql, proof: string) =>
+    login.unsafe(`select rowhouse.prove_key('${mine.id}', ${proof}, '${scope}')`);
+
+  test.each(UNPROVED)("rejects $name", async ({ makeProof }) => {
+    const proof = await makeProof(scope);
+    for (const login of logins)
+      await expect(proveWith(login, proof)).rejects.toMatchObject({ code: SIGNALS.keyRejected });
+  });
+
+  test("accepts a key with only the required scope", async () => {
+    const proof = proofOf((await issue([scope])).text);
+    for (const login of logins) expect(await proveWith(login, proof)).toHaveLength(1);
+  });
+});
+
 const testOne = testUnlessCitus("a cluster rejects calls in a transaction: see test/citus/");
 
 testOne("a proof that expires during a transaction is rejected from that moment", async () => {

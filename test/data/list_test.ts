@@ -331,4 +331,26 @@ describe("the database gets few queries:", () => {
       before[1] ?? 0,
     ]);
   });
+
+  test("a rejected write runs one statement, which proves the key and confirms the catalog", async () => {
+    await list("?limit=1");
+    await service.service.warm();
+    const wrong = { title: 7 };
+    const bodies = [wrong, { ...wrong, unknown: 1 }, [{ title: "a" }, wrong]];
+    const rejected = Array.from({ length: 20 }, () => bodies).flat();
+    const count = () => [
+      proxy.count("rowhouse.prove_key"),
+      countRequested(proxy) - proxy.count(LEASE),
+    ];
+    const [before, lookups, startedAt] = [count(), proxy.count(LOOKUP), performance.now()];
+    for (const json of rejected) {
+      const response = await service.call(app, LIST, { method: "POST", json });
+      expect([response.status, response.json]).toMatchObject([422, { error: "validation_failed" }]);
+    }
+    expect(count()).toEqual(before.map((number) => number + rejected.length));
+    // The watch adds one lookup a second.
+    expect(proxy.count(LOOKUP) - lookups).toBeLessThanOrEqual(
+      2 + (performance.now() - startedAt) / 900,
+    );
+  });
 });

@@ -114,6 +114,8 @@ function requests(): Readonly<Record<string, Ask | readonly Ask[]>> {
   return {
     "GET /v1/data/db/:table": [{ to: path }, { to: `${path}?limit=1` }],
     "GET /v1/data/db/:table/:id": { to: row },
+    // "its event streams stay open" below.
+    "GET /v1/data/db/:table/changes": [],
     "POST /v1/data/db/:table": [
       { to: path, json: { title: "new" } },
       { to: path, json: { title: "new" }, headers: { "idempotency-key": "new" } },

@@ -364,10 +364,7 @@ const VARYING = ["date", "x-request-id", "content-length", "ratelimit"];
 /** Every endpoint that a key opens, as method and path. */
 export const endpoints: readonly string[] = [...routes, ...docs]
   .filter((route) => route.access === "key" || route.access === "optional-key")
-  .flatMap(({ method, path, previewedPaths = {} }) => {
-    const others = Object.values(previewedPaths).map((previewed) => previewed.path);
-    return [path, ...others].map((handled) => `${method} ${handled}`);
-  });
+  .map(({ method, path }) => `${method} ${path}`);
 
 export type Worlds = { single: World; crowded: World };
 

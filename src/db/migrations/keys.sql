@@ -208,12 +208,19 @@ end
 $$;
 grant execute on function rowhouse.enter_to_count to rowhouse_tables;
 
--- Checks the key for the description of an app's tables: any key of the app.
-create function rowhouse.check_key(app uuid, presented_proof bytea) returns uuid
-language sql security definer set search_path = pg_catalog, pg_temp as $$
-  select rowhouse.check_key_for(app, presented_proof,
-    rowhouse.scope_bits(
-      array['data:read', 'data:write', 'schema:read', 'schema:push', 'schema:drop']))
+-- Checks the key for a scope, and for writes of rows that no setting stops them; without a scope,
+-- any key of the app.
+create function rowhouse.check_key(app uuid, presented_proof bytea, scope text) returns uuid
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform rowhouse.check_key_for(app, presented_proof, rowhouse.scope_bits(
+    case when scope is not null then array[scope] else
+      array['data:read', 'data:write', 'schema:read', 'schema:push', 'schema:drop'] end));
+  if scope = 'data:write' then
+    perform rowhouse.check_writes(app);
+  end if;
+  return app;
+end
 $$;
 grant execute on function rowhouse.check_key to rowhouse_service, rowhouse_data;
 
@@ -402,11 +409,12 @@ begin
 end
 $$;
 
--- For the description of an app's tables: the version of the catalog, if a live key is proven.
-create function rowhouse.prove_key(app uuid, presented_proof bytea) returns bigint
+-- For responses that name columns of an app's tables, such as their description and rejections of
+-- invalid values: the version of the catalog, if a live key with the scope is proven.
+create function rowhouse.prove_key(app uuid, presented_proof bytea, scope text) returns bigint
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   select version from rowhouse.versions
-  where name = 'catalog' and rowhouse.check_key(app, presented_proof) is not null
+  where name = 'catalog' and rowhouse.check_key(app, presented_proof, scope) is not null
 $$;
 comment on function rowhouse.prove_key is 'idempotent';
 grant execute on function rowhouse.prove_key to rowhouse_service, rowhouse_data;
