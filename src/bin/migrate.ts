@@ -8,10 +8,10 @@ import {
   type Database,
   grantLogin,
   grantTask,
-  isDistributed,
   isRestored,
   migrate,
   quietLogins,
+  readDialect,
   recordPreviews,
   SHARDS,
   setUpCluster,
@@ -108,7 +108,7 @@ export async function setUpDatabase(
 ): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new CitusError([RESTORED]);
-  const spreads = citus !== undefined || (!restored && (await isDistributed(admin)));
+  const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
   if (spreads) await checkCluster(admin, citus?.shards);
   const applied = await migrate(admin);
   for (const name of applied) print(`Applied ${name}`);
@@ -127,7 +127,7 @@ export async function setUpDatabase(
     print(`The login of ${variable} can ${TASKS[variable]}`);
   }
   if (spreads) await spreadLogins(admin);
-  await quietLogins(admin, { isDistributed: spreads });
+  await quietLogins(admin, { hasNodes: spreads });
   if (spreads) {
     await checkLoginsLetIn(admin);
     await admitNodes(admin);

@@ -4,7 +4,14 @@
  *
  * @module
  */
-import { call, type Database } from "../db/mod.ts";
+import {
+  call,
+  type Database,
+  type Dialect,
+  type DialectName,
+  dialectOf,
+  PLAIN,
+} from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 
 /** A table as one app uses it. A change of the served columns creates a new object. */
@@ -22,8 +29,7 @@ export type Catalog = {
   /** The app's tables by name. */
   readonly tablesOf: (appId: string) => readonly TableDefinition[];
   readonly version: () => number;
-  /** Whether the tables are distributed over the nodes of a Citus cluster. */
-  readonly isDistributed: () => boolean;
+  readonly dialect: () => Dialect;
   /** When this process learned of a definition, in milliseconds of `performance.now()`. */
   readonly learnedAt: (definition: TableDefinition) => number;
   /** Milliseconds since the start of the last successful check for pushes. */
@@ -39,7 +45,7 @@ export type CatalogStore = Catalog & {
 
 type News = {
   version: number;
-  isDistributed: boolean;
+  dialect: DialectName;
   tables: { name: string; definition: TableDefinition }[];
   /** By declaration: apps with the same declaration share one copy. */
   registrations: { appIds: string[]; definition: TableDefinition }[];
@@ -64,7 +70,7 @@ export function makeCatalog(deps: {
   const learned = new WeakMap<TableDefinition, number>();
   const tables = new Map<string, Entry>();
   let seen = 0;
-  let isDistributed = false;
+  let dialect = PLAIN;
   return {
     find: (appId, name) => {
       const entry = tables.get(name);
@@ -77,7 +83,7 @@ export function makeCatalog(deps: {
         .flatMap(({ uses }) => uses.get(appId) ?? [])
         .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
     version: () => seen,
-    isDistributed: () => isDistributed,
+    dialect: () => dialect,
     learnedAt: (definition) => learned.get(definition) ?? Number.NEGATIVE_INFINITY,
     age: deps.age,
     refresh: async () => {
@@ -96,7 +102,7 @@ export function makeCatalog(deps: {
         for (const appId of appIds) tables.get(definition.name)?.uses.set(appId, definition);
       for (const { appId, table } of news.ended) tables.get(table)?.uses.delete(appId);
       seen = news.version;
-      ({ isDistributed } = news);
+      dialect = dialectOf(news);
     },
   };
 }

@@ -4,7 +4,14 @@
  *
  * @module
  */
-import { echoColumn, quoteName } from "../db/mod.ts";
+import {
+  type Dialect,
+  type DialectName,
+  dialectOf,
+  echoColumn,
+  PLAIN,
+  quoteName,
+} from "../db/mod.ts";
 import { PREVIEWS, type Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
 import { type ColumnSet, hashColumnSet } from "./column_set.ts";
@@ -12,25 +19,25 @@ import { type ColumnSet, hashColumnSet } from "./column_set.ts";
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
 const PREVIEWED = { filters: "query", live: "changes" } as const;
-/** Creates of several requests. Calls on a Citus cluster are not grouped. */
+/** Creates of several requests. */
 const GROUPED = "create_group";
 export type Endpoint = (typeof ENDPOINTS)[number] | typeof GROUPED | (typeof PREVIEWED)[Preview];
 
-/** The site of the functions: one PostgreSQL or the nodes of a Citus cluster, and the enabled previews. */
+/** The site of the functions: the database's dialect, and the enabled previews. */
 export type FunctionSite = {
-  readonly isDistributed: boolean;
+  readonly dialect: DialectName;
   readonly previews: readonly Preview[];
 };
 
-/** Whether a preview is on. Previews do not support Citus. */
-export function hasPreview({ isDistributed, previews }: FunctionSite, preview: Preview): boolean {
-  return previews.includes(preview) && !isDistributed;
+/** Whether a preview is on, and the database supports previews. */
+export function hasPreview(site: FunctionSite, preview: Preview): boolean {
+  return site.previews.includes(preview) && dialectOf(site).lacks === undefined;
 }
 
 /** The endpoints that have functions at this site. */
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
-  const grouped: readonly Endpoint[] = site.isDistributed ? [] : [GROUPED];
+  const grouped: readonly Endpoint[] = dialectOf(site).groupsCreates ? [GROUPED] : [];
   return [...ENDPOINTS, ...grouped, ...previews.map((preview) => PREVIEWED[preview])];
 }
 
@@ -204,16 +211,12 @@ const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list"]);
 export function callText(
   set: ColumnSet,
   endpoint: Endpoint,
-  { isDistributed = false } = {},
+  { callWithEcho }: Dialect = PLAIN,
 ): string {
   const parameters = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
   const call = `api.${quoteName(functionName(set, endpoint))}(${parameters.join(", ")})`;
   if (!PIPELINED.has(endpoint)) return `select ${call} as body`;
-  const echo = echoColumn(parameters.length + 1);
-  // Citus delegates a call to another node only if the statement selects just the call, or selects from one call.
-  return isDistributed
-    ? `select body, ${echo} from ${call} as called (body)`
-    : `select ${call} as body, ${echo}`;
+  return callWithEcho(call, echoColumn(parameters.length + 1));
 }
 
 /** The parameters of a call, in the order of the function's arguments. */

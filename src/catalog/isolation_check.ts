@@ -1,5 +1,5 @@
 /**
- * Checks the isolation of the database and, if it is distributed, of every node. The state of an unavailable node is unknown;
+ * Checks the isolation of the database and of every node, if it has several. The state of an unavailable node is unknown;
  * the check still covers the other nodes.
  *
  * @module
@@ -7,7 +7,9 @@
 import {
   ANCHOR,
   type Database,
-  IS_DISTRIBUTED_SQL,
+  DIALECT_SQL,
+  DIALECTS,
+  type DialectName,
   type NodeMap,
   readRows,
   renderIssues,
@@ -22,11 +24,11 @@ export type Isolation = {
   release: string | null;
   /** Issues of the whole database. For operators only: they name tables of every app. */
   issues: readonly string[];
-  /** Issues by node of a distributed database: they affect the apps with rows on that node. */
+  /** Issues by node, if the database has several: they affect the apps with rows on that node. */
   ofNodes: Readonly<Record<string, readonly string[]>>;
   /** Nodes that `rowhouse migrate` has not set up. They get no rows. */
   added: readonly string[];
-  /** Nodes of a distributed database that did not respond: their state is unknown, and they serve no requests. */
+  /** Nodes that did not respond: their state is unknown, and they serve no requests. */
   silent: readonly string[];
 };
 
@@ -38,7 +40,7 @@ type CheckRow = {
   bodies: string;
   release: string | null;
   age_s: number;
-  is_distributed: boolean;
+  dialect: DialectName;
 };
 
 type Node = { host: string; port: number; ranges: [number, number][]; is_synced: boolean };
@@ -47,7 +49,7 @@ type Node = { host: string; port: number; ranges: [number, number][]; is_synced:
 type NodeState = { issues: readonly string[]; system: string | null };
 
 /**
- * Checks the database, or uses any process's check of max age `maxAgeMs`, and checks every node of a distributed
+ * Checks the database, or uses any process's check of max age `maxAgeMs`, and checks every node of a clustered
  * database. `map` receives the nodes of apps, and the nodes that hang. A node that hangs gets one statement at a time,
  * repeatedly, so that its apps are served as soon as it responds.
  */
@@ -83,7 +85,7 @@ export function makeIsolationCheck(
   return async ({ maxAgeMs } = { maxAgeMs: 0 }) => {
     const [row] = await readRows<CheckRow>(
       db,
-      `select issues::pg_catalog.text as issues, bodies, release, age_s, ${IS_DISTRIBUTED_SQL} as is_distributed
+      `select issues::pg_catalog.text as issues, bodies, release, age_s, ${DIALECT_SQL} as dialect
       from rowhouse.check_isolation($1)`,
       [maxAgeMs / 1000],
     );
@@ -91,7 +93,8 @@ export function makeIsolationCheck(
     const { bodies, release } = row;
     const found = { ageMs: row.age_s * 1000, bodies, release };
     const issues = JSON.parse(row.issues) as string[];
-    if (!row.is_distributed) return { ...found, issues, ofNodes: {}, added: [], silent: [] };
+    if (!DIALECTS[row.dialect].hasNodes)
+      return { ...found, issues, ofNodes: {}, added: [], silent: [] };
     const nodes = await readRows<Node>(db, NODES);
     map?.update(nodes.map((node) => ({ name: toName(node), ranges: node.ranges })));
     const responses = await Promise.all(

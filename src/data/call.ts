@@ -11,7 +11,7 @@ import {
   TAG_LENGTH,
   toParameters,
 } from "../catalog/mod.ts";
-import { type ReadLength, readSqlState, ViolationError } from "../db/mod.ts";
+import { type Dialect, type ReadLength, readSqlState, ViolationError } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
@@ -37,7 +37,7 @@ export async function callFunction(
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   const { table, endpoint } = call;
   const { appId, proof } = context.principal;
-  const statements = statementsOf(table, deps.catalog.isDistributed());
+  const statements = statementsOf(table, deps.catalog.dialect());
   const { hash, texts } = statements;
   // A write with an idempotency key takes effect once, however often it is sent. Another write is not retried after a broken
   // connection, because it may have happened.
@@ -121,7 +121,7 @@ export function findCurrent({ catalog }: DataDeps, appId: string, name: string):
 }
 
 type Statements = {
-  readonly isDistributed: boolean;
+  readonly dialect: Dialect;
   readonly hash: string;
   readonly defaultBytes: number;
   readonly texts: Readonly<Record<Endpoint, string>>;
@@ -130,15 +130,15 @@ type Statements = {
 /** Cached per definition, because every request needs it. */
 const cached = new WeakMap<TableDefinition, Statements>();
 
-function statementsOf({ definition }: RecordedTable, isDistributed: boolean): Statements {
+function statementsOf({ definition }: RecordedTable, dialect: Dialect): Statements {
   const found = cached.get(definition);
-  if (found?.isDistributed === isDistributed) return found;
+  if (found?.dialect === dialect) return found;
   const texts = Object.fromEntries(
-    ALL_ENDPOINTS.map((endpoint) => [endpoint, callText(definition, endpoint, { isDistributed })]),
+    ALL_ENDPOINTS.map((endpoint) => [endpoint, callText(definition, endpoint, dialect)]),
   ) as Statements["texts"];
   const defaults = definition.columns.map((column) => column.default);
   const defaultBytes = JSON.stringify(defaults).length;
-  const created = { isDistributed, hash: hashColumnSet(definition), defaultBytes, texts };
+  const created = { dialect, hash: hashColumnSet(definition), defaultBytes, texts };
   cached.set(definition, created);
   return created;
 }

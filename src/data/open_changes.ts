@@ -11,7 +11,7 @@ import { checkAge, findNewTable } from "./read_request.ts";
 /**
  * A stream of the table's changes; `undefined` if the app is not live, or the caller wants no stream.
  *
- * @throws {Problem} unknown_table; not_implemented — on Citus; unsupported_query; rate_limited; unavailable
+ * @throws {Problem} unknown_table; not_implemented — the database has no event streams; unsupported_query; rate_limited; unavailable
  */
 export async function openChanges(
   deps: DataDeps,
@@ -24,10 +24,8 @@ export async function openChanges(
   const name = params["table"] ?? "";
   await checkAge(deps);
   if (catalog.find(principal.appId, name) === undefined) await findNewTable(deps, context);
-  if (catalog.isDistributed())
-    throw new Problem("not_implemented", {
-      message: "Event streams are not supported on a Citus cluster: its nodes have no common order",
-    });
+  const { lacks } = catalog.dialect();
+  if (lacks !== undefined) throw new Problem("not_implemented", { message: lacks.eventStreams });
   const read: ReadNews = (reader, since) => readNews(deps, reader, { name, since });
   if (query !== "" && (await read(context, null)) !== undefined)
     rejectQuery(query, "an event stream has all changes of its table");

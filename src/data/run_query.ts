@@ -34,8 +34,9 @@ export async function readAskedList(
   table: RecordedTable,
 ): Promise<AskedList> {
   const isOn = deps.previews.includes("filters");
-  if (!isOn || deps.catalog.isDistributed()) {
-    if (isOn) rejectQueries(context.query);
+  const { lacks } = deps.catalog.dialect();
+  if (!isOn || lacks !== undefined) {
+    if (isOn && lacks !== undefined) rejectQueries(context.query, lacks.conditions);
     return { table, page: readPage(context.query), query: undefined };
   }
   const isCounted = prefers(context.request, "count", "bounded");
@@ -44,11 +45,11 @@ export async function readAskedList(
   return { table: asked.table, page: asked.query, query };
 }
 
-/** @throws {Problem} not_implemented — on Citus, for anything but a page */
-function rejectQueries(query: string): void {
+/** @throws {Problem} not_implemented — for anything but a page */
+function rejectQueries(query: string, where: string): void {
   for (const [name] of readParameters(query))
     if (name !== "limit" && name !== "offset")
-      throw new Problem("not_implemented", { message: `On a Citus cluster ${ONLY_PAGES}` });
+      throw new Problem("not_implemented", { message: `${where} ${ONLY_PAGES}` });
 }
 
 /** Issues name columns: reject only after the catalog is known to be current and the key is proven. */

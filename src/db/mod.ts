@@ -15,19 +15,30 @@ export {
   type VisitorFunction,
 } from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
-export { ANCHOR, IS_DISTRIBUTED_SQL, isDistributed } from "./citus/anchor.ts";
+export { ANCHOR } from "./citus/anchor.ts";
 export { askNodes, CitusError, findClusterIssues, listDataNodes } from "./citus/check_nodes.ts";
 export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
+export { NODES_IN_TURN } from "./citus/dialect.ts";
 export { spreadLogins } from "./citus/logins.ts";
 export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
 export { checkLoginsLetIn } from "./citus/node_access.ts";
 export { findNodeError } from "./citus/node_error.ts";
+export { findLoggingNodes } from "./citus/node_logs.ts";
 export { findNodeGaps } from "./citus/node_state.ts";
 export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
 export { isRestored, undoDistribution } from "./citus/restored.ts";
 export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
 export { isNamed } from "./citus/shard_names.ts";
 export { findUnreachableNode } from "./citus/unreachable_node.ts";
+export { type Dialect, PLAIN } from "./dialect.ts";
+export {
+  DIALECT_NAMES,
+  DIALECT_SQL,
+  DIALECTS,
+  type DialectName,
+  dialectOf,
+  readDialect,
+} from "./dialects.ts";
 export { startCluster } from "./embedded/mod.ts";
 export { APP_SETTING, renderIssues, SERVING_ROLES, TENANT_POLICY } from "./isolation.ts";
 export {

@@ -102,7 +102,7 @@ function findPacked(
   appId: string | undefined,
 ): TaggedBody {
   const tables = appId === undefined ? undefined : catalog.tablesOf(appId);
-  const previews = catalog.isDistributed() ? [] : named;
+  const previews = catalog.dialect().lacks === undefined ? named : [];
   const declared = (tables ?? []).map(toDisplayed);
   const terms = declared.map(({ number }) => number).join(",");
   const found = cache.find(appId ?? "", terms);

@@ -131,14 +131,6 @@ export const TOO_MANY = {
 };
 const FEWER = "refer to it from fewer columns";
 
-/** Conflicts with a database that is distributed over nodes. */
-export const NOT_ON_CITUS = {
-  setNull: {
-    message: "The schema declares onDelete set null, which a Citus cluster does not support",
-    remedy: 'leave out onDelete, or use onDelete: "cascade"',
-  },
-};
-
 /** Conflicts of a join: the service has a part that the project does not declare. */
 export const SURPLUS = {
   part: (wanted: string) => ({
@@ -155,8 +147,6 @@ const DECLARE = "declare it in the schema, or remove it at the service first";
 /** Why an explicit change is not possible. No reason names another app. */
 export const REASONS = {
   noTable: ({ table }: Change) => `this app owns no table ${table}`,
-  distributed:
-    "tables of a Citus cluster cannot be changed in this way: add a column or table, copy the rows, and leave the old one",
   retypeBegun: (table: string, begun: Change) =>
     `a retype in ${table} is not finished: ${showChange(begun)}; run it again, or retype the column to its current type`,
   retypeCanceled: "another request has canceled it",

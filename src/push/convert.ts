@@ -11,6 +11,7 @@ import {
   type Conversion,
   checkLoginsLetIn,
   type Database,
+  DIALECTS,
   findUnreachableNode,
   listDataNodes,
   OPERATOR,
@@ -23,8 +24,7 @@ import {
   spreadLogins,
 } from "../db/mod.ts";
 import { type ConversionState, readConvertible } from "./conversion_state.ts";
-import { DISTRIBUTED, renderDistributedFunctions, toBlock } from "./distributed.ts";
-import { renderDropUnserved } from "./functions.ts";
+import { renderDropUnserved, renderFunctions } from "./functions.ts";
 import { FACTS_QUERY, FACTS_SETTINGS } from "./snapshot.ts";
 import { orderTables } from "./table_order.ts";
 
@@ -38,6 +38,9 @@ export type ConversionPlan = {
 
 /** A table with the number of its rows and of apps with rows: equal before and after. */
 export type ConvertedTable = { name: string; rows: string; apps: number };
+
+/** The site of all functions afterwards. */
+const SITE = { dialect: "citus", previews: [] } as const;
 
 /** How long to retry while others hold tables, and the max duration of the conversion: 12 hours. */
 const PATIENCE_MS = 60_000;
@@ -86,11 +89,11 @@ function toConversion(
     shards,
     ...orderTables(names, references),
     functions: recorded.sets.flatMap((set) => [
-      ...renderDropUnserved(set, DISTRIBUTED).map(toBlock),
-      ...renderDistributedFunctions(set),
+      ...renderDropUnserved(set, SITE).map(DIALECTS.citus.toStatement),
+      ...renderFunctions(set, SITE),
     ]),
     signatures: recorded.sets.flatMap((set) =>
-      endpointsOf(DISTRIBUTED).map((endpoint) => functionSignature(set, endpoint)),
+      endpointsOf(SITE).map((endpoint) => functionSignature(set, endpoint)),
     ),
     checked: { settings: FACTS_SETTINGS, query: FACTS_QUERY, digest },
     actor: OPERATOR,

@@ -1,6 +1,6 @@
 /** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
 import { type ColumnSet, type FunctionSite, placeholdersOf } from "../catalog/mod.ts";
-import { quoteLiteral, quoteName } from "../db/mod.ts";
+import { dialectOf, quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
   declareLive,
@@ -53,7 +53,7 @@ function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string
  * stored.
  */
 export function createManyBody(table: ColumnSet, site: FunctionSite): string {
-  if (site.isDistributed) return createEachBody(table, site);
+  if (!dialectOf(site).insertsQueries) return createEachBody(table, site);
   const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
@@ -119,8 +119,8 @@ export function insertMany(table: ColumnSet, selected: string, now?: string): st
 }
 
 /**
- * Creates the rows of a distributed table with one statement per row: Citus cannot plan an insert of a query in a
- * larger statement. Raises PostgreSQL's message unchanged: Citus forwards only the message, which names the constraint.
+ * Creates the rows with one statement per row. Raises PostgreSQL's message unchanged: a node forwards only the message, which
+ * names the constraint.
  */
 function createEachBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");

@@ -13,10 +13,16 @@ import {
   keysOf,
   referencesOf,
 } from "../catalog/mod.ts";
-import { quoteBody, quoteLiteral, quoteName, SIGNALS, TENANT_POLICY } from "../db/mod.ts";
+import {
+  dialectOf,
+  quoteBody,
+  quoteLiteral,
+  quoteName,
+  SIGNALS,
+  TENANT_POLICY,
+} from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
-import { distributeStep } from "./distributed.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
 import { renderSwap } from "./retype_messages.ts";
@@ -87,9 +93,13 @@ export function renderStatements(
   site: FunctionSite,
 ): { early: string[]; deferred: string[] } {
   const { early, deferred } = splitSteps(steps);
+  const { toStatement, placeTable } = dialectOf(site);
   const render = (step: Step) => {
-    if (site.isDistributed) return distributeStep(step, renderStep(step));
-    return step.kind === "create_functions" ? renderFunctions(step.table, site) : renderStep(step);
+    if (step.kind === "create_functions") return renderFunctions(step.table, site);
+    const statements = renderStep(step).map(toStatement);
+    return step.kind === "create_table"
+      ? [...statements, ...placeTable(step.table.name)]
+      : statements;
   };
   return { early: early.flatMap(render), deferred: deferred.flatMap(render) };
 }

@@ -14,7 +14,7 @@ import {
   placeholdersOf,
   SCOPE_OF,
 } from "../catalog/mod.ts";
-import { APP_SETTING, quoteLiteral, quoteName } from "../db/mod.ts";
+import { APP_SETTING, dialectOf, quoteLiteral, quoteName } from "../db/mod.ts";
 import { SQL } from "../kinds/mod.ts";
 import { SCOPE_BITS } from "../principal.ts";
 import { sqlDefault, sqlType } from "./types.ts";
@@ -27,10 +27,10 @@ export type SetColumn = ColumnSet["columns"][number];
  */
 export function setTenant(
   app: string,
-  { isDistributed }: FunctionSite,
+  site: FunctionSite,
   others: readonly (readonly [string, string])[] = [],
 ): string {
-  const plans = isDistributed ? PLANS_WITH_VALUES : PLANS_FOR_ALL;
+  const plans = ["plan_cache_mode", dialectOf(site).planCacheMode] as const;
   const settings = [...SETTINGS, plans, ...INDEXES, ...others].map(
     ([name, value]) => `,
     set_config('${name}', '${value}', true)`,
@@ -39,9 +39,6 @@ export function setTenant(
 }
 
 const SETTINGS = [["timezone", "UTC"]] as const;
-const PLANS_FOR_ALL = ["plan_cache_mode", "force_generic_plan"] as const;
-/** Citus finds the shard of a statement at plan time. Except for the simplest statements, this requires the app's value. */
-const PLANS_WITH_VALUES = ["plan_cache_mode", "force_custom_plan"] as const;
 const INDEXES = [["enable_seqscan", "off"]] as const;
 
 /**

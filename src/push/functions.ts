@@ -16,7 +16,7 @@ import {
   placeholdersOf,
   type RecordedName,
 } from "../catalog/mod.ts";
-import { quoteBody, quoteName } from "../db/mod.ts";
+import { dialectOf, quoteBody, quoteName } from "../db/mod.ts";
 import { changesBody } from "./changes_body.ts";
 import { createBody, createManyBody } from "./create_bodies.ts";
 import { isProved, isRow, outputs, rejectCall, returnText, setTenant } from "./function_terms.ts";
@@ -53,7 +53,9 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
 
 /** The statements that create or replace the functions of a column set, and grant their execution. */
 export function renderFunctions(table: ColumnSet, site: FunctionSite): string[] {
-  return endpointsOf(site).flatMap((endpoint) => {
+  const endpoints = endpointsOf(site);
+  const signatures = endpoints.map((endpoint) => functionSignature(table, endpoint));
+  const statements = endpoints.flatMap((endpoint) => {
     const signature = functionSignature(table, endpoint);
     // A default can contain any text, even a dollar quote.
     const body = quoteBody(renderBody(table, endpoint, site));
@@ -64,6 +66,7 @@ export function renderFunctions(table: ColumnSet, site: FunctionSite): string[] 
       `grant execute on function ${signature} to ${FUNCTION_CALLERS.join(", ")}`,
     ];
   });
+  return [...dialectOf(site).createFunctions(statements, signatures)];
 }
 
 /** The statements that drop the functions of a column set. */

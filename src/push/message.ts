@@ -6,7 +6,8 @@
  */
 import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
 import {
-  IS_DISTRIBUTED_SQL,
+  DIALECT_SQL,
+  dialectOf,
   LOCK_BUDGET_MS,
   PREVIEWS_SQL,
   quoteLiteral,
@@ -66,12 +67,15 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.head?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${state.isDistributed ? "" : REJECT_DISTRIBUTED}${rejectOtherPreviews(state)} end`;
+  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherPreviews(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 
-/** A database can be distributed between the plan and the lock; tables then need other statements. */
-const REJECT_DISTRIBUTED = ` if ${IS_DISTRIBUTED_SQL} then raise exception 'the database was distributed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+/** The dialect can change between the plan and the lock; tables then need other statements. */
+function rejectOtherDialect(state: PushState): string {
+  if (!dialectOf(state).canChange) return "";
+  return ` if ${DIALECT_SQL} <> ${quoteLiteral(state.dialect)} then raise exception 'the dialect has changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+}
 
 /** Previews can change between the plan and the lock; the functions then differ. */
 function rejectOtherPreviews({ previews }: PushState): string {

@@ -1,6 +1,6 @@
 /** Settings and time limits of messages that change tables or functions. @module */
 import { TABLE_OWNER } from "../catalog/mod.ts";
-import { LOCK_BUDGET_MS } from "../db/mod.ts";
+import { LOCK_BUDGET_MS, NODES_IN_TURN } from "../db/mod.ts";
 
 export const MESSAGE_TIMEOUT_MS = 120_000;
 
@@ -8,6 +8,6 @@ export const MESSAGE_TIMEOUT_MS = 120_000;
 export const MESSAGE_SETTINGS = [
   `set local statement_timeout = '${MESSAGE_TIMEOUT_MS}ms'`,
   `set local lock_timeout = '${LOCK_BUDGET_MS}ms'`,
-  "set local citus.multi_shard_modify_mode = 'sequential'",
+  NODES_IN_TURN,
   `set local role ${TABLE_OWNER}`,
 ] as const;

@@ -4,10 +4,12 @@
  *
  * @module
  */
+
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
+import { dialectOf } from "../db/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
-import { type Conflict, FOREIGN, NOT_ON_CITUS, TOO_MANY } from "./conflicts.ts";
+import { type Conflict, FOREIGN, TOO_MANY } from "./conflicts.ts";
 import { isShared, markDeferred } from "./deferred_parts.ts";
 import { findForeignConflicts } from "./foreign_rules.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
@@ -59,7 +61,7 @@ export function planPush(
       ...plans.flatMap((plan) => plan.conflicts),
       ...findTooManyTables(appId, definition, state),
       ...findTooManyReferences(appId, definition, state),
-      ...(state.isDistributed ? plans.flatMap((plan) => plan.steps).flatMap(findUnsupported) : []),
+      ...plans.flatMap((plan) => plan.steps).flatMap((step) => findUnsupported(step, state)),
     ],
     notes: [
       ...plans.flatMap((plan) => plan.notes),
@@ -68,10 +70,11 @@ export function planPush(
   };
 }
 
-/** Citus rejects the action for a reference with the column that distributes the rows (citusdata/citus#7132). */
-function findUnsupported(step: Step): Conflict[] {
+function findUnsupported(step: Step, state: PushState): Conflict[] {
+  const { lacks } = dialectOf(state);
+  if (lacks === undefined) return [];
   if (step.kind !== "add_reference" || step.column.onDelete !== "set null") return [];
-  return [{ table: step.table.name, column: step.column.name, ...NOT_ON_CITUS.setNull }];
+  return [{ table: step.table.name, column: step.column.name, ...lacks.setNull }];
 }
 
 const NOTHING: Plan = { steps: [], conflicts: [], notes: [] };

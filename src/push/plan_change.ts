@@ -4,7 +4,9 @@
  *
  * @module
  */
+
 import { hashColumnSet, indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
+import { dialectOf } from "../db/mod.ts";
 import {
   findColumnNameIssue,
   findTableNameIssue,
@@ -96,7 +98,8 @@ export function planChange(
     if (isReplay) return { steps: [], conflicts: [], notes: [] };
     throw rejectChange(change, REASONS.noTable(change));
   }
-  if (state.isDistributed) throw rejectChange(change, REASONS.distributed);
+  const { lacks } = dialectOf(state);
+  if (lacks !== undefined) throw rejectChange(change, lacks.changes);
   checkChange(found, change, state);
   const recorded = changeRecorded(found.definition, change);
   const isRetyped = change.kind === "retype_column" && recorded !== undefined;

@@ -14,9 +14,8 @@ import {
   printedArguments,
   requiredEndpointsOf,
 } from "../catalog/mod.ts";
-import { call, type Database, quoteLiteral } from "../db/mod.ts";
+import { call, type Database, dialectOf, quoteLiteral } from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { renderDistributedFunctions, toBlock } from "./distributed.ts";
 import { findUnserved, renderBody, renderDropUnserved, renderFunctions } from "./functions.ts";
 import { renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
@@ -86,8 +85,7 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
 
 function renderRefresh({ name, sets, stamp, site }: OutdatedTable): string {
   const render = (set: ColumnSet) => {
-    const drops = renderDropUnserved(set, site);
-    if (site.isDistributed) return [...renderDistributedFunctions(set), ...drops.map(toBlock)];
+    const drops = renderDropUnserved(set, site).map(dialectOf(site).toStatement);
     return [...renderFunctions(set, site), ...drops];
   };
   return [

@@ -13,7 +13,7 @@ import {
   printedArguments,
   toColumnSet,
 } from "../catalog/mod.ts";
-import { type Database, quoteLiteral, readValue } from "../db/mod.ts";
+import { type Database, DIALECT_NAMES, quoteLiteral, readValue } from "../db/mod.ts";
 import { readDefinition } from "../dsl/mod.ts";
 import { KINDS, SQL } from "../kinds/mod.ts";
 import { PREVIEWS } from "../preview.ts";
@@ -32,9 +32,8 @@ const SAMPLE: ColumnSet = {
 /** A digest of this release's functions, which orders releases by their functions. */
 export const RELEASE = digestOf(
   [
-    { isDistributed: false, previews: [] },
-    { isDistributed: true, previews: [] },
-    { isDistributed: false, previews: PREVIEWS },
+    ...DIALECT_NAMES.map((dialect) => ({ dialect, previews: [] })),
+    { dialect: "plain" as const, previews: PREVIEWS },
   ]
     .flatMap((site) => endpointsOf(site).map((endpoint) => renderBody(SAMPLE, endpoint, site)))
     .join("\n"),

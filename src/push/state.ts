@@ -1,10 +1,10 @@
 /** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
 import type { FunctionSite, RecordedDefinition } from "../catalog/mod.ts";
-import { call, type Database } from "../db/mod.ts";
+import { call, type Database, dialectOf } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { Change } from "./change.ts";
-import { findLargeTables } from "./large_shards.ts";
 import { type RecordedMigration, toProjectHistory } from "./project_history.ts";
+import { nodeUnreachable } from "./rejections.ts";
 
 /** `definition`: all current and former declarations of the app. */
 export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
@@ -69,9 +69,14 @@ export async function readState(
   const read = (await call(admin, "read_push_state", values, { queue: appId })) as ReadState;
   const migrations = toProjectHistory(read.migrations);
   const state: PushState = { ...read, migrations, head: read.migrations.at(-1) };
-  if (!state.isDistributed) return state;
+  const { findLargeTables } = dialectOf(state);
+  if (findLargeTables === undefined) return state;
   const recorded = state.tables.map(({ name }) => name);
-  const large = await findLargeTables(admin, recorded, { largeTablePages, rowsAPage: ROWS_A_PAGE });
+  const large = await findLargeTables(admin, recorded, {
+    largeTablePages,
+    rowsAPage: ROWS_A_PAGE,
+    reject: nodeUnreachable,
+  });
   const tables = state.tables.map((table) => ({ ...table, isLarge: large.has(table.name) }));
   return { ...state, tables };
 }

@@ -24,7 +24,7 @@ export function findTableDifferences({
 }: Pick<ConsoleTable, "name" | "definition" | "found" | "builds">): Difference[] {
   if (found === null) return [{ thing: `table ${name}`, wanted: THERE, found: NOTHING }];
   const unfinished = builds.filter(({ state }) => state !== "done");
-  const recorded = toFacts({ tables: [definition], sets: [], isDistributed: false, previews: [] });
+  const recorded = toFacts({ tables: [definition], sets: [], dialect: "plain", previews: [] });
   return compareFinished(unfinished, toComparable(recorded), toFoundFacts(name, found));
 }
 

@@ -6,7 +6,7 @@ import {
   placeholdersOf,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
-import { quoteLiteral, quoteName } from "../db/mod.ts";
+import { dialectOf, quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
   declareLive,
@@ -43,7 +43,7 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
 }
 
 export function updateBody(table: ColumnSet, site: FunctionSite): string {
-  const { isDistributed } = site;
+  const { comparesInWrites } = dialectOf(site);
   const { app, proof, id, body, bytes, match, claim } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) =>
@@ -54,7 +54,7 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
       `${quoteName(column.name)} = ${nextValue(column, index, isSet(table, column))}`,
   );
   const rows = `data.${quoteName(table.name)} as "$t"`;
-  const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
+  const condition = comparesInWrites ? ` and ${isMatch(table, match)}` : "";
   const rule = `where ${isRow(app, id)}${condition}`;
   // An empty update does not change the row, nor anything derived from its state.
   const read = `select ${outputs(table)} into "$row" from ${rows} ${rule};`;
@@ -73,7 +73,7 @@ ${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "
 begin
 ${beginAs(table, "update", site)}
 ${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
-${isDistributed ? rejectUnmatched(table, "update") : ""}  ${assigned.length === 0 ? read : write}
+${comparesInWrites ? "" : rejectUnmatched(table, "update")}  ${assigned.length === 0 ? read : write}
   if not found then
     if ${claim} is not null then
       perform rowhouse.forget_key(${app}, ${claim});
@@ -107,15 +107,15 @@ function isSet(table: ColumnSet, column: SetColumn): string {
 }
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
-  const { isDistributed } = site;
+  const { comparesInWrites } = dialectOf(site);
   const { app, id, match } = placeholdersOf("delete");
   const counted = declareLive("delete", site) === "" ? "" : `  "$counts" jsonb;\n`;
-  const variables = `${declareLive("delete", site)}${counted}${isDistributed ? `  "$row" record;\n` : ""}`;
+  const variables = `${declareLive("delete", site)}${counted}${comparesInWrites ? "" : `  "$row" record;\n`}`;
   const declared = variables === "" ? "" : `declare\n${variables}`;
-  const condition = isDistributed ? "" : ` and ${isMatch(table, match)}`;
+  const condition = comparesInWrites ? ` and ${isMatch(table, match)}` : "";
   return `${declared}begin
 ${beginAs(table, "delete", site)}
-${countBefore(table, site)}${isDistributed ? rejectUnmatched(table, "delete") : ""}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
+${countBefore(table, site)}${comparesInWrites ? "" : rejectUnmatched(table, "delete")}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
   if found then
 ${recordDelete(table, site)}    return '';
   end if;
@@ -182,8 +182,7 @@ function recordDelete(table: ColumnSet, site: FunctionSite): string {
 }
 
 /**
- * Rejects a write of a row without a requested tag, in a separate statement: Citus cannot compute tags in the statement that
- * writes. Locks the row, so that it does not change before the write.
+ * Rejects a write of a row without a requested tag, in a separate statement. Locks the row, so that it does not change before the write.
  */
 function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
   const { app, id, match } = placeholdersOf(endpoint);

@@ -1,11 +1,10 @@
 /** Checks the server, the database and the clock through a session of the serving login. @module */
 import {
   type Database,
-  isDistributed,
+  findLoggingNodes,
   isSupportedVersion,
   MIN_POSTGRES_VERSION,
   quoteName,
-  readRows,
   readValue,
 } from "../db/mod.ts";
 import { type CheckResult, fail, pass, warn } from "./check_result.ts";
@@ -28,12 +27,6 @@ export type Session = {
 };
 
 const MAX_SKEW_MS = 1000;
-
-/** Whether a node logs statements from Citus, which contain their values. */
-const LOGS_STATEMENTS_SQL = `pg_catalog.current_setting('log_min_error_statement') not in ('log', 'fatal', 'panic')
-  or pg_catalog.current_setting('log_statement') in ('mod', 'all')
-  or pg_catalog.current_setting('log_min_duration_statement') <> '-1'
-  or pg_catalog.current_setting('log_min_duration_sample') <> '-1'`;
 
 export async function readSession(db: Database): Promise<Session> {
   return await readValue<Session>(db, SESSION);
@@ -80,7 +73,7 @@ export function evaluateParameterLog({ logsParameters }: Session): CheckResult {
   });
 }
 
-/** Citus sends calls to other nodes with their values: a failed statement there contains a row and a proof. */
+/** A call that was sent on to another node has its values in the statement: a failed one contains a row and a proof. */
 export function evaluateFailureLog({ logsFailures, login }: Session): CheckResult {
   const about = "failures";
   if (!logsFailures) return pass(about, "are logged by the database without statements");
@@ -91,17 +84,10 @@ export function evaluateFailureLog({ logsFailures, login }: Session): CheckResul
   });
 }
 
-/** A warning for each node of a distributed database that logs statements; unavailable nodes are reported elsewhere. */
+/** A warning for each node that logs statements; unavailable nodes are reported elsewhere. */
 export async function checkNodeLogs(db: Database): Promise<CheckResult[]> {
-  if (!(await isDistributed(db))) return [];
-  const nodes = await readRows<{ node: string }>(
-    db,
-    `select nodename || ':' || nodeport as node from pg_catalog.pg_dist_node as node,
-      lateral pg_catalog.master_run_on_worker(array[nodename], array[nodeport], array[$1::pg_catalog.text], false)
-    where noderole = 'primary' and isactive and success and result = 'true' order by groupid`,
-    [`select (${LOGS_STATEMENTS_SQL})::pg_catalog.text`],
-  );
-  return nodes.map(({ node }) =>
+  const nodes = await findLoggingNodes(db);
+  return nodes.map((node) =>
     warn("nodes", {
       message: `${node} logs statements: values of rows, and proofs of keys`,
       remedy:

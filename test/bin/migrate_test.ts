@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
-import { ANCHOR, isDistributed, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { ANCHOR, readDialect, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
@@ -133,7 +133,7 @@ test("a restored dump of a distributed database becomes a database of a single P
       expect.stringContaining("is now a plain PostgreSQL database\n"),
     ]);
     expect(await readFunctions()).toEqual(before);
-    expect(await isDistributed(admin)).toBe(false);
+    expect((await readDialect(admin)).hasNodes).toBe(false);
   });
   expect(await migrate(env)).toMatchObject({ code: 0, out: "Nothing to apply\n" });
   await other.drop();

@@ -96,7 +96,7 @@ const ARGUMENTS = {
 } as const;
 
 const ENDPOINTS = endpointsOf({
-  isDistributed: citusUrl() !== undefined,
+  dialect: citusUrl() === undefined ? "plain" : "citus",
   previews: PREVIEWS,
 });
 

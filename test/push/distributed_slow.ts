@@ -4,11 +4,10 @@ import { join } from "node:path";
 import { toColumnSet } from "../../src/catalog/mod.ts";
 import { type Conversion, renderConversion } from "../../src/db/citus/conversion.ts";
 import { CALLED, renderSetUp } from "../../src/db/citus/set_up.ts";
-import { ANCHOR, SIGNALS } from "../../src/db/mod.ts";
+import { ANCHOR, DIALECT_NAMES, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { advanceState } from "../../src/push/advance_state.ts";
-import { renderDistributedFunctions } from "../../src/push/distributed.ts";
-import { renderBody } from "../../src/push/functions.ts";
+import { renderBody, renderFunctions } from "../../src/push/functions.ts";
 import { renderMessage } from "../../src/push/message.ts";
 import { preparePush } from "../../src/push/prepare.ts";
 import type { PushState } from "../../src/push/state.ts";
@@ -51,7 +50,7 @@ const EMPTY: PushState = {
   head: undefined,
   journalBytes: 0,
   hasDeferredSteps: false,
-  isDistributed: true,
+  dialect: "citus",
   previews: [],
 };
 
@@ -103,20 +102,20 @@ test("the SQL of setup, of a first push, a change and a conversion matches the r
 test("a push to a cluster rejects a reference that Citus does not support", () => {
   const project = t.ref("projects", { onDelete: "set null" });
   const schema = defineSchema({ projects: {}, todos: { project } });
-  for (const isDistributed of [true, false]) {
-    const plan = () => push({ ...EMPTY, isDistributed }, schema);
-    if (!isDistributed) expect(plan).not.toThrow();
+  for (const dialect of DIALECT_NAMES) {
+    const plan = () => push({ ...EMPTY, dialect }, schema);
+    if (dialect === "plain") expect(plan).not.toThrow();
     else expect(plan).toThrow("1 declaration does not fit");
   }
 });
 
 test("a single PostgreSQL runs no SQL for Citus", () => {
-  const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
+  const { message } = push({ ...EMPTY, dialect: "plain" }, FIRST);
   expect(message.match(/create_distributed|force_custom_plan|enable_ddl_propagation/g)).toBeNull();
 });
 
 test("a push that was planned for one PostgreSQL is planned again if the database was distributed in the meantime", async () => {
-  const { message } = push({ ...EMPTY, isDistributed: false }, FIRST);
+  const { message } = push({ ...EMPTY, dialect: "plain" }, FIRST);
   const database = await makeDatabase();
   await withDatabase(database.adminUrl, async (admin) => {
     await admin.message(`create table if not exists ${ANCHOR} (); select 1`);
@@ -127,7 +126,7 @@ test("a push that was planned for one PostgreSQL is planned again if the databas
 
 test("every function that the functions of a table call is on every node", () => {
   const called = definitionOf(FIRST).tables.flatMap(({ columns, name }) => {
-    const text = renderDistributedFunctions(toColumnSet({ name, columns })).join();
+    const text = renderFunctions(toColumnSet({ name, columns }), EMPTY).join();
     return [...text.matchAll(/\browhouse\.(\w+)\(/g)].map(([, found = ""]) => found);
   });
   const distributed = new Set(
@@ -141,11 +140,11 @@ test("the functions differ only in how statements are planned and written", () =
   for (const { columns, name } of definitionOf(FIRST).tables) {
     const set = toColumnSet({ name, columns });
     for (const endpoint of ["list", "get", "create"] as const) {
-      const [single, distributed] = [false, true].map((isDistributed) =>
-        renderBody(set, endpoint, { isDistributed, previews: [] }),
+      const [single, distributed] = DIALECT_NAMES.map((dialect) =>
+        renderBody(set, endpoint, { dialect, previews: [] }),
       );
       expect(distributed?.replace("force_custom_plan", "force_generic_plan")).toBe(single ?? "");
     }
-    expect(renderDistributedFunctions(set).join()).toContain("'$1', 'rowhouse.shards'");
+    expect(renderFunctions(set, EMPTY).join()).toContain("'$1', 'rowhouse.shards'");
   }
 });

@@ -130,7 +130,7 @@ const EMPTY: PushState = {
   head: undefined,
   journalBytes: 0,
   hasDeferredSteps: false,
-  isDistributed: false,
+  dialect: "plain",
   previews: [],
 };
 

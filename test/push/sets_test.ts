@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const ENDPOINTS = endpointsOf({
-  isDistributed: citusUrl() !== undefined,
+  dialect: citusUrl() === undefined ? "plain" : "citus",
   previews: previewsOfRun(),
 }).toSorted();
 

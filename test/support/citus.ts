@@ -7,11 +7,11 @@
 import {
   admitNodes,
   type Database,
+  DIALECTS,
   SERVICE_QUEUE,
   setUpCluster,
   spreadLogins,
 } from "../../src/db/mod.ts";
-import { toBlock } from "../../src/push/distributed.ts";
 import { copyDatabase, endSessions, rejectSessions } from "./template.ts";
 
 /** Few, because each test database creates this many shards for every distributed table. */
@@ -30,7 +30,7 @@ export function citusUrl(): string | undefined {
  * statement, and a node accepts only one statement at a time.
  */
 export function byHand(...statements: string[]): string {
-  const sent = citusUrl() === undefined ? statements : statements.map(toBlock);
+  const sent = citusUrl() === undefined ? statements : statements.map(DIALECTS.citus.toStatement);
   return [...sent, "select 1"].join("; ");
 }
 

@@ -50,7 +50,7 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
 
   test("finds no issue in the functions for tables of a Citus cluster", () => {
     const { tables } = definitionOf(EVERY_KIND);
-    const site = { isDistributed: true, previews: [] };
+    const site = { dialect: "citus", previews: [] } as const;
     runSql(tables.flatMap((table) => renderFunctions(table, site)).join(";\n"));
     expect(findIssues("api")).toEqual([]);
   });

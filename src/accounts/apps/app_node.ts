@@ -7,9 +7,11 @@
 import {
   ANCHOR,
   type Database,
+  DIALECT_SQL,
+  DIALECTS,
+  type DialectName,
   EXECUTION_LIMIT_MS,
   findNodeGaps,
-  IS_DISTRIBUTED_SQL,
   listDataNodes,
   OPERATOR,
   quoteLiteral,
@@ -49,7 +51,7 @@ export async function moveApp(deps: Deps, asked: AskedMove): Promise<AppMove> {
 
 type AskedMove = { slug: string; to: string; acceptsTimeouts?: boolean };
 
-type Found = { is_superuser: boolean; is_distributed: boolean; id: string | null };
+type Found = { is_superuser: boolean; dialect: DialectName; id: string | null };
 
 async function check(
   { admin }: Deps,
@@ -58,15 +60,16 @@ async function check(
   const [found] = await readRows<Found>(
     admin,
     `select (select rolsuper from pg_catalog.pg_roles where rolname = current_user) as is_superuser,
-      ${IS_DISTRIBUTED_SQL} as is_distributed, (select id from rowhouse.apps where slug = $1)::pg_catalog.text as id`,
+      ${DIALECT_SQL} as dialect, (select id from rowhouse.apps where slug = $1)::pg_catalog.text as id`,
     [slug],
   );
   if (found === undefined) throw new Error("The query of the app returned no row");
-  const { id, is_distributed } = found;
-  const nodes = is_distributed ? await listDataNodes(admin) : undefined;
-  const placement = is_distributed && id !== null ? await readPlacement(admin, id) : undefined;
-  const gaps = is_distributed ? await findNodeGaps(admin, to) : [];
-  const tables = is_distributed && !acceptsTimeouts ? await countTables(admin) : 0;
+  const { id } = found;
+  const { hasNodes } = DIALECTS[found.dialect];
+  const nodes = hasNodes ? await listDataNodes(admin) : undefined;
+  const placement = hasNodes && id !== null ? await readPlacement(admin, id) : undefined;
+  const gaps = hasNodes ? await findNodeGaps(admin, to) : [];
+  const tables = hasNodes && !acceptsTimeouts ? await countTables(admin) : 0;
   const details = findIssues(found, { slug, to, nodes, placement, gaps, tables });
   if (details.length === 0 && id !== null && placement !== undefined) return { id, placement };
   throw new Problem("invalid_request", { message: `Cannot move app ${slug}`, details });
@@ -86,7 +89,7 @@ function findIssues(found: Found, { slug, to, nodes, placement, gaps, tables }: 
   const issues: [boolean, string, string][] = [
     [!found.is_superuser, "/login", "must be a superuser: Citus requires it to move rows"],
     [
-      !found.is_distributed,
+      !DIALECTS[found.dialect].hasNodes,
       "/database",
       "is not distributed over a Citus cluster (docs/scaling.md)",
     ],

@@ -17,7 +17,7 @@ import {
   toCamel,
   toDashed,
 } from "../../app_switch.ts";
-import { type Database, isDistributed, readPreviews } from "../../db/mod.ts";
+import { type Database, readDialect, readPreviews } from "../../db/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import type { ArchiveHeader } from "./archive_file.ts";
 
@@ -60,7 +60,7 @@ async function findBlocker(
   const { archived, notOnCluster, preview } = describeSwitch(setting);
   const use = `use rowhouse admin set-app ${quoteForShell(slug)} ${quoteForShell(toDashed(setting))} on`;
   if (archived !== "imported") return use;
-  if (notOnCluster !== undefined && (await isDistributed(admin))) return notOnCluster;
+  if (notOnCluster !== undefined && (await readDialect(admin)).hasNodes) return notOnCluster;
   if (preview === undefined || (await readPreviews(admin)).includes(preview)) return undefined;
   return `requires PREVIEW=${preview}; then ${use}`;
 }

@@ -26,7 +26,7 @@ begin
     raise exception 'no such app' using errcode = 'RH005';
   end if;
   select * into strict declared from rowhouse.app_switches where name = setting;
-  if is_on and not declared.is_for_clusters and rowhouse.is_distributed() then
+  if is_on and not declared.is_for_clusters and rowhouse.dialect() <> 'plain' then
     raise exception 'the setting is not for clusters' using errcode = 'RH024';
   end if;
   if is_on and not exists (select from rowhouse.release

@@ -54,7 +54,7 @@ begin
   end if;
   return jsonb_build_object('me', rowhouse.console_visitor(who, visitor), 'appId', app.id,
     'isDisabled', app.disabled_at is not null, 'position', case when 'live' = any (app.switches)
-      and not rowhouse.is_distributed()
+      and rowhouse.dialect() = 'plain'
       then rowhouse.feed_name() || '.' || pg_current_snapshot()::text end,
     'cursorKey', case when 'live' = any (app.switches) then rowhouse.cursor_key(app.id) end,
     'definition', declared, 'related', (

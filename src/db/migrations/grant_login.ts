@@ -40,9 +40,9 @@ end`;
 /** Applies {@linkcode QUIET_LOGINS}, also on the nodes of a distributed database. */
 export async function quietLogins(
   admin: Database,
-  { isDistributed }: { isDistributed: boolean },
+  { hasNodes }: { hasNodes: boolean },
 ): Promise<void> {
-  if (isDistributed) return await runOnNodes(admin, `${QUIET_LOGINS};`);
+  if (hasNodes) return await runOnNodes(admin, `${QUIET_LOGINS};`);
   await admin.message(`
 do $rowhouse$ begin perform ${MIGRATE_LOCK}; end $rowhouse$;
 do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;

@@ -1,9 +1,9 @@
 -- Records of pushes, for pushing and serving processes.
 
--- Returns whether the database is distributed; never true on plain PostgreSQL.
-create function rowhouse.is_distributed() returns boolean language sql stable
+-- Returns the name of the database's dialect: one PostgreSQL, or the nodes of a Citus cluster.
+create function rowhouse.dialect() returns text language sql stable
 set search_path = pg_catalog, pg_temp as $$
-  select to_regclass('rowhouse.shards') is not null
+  select case when to_regclass('rowhouse.shards') is null then 'plain' else 'citus' end
 $$;
 
 -- The highest version recorded for a table. A plan is applied only if this version is unchanged.
@@ -18,7 +18,7 @@ create function rowhouse.read_catalog(since bigint) returns json language sql st
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'version', (select version from rowhouse.versions where name = 'catalog'),
-    'isDistributed', rowhouse.is_distributed(),
+    'dialect', rowhouse.dialect(),
     'tables', (select coalesce(json_agg(json_build_object('name', name, 'definition', definition)),
       '[]') from rowhouse.tables where version > since),
     'registrations', (select coalesce(json_agg(json_build_object(
@@ -85,7 +85,7 @@ create function rowhouse.read_push_state(
     'journalBytes', (select coalesce(sum(octet_length(text) + octet_length(sql)
         + coalesce(octet_length(joins::text), 0)), 0)
       from rowhouse.migrations where app_id = app),
-    'isDistributed', rowhouse.is_distributed(),
+    'dialect', rowhouse.dialect(),
     'previews', (select to_json(features) from rowhouse.release),
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
@@ -94,7 +94,7 @@ $$;
 create function rowhouse.find_unused_sets(unused_s integer) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select coalesce(json_agg(json_build_object('name', name,
-      'isDistributed', rowhouse.is_distributed(), 'stamp', rowhouse.stamp_of(name),
+      'dialect', rowhouse.dialect(), 'stamp', rowhouse.stamp_of(name),
       'sets', (select json_agg(json_build_object('appId', app_id, 'hash', hash,
           'unusedS', extract(epoch from now() - unused_since)::float8))
         from rowhouse.column_sets where table_name = name)) order by name), '[]')
@@ -121,7 +121,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from sets, unnest(endpoints) as endpoint
   )
   select json_build_object(
-    'isDistributed', rowhouse.is_distributed(),
+    'dialect', rowhouse.dialect(),
     'previews', (select to_json(features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name,
         'stamp', rowhouse.stamp_of(name),
@@ -148,7 +148,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
         and oidvectortypes(proargtypes) = arguments))
   order by table_name
 $$;
-grant execute on function rowhouse.is_distributed, rowhouse.stamp_of, rowhouse.function_name,
+grant execute on function rowhouse.dialect, rowhouse.stamp_of, rowhouse.function_name,
   rowhouse.read_generated, rowhouse.find_uncallable_tables
   to rowhouse_tables, rowhouse_service, rowhouse_data;
 grant execute on function rowhouse.read_catalog to rowhouse_service, rowhouse_data;

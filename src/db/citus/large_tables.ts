@@ -1,6 +1,8 @@
 /** Finds large tables on the nodes of a Citus cluster. The coordinator's own statistics have no rows. @module */
-import { askNodes, type Database, quoteLiteral } from "../db/mod.ts";
-import { nodeUnreachable } from "./rejections.ts";
+import { quoteLiteral } from "../../std/sql_literal.ts";
+import type { LargeTableOptions } from "../dialect.ts";
+import type { Database } from "../pool/mod.ts";
+import { askNodes } from "./check_nodes.ts";
 
 /** Pages of the tables' shards on one node, by the table's name. */
 type ShardPages = Readonly<Record<string, number>>;
@@ -9,17 +11,17 @@ type ShardPages = Readonly<Record<string, number>>;
  * The tables with at least this many pages on all nodes together, by the nodes' statistics. Citus' own functions
  * request file sizes, which wait for locks on the tables.
  *
- * @throws {Problem} unavailable — a node is unavailable
+ * @throws {Error} a node is unavailable: the error of `reject`
  */
 export async function findLargeTables(
   admin: Database,
   names: readonly string[],
-  { largeTablePages, rowsAPage }: { largeTablePages: number; rowsAPage: number },
+  { largeTablePages, rowsAPage, reject }: LargeTableOptions,
 ): Promise<ReadonlySet<string>> {
   if (names.length === 0) return new Set();
   const responses = await askNodes(admin, renderShardPages(names, rowsAPage));
   const nodes = responses.map(({ node, success, result }) => {
-    if (!success) throw nodeUnreachable(node, new Error(result));
+    if (!success) throw reject(node, new Error(result));
     return JSON.parse(result) as ShardPages;
   });
   const sum = (name: string) => nodes.reduce((pages, node) => pages + (node[name] ?? 0), 0);

@@ -1,0 +1,74 @@
+/**
+ * How apps' tables are created, changed and called, on one PostgreSQL or on a cluster's nodes. A property of the database, never
+ * a setting. Code of upper layers asks what a dialect can do, not which one it is.
+ *
+ * @module
+ */
+import type { Database } from "./pool/mod.ts";
+
+/** A conflict of a schema with the database, and the remedy. */
+type Rejection = { readonly message: string; readonly remedy: string };
+
+/** Why a database lacks features, in messages for callers. */
+export type Lacks = {
+  readonly conditions: string;
+  readonly eventStreams: string;
+  readonly changes: string;
+  /** References that a delete sets to null. */
+  readonly setNull: Rejection;
+};
+
+export type LargeTableOptions = {
+  readonly largeTablePages: number;
+  readonly rowsAPage: number;
+  /** The error for a node that is unavailable. */
+  readonly reject: (node: string, error: unknown) => Error;
+};
+
+export type Dialect = {
+  /** Whether a database can change from this dialect to another. */
+  readonly canChange: boolean;
+  /** Whether rows are on several nodes, which serve calls and accept commands. */
+  readonly hasNodes: boolean;
+  /** `undefined`: the database has every feature, previews included. */
+  readonly lacks: Lacks | undefined;
+  /** Whether one call can create the rows of several requests. */
+  readonly groupsCreates: boolean;
+  /** Whether an insert in a larger statement can take its rows from a query. */
+  readonly insertsQueries: boolean;
+  /** Whether a write can compute and compare the tag of its row. Otherwise the row is locked and compared first. */
+  readonly comparesInWrites: boolean;
+  readonly planCacheMode: "force_generic_plan" | "force_custom_plan";
+  /** The statement that returns the text of a call, and the echo of its request. */
+  readonly callWithEcho: (call: string, echo: string) => string;
+  /** One statement of a message that changes tables. */
+  readonly toStatement: (statement: string) => string;
+  /** The statements that follow the creation of an app's table. */
+  readonly placeTable: (name: string) => readonly string[];
+  /** The statements that create functions, from those for one PostgreSQL. */
+  readonly createFunctions: (
+    statements: readonly string[],
+    signatures: readonly string[],
+  ) => readonly string[];
+  /** The tables that are large on all nodes together. Without it, the database's own statistics count. */
+  readonly findLargeTables?: (
+    admin: Database,
+    names: readonly string[],
+    options: LargeTableOptions,
+  ) => Promise<ReadonlySet<string>>;
+};
+
+/** One PostgreSQL. */
+export const PLAIN: Dialect = {
+  canChange: true,
+  hasNodes: false,
+  lacks: undefined,
+  groupsCreates: true,
+  insertsQueries: true,
+  comparesInWrites: true,
+  planCacheMode: "force_generic_plan",
+  callWithEcho: (call, echo) => `select ${call} as body, ${echo}`,
+  toStatement: (statement) => statement,
+  placeTable: () => [],
+  createFunctions: (statements) => statements,
+};
