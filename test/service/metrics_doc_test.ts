@@ -1,6 +1,6 @@
 /**
- * Compares the metrics in docs/operating.md with the code: every family with its type and labels, and alerts in valid
- * PromQL.
+ * Compares the metrics in docs/operating.md with the code: every family with its type and labels, and the alerts of
+ * deploy/alerts.yml, in valid PromQL.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -9,7 +9,6 @@ import { parser } from "@prometheus-io/lezer-promql";
 import * as v from "valibot";
 import { PROBLEMS } from "../../src/problem.ts";
 import { makeMetrics } from "../../src/service/metrics.ts";
-import { readBlocks } from "../docs/blocks.ts";
 import { ROOT } from "../support/command.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
@@ -26,9 +25,8 @@ const DOCUMENTED = new Map(
 const Rules = v.object({
   groups: v.array(v.object({ rules: v.array(v.object({ alert: v.string(), expr: v.string() })) })),
 });
-const [BLOCK] = readBlocks(PAGE).filter(({ mark }) => mark?.text.endsWith("metrics_doc_test.ts"));
 const RULES = v
-  .parse(Rules, Bun.YAML.parse(BLOCK?.code ?? ""))
+  .parse(Rules, Bun.YAML.parse(readFileSync(join(ROOT, "deploy/alerts.yml"), "utf8")))
   .groups.flatMap((group) => group.rules);
 
 type Family = { type: string; labels: string[]; values: Map<string, Set<string>> };
@@ -111,7 +109,7 @@ function readExpression(text: string) {
   return { ...found, matchers };
 }
 
-describe("the alerts of docs/operating.md", () => {
+describe("the alerts of deploy/alerts.yml", () => {
   test("cover every family that the service defines", () => {
     const named = RULES.flatMap(({ expr }) => readExpression(expr).names).join(" ");
     expect([...DOCUMENTED.keys()].filter((name) => !named.includes(name))).toEqual([]);
