@@ -35,13 +35,16 @@ export async function tourConsole(service: TestService, page: ToPage): Promise<v
   expect((await visit(service, await signInAs(service, withoutRole), "/console")).status).toBe(403);
 }
 
-/** Opens the Console's event stream for the changes of a live app's table. */
+/** Opens the event streams of a live app's table: the Console's and the app's. */
 export async function tourChanges(service: TestService, jar: Jar): Promise<void> {
-  const { slug } = await service.makeApp(defineSchema({ followed: { title: t.string() } }));
+  const { slug, key } = await service.makeApp(defineSchema({ followed: { title: t.string() } }));
   await setAppSwitch(service.service, slug, ["live", true]);
   const events = await openEvents(`${service.url}/console/apps/${slug}/tables/followed/changes`, {
     headers: { cookie: toCookieHeader(jar) },
   });
   expect(await events.next()).toMatchObject({ kind: "changes", data: [] });
   await events.close();
+  const ofApp = await openEvents(`${service.url}/v1/data/db/followed/changes`, { key });
+  expect(await ofApp.next()).toMatchObject({ kind: "ready" });
+  await ofApp.close();
 }
