@@ -56,7 +56,7 @@ const NAMES = [...KINDS, "model"].map((name) => `t.${name}()`).join(", ");
 /**
  * Builders of columns, and `t.model` for a table with indexes and unique constraints over several columns.
  *
- * Each column is frozen; `.required()`, `.unique()`, `.index()` and `.default(value)` return a new column.
+ * Each column is frozen; each modifier, such as `.required()` or `.default(value)`, returns a new column.
  *
  * @example
  * ```ts

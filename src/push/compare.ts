@@ -23,11 +23,7 @@ const ASPECTS: readonly { name: string; show: (column: NamedColumn) => string }[
     show: (column) => (column.required ? "a required column" : "an optional column"),
   },
   { name: "default", show: showDefault },
-  {
-    name: "onDelete",
-    show: (column) =>
-      column.onDelete === undefined ? "no onDelete" : `onDelete ${column.onDelete}`,
-  },
+  { name: "onDelete", show: showOnDelete },
   {
     name: "onUpdate",
     show: (column) =>
@@ -96,6 +92,10 @@ export function showDefault(column: NamedColumn): string {
   return column.default === undefined
     ? "no default"
     : `the default ${canonicalJson(column.default)}`;
+}
+
+export function showOnDelete({ onDelete }: NamedColumn): string {
+  return onDelete === undefined ? "no onDelete" : `onDelete ${onDelete}`;
 }
 
 export function showValues(column: NamedColumn): string {

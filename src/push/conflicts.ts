@@ -32,6 +32,10 @@ export const OWN = {
     message: `The schema declares ${wanted}, but the table has ${found}`,
     remedy: "keep it as it is, and add a column under another name",
   }),
+  otherOnDelete: ({ wanted, found }: Compared) => ({
+    message: `The schema declares ${wanted}, but the table has ${found}, and many rows or other apps that use it`,
+    remedy: "keep it as it is, or add a column under another name",
+  }),
   otherType: ({ wanted, found }: Compared) => ({
     message: `The schema declares ${wanted}, but the table has ${found}`,
     remedy:

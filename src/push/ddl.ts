@@ -150,7 +150,7 @@ type AddReference = Extract<Step, { kind: "add_reference" }>;
  * Validation reads rows as the owner. Forced row security hides all rows from the owner, so it is lifted during the
  * check, in the same message.
  */
-function renderReference({ table, column, validate }: AddReference): string[] {
+function renderReference({ table, column, validate, isReplaced }: AddReference): string[] {
   if (column.table === undefined) throw new Error(`Column ${column.name} is not a reference`);
   const source = `data.${quoteName(table.name)}`;
   const target = `data.${quoteName(column.table)}`;
@@ -159,9 +159,11 @@ function renderReference({ table, column, validate }: AddReference): string[] {
     `alter table ${source} add constraint ${constraint}` +
     ` foreign key ("app_id", ${quoteName(column.name)}) references ${target} ("app_id", "id")${onDeleteClause(column)}`;
   if (validate === "no") return [add];
-  if (validate === "later") return [`${add} not valid`];
+  const drop = isReplaced ? [`alter table ${source} drop constraint ${constraint}`] : [];
+  if (validate === "later") return [...drop, `${add} not valid`];
   const both = [...new Set([source, target])];
   return [
+    ...drop,
     `${add} not valid`,
     ...both.map((name) => `alter table ${name} no force row level security`),
     `alter table ${source} validate constraint ${constraint}`,

@@ -30,8 +30,10 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
   add_index: ({ table, index }) => `add index (${index.columns.join(", ")}) to ${table}`,
   defer_index: ({ table, index }) =>
     `add index (${index.columns.join(", ")}) to ${table}, after the push`,
-  add_reference: ({ table, column }) =>
-    `add reference ${table.name}.${column.name} to ${column.table}`,
+  add_reference: ({ table, column, isReplaced }) =>
+    isReplaced
+      ? `change onDelete of ${table.name}.${column.name} to ${column.onDelete ?? "none"}`
+      : `add reference ${table.name}.${column.name} to ${column.table}`,
   defer_reference: ({ table, reference }) =>
     `validate reference (${reference.columns.join(", ")}) of ${table}, after the push`,
   create_functions: () => undefined,

@@ -6,7 +6,13 @@
  */
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { type NamedColumn, QUOTAS, sumDefaults, type TableDefinition } from "../dsl/mod.ts";
-import { findDifferences, isSubsequence, showDefault, showValues } from "./compare.ts";
+import {
+  findDifferences,
+  isSubsequence,
+  showDefault,
+  showOnDelete,
+  showValues,
+} from "./compare.ts";
 import { type Conflict, OWN } from "./conflicts.ts";
 import { isShared, sumExcessDefaults } from "./deferred_parts.ts";
 import type { TableState } from "./state.ts";
@@ -24,6 +30,7 @@ export function findOwnerConflicts(change: Change): Conflict[] {
       ? findUnfillable(next.name, column)
       : [
           ...findOtherType(next.name, column, before),
+          ...findOtherOnDelete(column, before, found),
           ...findOtherValues({ declared, own, before }),
           ...findNewDefault(next.name, column, before),
           ...findDemand({ table: next.name, column, before }, isShared(found)),
@@ -60,6 +67,22 @@ function findOtherType(table: string, column: NamedColumn, before: NamedColumn):
   return [{ table, column: column.name, ...differ(compared) }];
 }
 
+/** The new reference is validated in the push. If another app declares the column, `findBrokenUses` has the conflict. */
+function findOtherOnDelete(
+  column: NamedColumn,
+  before: NamedColumn,
+  { definition, isLarge, ownerAppId, uses }: TableState,
+): Conflict[] {
+  if (column.onDelete === before.onDelete || showType(column) !== showType(before)) return [];
+  const others = uses.filter(({ appId }) => appId !== ownerAppId);
+  const isDeclared = others.some((use) =>
+    use.definition.columns.some(({ name }) => name === column.name),
+  );
+  if (isDeclared || (others.length === 0 && !isLarge)) return [];
+  const compared = { wanted: showOnDelete(column), found: showOnDelete(before) };
+  return [{ table: definition.name, column: column.name, ...OWN.otherOnDelete(compared) }];
+}
+
 type Declarations = {
   declared: TableDefinition;
   /** The owner's earlier declarations. */
@@ -83,7 +106,7 @@ function findOtherValues({ declared, own, before }: Declarations): Conflict[] {
 
 function showType(column: NamedColumn): string {
   if (column.kind !== "ref") return column.kind;
-  return `ref(${column.table})${column.onDelete === undefined ? "" : ` with onDelete ${column.onDelete}`}`;
+  return `ref(${column.table})`;
 }
 
 /** PostgreSQL cannot use an enum value as a default in the transaction that adds it (55P04). */

@@ -88,7 +88,10 @@ function planNewTable(declared: TableDefinition): Plan {
       ...keysOf(declared).map((key): Step => ({ kind: "add_key", table: name, key })),
       ...indexesOf(declared).map((index): Step => ({ kind: "add_index", table: name, index })),
       ...references.map(
-        (column): Step => ({ kind: "add_reference", table: declared, column, validate: "no" }),
+        (column): Step => ({
+          ...{ kind: "add_reference", table: declared, column },
+          ...{ validate: "no", isReplaced: false },
+        }),
       ),
       { kind: "create_functions", table: declared },
       { kind: "record_table", table: declared },

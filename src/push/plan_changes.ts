@@ -26,6 +26,11 @@ export function planChanges(
     ...common.flatMap(({ column, old }) => planColumn(next, column, old)),
     ...planConstraints(next, recorded, options),
     ...planReferences(next, added, options),
+    ...planReferences(
+      next,
+      common.flatMap(({ column, old }) => (column.onDelete === old.onDelete ? [] : [column])),
+      { isDeferred: false, isReplaced: true },
+    ),
     { kind: "record_table", table: next },
   ];
 }
@@ -71,19 +76,20 @@ function planConstraints(
   ];
 }
 
-/** A reference is always on a new column, empty in every row, but is validated anyway. */
+/** A reference is on a new column, empty in every row, or replaces a reference with another `onDelete`; it is validated anyway. */
 function planReferences(
   table: TableDefinition,
-  added: readonly NamedColumn[],
-  { isDeferred }: { isDeferred: boolean },
+  columns: readonly NamedColumn[],
+  { isDeferred, isReplaced = false }: { isDeferred: boolean; isReplaced?: boolean },
 ): Step[] {
   const names = new Map(referencesOf(table).map((reference) => [reference.columns[0], reference]));
-  return added.flatMap((column): Step[] => {
+  return columns.flatMap((column): Step[] => {
     const reference = names.get(column.name);
     if (reference === undefined) return [];
-    if (!isDeferred) return [{ kind: "add_reference", table, column, validate: "now" }];
+    const add = { kind: "add_reference", table, column, isReplaced } as const;
+    if (!isDeferred) return [{ ...add, validate: "now" }];
     return [
-      { kind: "add_reference", table, column, validate: "later" },
+      { ...add, validate: "later" },
       { kind: "defer_reference", table: table.name, reference },
     ];
   });

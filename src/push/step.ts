@@ -27,6 +27,8 @@ export type Step =
       column: NamedColumn;
       /** `no`: the table is new and empty. `later`: a separate step after the push. */
       validate: "no" | "now" | "later";
+      /** Whether the column has a reference with another `onDelete`. */
+      isReplaced: boolean;
     }
   | { kind: "defer_reference"; table: string; reference: Constraint }
   /** For a column set that an app uses. */

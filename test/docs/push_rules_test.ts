@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
+import { citusUrl } from "../support/citus.ts";
 import { ROOT } from "../support/command.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
@@ -14,6 +15,8 @@ const title = t.string();
 const changed = t.timestamp().default("now");
 const state = t.enum(["a", "b"]);
 const project = t.ref("projects");
+const cascade = t.ref("projects", { onDelete: "cascade" });
+const cleared = t.ref("projects", { onDelete: "set null" });
 
 /** The pushes that test each row, by its first cell. */
 const TRIES: Readonly<Record<string, readonly Try[]>> = {
@@ -51,10 +54,19 @@ const TRIES: Readonly<Record<string, readonly Try[]>> = {
   "required column without a default removed from the file": [
     { before: { title, state: state.required() }, after: { title } },
   ],
-  "another type, reference or `onDelete`": [
+  "another `onDelete` of a reference": [
+    { before: { project }, after: { project: cascade } },
+    { before: { project: cascade }, after: { project } },
+    ...(citusUrl() === undefined
+      ? [
+          { before: { project: cascade }, after: { project: cleared } },
+          { before: { project: cleared }, after: { project } },
+        ]
+      : []),
+  ],
+  "another type or reference": [
     { before: { title }, after: { title: t.number() } },
     { before: { project }, after: { project: t.ref("folders") } },
-    { before: { project }, after: { project: t.ref("projects", { onDelete: "cascade" }) } },
   ],
   "another name": [{ before: { title }, after: { name: title } }],
 };

@@ -8,7 +8,7 @@ import { byHand } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
-import { freshName } from "../support/push.ts";
+import { freshName, postSchema } from "../support/push.ts";
 import {
   definitionOf,
   openTestService,
@@ -239,4 +239,41 @@ test("a deferred index accepts rows of any length", async () => {
 
   expect(await readSteps(app)).toMatchObject([{ state: "done", fault: null, attempts: 1 }]);
   expect(await readDrift(service.service.admin)).toEqual([]);
+});
+
+test("another onDelete is rejected on a large or shared table, and changed on any other", async () => {
+  const name = freshName();
+  const schema = (options: object) => defineSchema({ [name]: { parent: t.ref(name, options) } });
+  const app = await service.makeApp(schema({}));
+  const path = `/v1/data/db/${name}`;
+  const create = async (json: object): Promise<string> =>
+    ((await service.call(app, path, { method: "POST", json })).json as { id: string }).id;
+  const [first, second] = [await create({}), await create({})];
+  await create({ parent: first });
+  await create({ parent: second });
+  const remove = async (id: string) =>
+    (await service.call(app, `${path}/${id}`, { method: "DELETE" })).status;
+  expect(await remove(first)).toBe(409);
+  await expect(pushLarge(app, schema({ onDelete: "cascade" }))).rejects.toThrow("does not fit");
+  expect(await remove(first)).toBe(409);
+
+  const pushed = await postSchema(service, app, schema({ onDelete: "cascade" }));
+  expect(pushed.json).toMatchObject({
+    status: "applied",
+    steps: [`change onDelete of ${name}.parent to cascade`],
+  });
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  expect(await remove(first)).toBe(204);
+  const { json } = await service.call(app, path);
+  expect((json as { rows: object[] }).rows).toMatchObject([{ id: second }, { parent: second }]);
+
+  const user = await service.makeApp(defineSchema({ [name]: {} }));
+  const shared = await postSchema(service, app, schema({}));
+  expect(shared.json).toMatchObject({
+    error: "incompatible_schema",
+    details: [{ path: `/${name}/parent`, message: expect.stringContaining("or other apps") }],
+  });
+  expect(shared.text).not.toContain(user.slug);
+  expect(await remove(second)).toBe(204);
+  expect((await service.call(app, path)).json).toMatchObject({ rows: [] });
 });
