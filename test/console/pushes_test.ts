@@ -84,6 +84,16 @@ test("a push has its statements and its differences from the previous push, by t
   ])
     expect(text).toContain(line);
   expect(text).not.toContain("added: title string");
+  const [, whole = ""] = /<pre tabindex="0"><code>(.*?)<\/code>/s.exec(page.text) ?? [];
+  expect(whole.replace(/<[^>]+>/g, "").split("\n")).toEqual([
+    "  title string",
+    "− kind enum (a)",
+    "+ kind enum (a, b)",
+    "+ size number index",
+    "+ index (title, kind)",
+    "− old string",
+    "",
+  ]);
   expect(textOf(await show(`${path}/1`))).toContain(`${one} new + added: title string`);
   for (const seq of ["0", "3", "x", "99999999999"])
     expect(await show(`${path}/${seq}`)).toMatchObject({

@@ -46,6 +46,11 @@ for (const shape of SHAPES) {
         );
       }
       expect(listTables(text)).toEqual([]);
+      const [, setUp = ""] = /<code id="set-up">(.*?)<\/code>/s.exec(text) ?? [];
+      expect(setUp.replace(/<[^>]+>/g, "").split("\n")).toEqual([
+        "export ROWHOUSE_URL=https://api.example.org",
+        "export ROWHOUSE_API_KEY=rh_…",
+      ]);
     });
 
     test("displays to a key exactly the tables of its app in the document", async () => {
