@@ -32,8 +32,9 @@ export function changesBody(table: ColumnSet, site: FunctionSite): string {
   "$since" constant pg_snapshot := rowhouse.read_cursor(${since}, ${set});
   "$ids" uuid[];
   "$text" text;
-${declareLive("changes", site)}begin
-${beginAs(table, "changes", site)}
+  ${declareLive("changes", site)}
+begin
+  ${beginAs(table, "changes", site)}
   if not "$live" then
     return null;
   end if;

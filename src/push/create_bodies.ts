@@ -20,21 +20,23 @@ export function createBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, id, body, bytes, claim } = placeholdersOf("create");
   const values = [app, id, ...table.columns.map((_, index) => variable(index))];
   const declared = table.columns.map(
-    (column, index) =>
-      `  ${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
+    (column, index) => `${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
   );
   return `declare
   "$body" jsonb := ${body}::jsonb;
-${declared.map((line) => `${line}\n`).join("")}${declareLive("create", site)}  "$row" record;
+  ${declared.join("\n  ")}
+  ${declareLive("create", site)}
+  "$row" record;
   "$text" text;
 begin
-${beginAs(table, "create", site)}
-${claimKey({ app, proof, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
+  ${beginAs(table, "create", site)}
+  ${claimKey({ app, proof, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
   insert into ${target(table)}
   values (${values.join(", ")})
   returning ${outputs(table)} into "$row";
-${recordRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
-${returnText(id, bytes)}
+  ${recordRow(table, site, { app, id })}
+  "$text" := ${ROW_TEXT};
+  ${returnText(id, bytes)}
 end`;
 }
 
@@ -57,9 +59,9 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
   const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
   const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
-  const fields = ["constraint", "column", "table"].map((name) => `"$${name}"`);
   const joined = `string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text"`;
   const insert = insertMany(table, joined);
+  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest(${ids}) as "$new" ("$id")`;
   return `declare
   "$all" jsonb := ${bodies}::jsonb;
   "$ids" uuid[] := ${ids};
@@ -68,9 +70,13 @@ export function createManyBody(table: ColumnSet, site: FunctionSite): string {
   "$rows" text[] := '{}';
   "$text" text;
   "$state" text;
-${declareLive("create_many", site)}${fields.map((name) => `  ${name} text;\n`).join("")}begin
-${beginAs(table, "create_many", site)}
-${claimKey({ app, proof, claim, response: "null", short })}
+  "$constraint" text;
+  "$column" text;
+  "$table" text;
+  ${declareLive("create_many", site)}
+begin
+  ${beginAs(table, "create_many", site)}
+  ${claimKey({ app, proof, claim, response: "null", short })}
   begin
     ${insert};
   exception when integrity_constraint_violation then
@@ -90,9 +96,10 @@ ${claimKey({ app, proof, claim, response: "null", short })}
         column = "$column", table = "$table", hint = ("$count" - 1)::text;
     end;
   end;
-${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest(${ids}) as "$new" ("$id")`)}  "$text" := ${rowsText('"$text"')};
-${completeKey({ app, claim })}
-${returnText(`(${ids})[1]`, bytes)}
+  ${recordChanges(site, changed)}
+  "$text" := ${rowsText('"$text"')};
+  ${completeKey({ app, claim })}
+  ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }
 
@@ -128,30 +135,32 @@ function createEachBody(table: ColumnSet, site: FunctionSite): string {
   const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
   const names = table.columns.map((_, index) => variable(index));
   const declared = table.columns.map(
-    (column, index) => `  ${variable(index)} ${sqlType(table, column)};\n`,
+    (column, index) => `${variable(index)} ${sqlType(table, column)};`,
   );
   const read = table.columns.map(
-    (column, index) => `      ${variable(index)} := ${initial(table, column)};\n`,
+    (column, index) => `${variable(index)} := ${initial(table, column)};`,
   );
   return `declare
   "$all" jsonb := ${bodies}::jsonb;
   "$body" jsonb;
   "$id" uuid;
-${declared.join("")}  "$row" record;
+  ${declared.join("\n  ")}
+  "$row" record;
   "$count" int4 := 0;
   "$rows" text[] := '{}';
   "$text" text;
   "$state" text;
   "$message" text;
 begin
-${beginAs(table, "create_many", site)}
-${claimKey({ app, proof, claim, response: "null", short })}
+  ${beginAs(table, "create_many", site)}
+  ${claimKey({ app, proof, claim, response: "null", short })}
   begin
     while "$count" < cardinality(${ids}) loop
       "$body" := "$all" -> "$count";
       "$count" := "$count" + 1;
       "$id" := (${ids})["$count"];
-${read.join("")}      insert into ${target(table)}
+      ${read.join("\n      ")}
+      insert into ${target(table)}
       values (${[app, '"$id"', ...names].join(", ")})
       returning ${outputs(table)} into "$row";
       "$rows" := array_append("$rows", ${ROW_TEXT});
@@ -161,7 +170,7 @@ ${read.join("")}      insert into ${target(table)}
     raise exception '%', "$message" using errcode = "$state", hint = ("$count" - 1)::text;
   end;
   "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
-${completeKey({ app, claim })}
-${returnText(`(${ids})[1]`, bytes)}
+  ${completeKey({ app, claim })}
+  ${returnText(`(${ids})[1]`, bytes)}
 end`;
 }

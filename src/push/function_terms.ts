@@ -1,7 +1,6 @@
 /**
- * The parts of the functions' bodies. They expect hostile column names: parameters are `$n`, every
- * variable and alias contains a `$`, which no column can, and every name, type and operator is qualified, so that no
- * session's schemas are searched.
+ * The parts of the functions' bodies, as plain SQL without schemas of `pg_catalog`: see `qualify()`. They expect hostile column
+ * names: parameters are `$n`, and every variable and alias contains a `$`, which no column can.
  *
  * @module
  */
@@ -32,10 +31,10 @@ export function setTenant(
 ): string {
   const plans = ["plan_cache_mode", dialectOf(site).planCacheMode] as const;
   const settings = [...SETTINGS, plans, ...INDEXES, ...others].map(
-    ([name, value]) => `,
-    set_config('${name}', '${value}', true)`,
+    ([name, value]) => `set_config('${name}', '${value}', true)`,
   );
-  return `  perform set_config('${APP_SETTING}', ${app}::text, true)${settings.join("")};`;
+  return `perform set_config('${APP_SETTING}', ${app}::text, true),
+    ${settings.join(",\n    ")};`;
 }
 
 const SETTINGS = [["timezone", "UTC"]] as const;
@@ -102,15 +101,11 @@ function hasBit(bits: string, bit: number): string {
 /** The start of a body: sets the tenant, and rejects calls without a proof. */
 export function beginAs(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
   const settings = SETTINGS_OF[endpoint] ?? [];
-  const isRejected =
-    declareLive(endpoint, site) === "" ? `not ${isProved(table, endpoint)}` : `"$live" is null`;
-  const checkSql =
-    declareLive(endpoint, site) === ""
-      ? ""
-      : `
-  "$live" := (select ${hasBit('"$p"."scopes"', APP_SWITCHES.live.proofBit)} ${fromProof(table, endpoint)});`;
-  return `${setTenant(placeholdersOf(endpoint).app, site, settings)}${checkSql}
-  if ${isRejected} then
+  const asksLive = declareLive(endpoint, site) !== "";
+  const isLive = hasBit('"$p"."scopes"', APP_SWITCHES.live.proofBit);
+  return `${setTenant(placeholdersOf(endpoint).app, site, settings)}
+  ${asksLive ? `"$live" := (select ${isLive} ${fromProof(table, endpoint)});` : ""}
+  if ${asksLive ? `"$live" is null` : `not ${isProved(table, endpoint)}`} then
     return ${rejectCall(table, endpoint)};
   end if;`;
 }
@@ -118,16 +113,15 @@ export function beginAs(table: ColumnSet, endpoint: Endpoint, site: FunctionSite
 /** The variable for whether the app is live, in functions of changes and writes, if live apps are on. */
 export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
   const asks = endpoint === "changes" || SCOPE_OF[endpoint] === "data:write";
-  return asks && hasPreview(site, "live") ? `  "$live" bool;\n` : "";
+  return asks && hasPreview(site, "live") ? `"$live" bool;` : "";
 }
 
 /** Records changed rows of a live app; `rows` are values or a query of app, table and row id. */
 export function recordChanges(site: FunctionSite, rows: string): string {
   if (!hasPreview(site, "live")) return "";
-  return `  if "$live" then
+  return `if "$live" then
     insert into rowhouse."changes" ("app_id", "table_name", "row_id") ${rows};
-  end if;
-`;
+  end if;`;
 }
 
 /** 10% faster than json_agg of the same rows, and without its line breaks. */
@@ -174,7 +168,7 @@ function sumOf(sizes: readonly string[]): string {
 
 /** The end of a body that returns one row. Undoes a write of an oversized row. */
 export function returnText(id: string, bytes: string): string {
-  return `  if ${isTooLarge("$text", bytes)} then
+  return `if ${isTooLarge("$text", bytes)} then
     return rowhouse.reject_row(${id});
   end if;
   return "$text";`;

@@ -9,7 +9,6 @@ import { insertMany } from "./create_bodies.ts";
 import { beginAs, declareLive, isTooLarge, ROW_TEXT, recordChanges } from "./function_terms.ts";
 import { idText } from "./write_terms.ts";
 
-const FIELDS = ["constraint", "column", "table"] as const;
 /** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
 const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;
 const NOW = `("$now" + ${OFFSET})`;
@@ -22,8 +21,9 @@ const NOW = `("$now" + ${OFFSET})`;
 export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
   const values = `array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
+  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`;
   const insert = `${insertMany(table, values, NOW)};
-${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`)}`;
+    ${recordChanges(site, changed)}`;
   const claim = `(${claims})["$count"]`;
   return `declare
   "$all" jsonb := ${bodies}::jsonb;
@@ -35,10 +35,15 @@ ${recordChanges(site, `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" 
   "$lines" text[] := '{}';
   "$text" text;
   "$state" text;
-${declareLive("create_group", site)}${FIELDS.map((name) => `  "$${name}" text;\n`).join("")}begin
-${beginAs(table, "create_group", site)}
+  "$constraint" text;
+  "$column" text;
+  "$table" text;
+  ${declareLive("create_group", site)}
+begin
+  ${beginAs(table, "create_group", site)}
   begin
-    ${insert}    if ${claims} is not null and exists (
+    ${insert}
+    if ${claims} is not null and exists (
       select from rows from (unnest(${claims}), unnest(${ids}), unnest("$rows"))
         as "$one" ("$claim", "$id", "$text")
       where case when "$one"."$claim" is not null then
@@ -59,7 +64,8 @@ ${beginAs(table, "create_group", site)}
           "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${idText('"$ids"[1]')});
         end if;
         if "$text" is null then
-          ${insert}          "$text" := "$rows"[1];
+          ${insert}
+          "$text" := "$rows"[1];
           if ${claim} is not null then
             perform rowhouse.complete_key(${app}, ${claim}, "$text");
           end if;

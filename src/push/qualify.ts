@@ -69,7 +69,8 @@ function tokenize(sql: string): Token[] {
     end = index + text.length;
     const [kind = ""] = Object.keys(groups).filter((name) => groups[name] !== undefined);
     if (kind !== "space") tokens.push({ kind, text, space });
-    space = kind === "space" ? text : "";
+    // An empty part of a template leaves an empty line.
+    space = kind === "space" ? text.replaceAll(/\n\s*(?=\n)/g, "") : "";
   }
   if (end < sql.length) throw new Error(`Cannot qualify ${sql.slice(end, end + 40)}`);
   return tokens;

@@ -48,6 +48,13 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
     `unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
   // "offset 0" makes PostgreSQL look up each row by its id, regardless of the table's statistics at plan time.
   const row = `from ${source} as "$t" where ${isRow(app, `"$i"."$id"`)} offset 0`;
+  const picked = pickedRow(table, columns);
+  // Alternatives are statements of their own: PostgreSQL prepares all functions of a statement, also those that it does not call.
+  const build = (
+    text: string,
+  ) => `select string_agg("$row"."$text", ',' order by "$i"."$n"), count(*)
+      into "$text", "$count"
+      from ${each('"$ids"[1:"$returned"]')} (select ${text} as "$text" ${row}) as "$row";`;
   return `declare
   "$plan" constant jsonb := ${plan}::jsonb;
   "$limit" constant int4 := ${number("limit")};
@@ -68,7 +75,7 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   "$bytes" int8 := 0;
   "$next" text := 'null';
 begin
-${beginAs(table, "query", site)}
+  ${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
     ${texts(of(toCompared).map(qualify))},
     ${texts(of((kind, name) => kind.sorted?.(name) ?? toCompared(kind, name)).map(qualify))},
@@ -97,14 +104,18 @@ ${beginAs(table, "query", site)}
     return "$tag";
   end if;
   if "$size" <= ${SINGLE_STEP_BYTES} then
-    select string_agg("$row"."$text", ',' order by "$i"."$n"), count(*)
-    into "$text", "$count" from ${each('"$ids"[1:"$returned"]')} (select ${rowText(table, columns)} as "$text" ${row}) as "$row";
+    if cardinality("$picked") = 0 then
+      ${build(wholeRow(table))}
+    else
+      ${build(picked)}
+    end if;
   end if;
   if "$size" > ${SINGLE_STEP_BYTES} or ${isTooLarge("$text", bytes)} then
     "$count" := 0;
     while "$count" < "$returned" and "$bytes" <= ${bytes} loop
-      select case when cardinality("$picked") > 0
-        or ${leastBytes(table, "$t")} <= ${bytes} then ${rowText(table, columns)} end
+      select case
+        when cardinality("$picked") > 0 then ${picked}
+        when ${leastBytes(table, "$t")} <= ${bytes} then ${wholeRow(table)} end
       into "$text" from ${source} as "$t"
       where ${isRow(app, `"$ids"["$count" + 1]`)};
       if "$text" is null or ${isTooLarge("$text", bytes)} then
@@ -140,20 +151,21 @@ function toCompared({ compared }: SqlKind, name: string): string {
   return compared?.(name) ?? name;
 }
 
-/**
- * A row as JSON: all columns or the selected columns, in the table's order. An array, because a function has max 100
- * arguments.
- */
-function rowText(table: ColumnSet, columns: readonly SetColumn[]): string {
+/** A row as JSON. */
+function wholeRow(table: ColumnSet): string {
+  return `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`;
+}
+
+/** The selected columns of a row as JSON, in the table's order. An array, because a function has max 100 arguments. */
+function pickedRow(table: ColumnSet, columns: readonly SetColumn[]): string {
   const order = [{ name: "id" }, ...table.columns].map(({ name }) => name);
   const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
   const picked = inOrder.map((column) => {
     const name = `"$t".${quoteName(column.name)}`;
     const value = SQL[column.kind].isSentAsText ? `${name}::text` : name;
     return `case when ${columns.indexOf(column) + 1} = any ("$picked")
-        then ${quoteLiteral(`${JSON.stringify(column.name)}:`)} || coalesce(to_json(${value})::text, 'null') end`;
+          then ${quoteLiteral(`${JSON.stringify(column.name)}:`)} || coalesce(to_json(${value})::text, 'null') end`;
   });
-  return `case when cardinality("$picked") = 0
-      then (select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")
-      else concat('{', array_to_string(array[${picked.join(",\n        ")}], ','), '}') end`;
+  return `concat('{', array_to_string(array[
+        ${picked.join(",\n        ")}], ','), '}')`;
 }

@@ -27,7 +27,28 @@ import { claimKey, completeKey, idText, recordRow } from "./write_terms.ts";
 /** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {
   const text = `(select row_to_json("$old")::text from (select ${outputs(table)}) as "$old")`;
-  return `(${match} is null or ${tagOf(text)} = any (string_to_array(${match}, ',')))`;
+  return `${tagOf(text)} = any (string_to_array(${match}, ','))`;
+}
+
+/**
+ * Writes the row if it has one of the requested tags. A write without tags is a statement of its own: PostgreSQL prepares all
+ * functions of a statement, also those that it does not call.
+ */
+function ifMatched(
+  table: ColumnSet,
+  site: FunctionSite,
+  endpoint: "update" | "delete",
+  write: (condition: string) => string,
+): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  const rule = isRow(app, id);
+  if (!dialectOf(site).comparesInWrites)
+    return `${rejectUnmatched(table, endpoint)}\n  ${write(rule)}`;
+  return `if ${match} is null then
+    ${write(rule)}
+  else
+    ${write(`${rule} and ${isMatch(table, match)}`)}
+  end if;`;
 }
 
 /** The tag of a row: the first hex digits of its text's hash, as many as the process uses. */
@@ -43,46 +64,47 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
 }
 
 export function updateBody(table: ColumnSet, site: FunctionSite): string {
-  const { comparesInWrites } = dialectOf(site);
-  const { app, proof, id, body, bytes, match, claim } = placeholdersOf("update");
+  const { app, proof, id, body, bytes, claim } = placeholdersOf("update");
   const declared = table.columns.map(
     (column, index) =>
-      `  ${variable(index)} ${sqlType(table, column)} := ${column.onUpdate === undefined ? input(table, column) : initial(table, column)};`,
+      `${variable(index)} ${sqlType(table, column)} := ${column.onUpdate === undefined ? input(table, column) : initial(table, column)};`,
   );
   const assigned = table.columns.map(
     (column, index) =>
       `${quoteName(column.name)} = ${nextValue(column, index, isSet(table, column))}`,
   );
   const rows = `data.${quoteName(table.name)} as "$t"`;
-  const condition = comparesInWrites ? ` and ${isMatch(table, match)}` : "";
-  const rule = `where ${isRow(app, id)}${condition}`;
   // An empty update does not change the row, nor anything derived from its state.
-  const read = `select ${outputs(table)} into "$row" from ${rows} ${rule};`;
-  const write = `if "$body" = '{}' then
-    ${read}
-  else
-    update ${rows} set
-    ${assigned.join(",\n    ")}
-    ${rule}
-    returning ${outputs(table)} into "$row";
-  end if;`;
+  const read = (condition: string) =>
+    `select ${outputs(table)} into "$row" from ${rows} where ${condition};`;
+  const write = (condition: string) => `if "$body" = '{}' then
+      ${read(condition)}
+    else
+      update ${rows} set
+        ${assigned.join(",\n        ")}
+      where ${condition}
+      returning ${outputs(table)} into "$row";
+    end if;`;
   return `declare
   "$body" jsonb := ${body}::jsonb;
-${declared.map((line) => `${line}\n`).join("")}${declareLive("update", site)}  "$row" record;
+  ${declared.join("\n  ")}
+  ${declareLive("update", site)}
+  "$row" record;
   "$text" text;
 begin
-${beginAs(table, "update", site)}
-${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
-${comparesInWrites ? "" : rejectUnmatched(table, "update")}  ${assigned.length === 0 ? read : write}
+  ${beginAs(table, "update", site)}
+  ${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
+  ${ifMatched(table, site, "update", assigned.length === 0 ? read : write)}
   if not found then
     if ${claim} is not null then
       perform rowhouse.forget_key(${app}, ${claim});
     end if;
     return ${notMatched(table, "update")};
   end if;
-${recordRow(table, site, { app, id })}  "$text" := ${ROW_TEXT};
-${completeKey({ app, claim })}
-${returnText(id, bytes)}
+  ${recordRow(table, site, { app, id })}
+  "$text" := ${ROW_TEXT};
+  ${completeKey({ app, claim })}
+  ${returnText(id, bytes)}
 end`;
 }
 
@@ -107,17 +129,18 @@ function isSet(table: ColumnSet, column: SetColumn): string {
 }
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
-  const { comparesInWrites } = dialectOf(site);
-  const { app, id, match } = placeholdersOf("delete");
-  const counted = declareLive("delete", site) === "" ? "" : `  "$counts" jsonb;\n`;
-  const variables = `${declareLive("delete", site)}${counted}${comparesInWrites ? "" : `  "$row" record;\n`}`;
-  const declared = variables === "" ? "" : `declare\n${variables}`;
-  const condition = comparesInWrites ? ` and ${isMatch(table, match)}` : "";
-  return `${declared}begin
-${beginAs(table, "delete", site)}
-${countBefore(table, site)}${comparesInWrites ? "" : rejectUnmatched(table, "delete")}  delete from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}${condition};
+  const rows = `data.${quoteName(table.name)} as "$t"`;
+  return `declare
+  ${declareLive("delete", site)}
+  ${declareLive("delete", site) === "" ? "" : '"$counts" jsonb;'}
+  ${dialectOf(site).comparesInWrites ? "" : '"$row" record;'}
+begin
+  ${beginAs(table, "delete", site)}
+  ${countBefore(table, site)}
+  ${ifMatched(table, site, "delete", (condition) => `delete from ${rows} where ${condition};`)}
   if found then
-${recordDelete(table, site)}    return '';
+    ${recordDelete(table, site)}
+    return '';
   end if;
   return ${notMatched(table, "delete")};
 end`;
@@ -155,11 +178,10 @@ function countChanged(oid: string): string {
 /** Before a delete: the rows that this session has deleted or changed in each table that the delete can affect. */
 function countBefore(table: ColumnSet, site: FunctionSite): string {
   if (declareLive("delete", site) === "") return "";
-  return `  if "$live" then
+  return `if "$live" then
     "$counts" := (${withReferring(table)}
       select jsonb_object_agg("$t"."$oid", ${countChanged('"$t"."$oid"')}) from "$t");
-  end if;
-`;
+  end if;`;
 }
 
 /** Records a deleted row, and each other table of which the delete affected rows. Without counts, each of which it could. */
@@ -193,11 +215,10 @@ function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete"): strin
         perform rowhouse.forget_key(${app}, ${placeholdersOf("update").claim});
       end if;`
       : "";
-  return `  if ${match} is not null then
+  return `if ${match} is not null then
     select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for update;
     if found and ${tagOf(ROW_TEXT)} <> all (string_to_array(${match}, ',')) then${forget}
       return '${NO_MATCH}';
     end if;
-  end if;
-`;
+  end if;`;
 }

@@ -15,7 +15,7 @@ type Claim = { app: string; proof: string; claim: string; response: string; shor
 
 /** With an idempotency key, claims the key before writing. A used key replays its response. */
 export function claimKey({ app, proof, claim, response, short }: Claim): string {
-  return `  if ${claim} is not null then
+  return `if ${claim} is not null then
     "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short});
     if "$text" is not null then
       return "$text";
@@ -25,7 +25,7 @@ export function claimKey({ app, proof, claim, response, short }: Claim): string 
 
 /** Records the response of a write that claimed its key. */
 export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): string {
-  return `  if ${claim} is not null then
+  return `if ${claim} is not null then
     perform rowhouse.complete_key(${app}, ${claim}, "$text");
   end if;`;
 }
