@@ -72,15 +72,13 @@ export async function readBody(
 }
 
 /**
- * Checks before parsing that JSON text is nested at most {@linkcode MAX_BODY_DEPTH} deep: a JSON bomb costs only a scan.
+ * Checks before parsing that JSON text is nested at most `maxDepth` deep: a JSON bomb costs only a scan.
  *
  * @throws {Problem} invalid_json
  */
-function checkDepth(text: string): void {
-  if (jsonDepth(text) <= MAX_BODY_DEPTH) return;
-  throw new Problem("invalid_json", {
-    message: `The body is nested deeper than ${MAX_BODY_DEPTH}`,
-  });
+function checkDepth(text: string, maxDepth: number): void {
+  if (jsonDepth(text) <= maxDepth) return;
+  throw new Problem("invalid_json", { message: `The body is nested deeper than ${maxDepth}` });
 }
 
 /**
@@ -91,8 +89,9 @@ function checkDepth(text: string): void {
 export function parseJson(
   text: string,
   revive?: (this: unknown, key: string, value: unknown, context: { source: string }) => unknown,
+  maxDepth = MAX_BODY_DEPTH,
 ): unknown {
-  checkDepth(text);
+  checkDepth(text, maxDepth);
   try {
     return JSON.parse(text, revive as Parameters<typeof JSON.parse>[1]);
   } catch (error) {

@@ -9,7 +9,7 @@ export function toBodySchema(body: GenericSchema): JsonSchema {
     target: "draft-2020-12",
     typeMode: "input",
     // Rules in code. The descriptions state them.
-    ignoreActions: ["check", "raw_check"],
+    ignoreActions: ["check", "raw_check", "raw_transform"],
     overrideSchema: ({ jsonSchema, errors }) => (errors ? undefined : shorten({ ...jsonSchema })),
   });
   return schema;

@@ -1,49 +1,48 @@
 /**
- * The steps of a push: read the state, check the journal, plan, render one message, run it. Never waits long: if others
- * hold its locks, the push is busy, and the caller retries.
+ * Applies a step of a push: reads the state, checks the journal, plans, renders one message, runs it. Never waits long: if
+ * others hold its locks, the push is busy, and the caller retries.
  *
  * @module
  */
 import { type Database, ViolationError } from "../db/mod.ts";
-import type { Definition } from "../dsl/mod.ts";
 import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
 import { acquireTurn } from "./acquire_turn.ts";
-import { checkDropKey } from "./begin_push.ts";
-import { toTableNames } from "./change.ts";
+import { checkDropKey, type PushingApp } from "./begin_push.ts";
 import { REASONS } from "./conflicts.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
-import { describeDeleted, findDeleted } from "./deleted_values.ts";
-import { type Join, prepareJoin } from "./join.ts";
+import { findDeleted } from "./deleted_values.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { renderMessage } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Migration } from "./migration_text.ts";
 import { rejectChange } from "./plan_change.ts";
-import { type PrepareRequest, preparePush } from "./prepare.ts";
-import { busy, type MessageResult, nodeUnreachable, readMessageResult } from "./rejections.ts";
+import type { PrepareOptions } from "./prepare.ts";
+import { findChange, listTables, prepareStep, type ReadyStep } from "./push_step.ts";
+import { busy, type MessageResult, readMessageResult } from "./rejections.ts";
 import { cancelRetype, copyColumn } from "./retype.ts";
 import { type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
 /** `log` receives errors after the push was reported as done. */
 export type PushDeps = { admin: Database; log: Log };
-export type PushRequest = PrepareRequest & {
+export type ApplyRequest = {
+  app: PushingApp;
   /** The migrations in the caller's folder; absent if there is no folder. */
   journal?: readonly JournalEntry[] | undefined;
-  /** The project's migrations to join, if histories have diverged. */
-  join?: Join;
-  /** The checksum of the migration that the request follows, if any. */
-  after?: string;
-  options: {
-    dryRun: boolean;
+  options: PrepareOptions & {
     /** Tables with at least this many pages defer builds. Tables in tests are small. */
     largeTablePages?: number;
   };
 };
-export type PushResult = PlanSummary & {
-  status: "applied" | "unchanged" | "planned";
+type Applying = ApplyRequest & {
+  step: ReadyStep;
+  /** The checksum of the migration that the step follows, if any. */
+  after?: string | undefined;
+};
+export type AppliedStep = PlanSummary & {
+  status: "applied" | "unchanged";
   migration: Migration | null;
   /** Settles when this process has no deferred step left to work on. Never rejects. */
   deferred: Promise<void>;
@@ -56,30 +55,14 @@ const MAX_TRIES = 3;
 const TRY_AGAIN_MS = 150;
 
 /**
- * Makes the database match an app's definition, or returns the plan. Every node participates. If a node hangs, the push fails
- * early, so that other nodes do not wait for it.
+ * Applies a step in one transaction.
  *
  * @throws {Problem} incompatible_schema — with every conflict; edited_migration, diverged_history — the journal differs from
- * the record; push_busy — another push is running, or the tables are in use; journal_full; unavailable
+ * the record; push_busy — another push is running, or the tables are in use; journal_full
  */
-export async function push(deps: PushDeps, request: PushRequest): Promise<PushResult> {
-  rejectSilence(deps.admin, undefined);
-  try {
-    return await planAndApply(deps, request);
-  } catch (error) {
-    if (error instanceof Problem && error.code === "timeout") rejectSilence(deps.admin, error);
-    throw error;
-  }
-}
-
-/** @throws {Problem} unavailable — a node hangs */
-function rejectSilence({ findSilentNode }: Database, cause: Problem | undefined): void {
-  const node = findSilentNode();
-  if (node !== undefined) throw nodeUnreachable(node, cause);
-}
-
-async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushResult> {
-  const { dryRun } = request.options;
+export async function applyStep(deps: PushDeps, request: Applying): Promise<AppliedStep> {
+  const { app, step } = request;
+  const change = findChange(step);
   let tries = 0;
   let isRetyping = false;
   for (let plans = 0; plans < MAX_PLANS; plans++) {
@@ -87,31 +70,26 @@ async function planAndApply(deps: PushDeps, request: PushRequest): Promise<PushR
     const { plan, state, migration } = prepared;
     const summary = summarizePlan(plan);
     const resume = (isNeeded: boolean) =>
-      isNeeded && !dryRun ? resumeDeferredSteps(deps) : Promise.resolve();
+      isNeeded ? resumeDeferredSteps(deps) : Promise.resolve();
     if (migration === null) {
       const deferred = resume(state.hasDeferredSteps);
       return { status: "unchanged", migration, ...summary, deferred };
     }
-    if (dryRun) {
-      const notes = [...describeDeleted(request.app, plan), ...summary.notes];
-      return { status: "planned", migration, ...summary, notes, deferred: resume(false) };
-    }
-    await checkDropKey(deps, request.app, findDeleted(plan));
+    await checkDropKey(deps, app, findDeleted(plan));
     // A change waits for the builds of its table, and their process can have been killed.
-    if (request.change !== undefined) void resume(state.hasDeferredSteps);
+    if (change !== undefined) void resume(state.hasDeferredSteps);
     const retyped = findRetyped(plan, state);
-    if (retyped !== undefined && request.change !== undefined) {
-      const { change } = request;
+    if (retyped !== undefined && change !== undefined) {
       // A repeated retype would undo the other request's cancel.
       if (isRetyping && retyped.table.retype === null)
         throw rejectChange(change, REASONS.retypeCanceled);
       isRetyping = true;
       if ((await copyColumn(deps.admin, { ...retyped, change })) === "moved") continue;
     }
-    const isReplay = request.migration !== undefined;
-    await acquireTurn(request.app.id);
-    const text = renderMessage(request.app, { ...prepared, migration, isReplay });
-    const result = await runMessage(deps.admin, { text, queue: request.app.id, plan }).catch(
+    const isReplay = step.kind === "migration";
+    await acquireTurn(app.id);
+    const text = renderMessage(app, { ...prepared, migration, isReplay });
+    const result = await runMessage(deps.admin, { text, queue: app.id, plan }).catch(
       async (error: unknown) => {
         // If rows violate a rule of the swap, the retype ends, and other changes of the table are possible again.
         const isViolation = error instanceof Problem && error.cause instanceof ViolationError;
@@ -145,22 +123,15 @@ function findRetyped(plan: Plan, state: PushState) {
   return swap && table && { swap, table };
 }
 
-async function readAndPrepare(deps: PushDeps, request: PushRequest) {
-  const { app, definition, change, join, options } = request;
-  const declared = join === undefined ? [] : toNames(join.declared);
-  const names = [...toNames(definition), ...toTableNames(change), ...declared];
-  const state = await readState(deps.admin, app.id, names, options.largeTablePages);
-  if (request.after !== undefined && state.migrations.at(-1)?.checksum !== request.after)
-    throw busy();
-  if (request.journal !== undefined) checkJournal(request.journal, state.migrations);
+async function readAndPrepare(
+  { admin }: PushDeps,
+  { app, journal, step, after, options }: Applying,
+) {
+  const state = await readState(admin, app.id, listTables(step), options.largeTablePages);
+  if (after !== undefined && state.migrations.at(-1)?.checksum !== after) throw busy();
+  if (journal !== undefined) checkJournal(journal, state.migrations);
   await acquireTurn(app.id);
-  const prepared =
-    join === undefined ? preparePush(state, request) : prepareJoin(state, { ...request, join });
-  return { ...prepared, state };
-}
-
-export function toNames(definition: Definition): string[] {
-  return definition.tables.map((table) => table.name);
+  return { ...prepareStep(state, step, { app, options }), state };
 }
 
 async function runMessage(

@@ -1,15 +1,16 @@
 /**
- * The steps of an explicit change: a push whose plan does not follow from a definition. Afterwards the app declares
- * its last migration's definition with the change.
+ * An explicit change: a step of a push whose plan does not follow from a definition. Afterwards the app declares its last
+ * migration's definition with the change.
  *
  * @module
  */
 import { call, type Database, quoteLiteral, quoteName } from "../db/mod.ts";
+import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
 import { canonicalJson } from "../std/canonical_json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
-import { type PushDeps, type PushRequest, type PushResult, push } from "./apply.ts";
+import { type AppliedStep, type ApplyRequest, applyStep, type PushDeps } from "./apply.ts";
 import { type Change, changeDefinition, toTableNames } from "./change.ts";
 import { REASONS, type RowCounts } from "./conflicts.ts";
 import {
@@ -18,70 +19,105 @@ import {
   splitMigrationText,
 } from "./migration_text.ts";
 import { rejectChange } from "./plan_change.ts";
-import { preparePush } from "./prepare.ts";
+import type { PreparedPush } from "./prepare.ts";
 import { toProjectHistory } from "./project_history.ts";
+import { prepareStep, type ReadyChange } from "./push_step.ts";
 import { busy, drifted, isDrift } from "./rejections.ts";
 import { cancelRetype } from "./retype.ts";
 import { renderUnconverted } from "./retype_messages.ts";
-import { readState, type TableState } from "./state.ts";
+import { type PushState, readState, type TableState } from "./state.ts";
 import { readMigration, readStatus } from "./status.ts";
 import type { Plan } from "./step.ts";
 
 /** Why rows were not counted. */
-type Uncounted = "scope" | "time";
-export type ChangeRequest = Pick<PushRequest, "app" | "journal" | "options"> & { change: Change };
+type Uncounted = "scope" | "time" | "order";
 /** `rows` is null if the key cannot read rows, or the count exceeds the time limit. */
-export type ChangeResult = PushResult & { rows: RowCounts | null };
+export type AppliedChange = AppliedStep & { rows: RowCounts | null };
 
 /**
- * Makes a change, or returns the plan. Does nothing if the app's last migration already is this change: the request
- * then repeats an earlier request whose response was lost, or that another request has finished.
+ * Applies a change. Does nothing if the app's last migration already is this change: the request then repeats an earlier
+ * request whose response was lost, or that another request has finished.
  *
- * @throws {Problem} as {@linkcode push}; incompatible_schema — why the change is rejected
+ * @throws {Problem} as {@linkcode applyStep}; incompatible_schema — why the change is rejected
  */
-export async function applyChange(deps: PushDeps, request: ChangeRequest): Promise<ChangeResult> {
+export async function applyChange(
+  deps: PushDeps,
+  { change, ...request }: ApplyRequest & { change: Change },
+): Promise<AppliedChange> {
+  const { app } = request;
+  const unchanged = { status: "unchanged", migration: null, deferred: Promise.resolve() } as const;
   try {
-    return await changeOnce(deps, request);
+    const head = await readHead(deps.admin, app.id);
+    const state = await readState(deps.admin, app.id, toTableNames(change));
+    const planned = await planChangeStep(deps.admin, { ...request, change }, { head, state });
+    if ("step" in planned) {
+      const { step, rows, note } = planned;
+      const applied = await applyStep(deps, { ...request, step, after: head?.checksum });
+      return { ...applied, rows, notes: [note, ...applied.notes] };
+    }
+    if (planned.canceled !== undefined) await cancelRetype(deps.admin, planned.canceled);
+    return { ...unchanged, ...NO_CHANGE, notes: planned.notes };
   } catch (error) {
     const isBusy = error instanceof Problem && error.code === "push_busy";
-    if (!isBusy || !isLast(await readHead(deps.admin, request.app.id), request.change)) throw error;
-    return { ...UNCHANGED, deferred: Promise.resolve() };
+    if (!isBusy || !isLast(await readHead(deps.admin, app.id), change)) throw error;
+    return { ...unchanged, ...NO_CHANGE };
   }
 }
 
-async function changeOnce(deps: PushDeps, request: ChangeRequest): Promise<ChangeResult> {
-  const { app, change } = request;
-  const head = await readHead(deps.admin, app.id);
+/** The result of a change that changes nothing. */
+export const NO_CHANGE = {
+  ...{ steps: [], notes: [], shared: [] },
+  rows: { rows: 0, values: 0 },
+} as const satisfies Omit<AppliedChange, "status" | "migration" | "deferred">;
+
+/** The definition of the app's last migration, and its explicit change. */
+export type Head = { checksum: string; definition: Definition; change?: Change };
+type Asked = Pick<ApplyRequest, "app" | "options"> & {
+  change: Change;
+  /** Whether the request has earlier steps: rows are then not counted, because their table can differ. */
+  isLater?: boolean;
+};
+export type PlannedChange =
+  | { step: ReadyChange; prepared: PreparedPush; rows: RowCounts | null; note: string }
+  /** Nothing to do, except to end this table's unfinished retype. */
+  | { notes: string[]; canceled?: TableState };
+
+/**
+ * The plan of a change.
+ *
+ * @throws {Problem} incompatible_schema — why the change is rejected; push_busy — the table has changed since
+ */
+export async function planChangeStep(
+  admin: Database,
+  { app, change, options, isLater = false }: Asked,
+  { head, state }: { head: Head | undefined; state: PushState },
+): Promise<PlannedChange> {
   if (head === undefined) throw rejectChange(change, REASONS.noTable(change));
-  const definition = changeDefinition(head.definition, change);
-  const names = toTableNames(change);
-  const state = await readState(deps.admin, app.id, names);
   const found = state.tables.find(({ name }) => name === change.table);
-  if (found !== undefined && isCancel(found, { app, change })) {
-    if (!request.options.dryRun) await cancelRetype(deps.admin, found);
-    return { ...UNCHANGED, notes: [CANCELED], deferred: Promise.resolve() };
-  }
-  if (isLast(head, change)) return { ...UNCHANGED, deferred: Promise.resolve() };
+  if (found !== undefined && isCancel(found, { app, change }))
+    return { notes: [CANCELED], canceled: found };
+  if (isLast(head, change)) return { notes: [] };
+  const definition = changeDefinition(head.definition, change);
+  const step = { kind: "change", change, definition } as const;
   // Reject before counting rows, which needs the table.
-  const { plan } = preparePush(state, { ...request, definition });
-  const counted = await countRows(deps.admin, { app, change, plan }).catch(
-    async (error: unknown) => {
-      if (!isDrift(error)) throw error;
-      // Another request has changed the table since the state was read, or the table differs from its record.
-      const now = await readState(deps.admin, app.id, names);
-      const isSame = now.tables.find(({ name }) => name === change.table)?.stamp === found?.stamp;
-      throw isSame ? drifted(error) : busy();
-    },
-  );
+  const prepared = prepareStep(state, step, { app, options });
+  const counted = isLater
+    ? "order"
+    : await countRows(admin, { app, change, plan: prepared.plan }).catch(async (error: unknown) => {
+        if (!isDrift(error)) throw error;
+        // Another request has changed the table since the state was read, or the table differs from its record.
+        const now = await readState(admin, app.id, toTableNames(change));
+        const table = now.tables.find(({ name }) => name === change.table);
+        throw table?.stamp === found?.stamp ? drifted(error) : busy();
+      });
   const rows = typeof counted === "string" ? null : counted;
   const blocker = BLOCKED[change.kind];
   if (blocker !== undefined && rows !== null && rows.values > 0)
     throw rejectChange(change, blocker(rows));
-  const pushed = await push(deps, { ...request, definition, after: head.checksum });
-  return { ...pushed, rows, notes: [describeRows(change, counted), ...pushed.notes] };
+  return { step, prepared, rows, note: describeRows(change, counted) };
 }
 
-function isLast(head: Awaited<ReturnType<typeof readHead>>, change: Change): boolean {
+function isLast(head: Head | undefined, change: Change): boolean {
   return canonicalJson(head?.change ?? null) === canonicalJson(change);
 }
 
@@ -96,24 +132,15 @@ const CANCELED = "CANCELED: the column keeps its type";
 /** Whether a column is retyped to its current type, which ends an unfinished retype. */
 function isCancel(
   { ownerAppId, definition, retype }: TableState,
-  { app, change }: Pick<ChangeRequest, "app" | "change">,
+  { app, change }: Pick<Asked, "app" | "change">,
 ): boolean {
   if (change.kind !== "retype_column" || retype === null || ownerAppId !== app.id) return false;
   const column = definition.columns.find(({ name }) => name === change.column);
   return column?.kind === change.type.kind;
 }
 
-const UNCHANGED = {
-  status: "unchanged",
-  migration: null,
-  steps: [],
-  notes: [],
-  shared: [],
-  rows: { rows: 0, values: 0 },
-} as const satisfies Omit<ChangeResult, "deferred">;
-
 /** The app's last migration. */
-async function readHead(admin: Database, appId: string) {
+export async function readHead(admin: Database, appId: string): Promise<Head | undefined> {
   const recorded = (await readStatus(admin, appId))?.migrations ?? [];
   const last = recorded.at(-1);
   const migration = last && (await readMigration(admin, appId, last.seq));
@@ -143,7 +170,7 @@ function hasValue({ column }: { column: string }): string {
 /** The number of rows, in the statement that checks that the key can read them. */
 async function countRows(
   admin: Database,
-  { app, change, plan }: Pick<ChangeRequest, "app" | "change"> & { plan: Plan },
+  { app, change, plan }: Pick<Asked, "app" | "change"> & { plan: Plan },
 ): Promise<RowCounts | Uncounted> {
   const swap = plan.steps.find((step) => step.kind === "swap_column");
   const condition = swap === undefined ? matchKind(IS_CONCERNED, change) : renderUnconverted(swap);
@@ -162,6 +189,7 @@ async function countRows(
 const UNCOUNTED: Readonly<Record<Uncounted, string>> = {
   scope: "a key with data:read shows how many",
   time: "there are too many to count them",
+  order: "they are counted only for the first step of a request",
 };
 
 function describeRows(change: Change, counted: RowCounts | Uncounted): string {

@@ -18,6 +18,4 @@ export const MAX_BYTES = 1_048_576;
 export const MAX_REPLAY_BYTES: number = 2 * MAX_MIGRATION_BYTES + MAX_BYTES;
 
 export const SCHEMA_PATH = "/v1/data/schema";
-export const CHANGES_PATH = `${SCHEMA_PATH}/changes`;
-export const JOINS_PATH = `${SCHEMA_PATH}/joins`;
 export const MIGRATIONS_PATH = `${SCHEMA_PATH}/migrations`;

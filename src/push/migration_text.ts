@@ -47,8 +47,8 @@ const DEFINITION = "-- definition ";
 const CHANGE = "-- change ";
 const CHECKSUM = "-- checksum ";
 const CHECKSUM_LINE = /^-- checksum (sha256:[0-9a-f]{64})\n$/;
-/** Adds the levels around a default: the list of tables, the table, its columns and so on. */
-const MAX_DEPTH = QUOTAS.defaultDepth + 8;
+/** Adds the levels around a default: the steps of a push, the list of tables, the table, its columns and so on. */
+export const MAX_DEPTH = QUOTAS.defaultDepth + 8;
 
 export function writeMigrationText(parts: {
   seq: number;
@@ -104,9 +104,9 @@ export function readMigrationChange({
   const read = readChange(tryParseJson(json));
   if ("details" in read)
     return { issues: read.details.map(({ path, message }) => `change${path}: ${message}`) };
-  if (canonicalJson(read.change) !== json)
+  if (canonicalJson(read.value) !== json)
     return { issues: ["The change is not in its canonical form"] };
-  return read;
+  return { change: read.value };
 }
 
 /** The definition in a migration, checked like a pushed definition; or the errors as messages. */

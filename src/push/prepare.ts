@@ -15,6 +15,10 @@ import { checkChain, isApplied, type ReplayedMigration } from "./replayed_migrat
 import type { PushState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
+export type PrepareOptions = Pick<PlanOptions, "share"> & {
+  /** Max bytes of the app's migrations together; absent if an operator pushes. */
+  journalBytes?: number;
+};
 export type PrepareRequest = {
   app: PushingApp;
   definition: Definition;
@@ -22,10 +26,7 @@ export type PrepareRequest = {
   migration?: ReplayedMigration;
   /** The explicit change; absent if the plan follows from the definition. */
   change?: Change | undefined;
-  options: Pick<PlanOptions, "share"> & {
-    /** Max bytes of the app's migrations together; absent if an operator pushes. */
-    journalBytes?: number;
-  };
+  options: PrepareOptions;
 };
 
 export const NOTHING: RenderedPlan = renderPlan({ steps: [], conflicts: [], notes: [] });

@@ -24,5 +24,5 @@ export {
   splitMigrationText,
 } from "./migration_text.ts";
 export { type ProjectRecord, type RecordedMigration, toProjectHistory } from "./project_history.ts";
-export type { PlannedMigration } from "./replay.ts";
+export type { Planned } from "./push.ts";
 export type { Status, StoredMigration, TableApps } from "./status.ts";

@@ -1,6 +1,6 @@
 /**
- * The routes of push: `POST /v1/data/schema` pushes, `GET` returns the record, and the path `/migrations/:seq` below
- * it the SQL of one migration. `POST` to `/changes` below it makes an explicit change.
+ * The routes of push: `POST /v1/data/schema` pushes, `GET` returns the record, and the path `/migrations/:seq` below it one
+ * migration.
  *
  * @module
  */
@@ -19,22 +19,23 @@ import {
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { Problem } from "../problem.ts";
+import { isObject } from "../std/is_object.ts";
 import { quote } from "../std/quote.ts";
 import { acquireTurn } from "./acquire_turn.ts";
-import { type PushResult, push } from "./apply.ts";
-import { applyChange } from "./apply_change.ts";
-import { beginPush, readKeyResult } from "./begin_push.ts";
-import { readChangeBody, readPushBody } from "./body.ts";
+import { beginPush, type PushingApp, readKeyResult } from "./begin_push.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import {
-  CHANGES_PATH,
   MAX_BYTES,
+  MAX_REPLAY_BYTES,
   MIGRATIONS_PATH,
   type PushLimits,
   SCHEMA_PATH,
 } from "./limits.ts";
+import { MAX_DEPTH } from "./migration_text.ts";
 import { OPERATIONS } from "./operations.ts";
 import type { Planning } from "./planning.ts";
+import { type PushResult, push } from "./push.ts";
+import { readPush } from "./read_push.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";
 
 export type PushRouteDeps = {
@@ -47,7 +48,7 @@ export type PushRouteDeps = {
 };
 
 /** A key that can only read the schema can plan a push. */
-export const POST_PUSH = {
+const POST_PUSH = {
   method: "POST",
   access: "key",
   scope: "schema:push",
@@ -64,39 +65,48 @@ export const pushRoutes: readonly Route<PushRouteDeps>[] = [
     operation: OPERATIONS.migration,
     handle: handleMigration,
   },
-  { ...POST_PUSH, path: CHANGES_PATH, operation: OPERATIONS.change, handle: handleChange },
 ];
 
 /** Responds when the push is committed. Deferred steps continue in this process. */
 async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  rejectQuery(context.query);
-  checkJsonBody(context.request);
-  const text = await readText(context.request, MAX_BYTES);
-  await acquireTurn(context.principal.appId);
-  const request = readPushBody(checkObject(parseJson(text)));
-  const app = await beginPush(deps, context.principal, request.options);
-  const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
-  return await respondWithPush(deps, await push(deps, { app, ...request, options }));
+  const { principal } = context;
+  const { body, kinds, isLong } = await readRequest(context);
+  const dryRun = body["dryRun"] === true;
+  const isApplying = !dryRun && kinds[0] === "migration";
+  const begin = () => beginPush(deps, principal, { isApplying, dryRun });
+  const answer = async (begun?: PushingApp) => {
+    await acquireTurn(principal.appId);
+    const { options, ...request } = await readPush(body, principal.appId);
+    const app = begun ?? (await begin());
+    const limited = { ...options, journalBytes: deps.pushLimits.journalBytes };
+    return await respondWithPush(deps, await push(deps, { app, ...request, options: limited }));
+  };
+  if (!isLong) return await answer();
+  // Counted before it is read, because reading can last long.
+  if (!dryRun) return await answer(await begin());
+  return await deps.planning.admit(principal.appId, async () => {
+    const app = await begin();
+    return await deps.planning.inTurn(() => answer(app));
+  });
 }
 
-async function handleChange(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
-  const request = readChangeBody(await readJsonObject(context, MAX_BYTES));
-  const app = await beginPush(deps, context.principal, request.options);
-  const options = { ...request.options, journalBytes: deps.pushLimits.journalBytes };
-  return await respondWithPush(deps, await applyChange(deps, { app, ...request, options }));
-}
-
-/** The JSON object in the body of a request, which has no query. */
-export async function readJsonObject(
-  { query, request }: KeyRequestContext,
-  maxBytes: number,
-): Promise<Readonly<Record<string, unknown>>> {
+/** The body, and the kinds of its steps. Long: it contains migrations or several steps. */
+async function readRequest({ query, request }: KeyRequestContext) {
   rejectQuery(query);
   checkJsonBody(request);
-  return checkObject(parseJson(await readText(request, maxBytes)));
+  const text = await readText(request, MAX_REPLAY_BYTES);
+  const body = checkObject(parseJson(text, undefined, MAX_DEPTH));
+  const { steps } = body;
+  const kinds = Array.isArray(steps) ? steps.map((step) => isObject(step) && step["kind"]) : [];
+  const hasMigrations = kinds.includes("migration") || kinds.includes("join");
+  if (!hasMigrations && Buffer.byteLength(text) > MAX_BYTES)
+    throw new Problem("body_too_large", {
+      message: `The body is larger than ${MAX_BYTES} bytes, the max without a migration`,
+    });
+  return { body, kinds, isLong: hasMigrations || kinds.length > 1 };
 }
 
-export async function respondWithPush(
+async function respondWithPush(
   { catalog, log }: PushRouteDeps,
   { deferred: _, ...result }: PushResult,
 ): Promise<Response> {

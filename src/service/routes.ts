@@ -10,13 +10,7 @@ import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
-import {
-  MAX_BYTES,
-  MAX_REPLAY_BYTES,
-  type PushRouteDeps,
-  pushRoutes,
-  replayRoutes,
-} from "../push/mod.ts";
+import { MAX_REPLAY_BYTES, type PushRouteDeps, pushRoutes } from "../push/mod.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
@@ -24,12 +18,7 @@ import { type HealthDeps, healthRoutes } from "./health.ts";
 export type DataServiceDeps = DataDeps & OpenapiDeps & PushRouteDeps & HealthDeps;
 export type IdentityServiceDeps = AuthDeps & ConsolePageDeps & HealthDeps;
 
-const ofData: readonly Route<DataServiceDeps>[] = [
-  ...dataRoutes,
-  ...pushRoutes,
-  ...replayRoutes,
-  ...openapiRoutes,
-];
+const ofData: readonly Route<DataServiceDeps>[] = [...dataRoutes, ...pushRoutes, ...openapiRoutes];
 
 /** The API's routes; used by the router, the isolation tests and the docs. */
 export const routes: readonly Route<DataServiceDeps & IdentityServiceDeps>[] = [
@@ -55,7 +44,7 @@ const TEMPLATES: ReadonlySet<string> = new Set(
 );
 
 /** Maximum size in bytes of a body that any of these accepts. */
-export const MAX_REQUEST_BYTES = Math.max(MAX_BODY_BYTES, MAX_BYTES, MAX_REPLAY_BYTES);
+export const MAX_REQUEST_BYTES = Math.max(MAX_BODY_BYTES, MAX_REPLAY_BYTES);
 
 /** Routes by virtual host. */
 export type RouteTables<Deps> = Readonly<Record<VirtualHost, readonly Route<Deps>[]>>;
@@ -98,8 +87,7 @@ export function toForwardedTables({
   return toRouteTables<HealthDeps>({
     api: [
       ...toForwarded(dataRoutes, { ...api, forward: data }),
-      ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_BYTES }),
-      ...toForwarded(replayRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
+      ...toForwarded(pushRoutes, { ...api, forward: data, maxBytes: MAX_REPLAY_BYTES }),
       ...toForwarded(openapiRoutes, { ...api, forward: data }),
       ...toForwarded(docs, { ...api, forward: data }),
       ...toForwarded(authRoutes, { ...api, forward: identity }),

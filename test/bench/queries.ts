@@ -10,8 +10,8 @@ import { LIST_BYTES, MAX_VISITS, MAX_WORK } from "../../src/data/mod.ts";
 import { planQuery } from "../../src/data/query_plan.ts";
 import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { push } from "../../src/push/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import { definitionOf } from "../support/service.ts";
 import { type Comparison, compare } from "./compare.ts";
 import { parentOf } from "./cpu.ts";
@@ -83,7 +83,7 @@ async function fill(admin: Database): Promise<void> {
     select ${appIdSql("n")}, 'bench-' || n from generate_series(1, ${SIZES.length}) as n; select 1`);
   for (const index of SIZES.keys()) {
     const app = { id: appId(index + 1), slug: `bench-${index + 1}` };
-    await push(
+    await pushDefinition(
       { admin, log: () => undefined },
       { app, definition: definitionOf(SCHEMA), options: { dryRun: false } },
     );

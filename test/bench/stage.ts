@@ -12,9 +12,9 @@ import { startCluster } from "../../src/db/embedded/mod.ts";
 import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, type TableDefinition, t } from "../../src/dsl/mod.ts";
 import type { Preview } from "../../src/preview.ts";
-import { push } from "../../src/push/mod.ts";
 import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import { definitionOf } from "../support/service.ts";
 import { parentOf } from "./cpu.ts";
 import { appId, appIdSql, rowIdSql, type Size } from "./names.ts";
@@ -100,7 +100,7 @@ async function fill(admin: Database, database: TestDatabase, size: Size): Promis
     select ${appIdSql("n")}, 'bench-' || n from generate_series(1, ${size.apps}) as n; select 1`);
   const app = { id: appId(1), slug: "bench-1" };
   const request = { app, definition: definitionOf(SCHEMA), options: { dryRun: false } };
-  await push({ admin, log: () => undefined }, request);
+  await pushDefinition({ admin, log: () => undefined }, request);
   await admin.message(`insert into rowhouse.registrations (app_id, table_name, definition, version)
     select ${appIdSql("n")}, r.table_name, r.definition, r.version
     from generate_series(2, ${size.apps}) as n, rowhouse.registrations as r; select 1`);

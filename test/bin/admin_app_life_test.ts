@@ -7,7 +7,7 @@ import { type Admin, openAdmin } from "../support/admin.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
 import { makePerson, sharedCookie, signInAs, visit } from "../support/people.ts";
-import { freshName } from "../support/push.ts";
+import { freshName, postDefinition } from "../support/push.ts";
 import { callService, definitionOf, type TestApp } from "../support/service.ts";
 import { type Opened, openShape } from "../support/shape.ts";
 
@@ -72,10 +72,7 @@ test("a disabled app's keys and sign-in stop working on the next call, and enabl
     disabled: true,
   });
   expect(await statusesOf(app, path)).toEqual([401, 401]);
-  const pushed = await service.call(app, "/v1/data/schema", {
-    method: "POST",
-    json: { definition },
-  });
+  const pushed = await postDefinition(service, app, definition);
   expect(pushed.status).toBe(401);
   expect(await ask(app.slug)).toEqual(await ask(uniqueSlug()));
   expect((await visit(service, jar, "/login")).text).not.toContain(app.slug);

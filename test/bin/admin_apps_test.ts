@@ -60,7 +60,7 @@ test("the command that create-app suggests issues a key that can push, read and 
   const { out } = await admin.run("create-app", "proposed");
   const [, words = ""] = /: rowhouse (admin .*)\n$/.exec(out) ?? [];
   const key = (await admin.run(...words.split(" ").slice(1))).out.trim();
-  const json = { definition: { tables: [] }, journal: [], dryRun: false };
+  const json = { steps: [{ kind: "define", definition: { tables: [] } }] };
   const push = await admin.service.call(undefined, "/v1/data/schema", {
     method: "POST",
     json,

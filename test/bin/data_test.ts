@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { splitList, splitObject } from "../../src/std/json_text.ts";
 import { makeProject, type Outcome, runHere, runRedirected } from "../support/command.ts";
-import { freshName } from "../support/push.ts";
+import { freshName, postChange } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -217,8 +217,7 @@ test("an import stops if a column of the file is renamed during it", async () =>
       });
       if (request.method === "POST" && !isRenamed) {
         isRenamed = true;
-        const options = { method: "POST", json: { change } };
-        expect((await service.call(app, "/v1/data/schema/changes", options)).status).toBe(200);
+        expect((await postChange(service, app, change)).status).toBe(200);
       }
       return new Response(await response.bytes(), {
         status: response.status,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
 import { makeHistory } from "../support/history.ts";
-import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -173,13 +173,8 @@ test("an edited or renamed migration is rejected by its name, before and after i
 });
 
 test("an error in the middle reports the applied migrations, and the next push continues", async () => {
-  await service.call(app, "/v1/data/schema/migrations", {
-    method: "POST",
-    json: {
-      migrations: [readFileSync(join(project.folder, "schema/migrations/0001_step_1.sql"), "utf8")],
-      definition: { version: 1, tables: [] },
-    },
-  });
+  const text = readFileSync(join(project.folder, "schema/migrations/0001_step_1.sql"), "utf8");
+  await postSteps(service, app, [{ kind: "migration", text, followed: true }]);
   for (const json of [{ title: "twice" }, { title: "twice" }])
     await service.call(app, `/v1/data/db/${name}`, { method: "POST", json });
 

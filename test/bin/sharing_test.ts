@@ -152,11 +152,15 @@ describe("sharing is a conflict", () => {
 });
 
 test("the list of tables to share is validated like the rest of a body", async () => {
-  for (const share of ["all", [1], Array(501).fill("x")]) {
+  for (const [share, path] of [
+    ["all", "/share"],
+    [[1], "/share/0"],
+    [Array(501).fill("x"), "/share"],
+  ] as const) {
     const response = await postSchema(service, app, SCHEMA(), { share });
     expect(response).toMatchObject({
       status: 422,
-      json: { error: "invalid_schema", details: [{ path: "/share" }] },
+      json: { error: "invalid_schema", details: [{ path }] },
     });
   }
 });

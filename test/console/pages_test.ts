@@ -17,6 +17,7 @@ import {
   toCookieHeader,
   visit,
 } from "../support/people.ts";
+import { postDefinition } from "../support/push.ts";
 import {
   openTestService,
   type TestApp,
@@ -107,8 +108,7 @@ test("a key for CI reads the schema and cannot push it", async () => {
   });
   const key = readKey(issued);
   expect((await service.call({ ...app, key }, "/v1/data/schema")).status).toBe(200);
-  const json = { definition: { version: 1, tables: [] } };
-  const pushed = await service.call({ ...app, key }, "/v1/data/schema", { method: "POST", json });
+  const pushed = await postDefinition(service, { ...app, key }, { version: 1, tables: [] });
   expect(pushed).toMatchObject({ status: 403, json: { error: "forbidden" } });
   expect((await visit(service, jar, `${appPath()}/keys`)).text).toContain("read schema");
 });

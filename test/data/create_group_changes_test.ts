@@ -7,7 +7,7 @@ import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf } from "../support/functions.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
-import { freshName, postSchema } from "../support/push.ts";
+import { freshName, postChange, postSchema } from "../support/push.ts";
 import {
   callService,
   openTestService,
@@ -220,8 +220,7 @@ testGroups(
       );
     };
     const push = (columns: Columns) => postSchema(service, app, toSchema(columns));
-    const change = (change: object) =>
-      service.call(app, "/v1/data/schema/changes", { method: "POST", json: { change } });
+    const change = (change: object) => postChange(service, app, change);
     const rename = (column: string, to: string) =>
       change({ kind: "rename_column", table, column, to });
     const title = t.string();

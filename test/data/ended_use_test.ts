@@ -13,13 +13,8 @@ import { APP_SCOPES } from "../../src/principal.ts";
 import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
-import { freshName } from "../support/push.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { freshName, postSchema } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
 let rows: Database;
@@ -80,8 +75,7 @@ test("no key of the app stores a row, until the app pushes the table again", asy
   expect(await count(app, table)).toBe(0);
   expect(await codeOf(store(owner.key, owner))).toBe("stored");
 
-  const json = { definition: definitionOf(schema) };
-  await service.call(app, "/v1/data/schema", { method: "POST", json });
+  await postSchema(service, app, schema);
   for (const key of [app.key, issued]) expect(await codeOf(store(key))).toBe("stored");
 });
 

@@ -16,9 +16,9 @@ import {
 } from "../../src/accounts/apps/mod.ts";
 import { type Database, openDatabase } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { applyChange } from "../../src/push/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { freshName } from "../support/push.ts";
+import { applyChange } from "../support/push_steps.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -57,7 +57,7 @@ const OTHERS: Readonly<Record<string, Ask>> = {
   schema: { path: () => "/v1/data/schema" },
   plan: {
     ...{ path: () => "/v1/data/schema", method: "POST" },
-    json: { definition: { version: 1, tables: [] }, dryRun: true },
+    json: { steps: [{ kind: "define", definition: { version: 1, tables: [] } }], dryRun: true },
   },
   openapi: { path: () => "/v1/openapi.json" },
   "a page of the reference": { path: ({ table }) => `/docs/tables/${table}` },

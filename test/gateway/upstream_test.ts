@@ -408,7 +408,8 @@ describe("a service behind a gateway", () => {
   });
 
   const SCHEMA = "/v1/data/schema";
-  const PUSH = { definition: { version: 1, tables: [] }, dryRun: true };
+  const DEFINE = { kind: "define", definition: { version: 1, tables: [] } };
+  const PUSH = { steps: [DEFINE], dryRun: true };
   const push = (context: string) =>
     call({
       signed: {

@@ -7,6 +7,7 @@ import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { KINDS, type Kind, SQL } from "../../src/kinds/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { KIND_CASES, type Kinds, openKinds, tableWith, toTexts, typeOf } from "../support/kinds.ts";
+import { postChange } from "../support/push.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 type Pair = { from: Kind; to: Kind };
@@ -32,11 +33,7 @@ afterAll(() => service.close());
 
 const retype = (table: string, kind: Kind, key = kinds.app.key) => {
   const change = { kind: "retype_column", table, column: "value", type: typeOf(kind) };
-  return service.call(kinds.app, "/v1/data/schema/changes", {
-    method: "POST",
-    key,
-    json: { change },
-  });
+  return postChange(service, { ...kinds.app, key }, change);
 };
 
 /** References are never converted. Between other kinds, a value converts if its text is a value of the new kind. */

@@ -4,9 +4,10 @@ import { listIssues, makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { readValue } from "../../src/db/mod.ts";
 import { defineSchema, type NamedColumn, readDefinition, t } from "../../src/dsl/mod.ts";
 import { KINDS, type Kind, SQL, VALUES } from "../../src/kinds/mod.ts";
-import { push, readDrift } from "../../src/push/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
 import { makeMapping, makeRowsReader, makeRowsWriter, makeSource } from "../../src/rows/mod.ts";
 import { splitObject } from "../../src/std/json_text.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const CHOICES = ["open", "done"] as const;
@@ -103,7 +104,7 @@ test("the guard accepts every computed default, and the sample of every kind as 
   if ("issues" in read) throw new Error(JSON.stringify(read.issues));
   const own = await service.makeApp();
   const options = { app: own, definition: read.definition, options: { dryRun: false } };
-  await push({ admin: service.pushing, log: () => undefined }, options);
+  await pushDefinition({ admin: service.pushing, log: () => undefined }, options);
   expect(listIssues(await makeIsolationCheck(admin)())).toEqual([]);
   expect(await readDrift(admin)).toEqual([]);
 });

@@ -156,16 +156,36 @@ test("the reference lists the fields of a body and of a response, including nest
     "status",
     "migration",
     ...["seq", "name", "parent", "checksum", "text", "sql"].map((name) => `migration.${name}`),
-    "steps",
-    "notes",
-    "shared",
+    ...["steps", "notes", "shared", "rows", "rows.rows", "rows.values", "earlier"],
+    "earlier[].migration",
+    ...["seq", "name", "parent", "checksum"].map((name) => `earlier[].migration.${name}`),
+    ...["steps", "notes", "shared"].map((name) => `earlier[].${name}`),
+    ...["rows", "rows.rows", "rows.values"].map((name) => `earlier[].${name}`),
   ]);
   const { body } = endpoints.find(({ id }) => id === "push_schema") ?? {};
   expect(body?.fields.map(({ name, isRequired }) => (isRequired ? `${name}!` : name))).toEqual([
-    ...["definition!", "definition.version!", "definition.tables!"],
+    "steps!",
+    ...["kind!", "definition!", "definition.version!", "definition.tables!"].map(
+      (name) => `steps[].${name}`,
+    ),
+    ...["kind!", "change!"].map((name) => `steps[].${name}`),
+    ...[
+      ...["kind!", "table!", "column!", "to!"],
+      ...["kind!", "table!", "to!"],
+      ...["kind!", "table!", "column!"],
+      ...["kind!", "table!"],
+      ...["kind!", "table!", "column!", "value!"],
+      ...["kind!", "table!", "column!", "type!", "type.kind!", "type.values", "type.default"],
+    ].map((name) => `steps[].change.${name}`),
+    ...["kind!", "text!", "followed"].map((name) => `steps[].${name}`),
+    ...["kind!", "migrations!", "definition!", "definition.version!", "definition.tables!"].map(
+      (name) => `steps[].${name}`,
+    ),
+    ...["declared!", "declared.version!", "declared.tables!"].map((name) => `steps[].${name}`),
     ...["journal", "journal[].seq!", "journal[].checksum!", "dryRun", "share"],
   ]);
-  expect(body?.fields[1]?.type).toBe("always 1");
+  expect(body?.fields[1]?.type).toBe('always "define"');
+  expect(body?.fields[3]?.type).toBe("always 1");
   expect(response?.fields[1]?.type).toBe("object or null");
   const [page] = endpoints.find(({ id }) => id === "list_rows")?.responses ?? [];
   expect(page?.fields.map(({ name }) => name)).toEqual(["rows", "limit", "offset", "hasMore"]);

@@ -167,18 +167,6 @@ const asks: Readonly<Record<string, () => Cases>> = {
       not_found: { path: "/v1/data/schema/migrations/99" },
     };
   },
-  "POST /v1/data/schema/changes": () => {
-    const ask = { path: "/v1/data/schema/changes", method: "POST", json: {} };
-    return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
-  },
-  "POST /v1/data/schema/joins": () => {
-    const ask = { path: "/v1/data/schema/joins", method: "POST", json: {} };
-    return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
-  },
-  "POST /v1/data/schema/migrations": () => {
-    const ask = { path: "/v1/data/schema/migrations", method: "POST", json: {} };
-    return { ...keyed(ask), ...queried(ask), ...sent(ask), invalid_schema: ask };
-  },
   "GET /v1/openapi.json": () => {
     const ask = { path: "/v1/openapi.json" };
     return {

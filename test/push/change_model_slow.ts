@@ -2,13 +2,23 @@
  * Compares explicit changes with a model: random schemas, rows and changes at three services, random kills between two
  * messages, and an app that shares the tables. In the end, every service has the tables and rows of the model.
  */
+
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Kind, NamedColumn } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
-import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
-import { freshName, postDefinition, readMigrations } from "../support/push.ts";
+import { splitMigrationText } from "../../src/push/migration_text.ts";
+import { type Change, readDrift } from "../../src/push/mod.ts";
+import { canonicalJson } from "../../src/std/canonical_json.ts";
+import {
+  freshName,
+  postChange,
+  postDefinition,
+  postSteps,
+  readMigrations,
+} from "../support/push.ts";
+import { applyChange } from "../support/push_steps.ts";
 import {
   openTestService,
   type TestApp,
@@ -197,11 +207,9 @@ async function pushAt(environment: Environment, { model }: Project): Promise<voi
 /** Applies the project's migrations that an environment lacks. */
 async function catchUp(environment: Environment, { model, journal }: Project): Promise<void> {
   for (const { text, change } of journal.slice(environment.applied)) {
-    const json = { migrations: [text], definition: toDefinition(model) };
-    const call = { method: "POST", json };
-    const response = await retryPost(() =>
-      environment.service.call(environment.app, "/v1/data/schema/migrations", call),
-    );
+    const followed = splitMigrationText(text)?.definition !== canonicalJson(toDefinition(model));
+    const steps = [{ kind: "migration", text, followed }];
+    const response = await retryPost(() => postSteps(environment.service, environment.app, steps));
     expect(response).toMatchObject({ status: 200, json: { status: "applied" } });
     environment.applied++;
     if (change !== undefined) changeRows(environment.rows, change);
@@ -303,13 +311,7 @@ test("changes, kills and replays leave every service with the model's tables and
         const isBlocked =
           change.table === shared && (!("column" in change) || change.column === "kept");
         if (isBlocked) {
-          const json = { change };
-          const call = { method: "POST", json };
-          const rejected = await environment.service.call(
-            environment.app,
-            "/v1/data/schema/changes",
-            call,
-          );
+          const rejected = await postChange(environment.service, environment.app, change);
           expect(rejected).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
           expect(rejected.text).not.toContain(environment.sharing.slug);
           continue;

@@ -7,8 +7,9 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Database } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
-import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
+import { type Change, readDrift } from "../../src/push/mod.ts";
 import { freshName } from "../support/push.ts";
+import { applyChange } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { isFull } from "../support/tier.ts";
 

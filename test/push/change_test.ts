@@ -2,11 +2,18 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { applyChange, readDrift } from "../../src/push/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { postMigrations } from "../support/history.ts";
-import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import {
+  dumpDatabase,
+  freshName,
+  postChange,
+  postSchema,
+  readMigrations,
+} from "../support/push.ts";
+import { applyChange } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -23,7 +30,7 @@ afterAll(async () => {
 type AnyChange = { kind: string; table: string } & Record<string, unknown>;
 
 const change = (app: TestApp, request: AnyChange, more: object = {}, at = service) =>
-  at.call(app, "/v1/data/schema/changes", { method: "POST", json: { change: request, ...more } });
+  postChange(at, app, request, more);
 const create = (app: TestApp, table: string, json: object) =>
   service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
 
@@ -233,10 +240,10 @@ test("a malformed change is rejected with every issue", async () => {
     json: {
       error: "invalid_schema",
       details: [
-        { path: "/change/table", message: "Must have at most 63 characters" },
-        { path: "/change/column", message: "Missing" },
-        { path: "/change/to", message: "Must be a string" },
-        { path: "/change/from", message: "Unknown field" },
+        { path: "/steps/0/change/table", message: "Must have at most 63 characters" },
+        { path: "/steps/0/change/column", message: "Missing" },
+        { path: "/steps/0/change/to", message: "Must be a string" },
+        { path: "/steps/0/change/from", message: "Unknown field" },
       ],
     },
   });
@@ -244,7 +251,7 @@ test("a malformed change is rejected with every issue", async () => {
     '"rename_column", "rename_table", "drop_column", "drop_table", "drop_value", "retype_column"';
   expect(await change(app, { kind: "vacuum", table: "t" })).toMatchObject({
     status: 422,
-    json: { details: [{ path: "/change/kind", message: `Must be one of ${choices}` }] },
+    json: { details: [{ path: "/steps/0/change/kind", message: `Must be one of ${choices}` }] },
   });
 });
 
@@ -272,7 +279,7 @@ test.each(
     json: {
       error: "invalid_schema",
       details: [
-        { path: `/change/${field}`, message: "Must not contain U+0000 or lone surrogates" },
+        { path: `/steps/0/change/${field}`, message: "Must not contain U+0000 or lone surrogates" },
       ],
     },
   });

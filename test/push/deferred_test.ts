@@ -2,13 +2,14 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { renewLease } from "../../src/push/deferred.ts";
-import { push, readDrift } from "../../src/push/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
 import { systemRandomBytes } from "../../src/std/random_text.ts";
 import { byHand } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";
-import { freshName, postSchema } from "../support/push.ts";
+import { freshName, postDefinition, postSchema } from "../support/push.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import {
   definitionOf,
   openTestService,
@@ -25,7 +26,7 @@ afterAll(() => service.close());
 /** Pushes with a size limit that makes every existing table large. */
 async function pushLarge(app: TestApp, schema: unknown) {
   const options = { dryRun: false, largeTablePages: 0 };
-  const result = await push(
+  const result = await pushDefinition(
     { admin: service.pushing, log: () => undefined },
     { app, definition: definitionOf(schema), options },
   );
@@ -94,7 +95,7 @@ test("a renewed lease records the progress of an index build, and its end remove
   const pushed = await whileDone(database.superuserUrl, { text }, async () => {
     const options = { dryRun: false, largeTablePages: 0 };
     const definition = definitionOf(schema);
-    const result = await push({ admin: pushing, log }, { app, definition, options });
+    const result = await pushDefinition({ admin: pushing, log }, { app, definition, options });
     await eventually(async () => {
       await renewLease({ admin: pushing, log }, (await readStep())?.id ?? "0");
       return (await readStep())?.phase?.startsWith("waiting for writers") === true;
@@ -115,8 +116,7 @@ test("a table that has grown and was never analyzed counts as large", async () =
 
   const definition = definitionOf(defineSchema({ [name]: { title: t.string().index() } }));
   const plan = async () => {
-    const json = { definition, dryRun: true };
-    const response = await service.call(app, "/v1/data/schema", { method: "POST", json });
+    const response = await postDefinition(service, app, definition, { dryRun: true });
     return (response.json as { steps: string[] }).steps;
   };
 
@@ -177,10 +177,7 @@ test.each([
         (await service.call(app, `/v1/data/db/${name}`, { method: "POST", json })).status,
       ).toBe(201);
 
-    const response = await service.call(app, "/v1/data/schema", {
-      method: "POST",
-      json: { definition: definitionOf(defineSchema(schema(name))) },
-    });
+    const response = await postSchema(service, app, defineSchema(schema(name)));
 
     const message = expect.stringContaining(says);
     expect(response).toMatchObject({

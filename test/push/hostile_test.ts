@@ -240,7 +240,12 @@ test("all issues are reported together, each with its table and column", async (
 
   const paths = (response.json as { details: { path: string }[] }).details.map(({ path }) => path);
   expect(new Set(paths)).toEqual(
-    new Set(["/hostile/id", "/hostile/then", "/users", "/users/x", "/dryRun", "/journal", "/more"]),
+    new Set([
+      ...["/hostile/id", "/hostile/then", "/users", "/users/x"].map(
+        (path) => `/steps/0/definition${path}`,
+      ),
+      ...["/dryRun", "/journal", "/more"],
+    ]),
   );
 });
 
@@ -253,7 +258,7 @@ test.each([
   },
   {
     name: "a body over 1 MB",
-    body: `{"definition":"${"x".repeat(1_048_576)}"}`,
+    body: `{"steps":[{"kind":"define","definition":"${"x".repeat(1_048_576)}"}]}`,
     status: 413,
     error: "body_too_large",
   },
@@ -331,11 +336,7 @@ test("an app's key cannot add a unique constraint to other apps' rows, regardles
   const path = `/v1/data/db/${name}`;
   for (const _ of [1, 2])
     await service.call(other, path, { method: "POST", json: { label: "dup" } });
-  const push = (more: object) =>
-    service.call(owner, "/v1/data/schema", {
-      method: "POST",
-      json: { definition: schema({ unique: true }), ...more },
-    });
+  const push = (more: object) => postDefinition(service, owner, schema({ unique: true }), more);
   const plain = await push({});
   expect([plain.status, plain.json]).toMatchObject([409, { error: "incompatible_schema" }]);
   const flagged = await push({ sharedUnique: true });

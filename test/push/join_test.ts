@@ -1,12 +1,12 @@
-/** `POST /v1/data/schema/joins`: hostile bodies are rejected, joins are exact, and repeated joins change nothing. */
+/** Joins of histories: hostile bodies are rejected, joins are exact, and repeated joins change nothing. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { acquireTurn } from "../../src/push/acquire_turn.ts";
-import { readJoinBody, type StoredMigration } from "../../src/push/mod.ts";
+import { readPush, type StoredMigration } from "../../src/push/mod.ts";
 import { toProjectHistory } from "../../src/push/project_history.ts";
 import { makeHistory } from "../support/history.ts";
-import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
 import {
   definitionOf,
   openTestService,
@@ -33,9 +33,10 @@ beforeEach(async () => {
   history = makeHistory([defineSchema({ [name]: { title } }), MINE()]);
 });
 
-const post = (json: object, as: TestApp | undefined = app) =>
-  service.call(as, "/v1/data/schema/joins", { method: "POST", json });
+const post = (step: object, as: TestApp | undefined = app, more = {}) =>
+  postSteps(service, as, [step], more);
 const body = (more: object = {}) => ({
+  kind: "join",
   migrations: history,
   definition: definitionOf(BOTH()),
   declared: definitionOf(BOTH()),
@@ -46,7 +47,7 @@ const readRecord = () => readMigrations(service, app) as Promise<StoredMigration
 
 test("a dry run lists the steps, and the join runs them once", async () => {
   const before = await dump();
-  const planned = await post(body({ dryRun: true }));
+  const planned = await post(body(), app, { dryRun: true });
   expect(planned).toMatchObject({
     status: 200,
     json: {
@@ -77,11 +78,7 @@ test("a join without steps is recorded, and a later push follows the project's l
   await postSchema(service, app, BOTH());
   expect((await post(body())).json).toMatchObject({ status: "applied", steps: [] });
   const [, , third = ""] = makeHistory([defineSchema({ [name]: { title } }), MINE(), BOTH()]);
-  const next = { migrations: [third], definition: definitionOf(BOTH()) };
-  const replayed = await service.call(app, "/v1/data/schema/migrations", {
-    method: "POST",
-    json: next,
-  });
+  const replayed = await postSteps(service, app, [{ kind: "migration", text: third }]);
   expect(replayed.json).toMatchObject({ status: "applied", migration: { seq: 3 } });
   const record = await readRecord();
   expect(record.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
@@ -181,7 +178,7 @@ test.each([
 ])("$texts are rejected without a turn of the CPU", async ({ migrations, errors }) => {
   const order: string[] = [];
   const turn = acquireTurn("earlier").then(() => void order.push("turn of an earlier push"));
-  const rejected: unknown = await readJoinBody(body({ migrations }), app.id).catch(
+  const rejected: unknown = await readPush({ steps: [body({ migrations })] }, app.id).catch(
     (error) => error,
   );
   order.push("rejection");
@@ -206,7 +203,7 @@ test("a table that another app owns is used exactly as the schema declares it, o
     definition: definitionOf(both),
     declared: definitionOf(both),
   });
-  const rejected = await post({ ...request, share: [] });
+  const rejected = await post(request, app, { share: [] });
   expect(rejected).toMatchObject({ status: 409, json: { error: "incompatible_schema" } });
   expect(rejected.text).not.toContain(owner.slug);
   const joined = await post(request);

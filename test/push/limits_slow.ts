@@ -19,7 +19,7 @@ test("pushes with a long plan let other pushes run", async () => {
   const columns = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, t.string()]));
   const tables = Array.from({ length: 300 }, (_, n) => [`wide_${n}`, columns]);
   const definition = definitionOf(defineSchema(Object.fromEntries(tables)));
-  const body = JSON.stringify({ definition, dryRun: true });
+  const body = JSON.stringify({ steps: [{ kind: "define", definition }], dryRun: true });
   const call = { method: "POST", body, headers: { "content-type": "application/json" } };
   let longest = 0;
   let isOver = false;

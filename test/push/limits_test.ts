@@ -1,8 +1,8 @@
 /** The limits of an app: the rate of its pushes and the size of its journal. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { push } from "../../src/push/mod.ts";
-import { dumpDatabase, freshName, postSchema } from "../support/push.ts";
+import { dumpDatabase, freshName, postDefinition, postSchema } from "../support/push.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import {
   definitionOf,
   openTestService,
@@ -78,9 +78,9 @@ test("simultaneous pushes are counted individually", async () => {
 
 test("a rejected body does not count", async () => {
   const app = await service.makeApp();
-  const invalid = { definition: { version: 1, tables: [{}] } };
+  const invalid = { version: 1, tables: [{}] };
   for (let n = 0; n <= PUSHES_PER_HOUR; n++) {
-    const response = await service.call(app, "/v1/data/schema", { method: "POST", json: invalid });
+    const response = await postDefinition(service, app, invalid);
     expect(response.status).toBe(422);
   }
   expect((await postSchema(service, app, defineSchema({}))).status).toBe(200);
@@ -108,7 +108,7 @@ test("a journal grows to its limit, and a push or dry run above the limit is rej
   // No limit applies to an operator, and a push without changes adds no migration.
   const { admin } = service.service;
   const request = { app, definition: definitionOf(large), options: { dryRun: false } };
-  await push({ admin, log: () => undefined }, request);
+  await pushDefinition({ admin, log: () => undefined }, request);
   await passTime(app, 3600);
   expect((await postSchema(service, app, large)).json).toMatchObject({ status: "unchanged" });
 });
@@ -123,7 +123,9 @@ test("a push beyond the last migration number is rejected", async () => {
   const definition = definitionOf(defineSchema({ [name]: { title: t.string() } }));
   const request = { app, definition, options: { dryRun: false } };
 
-  const error = await push({ admin, log: () => undefined }, request).catch((caught) => caught);
+  const error = await pushDefinition({ admin, log: () => undefined }, request).catch(
+    (caught) => caught,
+  );
 
   expect(error).toMatchObject({ code: "journal_full", status: 413 });
 });

@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { LOGIN } from "../support/cluster.ts";
 import { codeOf } from "../support/problem.ts";
-import { definitionOf, openTestService } from "../support/service.ts";
+import { postSchema } from "../support/push.ts";
+import { openTestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({ notes: { title: t.string() } });
@@ -26,9 +27,8 @@ async function expectRejected(part: Partial<URL>): Promise<void> {
     toAdminUrl: (url) => Object.assign<URL, object>(new URL(url), part).href,
   });
   const app = await service.makeApp();
-  const body = { definition: definitionOf(schema), journal: [], dryRun: false };
   const responses = [
-    await service.call(app, "/v1/data/schema", { method: "POST", json: body }),
+    await postSchema(service, app, schema, { journal: [], dryRun: false }),
     await service.call(app, "/v1/data/schema"),
     await service.call(app, "/v1/data/schema/migrations/1"),
   ];

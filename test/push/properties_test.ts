@@ -5,9 +5,10 @@ import { type Definition, readDefinition } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { advanceState } from "../../src/push/advance_state.ts";
 import { findDifferences } from "../../src/push/compare.ts";
-import { planPush, push, readDrift } from "../../src/push/mod.ts";
+import { planPush, readDrift } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";
 import { dumpDatabase, readDeclared } from "../support/push.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { countRuns, drawRuns } from "../support/tier.ts";
 
@@ -206,11 +207,13 @@ test("PostgreSQL has the recorded schema after a push, a rejected push leaves no
         const definition = draw(fc.boolean) ? grow(last, drawn) : drawn;
         const before = await dumpDatabase(admin);
         const request = { app, definition, options: { dryRun: false } };
-        const result = await push({ admin, log: () => undefined }, request).catch((error) => {
-          expect(error).toBeInstanceOf(Problem);
-          expect(error).toMatchObject({ code: "incompatible_schema" });
-          return undefined;
-        });
+        const result = await pushDefinition({ admin, log: () => undefined }, request).catch(
+          (error) => {
+            expect(error).toBeInstanceOf(Problem);
+            expect(error).toMatchObject({ code: "incompatible_schema" });
+            return undefined;
+          },
+        );
         if (result === undefined) {
           expect(await dumpDatabase(admin)).toBe(before);
           continue;
@@ -219,7 +222,10 @@ test("PostgreSQL has the recorded schema after a push, a rejected push leaves no
         // Indexes of a table that both apps use are built after the push.
         await result.deferred;
         const after = await dumpDatabase(admin);
-        const { deferred, ...second } = await push({ admin, log: () => undefined }, request);
+        const { deferred, ...second } = await pushDefinition(
+          { admin, log: () => undefined },
+          request,
+        );
         await deferred;
         expect(second).toMatchObject({ status: "unchanged", steps: [] });
         expect(await dumpDatabase(admin)).toBe(after);

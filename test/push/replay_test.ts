@@ -188,7 +188,8 @@ test("a dry run plans all migrations and the remaining changes, and writes nothi
 
   expect(planned.json).toMatchObject({
     status: "planned",
-    replays: [
+    earlier: [
+      { migration: null, steps: [] },
       { migration: { seq: 2 }, steps: [`add column ${name}.note`] },
       { migration: { seq: 3 }, steps: [`add unique (title) to ${name} (rows are checked)`] },
       { migration: { seq: 4 }, steps: [`add column ${name}.count`] },
@@ -388,28 +389,66 @@ test("line ends of a checkout do not count as an edit", async () => {
   expect(recorded.text).toBe(valid);
 });
 
+const step = (tables: unknown = []) => ({
+  kind: "define",
+  definition: { version: 1, tables },
+});
+const rename = { kind: "rename_table", table: "a", to: "b" };
 test.each([
-  { name: "a missing list", json: { migrations: valid }, path: "/migrations" },
-  { name: "an empty list", json: { migrations: [] }, path: "/migrations" },
-  { name: "two migrations to apply", json: { migrations: [valid, valid] }, path: "/migrations" },
-  { name: "a number in the list", json: { migrations: [1], dryRun: true }, path: "/migrations" },
+  { name: "no steps", json: { steps: undefined }, path: "/steps" },
+  { name: "an empty list", json: { steps: [] }, path: "/steps" },
+  { name: "an unknown kind", json: { steps: [{ kind: "drop" }] }, path: "/steps/0/kind" },
+  { name: "two steps to apply", json: { steps: [step(), step()] }, path: "/steps" },
   {
-    name: "101 migrations to plan",
-    json: { migrations: Array(101).fill(valid), dryRun: true },
-    path: "/migrations",
+    name: "a migration and a definition to apply",
+    json: { steps: [{ kind: "migration", text: valid }, step()] },
+    path: "/steps",
   },
-  { name: "a missing definition", json: { migrations: [valid], definition: undefined }, path: "" },
-  { name: "an unknown key", json: { migrations: [valid], sql: "x" }, path: "/sql" },
-  { name: "an invalid flag", json: { migrations: [valid], dryRun: 1 }, path: "/dryRun" },
-])("POST /v1/data/schema/migrations with $name gets 422", async ({ json, path }) => {
+  { name: "a number", json: { steps: [1], dryRun: true }, path: "/steps/0" },
+  {
+    name: "a migration that is a number",
+    json: { steps: [{ kind: "migration", text: 1 }] },
+    path: "/steps/0/text",
+  },
+  {
+    name: "102 steps to plan",
+    json: { steps: Array(102).fill(step()), dryRun: true },
+    path: "/steps",
+  },
+  {
+    name: "a missing definition",
+    json: { steps: [{ kind: "define" }] },
+    path: "/steps/0/definition",
+  },
+  {
+    name: "an invalid table in the second definition",
+    json: { steps: [step(), step([{}])], dryRun: true },
+    path: "/steps/1/definition",
+  },
+  {
+    name: "an unknown key of a step",
+    json: { steps: [{ ...step(), sql: "x" }] },
+    path: "/steps/0/sql",
+  },
+  { name: "an unknown key", json: { sql: "x" }, path: "/sql" },
+  { name: "the fields of a definition", json: step().definition, path: "/version" },
+  { name: "an invalid flag", json: { dryRun: 1 }, path: "/dryRun" },
+  { name: "an invalid list to share", json: { share: [1] }, path: "/share/0" },
+  {
+    name: "an invalid change after a text that is no migration",
+    json: {
+      steps: [
+        { kind: "migration", text: "x" },
+        { kind: "change", change: { ...rename, to: 1 } },
+      ],
+      dryRun: true,
+    },
+    path: "/steps/1/change/to",
+  },
+])("a push with $name gets 422", async ({ json, path }) => {
   const app = await service.makeApp();
-  const body = { definition: { version: 1, tables: [] }, ...json };
-  const response = await service.call(app, "/v1/data/schema/migrations", {
-    method: "POST",
-    json: body,
-  });
-  expect(response).toMatchObject({
-    status: 422,
-    json: { error: "invalid_schema", details: [{ path }] },
-  });
+  const call = { method: "POST", json: { steps: [step()], ...json } };
+  const response = await service.call(app, "/v1/data/schema", call);
+  expect(response).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
+  expect(Object(response.json).details[0].path).toStartWith(path);
 });

@@ -4,11 +4,18 @@ import fc from "fast-check";
 import { runAction } from "../../src/accounts/actions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, type NamedColumn, t } from "../../src/dsl/mod.ts";
-import { applyChange, type Change, readDrift } from "../../src/push/mod.ts";
+import { type Change, readDrift } from "../../src/push/mod.ts";
 import { renderBegin } from "../../src/push/retype_messages.ts";
 import { readTimestamp } from "../../src/std/timestamp.ts";
 import { postMigrations } from "../support/history.ts";
-import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import {
+  dumpDatabase,
+  freshName,
+  postChange,
+  postSchema,
+  readMigrations,
+} from "../support/push.ts";
+import { applyChange } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { drawRuns } from "../support/tier.ts";
 
@@ -27,10 +34,7 @@ const retypeOf = (table: string, type: Type, column = "value"): Change => ({
   type,
 });
 const change = (app: TestApp, request: Change, more: object = {}) =>
-  service.call(app, "/v1/data/schema/changes", {
-    method: "POST",
-    json: { change: request, ...more },
-  });
+  postChange(service, app, request, more);
 const create = (app: TestApp, table: string, json: object) =>
   service.call(app, `/v1/data/db/${table}`, { method: "POST", json });
 const listValues = async (app: TestApp, table: string) => {

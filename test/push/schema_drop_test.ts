@@ -8,11 +8,12 @@ import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, KINDS, type Kind, t } from "../../src/dsl/mod.ts";
 import { SCOPES, type Scope } from "../../src/principal.ts";
 import { keepsValues } from "../../src/push/conversions.ts";
-import { applyChange, type Change } from "../../src/push/mod.ts";
+import type { Change } from "../../src/push/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
 import { proofOf } from "../support/proof.ts";
-import { dumpDatabase, freshName } from "../support/push.ts";
+import { dumpDatabase, freshName, postChange } from "../support/push.ts";
+import { applyChange } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -31,7 +32,7 @@ async function withScopes(app: TestApp, ...scopes: Scope[]): Promise<TestApp> {
 }
 
 const post = (app: TestApp, change: Change, more: object = {}) =>
-  service.call(app, "/v1/data/schema/changes", { method: "POST", json: { change, ...more } });
+  postChange(service, app, change, more);
 
 /** An app with one row. */
 async function makeApp(pin = "1234", state = "open"): Promise<{ app: TestApp; table: string }> {
@@ -121,8 +122,8 @@ describe("a key without schema:drop", () => {
       postMigrations({ service, app: as }, texts, current, more);
 
     const plan = await send(app, history, { dryRun: true });
-    const { replays } = Object(plan.json);
-    expect(replays.map(({ notes }: { notes: string[] }) => notes.join().includes("SCOPE"))).toEqual(
+    const { earlier } = Object(plan.json);
+    expect(earlier.map(({ notes }: { notes: string[] }) => notes.join().includes("SCOPE"))).toEqual(
       [false, true, false],
     );
     expect((await send(app, history.slice(0, 1))).json).toMatchObject({ status: "applied" });

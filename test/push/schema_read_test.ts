@@ -47,7 +47,7 @@ describe.each([
       send: (as: TestApp) => postSchema(service, as, NEXT, { dryRun: true }),
     },
     {
-      call: "POST /v1/data/schema/migrations as a dry run",
+      call: "a dry run of migrations",
       send: async () => {
         const fresh = await service.makeApp(undefined, { scopes: [scope] });
         const history = makeHistory([SCHEMA]);

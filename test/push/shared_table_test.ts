@@ -7,8 +7,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { push, readDrift } from "../../src/push/mod.ts";
+import { readDrift } from "../../src/push/mod.ts";
 import { freshName, postDefinition } from "../support/push.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import {
   type Call,
   definitionOf,
@@ -221,7 +222,7 @@ async function pushWithRows(rows: number) {
   const deps = { admin: service.pushing, log: () => undefined };
   const pushOnce = async (dryRun: boolean) => {
     const options = { dryRun, largeTablePages: 2 };
-    const { deferred, ...result } = await push(deps, { ...request, options });
+    const { deferred, ...result } = await pushDefinition(deps, { ...request, options });
     await deferred;
     return result;
   };

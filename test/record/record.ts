@@ -38,12 +38,14 @@ const BODIES: Readonly<Record<string, unknown>> = {
   "POST /v1/data/db/:table": { title: "new" },
   "PATCH /v1/data/db/:table/:id": { title: "changed" },
   "POST /v1/data/schema": {
-    definition: { version: 1, tables: [] },
+    steps: [
+      { kind: "define", definition: { version: 1, tables: [] } },
+      {
+        kind: "change",
+        change: { kind: "rename_column", table: "todos", column: "title", to: "heading" },
+      },
+    ],
     journal: [],
-    dryRun: true,
-  },
-  "POST /v1/data/schema/changes": {
-    change: { kind: "rename_column", table: "todos", column: "title", to: "heading" },
     dryRun: true,
   },
 };

@@ -1,7 +1,10 @@
 /** Creates a project's migration history without a service. A service reads only the definitions in the history. @module */
 
-import { writeMigrationText } from "../../src/push/migration_text.ts";
+import type { Definition } from "../../src/dsl/mod.ts";
+import { splitMigrationText, writeMigrationText } from "../../src/push/migration_text.ts";
 import type { Change } from "../../src/push/mod.ts";
+import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { postSteps } from "./push.ts";
 import { definitionOf, type TestApp, type TestResponse, type TestService } from "./service.ts";
 
 /** Returns the migration files of a project that pushed these schemas in this order; `changes`: explicit changes by number. */
@@ -21,13 +24,24 @@ export function makeHistory(
 
 type HistoryOptions = { sql?: string; changes?: Readonly<Record<number, Change>> };
 
-/** Applies these migrations, or plans them with `dryRun`. `current` is the project's declared schema. */
+/**
+ * Applies these migrations, or plans them and the project's declared schema `current` with `dryRun`.
+ */
 export function postMigrations(
   { service, app }: { service: TestService; app: TestApp },
-  migrations: unknown,
+  migrations: readonly string[],
   current: unknown,
   more: Record<string, unknown> = {},
 ): Promise<TestResponse> {
-  const json = { migrations, definition: definitionOf(current), ...more };
-  return service.call(app, "/v1/data/schema/migrations", { method: "POST", json });
+  const definition = definitionOf(current);
+  const steps = [
+    ...migrations.map((text) => toStep(text, definition)),
+    ...(more["dryRun"] === true ? [{ kind: "define", definition }] : []),
+  ];
+  return postSteps(service, app, steps, more);
+}
+
+function toStep(text: string, current: Definition) {
+  const followed = splitMigrationText(text)?.definition !== canonicalJson(current);
+  return { kind: "migration", text, followed };
 }

@@ -43,30 +43,33 @@ const HISTORY = makeHistory([mine]);
 type Ask = Call & { path: string };
 
 const NO_TABLES = { version: 1, tables: [] };
+const DEFINE = { kind: "define", definition: NO_TABLES };
 const newTodo = () => ({ title: crypto.randomUUID(), project: MINE });
 
 /** Valid bodies of each endpoint that has one. The matrix fails for an endpoint without an entry. */
 const BODIES: Readonly<Record<string, readonly (() => unknown)[]>> = {
   "POST /v1/data/db/:table": [newTodo, () => [newTodo(), newTodo()]],
   "PATCH /v1/data/db/:table/:id": [() => ({ note: { changed: true } })],
-  "POST /v1/data/schema": [() => ({ definition: NO_TABLES, journal: [], dryRun: true })],
-  "POST /v1/data/schema/changes": [
+  "POST /v1/data/schema": [
+    () => ({ steps: [DEFINE], journal: [], dryRun: true }),
     () => ({
       // If the isolation failed, the other app's declaration of the column would block this change.
-      change: { kind: "rename_column", table: "todos", column: "heading", to: "title" },
+      steps: [
+        {
+          kind: "change",
+          change: { kind: "rename_column", table: "todos", column: "heading", to: "title" },
+        },
+      ],
       dryRun: true,
     }),
-  ],
-  "POST /v1/data/schema/joins": [
     () => ({
-      definition: NO_TABLES,
-      declared: NO_TABLES,
-      migrations: HISTORY,
+      steps: [{ ...DEFINE, kind: "join", declared: NO_TABLES, migrations: HISTORY }],
       dryRun: true,
     }),
-  ],
-  "POST /v1/data/schema/migrations": [
-    () => ({ definition: NO_TABLES, migrations: HISTORY, dryRun: true }),
+    () => ({
+      steps: [...HISTORY.map((text) => ({ kind: "migration", text, followed: true })), DEFINE],
+      dryRun: true,
+    }),
   ],
 };
 

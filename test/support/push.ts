@@ -10,7 +10,7 @@ export function postSchema(
   service: TestService,
   app: TestApp,
   schema: unknown,
-  more: Record<string, unknown> = {},
+  more: object = {},
 ): Promise<TestResponse> {
   return postDefinition(service, app, definitionOf(schema), more);
 }
@@ -19,10 +19,28 @@ export function postDefinition(
   service: TestService,
   app: TestApp,
   definition: Definition | unknown,
-  more: Record<string, unknown> = {},
+  more: object = {},
 ): Promise<TestResponse> {
-  const json = { definition, ...more };
-  return service.call(app, "/v1/data/schema", { method: "POST", json });
+  return postSteps(service, app, [{ kind: "define", definition }], more);
+}
+
+/** Sends an explicit change over HTTP. */
+export function postChange(
+  service: TestService,
+  app: TestApp,
+  change: unknown,
+  more: object = {},
+): Promise<TestResponse> {
+  return postSteps(service, app, [{ kind: "change", change }], more);
+}
+
+export function postSteps(
+  service: TestService,
+  app: TestApp | undefined,
+  steps: unknown,
+  more: object = {},
+): Promise<TestResponse> {
+  return service.call(app, "/v1/data/schema", { method: "POST", json: { steps, ...more } });
 }
 
 /** Returns a name that no other test of this run uses. */

@@ -13,9 +13,9 @@ import {
   type TableDefinition,
 } from "../../src/dsl/mod.ts";
 import { VALUES } from "../../src/kinds/mod.ts";
-import { push } from "../../src/push/mod.ts";
 import { createDataClient, DataError } from "../../src/sdk/data.ts";
 import { makeCompare, matches, type TableKinds } from "../../src/sdk/matches.ts";
+import { pushDefinition } from "./push_steps.ts";
 import type { TestApp, TestService } from "./service.ts";
 
 /** The seed of the slow tier. */
@@ -156,7 +156,7 @@ async function fill(
   const read = readDefinition({ version: 1, tables: [table] });
   if ("issues" in read) throw new Error(JSON.stringify(read.issues));
   const options = { app, definition: read.definition, options: { dryRun: false } };
-  await push({ admin: service.pushing, log: () => undefined }, options);
+  await pushDefinition({ admin: service.pushing, log: () => undefined }, options);
   for (let left = rows; left > 0; left -= 50) {
     const json = Array.from({ length: Math.min(left, 50) }, () => drawValues(table, random));
     const { status, text } = await service.call(app, `/v1/data/db/${table.name}`, {

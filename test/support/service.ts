@@ -5,11 +5,12 @@ import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import type { Scope } from "../../src/principal.ts";
-import { type PushDeps, push } from "../../src/push/mod.ts";
+import type { PushDeps } from "../../src/push/mod.ts";
 import type { Service, ServiceOptions } from "../../src/service/open.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase, withDatabase } from "./cluster.ts";
 import { TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { checkDescribed } from "./described.ts";
+import { pushDefinition } from "./push_steps.ts";
 import { makeSecrets, type Secrets } from "./secrets.ts";
 import { openShape, previewsOfRun, type Shape, TEST_SECRETS } from "./shape.ts";
 
@@ -53,7 +54,10 @@ export type TestService = {
   /** Secrets that the log must not contain. */
   secrets: Secrets;
   makeApp: (schema?: unknown, options?: TestAppOptions) => Promise<TestApp>;
-  pushSchema: (app: TestApp, schema: unknown) => Promise<Awaited<ReturnType<typeof push>>>;
+  pushSchema: (
+    app: TestApp,
+    schema: unknown,
+  ) => Promise<Awaited<ReturnType<typeof pushDefinition>>>;
   /** Sends one request. Uses the app's key, and sends `json` with its content type. */
   call: (app: TestApp | undefined, path: string, call?: Call) => Promise<TestResponse>;
   /** Fails if the log contains a secret. */
@@ -152,9 +156,9 @@ async function pushSchema(
   deps: PushDeps,
   app: TestApp,
   schema: unknown,
-): Promise<Awaited<ReturnType<typeof push>>> {
+): Promise<Awaited<ReturnType<typeof pushDefinition>>> {
   const definition = definitionOf(schema);
-  return await push(deps, { app, definition, options: { dryRun: false } });
+  return await pushDefinition(deps, { app, definition, options: { dryRun: false } });
 }
 
 /** @throws {Error} the schema is invalid; with its issues */

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { push } from "../../src/push/mod.ts";
 import { runChecks } from "../../src/service/doctor.ts";
 import { openService, type Service } from "../../src/service/open.ts";
 import { readBlocks } from "../docs/blocks.ts";
@@ -21,6 +20,7 @@ import {
 } from "../support/debian_cluster.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { checkEndpoint, endpoints, makeWorld, type World } from "../support/isolation.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import {
   callService,
   definitionOf,
@@ -228,7 +228,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   });
 
   test("has the journal and the catalog, so a push of the same schema changes nothing", async () => {
-    const same = await push(
+    const same = await pushDefinition(
       { admin: pushing, log: () => undefined },
       { app: mine, definition: definitionOf(schema), options: { dryRun: true } },
     );

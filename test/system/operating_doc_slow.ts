@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { findAppId } from "../../src/accounts/apps/mod.ts";
 import { SETTINGS, toFileVariable } from "../../src/config/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { push } from "../../src/push/mod.ts";
 import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
 import { COMPOSE, SERVICES } from "../support/compose.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { pushDefinition } from "../support/push_steps.ts";
 import { definitionOf } from "../support/service.ts";
 
 const page = readFileSync(join(ROOT, "docs/operating.md"), "utf8");
@@ -56,7 +56,7 @@ describe("the page's commands", () => {
       for (const slug of ["tasks", "wiki"]) {
         const app = { id: (await findAppId({ admin }, slug)) ?? "", slug };
         const definition = definitionOf(defineSchema({ todos: { title: t.string() } }));
-        await push(
+        await pushDefinition(
           { admin, log: () => undefined },
           { app, definition, options: { dryRun: false } },
         );

@@ -14,7 +14,7 @@ import {
 } from "../../accounts/apps/mod.ts";
 import { type Database, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
-import { replay } from "../../push/mod.ts";
+import { push, toMigrationStep } from "../../push/mod.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
@@ -76,11 +76,8 @@ async function replayAll(
   const log = openLog(deps.config, deps.report);
   await deps.withPush(async (admin) => {
     for (const migration of migrations) {
-      const { deferred } = await replay({ admin, log }, migration, {
-        app,
-        definition,
-        options: {},
-      });
+      const steps = [toMigrationStep(migration, definition)];
+      const { deferred } = await push({ admin, log }, { app, steps, options: { dryRun: false } });
       await deferred;
     }
   });

@@ -1,12 +1,11 @@
 /** Reads an archive's migrations for their replay, after which the app has the archive's tables. Writes nothing. @module */
 import type { Definition, TableDefinition } from "../../dsl/mod.ts";
-import { type planReplay, readJoinBody, readReplayBody } from "../../push/mod.ts";
+import { type CheckedMigration as Migration, readTexts } from "../../push/mod.ts";
 import { changeDefinition, mergeDeclared } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { tryParseJson } from "../../std/try_parse_json.ts";
 import { type ArchiveHeader, readBlocks } from "./archive_file.ts";
 
-type Migration = Parameters<typeof planReplay>[1][number];
 /** `definition`: the tables of the archive. The last migration is planned with this definition. */
 export type ArchivedHistory = { migrations: Migration[]; definition: Definition };
 
@@ -28,16 +27,16 @@ async function readMigration(
   appId: string,
 ): Promise<Migration> {
   if (typeof file === "string") {
-    const body = { migrations: [file], definition: { version: 1, tables: [] } };
-    const { next } = await readReplayBody(body, appId);
-    if (next === undefined) throw new Error("A replay of no migration");
-    return next;
+    const [read] = await readTexts([{ text: file, path: "" }], appId);
+    if (read === undefined) throw new Error("The migration was not read");
+    return read;
   }
   const migration = await readMigration(file.text, appId);
   const { definition } = migration;
-  const body = { definition, declared: definition, migrations: file.joins };
-  const { join } = await readJoinBody(body, appId);
-  const joins = join.migrations;
+  const joins = await readTexts(
+    file.joins.map((text) => ({ text, path: "" })),
+    appId,
+  );
   // The join also created what only the joined migrations declare.
   return { ...migration, joins, definition: mergeDeclared([...joins, { definition }]) };
 }

@@ -8,9 +8,10 @@ import {
 } from "../../accounts/apps/mod.ts";
 import { APP_SWITCH_NAMES, describeSwitch, toDashed } from "../../app_switch.ts";
 import { Problem } from "../../problem.ts";
-import { planReplay } from "../../push/mod.ts";
+import { type PushResult, push, toMigrationStep } from "../../push/mod.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError } from "../cli/command.ts";
+import { openLog } from "../cli/log.ts";
 import type { Archive } from "./archive_file.ts";
 import { type ArchivedHistory, readHistory } from "./import_history.ts";
 import { planSettings, type SettingsPlan } from "./import_settings.ts";
@@ -77,7 +78,17 @@ export async function planImport(
     migrations.length === 0
       ? undefined
       : await deps.withPush((admin) =>
-          planReplay({ admin }, migrations, { app, definition, options: {} }),
+          push(
+            { admin, log: openLog(deps.config, deps.report) },
+            {
+              app,
+              steps: [
+                ...migrations.map((migration) => toMigrationStep(migration, definition)),
+                { kind: "define", definition },
+              ],
+              options: { dryRun: true },
+            },
+          ),
         );
   const sorted = sortTargets(header.targets, deps.config.COOKIE_DOMAIN);
   const addresses = found === undefined || addsTargets ? sorted : skipTargets(sorted, slug);
@@ -93,8 +104,8 @@ export async function planImport(
   };
 }
 
-function listNotices(plan: Awaited<ReturnType<typeof planReplay>> | undefined): string[] {
-  const notes = plan?.replays.flatMap((migration) => migration.notes) ?? [];
+function listNotices(plan: PushResult | undefined): string[] {
+  const notes = plan?.earlier.flatMap((migration) => migration.notes) ?? [];
   return [...new Set([...notes, ...(plan?.notes ?? [])])];
 }
 

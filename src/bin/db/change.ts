@@ -140,7 +140,7 @@ async function runChange(setting: Setting, toChange: ToChange): Promise<CommandR
     },
   }).finally(stop);
   const { types = null, files } = changed;
-  const { status, migration, steps, notes, replays = [], rows = null } = changed.result;
+  const { status, migration, steps, notes, replays = [], rows } = changed.result;
   return {
     document: { status, replays, migration, steps, notes, rows, types, files },
     lines: describePush(changed, paint),

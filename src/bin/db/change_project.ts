@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
-import { type Change, type RowCounts, showChange } from "../../push/pure.ts";
+import { type Change, showChange } from "../../push/pure.ts";
 import { canonicalJson } from "../../std/canonical_json.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
@@ -14,14 +14,13 @@ import type { PushTask } from "./push.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
 
-export type ChangeResponse = PushResponse & { rows?: RowCounts | null };
 export type ChangeTask = Omit<PushTask, "confirm"> & {
   /** The requested change, for the project's definition. */
   toChange: (definition: Definition) => Change;
   /** Shows the plan and asks for confirmation. */
-  confirm: (plan: ChangeResponse, change: Change) => Promise<void>;
+  confirm: (plan: PushResponse, change: Change) => Promise<void>;
 };
-export type Changed = WrittenFiles & { result: ChangeResponse };
+export type Changed = WrittenFiles & { result: PushResponse };
 
 /**
  * Applies a change, or with `dryRun` returns its plan. If the project already has the migration of the change, from another
@@ -68,13 +67,12 @@ function findNotEdited(change: Change, { definition, file, location: { folder } 
   );
 }
 
-type Steps = { plan: () => Promise<ChangeResponse>; run: () => Promise<ChangeResponse> };
+type Steps = { plan: () => Promise<PushResponse>; run: () => Promise<PushResponse> };
 
 function changeSingle(change: Change, { service, entries: journal }: Project): Steps {
-  return {
-    plan: () => service.change({ change, journal, dryRun: true }),
-    run: () => service.change({ change, journal, dryRun: false }),
-  };
+  const push = (dryRun: boolean) =>
+    service.push({ steps: [{ kind: "change", change }], journal, dryRun });
+  return { plan: () => push(true), run: () => push(false) };
 }
 
 /** The steps that apply the project's migrations, if the change is one of them. */

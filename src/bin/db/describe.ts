@@ -1,8 +1,8 @@
 /** Describes a push or its plan for people. @module */
-import { type PlannedMigration, showMigration } from "../../push/pure.ts";
+import { showMigration } from "../../push/pure.ts";
 import type { Paint } from "../cli/paint.ts";
 import type { WrittenFiles } from "./project.ts";
-import type { Pushed } from "./schema_service.ts";
+import type { Pushed, Replayed } from "./schema_service.ts";
 
 const OPENINGS = {
   applied: "Applied",
@@ -29,7 +29,7 @@ export function describePush(
   ];
 }
 
-function describeMigration(opening: string, replayed: PlannedMigration, paint: Paint): string[] {
+function describeMigration(opening: string, replayed: Replayed, paint: Paint): string[] {
   const lines = describeSteps(replayed, paint);
   return [
     `${opening} ${showMigration(replayed.migration)}${lines.length === 0 ? ", which changes nothing here" : ""}`,
@@ -37,10 +37,7 @@ function describeMigration(opening: string, replayed: PlannedMigration, paint: P
   ];
 }
 
-function describeSteps(
-  { steps, notes }: Pick<PlannedMigration, "steps" | "notes">,
-  paint: Paint,
-): string[] {
+function describeSteps({ steps, notes }: Pick<Pushed, "steps" | "notes">, paint: Paint): string[] {
   return [
     ...steps.map((step) =>
       CHECKED.test(step) ? paint("yellow", `  ? ${step}`) : paint("green", `  + ${step}`),

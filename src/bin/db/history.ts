@@ -5,18 +5,21 @@
  * @module
  */
 import type { Definition } from "../../dsl/mod.ts";
+import type { PushBody } from "../../push/mod.ts";
 import {
   MAX_MIGRATIONS_SENT,
   MAX_REPLAY_BYTES,
-  type PlannedMigration,
+  type Planned,
   type ProjectMigration,
   showMigration,
 } from "../../push/pure.ts";
+import { canonicalJson } from "../../std/canonical_json.ts";
 import type { Project } from "./project.ts";
-import type { Pushed, PushRequest } from "./schema_service.ts";
+import type { Pushed, Replayed } from "./schema_service.ts";
 
 export type History = Pick<Project, "service" | "definition" | "entries" | "ahead"> &
-  Pick<PushRequest, "share">;
+  Pick<PushBody, "share">;
+type Step = PushBody["steps"][number];
 
 /**
  * Applies the missing migrations and pushes the definition.
@@ -24,52 +27,59 @@ export type History = Pick<Project, "service" | "definition" | "entries" | "ahea
  * @throws {Problem} a migration failed; the message lists the migrations applied before
  */
 export async function pushHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, share } = history;
-  const replays: PlannedMigration[] = [];
+  const { service, definition, entries: journal, ahead, share } = history;
+  const replays: Replayed[] = [];
   try {
-    for (const { text } of ahead) {
-      const pushed = await service.replay({ definition, migrations: [text], share });
-      if (pushed.migration !== null) replays.push({ ...pushed, migration: pushed.migration });
+    for (const migration of ahead) {
+      const pushed = await service.push({ steps: [toStep(migration, definition)], share });
+      replays.push(...toReplays(pushed));
     }
-    const pushed = await service.push({ definition, journal: entries, dryRun: false, share });
+    const pushed = await service.push({ steps: [{ kind: "define", definition }], journal, share });
     return replays.length === 0 ? pushed : { ...pushed, status: "applied", replays };
   } catch (error) {
     throw reportApplied(error, replays);
   }
 }
 
+function toStep({ text, parts }: ProjectMigration, definition: Definition): Step {
+  return { kind: "migration", text, followed: parts.definition !== canonicalJson(definition) };
+}
+
+/** Omits a migration that was applied before. */
+function toReplays({ migration, steps, notes, shared }: Planned): Replayed[] {
+  return migration === null ? [] : [{ migration, steps, notes, shared }];
+}
+
 /** The plan of {@linkcode pushHistory}. Writes nothing, not even at the service. */
 export async function planHistory(history: History): Promise<Pushed> {
-  const { service, definition, entries, ahead, share } = history;
+  const { service, definition, entries: journal, ahead, share } = history;
+  const define: Step = { kind: "define", definition };
   if (ahead.length === 0)
-    return await service.push({ definition, journal: entries, dryRun: true, share });
-  const first = readFirst(ahead, definition);
-  const last = first.at(-1);
-  const isAll = first.length === ahead.length || last === undefined;
-  const migrations = first.map(({ text }) => text);
+    return await service.push({ steps: [define], journal, dryRun: true, share });
+  const migrations = ahead.map((migration) => toStep(migration, definition));
+  const first = takeFirst(migrations, define);
+  const isAll = first.length === ahead.length;
+  const steps = isAll ? [...first, define] : first;
+  const { earlier, ...plan } = await service.push({ steps, dryRun: true, share });
+  const replays = (isAll ? earlier : [...earlier, plan]).flatMap(toReplays);
+  if (isAll) return { ...plan, replays };
   // Later changes can be planned only after all migrations.
-  const end = isAll ? definition : (JSON.parse(last.parts.definition) as Definition);
-  const plan = await service.planReplay({ definition: end, migrations, share });
-  if (isAll) return plan;
   const more = `MORE: ${ahead.length - first.length} migrations follow; they can be planned after these are applied`;
-  return { ...plan, notes: [...plan.notes, more] };
+  return { ...plan, migration: null, steps: [], shared: [], notes: [more], replays };
 }
 
 /** The first migrations, as many as fit in one request. */
-function readFirst(
-  ahead: readonly ProjectMigration[],
-  definition: Definition,
-): readonly ProjectMigration[] {
-  let bytes = Buffer.byteLength(JSON.stringify({ definition, migrations: [], dryRun: true }));
-  const tooMany = ahead.findIndex(({ text }, index) => {
-    bytes += Buffer.byteLength(JSON.stringify(text)) + 1;
+function takeFirst(migrations: readonly Step[], define: Step): readonly Step[] {
+  let bytes = Buffer.byteLength(JSON.stringify({ steps: [define], dryRun: true }));
+  const tooMany = migrations.findIndex((migration, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(migration)) + 1;
     return index >= MAX_MIGRATIONS_SENT || (bytes > MAX_REPLAY_BYTES && index > 0);
   });
-  return tooMany === -1 ? ahead : ahead.slice(0, tooMany);
+  return tooMany === -1 ? migrations : migrations.slice(0, tooMany);
 }
 
 /** Adds to the error the migrations that stay applied. */
-function reportApplied(error: unknown, applied: readonly PlannedMigration[]): unknown {
+function reportApplied(error: unknown, applied: readonly Replayed[]): unknown {
   if (applied.length === 0 || !(error instanceof Error)) return error;
   const names = applied.map(({ migration }) => showMigration(migration)).join(", ");
   return Object.assign(error, {

@@ -13,10 +13,6 @@ export type Patience = { waitS: number; terminal: Terminal };
 export function makePatient(service: SchemaService, patience: Patience): SchemaService {
   return {
     push: (request) => askPatiently(() => service.push(request), patience),
-    replay: (request) => askPatiently(() => service.replay(request), patience),
-    join: (request) => askPatiently(() => service.join(request), patience),
-    change: (request) => askPatiently(() => service.change(request), patience),
-    planReplay: (request) => askPatiently(() => service.planReplay(request), patience),
     status: () => askPatiently(service.status, patience),
     migration: (seq) => askPatiently(() => service.migration(seq), patience),
   };

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { PushBody } from "../../push/mod.ts";
 import {
   type Declared,
   MAX_MIGRATIONS_SENT,
@@ -32,7 +33,7 @@ import { findDestination } from "./destination.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
 import { fetchMigrations } from "./journal.ts";
 import { withProject } from "./project.ts";
-import type { JoinRequest, Pushed } from "./schema_service.ts";
+import type { Pushed } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
 import { agree, listShared, readShare, warnOfSharing } from "./sharing.ts";
 
@@ -81,7 +82,10 @@ type Resolving = {
 /** `joins`: the project's last migration; `null` if the histories had not diverged. */
 type Resolved = { result: Pushed; joins: string | null };
 
-const NOTHING: Pushed = { status: "unchanged", migration: null, steps: [], notes: [], shared: [] };
+const NOTHING: Pushed = {
+  ...{ status: "unchanged", migration: null, rows: null },
+  ...{ steps: [], notes: [], shared: [] },
+};
 
 async function resolveHistory(
   setting: Setting,
@@ -100,12 +104,12 @@ async function resolveHistory(
     const common = missing.filter(({ seq }) => seq < first.parts.seq);
     const recorded = await fetchMigrations(service, common);
     const texts = [...(await readJournal(location.journal)), ...recorded];
-    const request = toRequest(ahead, {
+    const step = toStep(ahead, {
       definition,
       declared: mergeDeclared([...readDeclared(texts), { definition }]),
     });
-    const join = (more: Pick<JoinRequest, "dryRun" | "share">) =>
-      service.join({ ...request, ...more });
+    const join = (more: Pick<PushBody, "dryRun" | "share">) =>
+      service.push({ steps: [step], ...more });
     const share = readShare(setting);
     const joins = showMigration(last.parts);
     if (args.has("dry-run")) return { result: await join({ dryRun: true, share }), joins };
@@ -127,14 +131,19 @@ function explainNothing(destination: Destination, { isBehind }: { isBehind: bool
   return `The histories have not diverged: the service lacks migrations, which ${push} applies`;
 }
 
+type JoinStep = Extract<PushBody["steps"][number], { kind: "join" }>;
+
 /** @throws {RejectedError} the migrations do not fit in one request */
-function toRequest(
+function toStep(
   ahead: readonly ProjectMigration[],
-  declarations: Pick<JoinRequest, "definition" | "declared">,
-): Pick<JoinRequest, "definition" | "declared" | "migrations"> {
-  const request = { ...declarations, migrations: ahead.map(({ text }) => text) };
-  const bytes = Buffer.byteLength(JSON.stringify(request));
-  if (ahead.length <= MAX_MIGRATIONS_SENT && bytes <= MAX_REPLAY_BYTES) return request;
+  declarations: Pick<JoinStep, "definition" | "declared">,
+): JoinStep {
+  const step = {
+    ...({ kind: "join", ...declarations } as const),
+    migrations: ahead.map(({ text }) => text),
+  };
+  const bytes = Buffer.byteLength(JSON.stringify({ steps: [step] }));
+  if (ahead.length <= MAX_MIGRATIONS_SENT && bytes <= MAX_REPLAY_BYTES) return step;
   throw new RejectedError(
     `Cannot join ${ahead.length} migrations of ${bytes} bytes in one request: max ${MAX_MIGRATIONS_SENT} migrations and ${MAX_REPLAY_BYTES} bytes`,
   );

@@ -1,12 +1,10 @@
 /** The operations of a service, over HTTP or directly on the database. @module */
 import type { Config } from "../../config/mod.ts";
-import type { Definition } from "../../dsl/mod.ts";
 import type {
-  Change,
-  ChangeResult,
   Difference,
-  JournalEntry,
-  PlannedMigration,
+  MigrationRecord,
+  Planned,
+  PushBody,
   PushResult,
   Status,
   StoredMigration,
@@ -15,35 +13,12 @@ import type {
 import type { Terminal } from "../cli/command.ts";
 import type { Address } from "../cli/settings.ts";
 
-export type PushRequest = {
-  definition: Definition;
-  journal: readonly JournalEntry[];
-  dryRun: boolean;
-  /** The tables of other apps that the app may start to use; default: every table. */
-  share: readonly string[] | undefined;
-};
-/** The texts of the migrations that the service lacks, and the project's current definition. */
-export type ReplayRequest = Pick<PushRequest, "definition" | "share"> & {
-  migrations: readonly string[];
-};
-export type Pushed = Omit<PushResult, "deferred"> & {
-  /** The project's migrations that were applied first, or would be. */
-  replays?: PlannedMigration[];
-};
-/** `declared`: everything that the project's migrations and its schema have declared. */
-export type JoinRequest = ReplayRequest & { declared: Definition; dryRun: boolean };
-export type ChangeRequest = { change: Change; journal: readonly JournalEntry[]; dryRun: boolean };
-export type Changed = Omit<ChangeResult, "deferred">;
+/** `replays`: the project's migrations that were applied first, or would be. */
+export type Pushed = Omit<PushResult, "deferred" | "earlier"> & { replays?: Replayed[] };
+export type Replayed = Omit<Planned, "migration" | "rows"> & { migration: MigrationRecord };
 export type SchemaService = {
-  readonly push: (request: PushRequest) => Promise<Pushed>;
-  /** Applies one of the project's migrations. */
-  readonly replay: (request: ReplayRequest) => Promise<Pushed>;
-  /** Joins histories that have diverged. */
-  readonly join: (request: JoinRequest) => Promise<Pushed>;
-  /** Applies an explicit change, or plans it. */
-  readonly change: (request: ChangeRequest) => Promise<Changed>;
-  /** Plans the project's migrations and then a push of the definition. */
-  readonly planReplay: (request: ReplayRequest) => Promise<Pushed>;
+  /** Applies a step, or plans several. */
+  readonly push: (request: PushBody) => Promise<Omit<PushResult, "deferred">>;
   readonly status: () => Promise<Status>;
   /** A migration of the status list, with its SQL. */
   readonly migration: (seq: number) => Promise<StoredMigration>;

@@ -49,10 +49,6 @@ function overHttp(target: Target): SchemaService {
   };
   return {
     push: (request) => call("", request),
-    replay: (request) => call("/migrations", request),
-    join: (request) => call("/joins", request),
-    change: (request) => call("/changes", request),
-    planReplay: (request) => call("/migrations", { ...request, dryRun: true }),
     status: () => call(""),
     migration: (seq) => call(`/migrations/${seq}`),
   };

@@ -2,7 +2,7 @@
 import type { JsonSchema } from "../../http/mod.ts";
 import { VALUES } from "../../kinds/mod.ts";
 import type { Document } from "../document.ts";
-import { followReference, list, printJson } from "./sample.ts";
+import { followReference, list, listAlternatives, printJson } from "./sample.ts";
 
 /** A column, a field or a parameter. */
 export type Field = {
@@ -54,18 +54,21 @@ export function listFields(
 /** A named schema, such as a row, is shown only at its own response. */
 function listInner(document: Document, schema: JsonSchema, options: ListOptions): Field[] {
   const items: JsonSchema = Object(schema["items"]);
-  if (items["properties"] !== undefined)
-    return listFields(document, items, { ...options, prefix: `${options.prefix}[].` });
-  const object: JsonSchema = Object(list(schema["anyOf"])[0] ?? schema);
-  if (object["properties"] === undefined) return [];
-  return listFields(document, object, { ...options, prefix: `${options.prefix}.` });
+  const isList = schema["items"] !== undefined;
+  const alternatives = listAlternatives(isList ? items : schema);
+  const objects = alternatives.length > 0 ? alternatives : [isList ? items : schema];
+  const prefix = isList ? `${options.prefix}[].` : `${options.prefix}.`;
+  return objects
+    .map((object): JsonSchema => Object(object))
+    .filter((object) => object["properties"] !== undefined)
+    .flatMap((object) => listFields(document, object, { ...options, prefix }));
 }
 
 /** The type in the terms of the docs. */
 function toTypeText(document: Document, given: JsonSchema): string {
   const schema = followReference(document, given);
   if (schema["const"] !== undefined) return `always ${printJson(schema["const"])}`;
-  const choices = list(schema["anyOf"]).map((choice) => Object(choice));
+  const choices = listAlternatives(schema).map((choice) => Object(choice));
   const [choice] = choices;
   if (choice !== undefined) {
     const isNull = choices.some((choice) => choice["type"] === "null");

@@ -99,7 +99,6 @@ const MENU_NAMES: Readonly<Record<string, string>> = {
   push_schema: "Push a schema",
   get_schema: "Get the schema",
   get_migration: "Get a migration",
-  apply_migration: "Apply a migration",
   get_me: "Who is signed in",
   sign_out: "Sign out",
   get_openapi: "Get the description",

@@ -20,6 +20,11 @@ type SampleOptions = {
   isSent?: boolean;
 };
 
+/** The alternatives of a value. */
+export function listAlternatives(schema: JsonSchema): readonly unknown[] {
+  return list(schema["anyOf"] ?? schema["oneOf"]);
+}
+
 export function makeSample(
   document: Document,
   given: JsonSchema,
@@ -31,7 +36,7 @@ export function makeSample(
     (value) => value !== undefined && value !== null,
   );
   if (value !== undefined) return value;
-  const [choice] = list(schema["anyOf"]);
+  const [choice] = listAlternatives(schema);
   if (choice !== undefined) return makeSample(document, Object(choice), options);
   const type = [schema["type"]].flat().find((type) => type !== "null");
   if (type === "object") return sampleObject(document, schema, options);

@@ -2,7 +2,7 @@
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { docs } from "../../../src/service/routes.ts";
 import { makeHistory, postMigrations } from "../history.ts";
-import { postSchema } from "../push.ts";
+import { postChange, postSchema, postSteps } from "../push.ts";
 import { definitionOf } from "../service.ts";
 import type { Ask, Toured } from "./mod.ts";
 
@@ -21,14 +21,12 @@ export async function tourData({ service, app }: Toured, ask: Ask): Promise<void
   await ask(() => postMigrations(second, history, grown, { dryRun: true }));
   for (const text of history) await ask(() => postMigrations(second, [text], grown));
   const change = { kind: "rename_column", table: "notes", column: "note", to: "text" };
-  const asOwner = (path: string, json: object) =>
-    ask(() => service.call(second.app, path, { method: "POST", json }));
-  await asOwner("/v1/data/schema/changes", { change });
+  await ask(() => postChange(service, second.app, change));
   const notes = definitionOf(
     defineSchema({ notes: { title: t.string(), text: t.string().index() } }),
   );
-  const joined = { migrations: history, definition: notes, declared: notes };
-  await asOwner("/v1/data/schema/joins", joined);
+  const join = { kind: "join", migrations: history, definition: notes, declared: notes };
+  await ask(() => postSteps(service, second.app, [join]));
   const created = await call("/v1/data/db/todos", "POST", { title: "tour" });
   const row = created.headers.get("location") ?? "";
   await call(row);

@@ -4,10 +4,11 @@ import { toProof } from "../../../src/accounts/apps/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { SCOPES, type Scope } from "../../../src/principal.ts";
-import { applyChange, type Change } from "../../../src/push/mod.ts";
+import type { Change } from "../../../src/push/mod.ts";
 import { makeHistory, postMigrations } from "../../support/history.ts";
 import { proofOf } from "../../support/proof.ts";
-import { freshName } from "../../support/push.ts";
+import { freshName, postChange, postDefinition } from "../../support/push.ts";
+import { applyChange } from "../../support/push_steps.ts";
 import type { TestApp, TestResponse } from "../../support/service.ts";
 import { makeKey, SERVING, type World } from "./world.ts";
 
@@ -30,8 +31,7 @@ async function withScopes(world: World, app: TestApp, scopes: readonly Scope[]):
 const except = (scope: Scope) => SCOPES.filter((other) => other !== scope);
 
 function sendChange({ service }: World, app: TestApp, change: Change, dryRun: boolean) {
-  const json = { change, dryRun };
-  return service.call(app, "/v1/data/schema/changes", { method: "POST", json });
+  return postChange(service, app, change, { dryRun });
 }
 
 /** Neither key of a push without its scope changes anything, over HTTP or by a process with the pushing login. */
@@ -52,10 +52,8 @@ export async function keepsValues(world: World): Promise<void> {
     expect(await sendChange(world, keeping, change, false)).toMatchObject(forbidden);
   for (const change of [...drops, rename])
     expect(await sendChange(world, planning, change, false)).toMatchObject(forbidden);
-  const json = { definition: { version: 1, tables: [] } };
-  expect(await service.call(planning, "/v1/data/schema", { method: "POST", json })).toMatchObject(
-    forbidden,
-  );
+  const none = { version: 1, tables: [] };
+  expect(await postDefinition(service, planning, none)).toMatchObject(forbidden);
 
   const project = {
     service,

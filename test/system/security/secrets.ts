@@ -37,7 +37,10 @@ export const SECRETS: Page = {
             { id: world.other.id, key },
             { scopes: ["data:read", "data:write", "schema:push"] },
           );
-          const push = { definition: { version: 1, tables: [] }, dryRun: true };
+          const push = {
+            steps: [{ kind: "define", definition: { version: 1, tables: [] } }],
+            dryRun: true,
+          };
           for (const call of [
             { target: LIST },
             { target: LIST, body: { title: "x" } },
