@@ -27,6 +27,7 @@ describe.each(CONTRIBUTORS_PAGES.map((path) => ({ path, text: read(path) })))(
 
     test("names existing files", () => {
       const named = terms.filter((term) => /^[\w.][\w./-]*(\.(tsx?|md|json|yaml)|\/)$/.test(term));
+      expect(named.length).toBeGreaterThan(3);
       expect(named.filter((term) => !isFile(term))).toEqual([]);
     });
 
@@ -54,6 +55,12 @@ describe.each(PAGES.map((path) => ({ path, text: read(path) })))("$path", ({ pat
     );
     expect(idle.map(({ line }) => `${path}:${line}`)).toEqual([]);
   });
+});
+
+test("the pages have links, blocks and names to check", () => {
+  const all = PAGES.map((path) => read(path)).join("\n");
+  expect(all.match(/\]\((?!https?:)[^)]+\)/g)?.length).toBeGreaterThan(150);
+  expect(readBlocks(all).length).toBeGreaterThan(150);
 });
 
 test("README.md states a reason for each runtime dependency", () => {

@@ -106,8 +106,9 @@ describe("the workflow", () => {
     const named = commands.flatMap((run) => [...run.matchAll(/bun run (\w+)/g)]);
     expect(named.length).toBeGreaterThan(0);
     for (const [, name = ""] of named) expect(Object.keys(scripts)).toContain(name);
-    for (const [, version] of TEXT.matchAll(/bun@([\d.]+)/g))
-      expect(version).toBe(devDependencies.bun);
+    const versions = [...TEXT.matchAll(/bun@([\d.]+)/g)].map(([, version]) => version);
+    expect(versions.length).toBeGreaterThan(0);
+    expect(new Set(versions)).toEqual(new Set([devDependencies.bun]));
   });
 
   test("tags the image by version and commit, with an SBOM and provenance", () => {

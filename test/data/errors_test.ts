@@ -42,31 +42,26 @@ type Row = Rejection & {
 };
 
 const post = (json: unknown, path = LIST) => ({ path, method: "POST", json });
-const NO_LIMIT_HERE = 'Cannot use the query parameter "limit": only lists have query parameters';
 const ROWS: readonly Row[] = [
   {
     name: "a limit that is not a number",
     call: () => ({ path: `${LIST}?limit=ten` }),
     code: "invalid_query",
-    message: 'Cannot read limit "ten": must be a whole number from 0',
   },
   {
     name: "an offset past 2^31",
     call: () => ({ path: `${LIST}?offset=2147483648` }),
     code: "invalid_query",
-    message: 'Cannot read offset "2147483648": must be at most 2147483647',
   },
   {
     name: "two limits",
     call: () => ({ path: `${LIST}?limit=1&limit=1` }),
     code: "invalid_query",
-    message: "Cannot read limit: it is given twice",
   },
   {
     name: "a query that is not UTF-8",
     call: () => ({ path: `${LIST}?limit=%ff` }),
     code: "invalid_query",
-    message: "Cannot read the query: it is not percent-encoded UTF-8",
   },
   ...[
     "status=eq.pending",
@@ -78,82 +73,68 @@ const ROWS: readonly Row[] = [
       name: query,
       call: () => ({ path: `${LIST}?${query}` }),
       code: "unsupported_query",
-      message: `Cannot use the query parameter "${query.split("=")[0]}": filters, sorting and joins are not supported, only limit and offset on a list`,
     }),
   ),
   {
     name: "a limit for one row",
     call: () => ({ path: `${LIST}/${MISSING}?limit=1` }),
     code: "unsupported_query",
-    message: NO_LIMIT_HERE,
   },
   {
     name: "a limit for a create",
     call: () => post({}, `${LIST}?limit=1`),
     code: "unsupported_query",
-    message: NO_LIMIT_HERE,
   },
   {
     name: "an id that is not a uuid",
     call: () => ({ path: `${LIST}/1` }),
     code: "invalid_id",
-    message: "The id in the path must be a uuid",
   },
   {
     name: "a key without the scope",
     call: () => ({ ...post({ title: "t" }), as: () => reader }),
     code: "forbidden",
-    message:
-      "This key lacks the scope data:write: use a key that has it, because the scopes of a key cannot be changed",
   },
   {
     name: "an unknown table",
     call: () => ({ path: "/v1/data/db/nothing" }),
     code: "unknown_table",
-    message: "This app has no table with that name",
   },
   {
     name: "a read of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}` }),
     code: "not_found",
-    message: "This app has no row with that id",
   },
   {
     name: "an update of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: { title: "x" } }),
     code: "not_found",
-    message: "This app has no row with that id",
   },
   {
     name: "an empty update of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "PATCH", json: {} }),
     code: "not_found",
-    message: "This app has no row with that id",
   },
   {
     name: "a delete of a missing row",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "DELETE" }),
     code: "not_found",
-    message: "This app has no row with that id",
   },
   {
     name: "an unknown route",
     call: () => ({ path: "/v1/data/tables" }),
     code: "unknown_route",
-    message: "No endpoint has that path: rows are at `/v1/data/db/{table}`",
   },
   {
     name: "a method that lists do not have",
     call: () => ({ path: LIST, method: "PUT" }),
     code: "method_not_allowed",
-    message: "The path does not support this method; `Allow` lists the supported methods",
     headers: { allow: "GET, HEAD, POST, OPTIONS" },
   },
   {
     name: "a method that rows do not have",
     call: () => ({ path: `${LIST}/${MISSING}`, method: "POST" }),
     code: "method_not_allowed",
-    message: "The path does not support this method; `Allow` lists the supported methods",
     headers: { allow: "GET, HEAD, PATCH, DELETE, OPTIONS" },
   },
   ...["text/xml", "text/html, image/*", "application/json;q=0", "application/json;q=0, */*"].map(
@@ -161,44 +142,30 @@ const ROWS: readonly Row[] = [
       name: `Accept: ${accept}`,
       call: () => ({ path: LIST, headers: { accept } }),
       code: "not_acceptable",
-      message: "Rows are served as application/json only",
     }),
   ),
   {
     name: "a value that another row has",
     call: () => post({ name: "p" }, "/v1/data/db/projects"),
     code: "unique_violation",
-    message: "Another row of this app already has these values",
-    details: [{ path: "/name", message: "Must be unique: another row has this name" }],
+    paths: ["/name"],
   },
   {
     name: "two values that another row has",
     call: () => post({ title: "u", project, tag: "x" }),
     code: "unique_violation",
-    message: "Another row of this app already has these values",
-    details: [
-      {
-        path: "/project",
-        message: "Must be unique: another row has this combination of project and tag",
-      },
-      {
-        path: "/tag",
-        message: "Must be unique: another row has this combination of project and tag",
-      },
-    ],
+    paths: ["/project", "/tag"],
   },
   {
     name: "a row with references to it",
     call: () => ({ path: `/v1/data/db/projects/${project}`, method: "DELETE" }),
     code: "still_referenced",
-    message: "Other rows reference this row: change or delete them first",
   },
   {
     name: "a dangling reference",
     call: () => post({ title: "t", project: MISSING }),
     code: "validation_failed",
-    message: "Some values do not fit their columns; nothing was written",
-    details: [{ path: "/project", message: "No row of projects has this id" }],
+    paths: ["/project"],
   },
   ...(["GET", "POST", "PATCH", "DELETE"] as const).map(
     (method): Row => ({
@@ -209,7 +176,6 @@ const ROWS: readonly Row[] = [
         headers: { accept: "text/event-stream" },
       }),
       code: "not_implemented",
-      message: "Event streams are not supported yet: read the list instead",
     }),
   ),
 ];
@@ -240,7 +206,7 @@ describe("an error", () => {
   test.each(ROWS)("has the code $code for $name", async ({ call, ...rejection }) => {
     const { path, as, ...rest } = call();
     const response = await service.call((as ?? (() => app))(), path, rest);
-    expectRejection({ ...response, body: response.text }, rejection);
+    expect(expectRejection({ ...response, body: response.text }, rejection)).toMatchSnapshot();
   });
 
   test("a rejected duplicate changes nothing, and is accepted after the other row is deleted", async () => {

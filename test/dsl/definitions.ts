@@ -1,4 +1,5 @@
 /** Definitions for tests, with one part that the test chooses. @module */
+import { expect } from "bun:test";
 import { readDefinition } from "../../src/dsl/mod.ts";
 
 /** The flags of a text column that declares nothing else. */
@@ -23,6 +24,14 @@ export function withTable(table: object): object {
 export function messagesOf(value: unknown): readonly string[] {
   const reading = readDefinition(value);
   return "issues" in reading ? reading.issues.map(({ message }) => message) : [];
+}
+
+/** Compares the message of the only issue of a definition with the snapshot. */
+export function expectOneMessage(value: unknown): string {
+  const messages = messagesOf(value);
+  expect(messages).toHaveLength(1);
+  expect(messages[0]).toMatchSnapshot();
+  return messages[0] ?? "";
 }
 
 /** Columns whose names produce the same derived name. */
