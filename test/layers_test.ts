@@ -181,6 +181,15 @@ describe("imports", () => {
     ]);
   });
 
+  /** The name of a section of OpenID Connect has the term too. */
+  test("know about Citus in at most 15 files outside db/citus", () => {
+    const knowing = sources.filter(({ text }) => /citus|distributed(?!Claims)/i.test(text));
+    const outside = knowing.map(({ path }) => path).filter((path) => !path.startsWith("db/citus/"));
+    expect(knowing.length - outside.length).toBeGreaterThan(10);
+    expect(outside).toContain("db/dialects.ts");
+    expect(outside.length).toBeLessThanOrEqual(15);
+  });
+
   test('name "postgres" only in db', () => {
     const found = sources.filter(({ imports }) => imports.some(({ name }) => name === "postgres"));
     expect(found.length).toBeGreaterThan(0);

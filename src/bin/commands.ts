@@ -43,8 +43,7 @@ export const ADMIN: Modules = {
   import_app: async () => (await import("./admin/import_app.ts")).adminImportAppCommands,
   audit: async () => (await import("./admin/audit.ts")).adminAuditCommands,
   tables: async () => (await import("./admin/tables.ts")).adminTableCommands,
-  move_app: async () => (await import("./admin/move_app.ts")).adminMoveAppCommands,
-  convert_to_citus: async () => (await import("./admin/convert_to_citus.ts")).adminConvertCommands,
+  cluster: async () => (await import("./admin/cluster.ts")).adminClusterCommands,
 };
 
 export const COMMANDS: readonly CommandRow[] = [

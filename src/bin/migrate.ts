@@ -2,7 +2,7 @@
 import type { Config } from "../config/mod.ts";
 import {
   admitNodes,
-  CitusError,
+  ClusterError,
   checkCluster,
   checkLoginsLetIn,
   type Database,
@@ -13,6 +13,7 @@ import {
   quietLogins,
   readDialect,
   recordPreviews,
+  runOnNodes,
   SHARDS,
   setUpCluster,
   spreadLogins,
@@ -107,7 +108,7 @@ export async function setUpDatabase(
   { citus, print = () => undefined }: { citus?: Citus | undefined; print?: Print | undefined } = {},
 ): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
   const restored = await isRestored(admin);
-  if (restored && citus !== undefined) throw new CitusError([RESTORED]);
+  if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
   const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
   if (spreads) await checkCluster(admin, citus?.shards);
   const applied = await migrate(admin);
@@ -127,7 +128,7 @@ export async function setUpDatabase(
     print(`The login of ${variable} can ${TASKS[variable]}`);
   }
   if (spreads) await spreadLogins(admin);
-  await quietLogins(admin, { hasNodes: spreads });
+  await quietLogins(admin, spreads ? runOnNodes : undefined);
   if (spreads) {
     await checkLoginsLetIn(admin);
     await admitNodes(admin);

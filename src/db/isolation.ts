@@ -8,7 +8,6 @@
 import { SQL } from "../kinds/mod.ts";
 import type { Role } from "../role.ts";
 import { quoteLiteral } from "../std/sql_literal.ts";
-import type { ANCHOR } from "./citus/anchor.ts";
 
 /** The group role of a serving login, by the role of its process. */
 export const SERVING_ROLES = {
@@ -122,8 +121,8 @@ function print(expression: string, by: string): string {
           then pg_catalog.pg_get_expr(${expression}, '${by}'::pg_catalog.regclass) end`;
 }
 
-/** The service's table for printing expressions: with or without a copy on the nodes of a distributed database. */
-type Printer = "rowhouse.registrations" | typeof ANCHOR;
+/** The service's table for printing expressions: without or with a copy on every node. */
+type Printer = "rowhouse.registrations" | "rowhouse.shards";
 
 /** The checked objects: apps' tables, functions, logins. Names of shards end with a number. */
 const SUBJECTS = `

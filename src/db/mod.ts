@@ -15,21 +15,6 @@ export {
   type VisitorFunction,
 } from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
-export { ANCHOR } from "./citus/anchor.ts";
-export { askNodes, CitusError, findClusterIssues, listDataNodes } from "./citus/check_nodes.ts";
-export { type Conversion, PROGRESS, type Reference, renderConversion } from "./citus/conversion.ts";
-export { NODES_IN_TURN } from "./citus/dialect.ts";
-export { spreadLogins } from "./citus/logins.ts";
-export { admitNodes, holdNewNodes } from "./citus/new_nodes.ts";
-export { checkLoginsLetIn } from "./citus/node_access.ts";
-export { findNodeError } from "./citus/node_error.ts";
-export { findLoggingNodes } from "./citus/node_logs.ts";
-export { findNodeGaps } from "./citus/node_state.ts";
-export { makeNodeMap, type NodeMap } from "./citus/nodes.ts";
-export { isRestored, undoDistribution } from "./citus/restored.ts";
-export { checkCluster, countShards, prepareNodes, SHARDS, setUpCluster } from "./citus/set_up.ts";
-export { isNamed } from "./citus/shard_names.ts";
-export { findUnreachableNode } from "./citus/unreachable_node.ts";
 export { type Dialect, PLAIN } from "./dialect.ts";
 export {
   DIALECT_NAMES,
@@ -56,6 +41,40 @@ export {
   OTHER_BASELINE,
 } from "./migrations/migrate.ts";
 export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./migrations/mod.ts";
+export { isClusterFailure } from "./node_errors.ts";
+export { NODES_IN_TURN } from "./node_settings.ts";
+export {
+  ANCHOR,
+  admitNodes,
+  askNodes,
+  ClusterError,
+  type Conversion,
+  checkCluster,
+  checkLoginsLetIn,
+  countShards,
+  describeNode,
+  findClusterIssues,
+  findLoggingNodes,
+  findNodeError,
+  findNodeGaps,
+  findUnreachableNode,
+  holdNewNodes,
+  isNamed,
+  isRestored,
+  listDataNodes,
+  makeNodeMap,
+  type NodeMap,
+  PROGRESS,
+  prepareNodes,
+  type Reference,
+  renderConversion,
+  runOnNodes,
+  SHARDS,
+  setUpCluster,
+  spreadLogins,
+  toNodeRemedy,
+  undoDistribution,
+} from "./nodes.ts";
 export { type PoolStats, tooBusy } from "./pool/acquire.ts";
 export { isDriverPatched } from "./pool/connection.ts";
 export type { Grouping, GroupRow } from "./pool/groups.ts";

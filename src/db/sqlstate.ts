@@ -6,9 +6,15 @@
  */
 import { Problem, type ProblemCode } from "../problem.ts";
 import { errorCode, isConnectFailure } from "../std/error_code.ts";
-import { findLostNode, findNodeError } from "./citus/node_error.ts";
-import { readShardNames, type ShardNames } from "./citus/shard_names.ts";
-import { isUnconnected } from "./citus/unreachable_node.ts";
+import {
+  findLostNode,
+  findNodeError,
+  isMisrouted,
+  isOutdated,
+  isUnconnected,
+  readShardNames,
+  type ShardNames,
+} from "./node_errors.ts";
 import { SIGNAL_START, SIGNALS } from "./signals.ts";
 
 /** A violated constraint of a table, with the data to identify the field. */
@@ -91,14 +97,6 @@ const SESSION_ENDED = "57P01";
 /** After these errors, a write can have been committed: a crash, or a pooler that lost its server. */
 const UNREPORTED = ["08", "40003", "57P02"];
 
-/**
- * Citus routed a call to a node that the app had just left. That node then tried to connect to the next node as the
- * tenant. No node accepts that login, so the call had no effect.
- */
-const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
-
-const UNPLANNED = /^could not create distributed plan/;
-
 /** The driver's own codes for a lost connection. */
 const CUT = new Set([
   "CONNECTION_CLOSED",
@@ -119,19 +117,6 @@ export type Failure = {
   isAsked: boolean;
   isEarly: boolean;
 };
-
-/** Returns whether a call reached a node that its app had just left. */
-export function isMisrouted(error: unknown): boolean {
-  return error instanceof Error && errorCode(error) === "08006" && MISROUTED.test(error.message);
-}
-
-/**
- * Returns whether a call started before the database was distributed, and then continued with a plan for local tables.
- * Such a call had no effect.
- */
-export function isOutdated(error: unknown): boolean {
-  return error instanceof Error && errorCode(error) === "0A000" && UNPLANNED.test(error.message);
-}
 
 /** Returns whether PostgreSQL reported the error and rolled the statement back. */
 export function isRolledBack(error: unknown): boolean {

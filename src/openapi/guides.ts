@@ -59,7 +59,7 @@ export const OPERATORS_GUIDES = [
     title: "Operating",
     about: "production from an empty machine, settings, keys, upgrades, backup",
   },
-  { page: "scaling", title: "Scaling", about: "a database distributed over several machines" },
+  { page: "scaling", title: "Scaling", about: "a database on several machines" },
   { page: "security", title: "Security", about: "what each credential can do" },
   { page: "figures", title: "Figures", about: "performance, and the machines it was measured on" },
   { page: "architecture", title: "Architecture", about: "the code, from request to row" },

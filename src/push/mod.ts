@@ -2,7 +2,7 @@
 export type { PushDeps } from "./apply.ts";
 export type { PushBody } from "./bodies.ts";
 export type { Change } from "./change.ts";
-export { type ConversionPlan, convertToCitus, planConversion } from "./convert.ts";
+export { type ConversionPlan, convertDatabase, planConversion } from "./convert.ts";
 export { compareFacts, type Difference, readDrift } from "./drift.ts";
 export type { JournalEntry } from "./journal.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";

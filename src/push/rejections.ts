@@ -1,8 +1,8 @@
 /** Errors of a push as Problems: all conflicts together, and never a value of a row. @module */
 import { findConstraint } from "../catalog/mod.ts";
 import {
-  findNodeError,
   findUnreachableNode,
+  isClusterFailure,
   isNamed,
   readSqlState,
   SIGNALS,
@@ -41,7 +41,7 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
   const state = error instanceof SignalError ? error.signal : readSqlState(error);
   const node = findUnreachableNode(error);
   if (node !== undefined) throw nodeUnreachable(node, error);
-  const result = isOfCitus(error) ? undefined : RESULTS[state ?? ""];
+  const result = isClusterFailure(error) ? undefined : RESULTS[state ?? ""];
   if (result !== undefined) return result;
   if (error instanceof ViolationError) {
     // Two new tables conflict in PostgreSQL's own catalogs, for example in pg_type_typname_nsp_index.
@@ -62,14 +62,6 @@ export function readMessageResult(error: unknown, steps: readonly Step[] = []): 
 /** Whether an object that a statement names is missing, or one that it creates exists. */
 export function isDrift(error: unknown): boolean {
   return DRIFTED.has(readSqlState(error) ?? "");
-}
-
-/** Citus' message for permanent failures; its SQLSTATE is only that of an internal error. */
-const CITUS_TERMS = /connection|remote|shard|placement|worker|metadata/i;
-
-function isOfCitus(error: unknown): boolean {
-  if (readSqlState(error) !== "XX000" || !(error instanceof Error)) return false;
-  return CITUS_TERMS.test(findNodeError(error)?.message ?? error.message);
 }
 
 /** A message that did not end has written nothing on any node. */

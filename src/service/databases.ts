@@ -16,7 +16,7 @@ export type DatabasesOptions = {
   /** Pool size for identity; defaults to `connections`. */
   identityConnections?: number | undefined;
   connections: number;
-  /** Pool size for each node of a distributed database; 0, the default: all calls go through the coordinator. */
+  /** Pool size for each node of a database with several; 0, the default: all calls go through the coordinator. */
   nodeConnections?: number | undefined;
   prepare: boolean;
   log: Log;

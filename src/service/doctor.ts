@@ -87,7 +87,7 @@ export type DoctorContext = {
   mail?: MailSettings | undefined;
   /** The value of PREVIEW, if it is valid. */
   previews?: readonly Preview[] | undefined;
-  /** The connection string for calls straight to the nodes of a distributed database, if processes send them. */
+  /** The connection string for calls straight to the nodes of a database with several, if processes send them. */
   nodesUrl?: string | undefined;
   /** Connections that all processes of the service open. */
   connections?: Connections | undefined;

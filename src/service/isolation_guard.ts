@@ -41,7 +41,7 @@ export const MAX_AGE_MS = 120_000;
 /** `now` is a monotonic clock. */
 export type GuardDeps = {
   db: Database;
-  /** Updated with the state of the nodes of a distributed database. */
+  /** Updated with the state of the nodes of a database with several. */
   nodes?: NodeMap;
   /** Compares apps' functions with those that this release generates; `undefined` if the process serves no rows. */
   checkBodies?: CheckBodies | undefined;

@@ -7,6 +7,7 @@ import {
   type NodeEntry,
   OTHER_BASELINE,
   readPreviews,
+  toNodeRemedy,
 } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
@@ -82,7 +83,7 @@ export function evaluateRelease({ release }: Pick<Isolation, "release">): CheckR
   ];
 }
 
-/** Nodes of a distributed database; apps on other nodes are still served. */
+/** Nodes of a database with several; apps on other nodes are still served. */
 export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added">): CheckResult[] {
   const unprepared = added.map((node) =>
     warn("nodes", {
@@ -112,7 +113,7 @@ export async function checkNodeAddresses(
     .map(({ node: { host, port }, failure }) =>
       warn("nodes", {
         message: `${host}:${port} does not accept connections from here (${errorCode(failure) ?? "unknown error"}): its calls go through the coordinator`,
-        remedy: `let the login of DATABASE_URL connect from here to ${host}:${port} (network, firewall, pg_hba.conf), or set CITUS_NODE_POOL to 0`,
+        remedy: toNodeRemedy({ host, port }),
       }),
     );
 }

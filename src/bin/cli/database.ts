@@ -3,9 +3,10 @@ import { listIssues, makeIsolationCheck } from "../../catalog/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import {
   BaselineError,
-  CitusError,
+  ClusterError,
   compareMigrations,
   type Database,
+  describeNode,
   findUnreachableNode,
   GrantLoginError,
   isSupportedVersion,
@@ -221,13 +222,13 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
   if (
     error instanceof GrantLoginError ||
     error instanceof BaselineError ||
-    error instanceof CitusError
+    error instanceof ClusterError
   )
     return new RejectedError(error.message);
   const node = findUnreachableNode(error);
   if (node !== undefined) {
     return new RejectedError(
-      `PostgreSQL at ${hostname}:${port || 5432} cannot reach node ${node} of its Citus cluster: start the node and try again`,
+      `PostgreSQL at ${hostname}:${port || 5432} cannot reach ${describeNode(node)}: start the node and try again`,
       EXIT.unreachable,
     );
   }

@@ -121,7 +121,7 @@ export function readWhole(flag: string, text: string, [min, max]: [number, numbe
   throw new UsageError(`Cannot read ${flag} ${text}: must be a whole number from ${min} to ${max}`);
 }
 
-/** The number of shards that a database is distributed over. */
+/** The number of shards of a database on several nodes. */
 export function readShards(text: string): number {
   return readWhole("--shards", text, [1, 64_000]);
 }

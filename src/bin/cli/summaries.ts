@@ -45,7 +45,7 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "tables admin transfer-table": "transfers a table to another app that uses it",
   "tables admin end-registration": "ends an app's use of a table and deletes the app's rows in it",
   "tables admin drop-table": "drops a table that no app uses",
-  "move_app admin move-app": "moves an app to another node of a Citus cluster",
-  "convert_to_citus admin convert-to-citus":
+  "cluster admin move-app": "moves an app to another node of a Citus cluster",
+  "cluster admin convert-to-citus":
     "distributes a database with its rows over the nodes of a Citus cluster",
 };

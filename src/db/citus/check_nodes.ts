@@ -5,10 +5,10 @@ import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 
 /** The cluster or the database's record does not allow an operation. The message lists every issue. */
-export class CitusError extends Error {
+export class ClusterError extends Error {
   constructor(issues: readonly string[]) {
     super(`Cannot distribute this database:\n${issues.map((issue) => `  ${issue}`).join("\n")}`);
-    this.name = "CitusError";
+    this.name = "ClusterError";
   }
 }
 
@@ -127,7 +127,7 @@ export async function askNodes(admin: Database, statement: string): Promise<Node
 /**
  * Runs statements as a block on every node, including the coordinator.
  *
- * @throws {CitusError} a node is unavailable or rejects them
+ * @throws {ClusterError} a node is unavailable or rejects them
  */
 export async function runOnNodes(admin: Database, statements: string): Promise<void> {
   // The lock serializes commands: PostgreSQL rejects concurrent changes of a role.
@@ -138,7 +138,7 @@ ${statements}
 end`;
   const responses = await askNodes(admin, `do ${quoteBody(body)}`);
   const failed = responses.filter(({ success }) => !success);
-  if (failed.length > 0) throw new CitusError(failed.map(toIssue));
+  if (failed.length > 0) throw new ClusterError(failed.map(toIssue));
 }
 
 /** The nodes that can store rows. */

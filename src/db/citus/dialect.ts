@@ -6,13 +6,9 @@
  */
 import { quoteBody, quoteLiteral, quoteName } from "../../std/sql_literal.ts";
 import type { Dialect } from "../dialect.ts";
+import { ONLY_HERE } from "../node_settings.ts";
 import { ANCHOR } from "./anchor.ts";
 import { findLargeTables } from "./large_tables.ts";
-
-/** The settings of every message that changes tables, without effect on one PostgreSQL: one node after the other. */
-export const NODES_IN_TURN = "set local citus.multi_shard_modify_mode = 'sequential'";
-/** Before statements of which no other node needs a copy; without effect on one PostgreSQL. */
-export const ONLY_HERE = "set local citus.enable_ddl_propagation = 'off'";
 
 export const CITUS: Dialect = {
   canChange: false,

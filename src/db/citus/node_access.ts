@@ -6,10 +6,10 @@
  */
 import { quoteLiteral, quoteName } from "../../std/sql_literal.ts";
 import type { Database } from "../pool/mod.ts";
-import { CitusError } from "./check_nodes.ts";
+import { ClusterError } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";
 
-/** Gives the service's own roles access, if they lack it. @throws {CitusError} a node still rejects them */
+/** Gives the service's own roles access, if they lack it. @throws {ClusterError} a node still rejects them */
 export async function letRolesIn(admin: Database): Promise<void> {
   if ((await findRejections(admin, NODE_LOGINS)).length === 0) return;
   for (const role of NODE_LOGINS) await admin.message(renderPassword(role));
@@ -19,7 +19,7 @@ export async function letRolesIn(admin: Database): Promise<void> {
   );
 }
 
-/** @throws {CitusError} a node rejects a serving, pushing or Console login */
+/** @throws {ClusterError} a node rejects a serving, pushing or Console login */
 export async function checkLoginsLetIn(admin: Database): Promise<void> {
   reject(
     await findRejections(admin, await listLogins(admin)),
@@ -31,7 +31,7 @@ type RejectedLogin = { node: string; role: string };
 
 function reject(rejections: readonly RejectedLogin[], remedy: string): void {
   if (rejections.length === 0) return;
-  throw new CitusError(
+  throw new ClusterError(
     rejections.map(
       ({ node, role }) =>
         `Node ${node} cannot be reached from the coordinator as ${role}: ${remedy} (docs/scaling.md)`,

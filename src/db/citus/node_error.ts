@@ -39,3 +39,33 @@ function isFailedOnNode(error: unknown): error is Error {
     error instanceof Error && errorCode(error) === "XX000" && FAILED_ON_NODE.test(error.message)
   );
 }
+
+/**
+ * Citus routed a call to a node that the app had just left. That node then tried to connect to the next node as the
+ * tenant. No node accepts that login, so the call had no effect.
+ */
+const MISROUTED = /^connection to the remote node rowhouse_tenant@/;
+
+const UNPLANNED = /^could not create distributed plan/;
+
+/** Returns whether a call reached a node that its app had just left. */
+export function isMisrouted(error: unknown): boolean {
+  return error instanceof Error && errorCode(error) === "08006" && MISROUTED.test(error.message);
+}
+
+/**
+ * Returns whether a call started before the database was distributed, and then continued with a plan for local tables.
+ * Such a call had no effect.
+ */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof Error && errorCode(error) === "0A000" && UNPLANNED.test(error.message);
+}
+
+/** Citus' message for permanent failures; its SQLSTATE is only that of an internal error. */
+const INTERNAL = /connection|remote|shard|placement|worker|metadata/i;
+
+/** Whether the cluster failed, not the statement. */
+export function isClusterFailure(error: unknown): boolean {
+  if (!(error instanceof Error) || errorCode(error) !== "XX000") return false;
+  return INTERNAL.test(findNodeError(error)?.message ?? error.message);
+}

@@ -12,7 +12,7 @@ import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" 
 import { type Database, LOCK_BUDGET_MS } from "../pool/mod.ts";
 import { readValue } from "../read_rows.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";
-import { CitusError, findClusterIssues, runOnNodes } from "./check_nodes.ts";
+import { ClusterError, findClusterIssues, runOnNodes } from "./check_nodes.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { NODE_LOGINS } from "./logins.ts";
 import { RECORD_NODES } from "./new_nodes.ts";
@@ -40,18 +40,18 @@ export const CALLED = [
 /**
  * Checks the cluster before any migration; does nothing for a plain database that is not to be distributed.
  *
- * @throws {CitusError} every issue of the cluster; or a number of shards other than the database's
+ * @throws {ClusterError} every issue of the cluster; or a number of shards other than the database's
  */
 export async function checkCluster(admin: Database, shards: number | undefined): Promise<void> {
   const issues = await findClusterIssues(admin);
-  if (issues.length > 0) throw new CitusError(issues);
+  if (issues.length > 0) throw new ClusterError(issues);
   const found = await countShards(admin);
   if (found !== undefined && shards !== undefined && found !== shards)
-    throw new CitusError([
+    throw new ClusterError([
       `The database has ${found} shards, which cannot be changed: omit --shards, or set it to ${found}`,
     ]);
   if (found === undefined && (await hasTables(admin)))
-    throw new CitusError([
+    throw new ClusterError([
       "Apps already have tables in the database: rowhouse admin convert-to-citus distributes them with their rows",
     ]);
 }

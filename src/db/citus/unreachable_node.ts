@@ -39,3 +39,13 @@ export function isUnconnected(error: unknown): boolean {
     error instanceof Error && errorCode(error) === "08006" && NOT_CONNECTED.test(error.message)
   );
 }
+
+/** A node in messages for operators. */
+export function describeNode(node: string): string {
+  return `node ${node} of its Citus cluster`;
+}
+
+/** What to do about a node that processes cannot reach directly. */
+export function toNodeRemedy({ host, port }: { host: string; port: number }): string {
+  return `let the login of DATABASE_URL connect from here to ${host}:${port} (network, firewall, pg_hba.conf), or set CITUS_NODE_POOL to 0`;
+}

@@ -54,8 +54,8 @@ $$;
 comment on function rowhouse.read_rows is 'idempotent; null last';
 
 -- Stores lines of rows with their ids. The optional columns in "empty" get no value yet, because
--- referenced rows can be missing. One statement per row: on Citus, an insert of selected rows is a
--- COPY, which forced row security rejects.
+-- referenced rows can be missing. One statement per row: on several nodes, an insert of selected
+-- rows is a COPY, which forced row security rejects.
 create function rowhouse.restore_rows(
   wanted_table text, names text[], empty text[], app uuid, lines text)
   returns void language plpgsql security definer

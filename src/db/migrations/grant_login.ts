@@ -6,14 +6,14 @@
  */
 import type { Role } from "../../role.ts";
 import { quoteLiteral, quoteName } from "../../std/sql_literal.ts";
-import { runOnNodes } from "../citus/check_nodes.ts";
 import { SERVING_ROLES } from "../isolation.ts";
+import { ONLY_HERE } from "../node_settings.ts";
 import { type Database, EXECUTION_LIMIT_MS } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
 import { MIGRATE_LOCK, ROLE_NAMES } from "./roles.ts";
 
 /**
- * Keeps failed statements out of the server's log: Citus sends calls to other nodes with their values, so a rejected
+ * Keeps failed statements out of the server's log: calls are sent on to other nodes with their values, so a rejected
  * write would be logged with its row and the proof of its key. Only a superuser can set this; otherwise the doctor warns.
  */
 const QUIET_LOGINS = `declare
@@ -37,20 +37,17 @@ begin
   end loop;
 end`;
 
-/** Applies {@linkcode QUIET_LOGINS}, also on the nodes of a distributed database. */
+/** Applies {@linkcode QUIET_LOGINS}, also on other nodes: `run` runs a block on all. */
 export async function quietLogins(
   admin: Database,
-  { hasNodes }: { hasNodes: boolean },
+  run?: (admin: Database, statements: string) => Promise<void>,
 ): Promise<void> {
-  if (hasNodes) return await runOnNodes(admin, `${QUIET_LOGINS};`);
+  if (run !== undefined) return await run(admin, `${QUIET_LOGINS};`);
   await admin.message(`
 do $rowhouse$ begin perform ${MIGRATE_LOCK}; end $rowhouse$;
 do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }
-
-/** Citus would alter roles on the other nodes without the lock there. `spreadLogins` holds the lock and copies the settings. */
-const ONLY_HERE = "set local citus.enable_ddl_propagation = 'off';";
 
 export class GrantLoginError extends Error {}
 
@@ -131,7 +128,7 @@ async function grantMembership(
 do $$ begin perform ${MIGRATE_LOCK}; end $$;
 grant ${groups.join(", ")} to ${quoteName(login)};
 ${without === undefined ? "" : `revoke ${without} from ${quoteName(login)};`}
-${ONLY_HERE}
+${ONLY_HERE};
 alter role ${quoteName(login)} in database ${database} set statement_timeout = '${limitMs}ms';
 alter role ${quoteName(login)} in database ${database} set client_connection_check_interval = '1s';
 do $$ begin
@@ -156,7 +153,7 @@ do $$ begin
     grant rowhouse_tables to ${quoteName(login)};
   end if;
 end $$;
-${ONLY_HERE}
+${ONLY_HERE};
 do $rowhouse$ ${QUIET_LOGINS} $rowhouse$;
 select 1`);
 }

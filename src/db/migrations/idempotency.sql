@@ -1,5 +1,5 @@
 -- Stored responses of writes with an `Idempotency-Key`, for a day: under the tenant's policy like
--- rows, with the app first in the primary key, so that the table can be distributed by app. A
+-- rows, with the app first in the primary key, so that several nodes can have it by app. A
 -- write claims its key before it does anything; a concurrent write with the same key waits, and
 -- then gets the same response.
 --

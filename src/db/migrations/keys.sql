@@ -4,8 +4,8 @@
 --
 -- The gateway looks up `api_keys`, and people manage them. Generated functions check `proofs` in
 -- the call that reads or writes rows: one small row per live key under the tenant's policy,
--- without triggers and references, so that it can be distributed by app like rows. One function
--- changes both.
+-- without triggers and references, so that several nodes can have it by app, like rows. One
+-- function changes both.
 
 -- Sets the app of the transaction: row security then shows only the app's rows, proofs and stored
 -- responses.
@@ -233,7 +233,7 @@ declare
 begin
   select coalesce((select bit_or(proof_bit) from rowhouse.app_switches where name = any (switches)),
     0::smallint) into bits_of_app from rowhouse.apps where id = app and disabled_at is null;
-  -- Not "insert … select": Citus copies its rows, which row security forbids.
+  -- Not "insert … select": on several nodes its rows are copied, which row security forbids.
   if found then
     insert into rowhouse.proofs (app_id, digest, scopes, expires_at, ended)
     values (app, new_digest, bits | bits_of_app, coalesce(until, 'infinity'),

@@ -4,7 +4,9 @@
  *
  * @module
  */
+
 import { quoteLiteral } from "../../std/sql_literal.ts";
+import { ONLY_HERE } from "../node_settings.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows, readValue } from "../read_rows.ts";
 import { SIGNALS } from "../signals.ts";
@@ -91,9 +93,9 @@ async function apply(admin: Database, migration: ServiceMigration): Promise<bool
 }
 
 function toMessage(migration: ServiceMigration): string {
-  // Citus would repeat each statement on its other nodes, as a role that cannot log in there.
+  // A cluster would repeat each statement on its other nodes, as a role that cannot log in there.
   return `
-set local citus.enable_ddl_propagation = 'off';
+${ONLY_HERE};
 do $rowhouse$
 begin
   perform ${MIGRATE_LOCK};

@@ -23,7 +23,7 @@ export type AcquirerOptions = ConnectionsOptions & {
   share?: number | undefined;
   /** Max callers of one connection; more than one only for pipelining. Defaults to 1. */
   callersPerConnection?: number;
-  /** In a distributed database: callers for an unavailable node are rejected. */
+  /** In a database on several nodes: callers for an unavailable node are rejected. */
   nodes?: Nodes | undefined;
   /** Max wait for a connection, in milliseconds. */
   acquireMs: number;

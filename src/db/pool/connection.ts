@@ -7,7 +7,7 @@
  */
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
-import type { Warning } from "../citus/node_error.ts";
+import type { Warning } from "../node_errors.ts";
 
 /** A parameter for PostgreSQL: never `undefined`, which would hang the connection behind a pooler. */
 export type Parameter = string | number | boolean | null | Date | Uint8Array | readonly string[];

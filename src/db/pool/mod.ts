@@ -75,7 +75,7 @@ export type Database = {
    * {@linkcode SERVICE_QUEUE} unless another queue is given.
    */
   readonly message: <Row>(text: string, options?: MessageOptions) => Promise<Row[]>;
-  /** An unavailable node of a distributed database: a statement for all nodes would wait for this node. */
+  /** An unavailable node of several: a statement for all nodes would wait for this node. */
   readonly findSilentNode: () => string | undefined;
   readonly stats: () => PoolStats;
   /** Ends the pool: waits at most `timeoutS` seconds for statements in progress. */

@@ -1,5 +1,5 @@
 /**
- * Pools of connections to the nodes of a distributed database: an app's calls go straight to the node with its rows. Each
+ * Pools of connections to the nodes of a database with several: an app's calls go straight to the node with its rows. Each
  * pool is opened with the first call for its node, and closed when the node has left the cluster.
  *
  * @module

@@ -1,4 +1,4 @@
-/** The pool's view of the nodes of a distributed database. @module */
+/** The pool's view of the nodes of a database with several. @module */
 
 /** A node that accepts calls directly. */
 export type NodeEntry = {

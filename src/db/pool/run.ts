@@ -4,8 +4,8 @@
  * @module
  */
 import { Problem } from "../../problem.ts";
-import { isUnconnected } from "../citus/unreachable_node.ts";
-import { isMisrouted, isOutdated, isWorthAnother, toDatabaseError } from "../sqlstate.ts";
+import { isMisrouted, isOutdated, isUnconnected } from "../node_errors.ts";
+import { isWorthAnother, toDatabaseError } from "../sqlstate.ts";
 import type { Acquirer } from "./acquire.ts";
 import type { Connection, Statement } from "./connection.ts";
 import type { Nodes } from "./nodes.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { recordNodeError } from "../citus/node_error.ts";
+import { recordNodeError } from "../node_errors.ts";
 import { SilenceError } from "../sqlstate.ts";
 import type { Connection, Pending, Statement } from "./connection.ts";
 import type { Ticker } from "./ticker.ts";

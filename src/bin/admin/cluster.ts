@@ -1,11 +1,13 @@
-/** `rowhouse admin convert-to-citus`: distributes a database with its rows over the nodes of a Citus cluster. @module */
-import { count, many, record, text } from "../../accounts/actions/mod.ts";
+/** `rowhouse admin convert-to-citus` and `move-app`: a database, and an app, on the nodes of a Citus cluster. @module */
+import { count, flag, many, record, text } from "../../accounts/actions/mod.ts";
+import { moveApp } from "../../accounts/apps/mod.ts";
 import { SHARDS } from "../../db/mod.ts";
-import { type ConversionPlan, convertToCitus, planConversion } from "../../push/mod.ts";
+import { type ConversionPlan, convertDatabase, planConversion } from "../../push/mod.ts";
+import { UsageError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { readShards } from "../cli/settings.ts";
 import { showCount } from "../cli/terminal.ts";
-import { command } from "./command.ts";
+import { command, typed } from "./command.ts";
 import { confirm, YES } from "./confirm.ts";
 import { makeAdminCommands } from "./task.ts";
 
@@ -21,7 +23,32 @@ function describe({ database, nodes, tables, processes }: ConversionPlan, shards
   ].join(" ");
 }
 
-export const adminConvertCommands = makeAdminCommands({
+export const adminClusterCommands = makeAdminCommands({
+  "move-app": command("moves an app to another node of a Citus cluster", {
+    example: "rowhouse admin move-app wiki --to 10.0.0.3:5432",
+    about: `Moves the app's rows, the proofs of its keys and its stored idempotent responses. An app that shares a shard first gets its
+own shard; writes of the other apps on the shard wait too. Writes wait while rows are copied; reads continue. The wait grows
+with the number of tables in the database, up to 0.3 s each: the move is rejected if writes could wait longer than 30 s, unless
+--accept-timeouts is set. Requires a superuser. If it fails, repeat the command to continue.`,
+    args: { slug: typed },
+    flags: {
+      to: { value: "host:port", about: "the node, as listed in citus_nodes" },
+      "accept-timeouts": {
+        about: "moves the app even if writes can wait longer than 30 s and fail",
+      },
+    },
+    json: { app: text(), from: text(), to: text(), isIsolated: flag() },
+    run: async (deps, { slug, to, "accept-timeouts": acceptsTimeouts }) => {
+      if (to === undefined) throw new UsageError("Missing node: add --to <host:port>");
+      await checkIsolation(deps.admin);
+      const { from, isIsolated } = await moveApp(deps, { slug, to, acceptsTimeouts });
+      const isolation = isIsolated ? "; it no longer shares a shard with other apps" : "";
+      return {
+        document: { app: slug, from, to, isIsolated },
+        lines: [`Moved app ${slug} from ${from} to ${to}${isolation}`],
+      };
+    },
+  }),
   "convert-to-citus": command(
     "distributes a database with its rows over the nodes of a Citus cluster",
     {
@@ -42,8 +69,8 @@ Requires a superuser. For a database without apps' tables, migrate --citus is en
         nodes: many(text()),
         tables: many(record({ name: text(), rows: text(), apps: count() })),
       },
-      run: async (deps, { shards: typed, yes }) => {
-        const shards = typed === undefined ? SHARDS : readShards(typed);
+      run: async (deps, { shards: given, yes }) => {
+        const shards = given === undefined ? SHARDS : readShards(given);
         await checkIsolation(deps.admin);
         const { database, nodes, ...plan } = await planConversion(deps.admin);
         await confirm(deps, yes, {
@@ -51,7 +78,7 @@ Requires a superuser. For a database without apps' tables, migrate --citus is en
           question: "Type the name of the database to continue:",
           isYes: (reply) => reply === database,
         });
-        const tables = await convertToCitus(deps.admin, { shards }, deps.report);
+        const tables = await convertDatabase(deps.admin, { shards }, deps.report);
         return {
           document: { database, shards, nodes, tables },
           lines: [
