@@ -51,7 +51,13 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
   test("finds no issue in the functions for tables of a Citus cluster", () => {
     const { tables } = definitionOf(EVERY_KIND);
     const site = { dialect: "citus", previews: [] } as const;
-    runSql(tables.flatMap((table) => renderFunctions(table, site)).join(";\n"));
+    const statements = tables.flatMap((table) => renderFunctions(table, site));
+    // This server has no nodes.
+    const local = statements.filter(
+      (text) => !text.includes("perform create_distributed_function("),
+    );
+    expect(local.length).toBeLessThan(statements.length);
+    runSql(local.join(";\n"));
     expect(findIssues("api")).toEqual([]);
   });
 });
