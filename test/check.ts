@@ -7,6 +7,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findExceeded, measure, recordCheck } from "./budgets.ts";
 import { readFailures } from "./ci/report.ts";
 
 type Outcome = { name: string; exitCode: number };
@@ -31,6 +32,10 @@ const outcomes = await Promise.all([
 ]);
 for (const failure of await readFailures(report)) console.log(`\nfailed: ${failure}`);
 rmSync(folder, { recursive: true, force: true });
+await recordCheck(performance.now() / 1000);
+const exceeded = findExceeded(await measure());
+if (exceeded.length > 0)
+  console.log(`\nbudgets exceeded (bun run budgets): ${exceeded.join("; ")}`);
 const failed = outcomes.filter(({ exitCode }) => exitCode !== 0).map(({ name }) => name);
 console.log(
   failed.length === 0

@@ -1,0 +1,71 @@
+/**
+ * `bun run budgets`: sizes of the project beside their budgets in `budgets.json`. `bun run check` warns about those that are
+ * exceeded. A budget is changed on purpose, in the commit that needs it.
+ *
+ * @module
+ */
+import { $ } from "bun";
+import budgets from "./budgets.json";
+
+type Measured = { name: string; value: number | undefined; budget: number | undefined };
+
+/** Written by `check`; not part of the project. */
+const CHECK_SECONDS = Bun.file("node_modules/.cache/rowhouse_check_seconds");
+
+export async function recordCheck(seconds: number): Promise<void> {
+  await Bun.write(CHECK_SECONDS, String(Math.round(seconds)));
+}
+
+export async function measure(): Promise<Measured[]> {
+  const src = await listFiles("src", /\.(ts|tsx|sql)$/);
+  const test = await listFiles("test", /\.tsx?$/);
+  const map = await Bun.file("docs/architecture.md").text();
+  const seconds = (await CHECK_SECONDS.exists()) ? Number(await CHECK_SECONDS.text()) : undefined;
+  const values: Record<string, number | undefined> = {
+    "lines of src": await countLines(src),
+    "files of src": src.length,
+    "lines of test": await countLines(test),
+    "files of src for the last setting": await countTouched("    title: ", "src/app_switch.ts"),
+    "files of src for the last column kind": await countTouched("Field,", "src/kinds/mod.ts"),
+    "words of docs/architecture.md": map.split(/\s+/).filter((word) => word !== "").length,
+    "seconds of the last check": seconds,
+  };
+  const limits: Readonly<Record<string, number>> = budgets;
+  return Object.entries(values).map(([name, value]) => ({ name, value, budget: limits[name] }));
+}
+
+export function findExceeded(measured: readonly Measured[]): string[] {
+  return measured
+    .filter(({ value = 0, budget = Number.POSITIVE_INFINITY }) => value > budget)
+    .map(({ name, value, budget }) => `${name} ${value}, budget ${budget}`);
+}
+
+async function listFiles(folder: string, pattern: RegExp): Promise<string[]> {
+  const listed = await readLines($`git ls-files ${folder}`);
+  return listed.filter((path) => pattern.test(path));
+}
+
+/** None in a copy without Git, where nothing is measured. */
+async function readLines(command: ReturnType<typeof $>): Promise<string[]> {
+  const { stdout } = await command.quiet().nothrow();
+  return stdout
+    .toString()
+    .split("\n")
+    .filter((line) => line !== "");
+}
+
+async function countLines(paths: readonly string[]): Promise<number> {
+  const texts = await Promise.all(paths.map((path) => Bun.file(path).text()));
+  return texts.reduce((sum, text) => sum + text.split("\n").length - 1, 0);
+}
+
+/** The files of src in the last commit that changed how often the file contains the text; `undefined` without the history. */
+async function countTouched(text: string, file: string): Promise<number | undefined> {
+  const [commit] = await readLines($`git log -1 --format=%H -S${text} -- ${file}`);
+  if (commit === undefined) return undefined;
+  return (await readLines($`git show --name-only --format= ${commit} -- src`)).length;
+}
+
+if (import.meta.main)
+  for (const { name, value, budget } of await measure())
+    console.log(`${name.padEnd(40)}${value ?? "not recorded"}`.padEnd(56) + (budget ?? ""));
