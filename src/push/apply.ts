@@ -16,7 +16,7 @@ import { checkJournal, type JournalEntry } from "./journal.ts";
 import { renderMessage } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
-import type { Migration } from "./migration_text.ts";
+import type { Applied } from "./migration_text.ts";
 import { rejectChange } from "./plan_change.ts";
 import type { PrepareOptions } from "./prepare.ts";
 import { findChange, listTables, prepareStep, type ReadyStep } from "./push_step.ts";
@@ -43,7 +43,7 @@ type Applying = ApplyRequest & {
 };
 export type AppliedStep = PlanSummary & {
   status: "applied" | "unchanged";
-  migration: Migration | null;
+  migration: Applied | null;
   /** Settles when this process has no deferred step left to work on. Never rejects. */
   deferred: Promise<void>;
 };

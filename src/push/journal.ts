@@ -9,13 +9,12 @@ import { quote } from "../std/quote.ts";
 import { type Divergence, describeDivergence } from "./divergence.ts";
 import {
   checksumOf,
-  type MigrationParts,
+  type Migration,
   type MigrationRecord,
   NO_PARENT,
   showMigration,
   splitMigrationText,
 } from "./migration_text.ts";
-import type { AppliedMigration } from "./state.ts";
 
 /** The largest number of four digits. */
 export const MAX_MIGRATIONS = 9999;
@@ -25,7 +24,7 @@ export type JournalEntry = { seq: number; checksum: string };
 /** A file in the journal's folder, whatever its name. */
 export type JournalFile = { file: string; text: string };
 /** A migration file of the project that push wrote. */
-export type ProjectMigration = JournalFile & { parts: MigrationParts };
+export type ProjectMigration = JournalFile & { parts: Migration };
 
 /** A conflict between a journal's folder and the service. Each kind has its own remedy. */
 export type JournalIssue = {
@@ -90,7 +89,7 @@ export function compareJournal<Recorded extends MigrationRecord>(
   };
 }
 
-type Found = JournalFile & { seq: number; parts: MigrationParts | undefined };
+type Found = JournalFile & { seq: number; parts: Migration | undefined };
 
 /** The files by number, in order. Unknown and duplicate files are conflicts. */
 function sortFiles(files: readonly JournalFile[]) {
@@ -115,7 +114,7 @@ export function findDuplicateFiles(files: readonly JournalFile[]): JournalIssue[
 
 /** Whether a file equals its recorded migration. */
 export function isSame(
-  parts: MigrationParts | undefined,
+  parts: Migration | undefined,
   recorded: MigrationRecord | undefined,
 ): boolean {
   return (
@@ -192,7 +191,7 @@ function twice(file: string, other: string): JournalIssue {
 }
 
 /** Whether push wrote both files, for different migrations. */
-function isOther(parts: MigrationParts | undefined, other: MigrationParts | undefined): boolean {
+function isOther(parts: Migration | undefined, other: Migration | undefined): boolean {
   return parts !== undefined && other !== undefined && parts.checksum !== other.checksum;
 }
 
@@ -220,7 +219,7 @@ function otherContent(file: string, expected: string): JournalIssue {
  */
 export function checkJournal(
   entries: readonly JournalEntry[],
-  recorded: readonly AppliedMigration[],
+  recorded: readonly MigrationRecord[],
 ): void {
   const bySeq = new Map(recorded.map((migration) => [migration.seq, migration]));
   const isSame = ({ seq, checksum }: JournalEntry) => bySeq.get(seq)?.checksum === checksum;

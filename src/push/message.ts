@@ -18,14 +18,14 @@ import { canonicalJson } from "../std/canonical_json.ts";
 import type { PushingApp } from "./begin_push.ts";
 import { renderStatements } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
-import { type Migration, NO_PARENT } from "./migration_text.ts";
+import { type Applied, NO_PARENT } from "./migration_text.ts";
 import type { PreparedPush } from "./prepare.ts";
 import type { PushState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 import { findCreated } from "./step_order.ts";
 
 export type Prepared = PreparedPush & {
-  migration: Migration;
+  migration: Applied;
   state: PushState;
   /** Whether the project already has this migration. */
   isReplay?: boolean;

@@ -4,14 +4,14 @@ import { type Cases, matchKind } from "../std/match_kind.ts";
 import type { Change } from "./change.ts";
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
 import {
-  type Migration,
+  type Applied,
   type MigrationRecord,
   NO_PARENT,
   normalizeText,
   showMigration,
   writeMigrationText,
 } from "./migration_text.ts";
-import type { ReplayedMigration } from "./replayed_migration.ts";
+import type { CheckedMigration } from "./replayed_migration.ts";
 import type { Plan, Step } from "./step.ts";
 import { findCreated } from "./step_order.ts";
 
@@ -105,7 +105,7 @@ type Created = {
 export function makeMigration(
   rendered: RenderedPlan,
   { definition, change, joins, previous }: Created,
-): Migration {
+): Applied {
   const { plan } = rendered;
   const parent = previous?.checksum ?? NO_PARENT;
   const name = joins === undefined ? nameMigration(plan) : toName(`join ${showMigration(joins)}`);
@@ -125,8 +125,8 @@ export function makeMigration(
 /** An existing project migration, as applied here: its own text, and the statements that run at this service. */
 export function adoptMigration(
   rendered: RenderedPlan,
-  { replayed, previous }: { replayed: ReplayedMigration; previous: Previous },
-): Migration {
+  { replayed, previous }: { replayed: CheckedMigration; previous: Previous },
+): Applied {
   const { seq, name, checksum, text } = replayed;
   const parent = previous?.checksum ?? NO_PARENT;
   return { seq, name, parent, checksum, text: normalizeText(text), sql: renderSql(rendered) };

@@ -14,17 +14,18 @@ import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Change } from "./change.ts";
 import { readChange } from "./read_change.ts";
 
-/** The identity of a migration. */
+/** The identity of a migration in the database. */
 export type MigrationRecord = { seq: number; name: string; parent: string; checksum: string };
 
 /** A migration of a project; `text` is its file. */
 export type MigrationText = MigrationRecord & { text: string };
 
-/** `sql`: the statements that ran at this service, without generated functions. */
-export type Migration = MigrationText & { sql: string };
+/** A migration in the database. `sql`: the statements that ran at this service, without generated functions. */
+export type Applied = MigrationText & { sql: string };
 
-/** The parts of a migration file. Only their format is checked. */
-export type MigrationParts = {
+/** A migration of a project: its file in parts. Only their format is checked. */
+export type Migration = {
+  text: string;
   seq: number;
   name: string;
   /** The checksum in the last line. */
@@ -80,7 +81,7 @@ function showJoin(head: MigrationRecord): string {
 }
 
 /** The parts of a text; `undefined` if push cannot have written it. */
-export function splitMigrationText(text: string): MigrationParts | undefined {
+export function splitMigrationText(text: string): Migration | undefined {
   const normal = normalizeText(text);
   const end = normal.lastIndexOf("\n", normal.length - 2) + 1;
   const [, checksum] = CHECKSUM_LINE.exec(normal.slice(end)) ?? [];
@@ -91,7 +92,7 @@ export function splitMigrationText(text: string): MigrationParts | undefined {
   if (checksum === undefined || name === undefined || start === -1 || seq === 0) return undefined;
   const from = start + 1 + DEFINITION.length;
   const to = body.indexOf("\n", from);
-  const parts = { seq, name, checksum, body, definition: body.slice(from, to) };
+  const parts = { text, seq, name, checksum, body, definition: body.slice(from, to) };
   if (!body.startsWith(CHANGE, to + 1)) return parts;
   return { ...parts, change: body.slice(to + 1 + CHANGE.length, body.indexOf("\n", to + 1)) };
 }
@@ -99,7 +100,7 @@ export function splitMigrationText(text: string): MigrationParts | undefined {
 /** The explicit change in a migration, checked like a requested change; or the errors as messages. */
 export function readMigrationChange({
   change: json,
-}: MigrationParts): { change?: Change } | { issues: string[] } {
+}: Migration): { change?: Change } | { issues: string[] } {
   if (json === undefined) return {};
   const read = readChange(tryParseJson(json));
   if ("details" in read)
@@ -113,7 +114,7 @@ export function readMigrationChange({
 export function readMigrationDefinition({
   definition: json,
   body,
-}: MigrationParts): { definition: Definition } | { issues: string[] } {
+}: Migration): { definition: Definition } | { issues: string[] } {
   if (!isStorableText(body))
     return { issues: ["The text must not contain U+0000 or lone surrogates"] };
   if (jsonDepth(json) > MAX_DEPTH)

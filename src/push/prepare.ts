@@ -7,11 +7,11 @@ import type { Change } from "./change.ts";
 import { type RenderedPlan, renderPlan } from "./ddl.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import { adoptMigration, makeMigration } from "./migration.ts";
-import { MAX_MIGRATION_BYTES, type Migration, type MigrationText } from "./migration_text.ts";
+import { type Applied, MAX_MIGRATION_BYTES, type MigrationText } from "./migration_text.ts";
 import { type PlanOptions, planPush } from "./plan.ts";
 import { planChange } from "./plan_change.ts";
 import { incompatible } from "./rejections.ts";
-import { checkChain, isApplied, type ReplayedMigration } from "./replayed_migration.ts";
+import { type CheckedMigration, checkChain, isApplied } from "./replayed_migration.ts";
 import type { PushState } from "./state.ts";
 import type { Plan } from "./step.ts";
 
@@ -23,7 +23,10 @@ export type PrepareRequest = {
   app: PushingApp;
   definition: Definition;
   /** The project's migration with this definition; absent if the project has no migration of the change yet. */
-  migration?: ReplayedMigration;
+  migration?: CheckedMigration & {
+    /** Whether a later definition of the project determines the use of other apps' tables. */
+    isFollowed: boolean;
+  };
   /** The explicit change; absent if the plan follows from the definition. */
   change?: Change | undefined;
   options: PrepareOptions;
@@ -32,7 +35,7 @@ export type PrepareRequest = {
 export const NOTHING: RenderedPlan = renderPlan({ steps: [], conflicts: [], notes: [] });
 
 export type PreparedPush = RenderedPlan & {
-  migration: Migration | null;
+  migration: Applied | null;
   /** The project's migrations that the push joins, if histories have diverged. */
   joins?: MigrationText[];
 };
@@ -87,7 +90,7 @@ type SizeLimits = { journalBytes?: number; joins?: readonly MigrationText[]; sta
 
 /** The journal cannot grow between this check and the message, which fails if the app's migrations have changed. */
 export function checkSize(
-  { seq, text, sql }: Migration,
+  { seq, text, sql }: Applied,
   { journalBytes = Infinity, joins, state }: SizeLimits,
 ): void {
   // The project's number and the service's number differ after a join.

@@ -15,7 +15,7 @@ export { readJournal, writeJournal } from "./journal_files.ts";
 export { MAX_MIGRATIONS_SENT, MAX_REPLAY_BYTES, PUSH_LIMITS, SCHEMA_PATH } from "./limits.ts";
 export { type Declared, mergeDeclared } from "./merge_table.ts";
 export {
-  type Migration,
+  type Applied,
   type MigrationRecord,
   type MigrationText,
   readMigrationChange,

@@ -16,7 +16,7 @@ import type { RowCounts } from "./conflicts.ts";
 import { describeDeleted } from "./deleted_values.ts";
 import { checkJournal } from "./journal.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
-import type { Migration, MigrationRecord } from "./migration_text.ts";
+import type { Applied, MigrationRecord } from "./migration_text.ts";
 import type { PreparedPush } from "./prepare.ts";
 import { findChange, listTables, nameStep, type PushStep, prepareStep } from "./push_step.ts";
 import { busy, nodeUnreachable } from "./rejections.ts";
@@ -34,7 +34,7 @@ export type Planned = PlanSummary & { migration: MigrationRecord | null; rows: R
 /** The result of the last step. `earlier`: of a dry run, the plans of the steps before it. */
 export type PushResult = Planned & {
   status: "applied" | "unchanged" | "planned";
-  migration: Migration | null;
+  migration: Applied | null;
   earlier: Planned[];
   /** Settles when this process has no deferred step left to work on. Never rejects. */
   deferred: Promise<void>;
@@ -76,7 +76,7 @@ async function apply(deps: PushDeps, { steps, ...request }: PushRequest): Promis
 }
 
 /** A planned step, and the state after it. */
-type Outcome = { planned: Planned & { migration: Migration | null }; next: Situation };
+type Outcome = { planned: Planned & { migration: Applied | null }; next: Situation };
 type Situation = { state: PushState; head: Head | undefined };
 
 async function planSteps(
@@ -153,10 +153,10 @@ function conclude(
 
 function record(
   state: PushState,
-  { seq, name, checksum, text, sql }: Migration,
+  { seq, name, parent, checksum, text, sql }: Applied,
   joins: PreparedPush["joins"] = [],
 ): PushState {
-  const added = joins.length > 0 ? joins : [{ seq, name, checksum }];
+  const added = joins.length > 0 ? joins : [{ seq, name, parent, checksum }];
   const replaced = added[0]?.seq ?? seq;
   return {
     ...state,
@@ -166,7 +166,7 @@ function record(
   };
 }
 
-function toRecord(migration: Migration | null): MigrationRecord | null {
+function toRecord(migration: Applied | null): MigrationRecord | null {
   if (migration === null) return null;
   const { seq, name, parent, checksum } = migration;
   return { seq, name, parent, checksum };

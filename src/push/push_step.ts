@@ -45,9 +45,8 @@ export function prepareStep(
     case "join":
       return prepareJoin(state, { ...context, definition: step.definition, join: step });
     case "migration": {
-      const { change, definition, ...file } = step.migration;
-      const text = canonicalJson(definition);
-      const migration = { ...file, definition: text, isFollowed: step.isFollowed };
+      const { change, definition } = step.migration;
+      const migration = { ...step.migration, isFollowed: step.isFollowed };
       return preparePush(state, { ...context, definition, change, migration });
     }
     case "define":

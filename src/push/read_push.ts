@@ -7,7 +7,7 @@ import { type Reading, readValue } from "./issues.ts";
 import { journalFileName } from "./journal.ts";
 import {
   MAX_MIGRATION_BYTES,
-  type MigrationParts,
+  type Migration,
   readMigrationChange,
   readMigrationDefinition,
   splitMigrationText,
@@ -81,17 +81,15 @@ function checkReadings(texts: readonly SentText[], readings: readonly Reading<un
   if (details.length > 0) throw invalid(details);
 }
 
-type SplitText = MigrationParts & { text: string };
-
-function splitText(text: string): Reading<SplitText> {
+function splitText(text: string): Reading<Migration> {
   if (Buffer.byteLength(text) > MAX_MIGRATION_BYTES)
     return toIssues([`Cannot read this migration: it is larger than ${MAX_MIGRATION_BYTES} bytes`]);
   const parts = splitMigrationText(text);
-  if (parts !== undefined) return { value: { ...parts, text } };
+  if (parts !== undefined) return { value: parts };
   return toIssues(["Cannot read this text as a migration: push did not write it in this form"]);
 }
 
-function readMigration(parts: SplitText): Reading<CheckedMigration> {
+function readMigration(parts: Migration): Reading<CheckedMigration> {
   const { change: _, ...rest } = parts;
   const read = readMigrationDefinition(parts);
   const changed = readMigrationChange(parts);

@@ -6,25 +6,19 @@ import { REJECTIONS } from "./conflicts.ts";
 import { describeDivergence } from "./divergence.ts";
 import {
   checksumOf,
-  type MigrationParts,
+  type Migration,
+  type MigrationRecord,
   type MigrationText,
   NO_PARENT,
   showMigration,
 } from "./migration_text.ts";
-import type { AppliedMigration } from "./state.ts";
 
-export type ReplayedMigration = Omit<MigrationParts, "change"> & {
-  text: string;
-  /** Whether a later definition of the project determines the use of other apps' tables. */
-  isFollowed: boolean;
-  /** The project's migrations that it joins, when an app's archive is imported. */
-  joins?: readonly CheckedMigration[];
-};
-
-/** A migration file with a checked definition. An import replaces the definition by the tables of the archive. */
-export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definition"> & {
+/** A migration of the project with a checked definition, which an import replaces by the tables of the archive. */
+export type CheckedMigration = Omit<Migration, "definition" | "change"> & {
   definition: Definition;
   change?: Change;
+  /** The project's migrations that it joins, when an app's archive is imported. */
+  joins?: readonly CheckedMigration[];
 };
 
 /**
@@ -34,8 +28,8 @@ export type CheckedMigration = Omit<ReplayedMigration, "isFollowed" | "definitio
  *   the text does not match its checksum after the last applied migration
  */
 export function isApplied(
-  replayed: ReplayedMigration,
-  applied: readonly AppliedMigration[],
+  replayed: CheckedMigration,
+  applied: readonly MigrationRecord[],
 ): boolean {
   const { seq, checksum, body } = replayed;
   const head = applied.at(-1);
@@ -60,7 +54,7 @@ export function isApplied(
  */
 export function checkChain(
   migrations: readonly CheckedMigration[],
-  applied: readonly AppliedMigration[],
+  applied: readonly MigrationRecord[],
 ): MigrationText[] {
   const [first] = migrations;
   const start = (first?.seq ?? 1) - 1;
@@ -84,7 +78,7 @@ export function checkChain(
   });
 }
 
-function diverged(replayed: ReplayedMigration, applied: readonly AppliedMigration[]): Problem {
+function diverged(replayed: CheckedMigration, applied: readonly MigrationRecord[]): Problem {
   const service = applied.filter(({ seq }) => seq >= replayed.seq);
   if (service.length === 0) {
     const message = `Cannot push: ${showMigration(replayed)} cannot be applied yet: this service has applied ${applied.length} of the migrations before it; nothing was written`;

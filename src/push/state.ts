@@ -3,6 +3,7 @@ import type { FunctionSite, RecordedDefinition } from "../catalog/mod.ts";
 import { call, type Database, dialectOf } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { Change } from "./change.ts";
+import type { MigrationRecord } from "./migration_text.ts";
 import { type RecordedMigration, toProjectHistory } from "./project_history.ts";
 import { nodeUnreachable } from "./rejections.ts";
 
@@ -30,12 +31,10 @@ export type TableState = {
   sets: RecordedSet[];
 };
 
-export type AppliedMigration = { seq: number; name: string; checksum: string };
-
 export type PushState = FunctionSite & {
   tables: TableState[];
   /** The app's migrations in order, by the project's numbers. */
-  migrations: AppliedMigration[];
+  migrations: MigrationRecord[];
   /** The last migration as recorded by the service. */
   head: { seq: number; checksum: string } | undefined;
   /** The bytes of their texts and SQL together. */

@@ -5,7 +5,7 @@
  */
 import { call, type Database } from "../db/mod.ts";
 import type { DeferredStep } from "./deferred.ts";
-import type { Migration, MigrationText } from "./migration_text.ts";
+import type { Applied, MigrationText } from "./migration_text.ts";
 import type { RecordedMigration } from "./project_history.ts";
 
 export type Status = {
@@ -55,7 +55,7 @@ export async function readStatus(admin: Database, appId: string): Promise<Status
 }
 
 /** A recorded migration; `joins`: the project's migrations that it joins. */
-export type StoredMigration = Migration & { joins: MigrationText[] | null };
+export type StoredMigration = Applied & { joins: MigrationText[] | null };
 
 /** One migration of an app with its text and SQL, as JSON, or `undefined` if the number does not exist. */
 export async function readMigrationJson(

@@ -61,9 +61,9 @@ function push(state: PushState, schema: unknown): { message: string; state: Push
   const { migration } = prepared;
   if (migration === null) throw new Error("There is nothing to push");
   const message = renderMessage(APP, { ...prepared, migration, state });
-  const { seq, name, checksum } = migration;
+  const { seq, name, parent, checksum } = migration;
   const next = advanceState(state, APP, prepared.plan);
-  const head = { seq, name, checksum };
+  const head = { seq, name, parent, checksum };
   return { message, state: { ...next, migrations: [head], head } };
 }
 

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { writeMigrationText } from "../../src/push/migration_text.ts";
 import {
+  type Applied,
   compareJournal,
   journalFileName,
-  type Migration,
   readJournal,
   writeJournal,
 } from "../../src/push/pure.ts";
@@ -28,13 +28,13 @@ const fifth = makeMigration(5, "latest", fourth.checksum, "-- five\n");
 const resealed = makeMigration(2, "add_column_note", first.checksum, "-- another\n");
 const RECORDED = [first, second, third];
 
-function makeMigration(seq: number, name: string, parent: string, sql: string): Migration {
+function makeMigration(seq: number, name: string, parent: string, sql: string): Applied {
   const definition = { version: 1, tables: [] } as const;
   const written = writeMigrationText({ seq, name, parent, steps: [], definition, sql });
   return { seq, name, parent, sql, ...written };
 }
 
-function fileOf(migration: Migration, change: (sql: string) => string = (sql) => sql) {
+function fileOf(migration: Applied, change: (sql: string) => string = (sql) => sql) {
   return { file: journalFileName(migration), text: change(migration.text) };
 }
 
@@ -285,7 +285,7 @@ test("GET /v1/data/schema lists migrations without their SQL, and a migration's 
   const status = await service.call(writer, "/v1/data/schema");
   const got = await service.call(writer, "/v1/data/schema/migrations/2");
 
-  const { migration } = grown.json as { migration: Migration };
+  const { migration } = grown.json as { migration: Applied };
   const { text, sql, ...listed } = migration;
   expect(text).toContain(sql);
   // Functions are derived from the definition, and would dominate its size.
@@ -381,7 +381,7 @@ test("POST /v1/data/schema with the recorded journal applies the schema, and cha
   );
 
   const response = await postSchema(service, app, WIDER, { journal });
-  const applied = response.json as { migration: Migration };
+  const applied = response.json as { migration: Applied };
   const edited = [
     { seq: 1, checksum: OTHER },
     { seq: 2, checksum: applied.migration.checksum },
@@ -395,7 +395,7 @@ test("POST /v1/data/schema with the recorded journal applies the schema, and cha
     status: "applied",
     migration: { seq: 2, parent: recorded[0]?.checksum },
   });
-  const { migration } = response.json as { migration: Migration };
+  const { migration } = response.json as { migration: Applied };
   const definition = definitionOf(WIDER);
   const steps = [`add column ${table}.more`];
   const parent = recorded[0]?.checksum ?? "";

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { checksumOf, type Migration } from "../../src/push/migration_text.ts";
+import { type Applied, checksumOf } from "../../src/push/migration_text.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
@@ -385,7 +385,7 @@ test("line ends of a checkout do not count as an edit", async () => {
   const app = await service.makeApp();
   const text = `\uFEFF${valid.trimEnd().replaceAll("\n", "\r\n")}`;
   expect(await applyAll(app, [text], defineSchema({}))).toEqual(["applied"]);
-  const [recorded] = (await readMigrations(service, app)) as [Migration];
+  const [recorded] = (await readMigrations(service, app)) as [Applied];
   expect(recorded.text).toBe(valid);
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { LOCK_BUDGET_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { readDrift } from "../../src/push/mod.ts";
-import type { Migration } from "../../src/push/pure.ts";
+import type { Applied } from "../../src/push/pure.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";
@@ -413,7 +413,7 @@ describe.each(CONNECTIONS)("pushes $name", ({ isPooled }) => {
       ).toEqual(before);
       const changed = await pushPatiently(service, app, makeSchema({ more: t.number() }));
 
-      const { migration, steps } = changed.json as { migration: Migration; steps: string[] };
+      const { migration, steps } = changed.json as { migration: Applied; steps: string[] };
       expect(steps).toEqual([`add column ${prefix}_77.more`]);
       expect(migration.sql.match(/^alter table/gm)?.length).toBe(1);
       const after = await service.service.admin.query<{ xmin: string; name: string }>(

@@ -1,7 +1,7 @@
 /** Helpers for tests of push: requests with definitions, and a dump of everything that a push can change. @module */
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Definition, TableDefinition } from "../../src/dsl/mod.ts";
-import type { Migration, MigrationRecord } from "../../src/push/pure.ts";
+import type { Applied, MigrationRecord } from "../../src/push/pure.ts";
 import type { TestApp, TestResponse, TestService } from "./service.ts";
 import { definitionOf } from "./service.ts";
 
@@ -49,13 +49,13 @@ export function freshName(prefix = "t"): string {
 }
 
 /** Returns an app's migrations with their SQL, as a caller gets them. */
-export async function readMigrations(service: TestService, app: TestApp): Promise<Migration[]> {
+export async function readMigrations(service: TestService, app: TestApp): Promise<Applied[]> {
   const { json } = await service.call(app, "/v1/data/schema");
   const { migrations } = json as { migrations: MigrationRecord[] };
   return await Promise.all(
     migrations.map(async ({ seq }) => {
       const response = await service.call(app, `/v1/data/schema/migrations/${seq}`);
-      return response.json as Migration;
+      return response.json as Applied;
     }),
   );
 }
