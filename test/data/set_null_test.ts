@@ -142,7 +142,7 @@ test("a push rejects a required reference that a delete would clear, in a new an
     expect(pushed.status).toBe(sent === required ? 422 : 200);
     if (sent !== required) continue;
     const message = 'Cannot use onDelete "set null" on a required reference: leave out .required()';
-    const details = [{ path: "/todos/project", message }];
+    const details = [{ path: "/steps/0/definition/todos/project", message }];
     expect(pushed.json).toMatchObject({ error: "invalid_schema", details });
   }
 });
