@@ -23,6 +23,9 @@ const API_KEY = /^[\x21-\x7e]+$/;
 const MALFORMED =
   "is malformed: a key contains only visible ASCII characters, without spaces or line breaks";
 
+/** A proxy in front of the service sends no id of the request. */
+const Rejection = v.omit(ProblemBody, ["requestId"]);
+
 export type EndpointCall = {
   path: string;
   /** JSON: the call is a POST. */
@@ -47,7 +50,7 @@ export async function callEndpoint(
   const text = await response.text().catch(() => "");
   const body = tryParseJson(text);
   if (response.ok && typeof body === "object" && body !== null) return { body, text, headers };
-  const rejection = v.safeParse(ProblemBody, body);
+  const rejection = v.safeParse(Rejection, body);
   if (!rejection.success)
     throw new RejectedError(
       `${target.url} returned ${response.status}, but is not a Rowhouse service: check the URL`,
@@ -81,7 +84,7 @@ async function request(
   }
 }
 
-type Rejected = { response: Response; rejection: ProblemBody; scope: string };
+type Rejected = { response: Response; rejection: v.InferOutput<typeof Rejection>; scope: string };
 
 function toRejection(
   { url, keyVariable = KEY_VARIABLE }: Target,
