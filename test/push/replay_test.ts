@@ -8,8 +8,13 @@ import { type Applied, checksumOf } from "../../src/push/migration_text.ts";
 import { eventually } from "../support/eventually.ts";
 import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { makeHistory, postMigrations } from "../support/history.ts";
-import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
-import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
 
 const PUSHES_PER_HOUR = 20;
 const JOURNAL_BYTES = 40_000;
@@ -451,4 +456,30 @@ test.each([
   const response = await service.call(app, "/v1/data/schema", call);
   expect(response).toMatchObject({ status: 422, json: { error: "invalid_schema" } });
   expect(Object(response.json).details[0].path).toStartWith(path);
+});
+
+test("a dry run plans steps of several kinds as they are applied one by one", async () => {
+  const name = freshName();
+  const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
+  const define = (columns: string[]) => {
+    const types = Object.fromEntries(columns.map((column) => [column, t.string()]));
+    return { kind: "define", definition: definitionOf(defineSchema({ [name]: types })) };
+  };
+  const change = { kind: "rename_column", table: name, column: "note", to: "text" };
+  const steps = [
+    define(["title", "note"]),
+    { kind: "change", change },
+    define(["title", "text", "more"]),
+  ];
+  const checksumOfPlan = (planned: unknown) => Object(planned).migration?.checksum;
+  const before = await dump();
+
+  const { json } = await postSteps(service, app, steps, { dryRun: true });
+
+  expect(await dump()).toBe(before);
+  const planned = [...Object(json).earlier, json].map(checksumOfPlan);
+  const applied: unknown[] = [];
+  for (const step of steps)
+    applied.push(checksumOfPlan((await postSteps(service, app, [step])).json));
+  expect(planned).toEqual(applied);
 });
