@@ -38,6 +38,7 @@ const OWN_QUOTAS = {
   referencesPerTarget: 100,
   referencesToForeignTable: 20,
   columnsPerTable: 200,
+  onUpdatePerTable: 4,
   indexesPerTable: 16,
   /** An index entry contains decimals of up to 400 digits in full. */
   decimalsPerIndex: 8,

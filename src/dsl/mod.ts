@@ -48,6 +48,7 @@ export type { AnyModel, Model } from "./model.ts";
 export { findColumnNameIssue, findTableNameIssue } from "./names.ts";
 export { sumDefaults } from "./read_default.ts";
 export { readDefinition } from "./read_definition.ts";
+export { countUpdated } from "./read_table.ts";
 export type { Schema, TableSources } from "./schema.ts";
 export { defineSchema } from "./schema.ts";
 export { t } from "./t.ts";

@@ -40,6 +40,7 @@ export function readTable(
   rejectSameIndexes(table, issues);
   rejectTooManyIndexes(table, issues);
   rejectLargeDefaults(table, issues);
+  rejectManyUpdated(table, issues);
   return table;
 }
 
@@ -49,6 +50,19 @@ function rejectLargeDefaults({ name, columns }: TableDefinition, issues: Issues)
   if (bytes <= max) return;
   const message = `Cannot use defaults of ${bytes} bytes of JSON in total: at most ${max} are allowed`;
   issues.add({ table: name }, message);
+}
+
+function rejectManyUpdated({ name, columns }: TableDefinition, issues: Issues): void {
+  const count = countUpdated(columns);
+  const max = QUOTAS.onUpdatePerTable;
+  if (count <= max) return;
+  const message = `Cannot use onUpdate "now" in ${count} columns: at most ${max} are allowed`;
+  issues.add({ table: name }, message);
+}
+
+/** The columns that updates set. */
+export function countUpdated(columns: readonly NamedColumn[]): number {
+  return columns.filter(({ onUpdate }) => onUpdate !== undefined).length;
 }
 
 function readColumns(value: unknown, at: IssueLocation, issues: Issues): NamedColumn[] | undefined {

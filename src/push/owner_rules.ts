@@ -5,7 +5,13 @@
  * @module
  */
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
-import { type NamedColumn, QUOTAS, sumDefaults, type TableDefinition } from "../dsl/mod.ts";
+import {
+  countUpdated,
+  type NamedColumn,
+  QUOTAS,
+  sumDefaults,
+  type TableDefinition,
+} from "../dsl/mod.ts";
 import {
   findDifferences,
   isSubsequence,
@@ -131,10 +137,12 @@ function findOvergrowth(next: TableDefinition): Conflict[] {
   const columns = next.columns.length;
   const indexes = keysOf(next).length + indexesOf(next).length;
   const bytes = sumDefaults(next.columns);
+  const updated = countUpdated(next.columns);
   const sums = [
     { sum: columns, max: QUOTAS.columnsPerTable, wanted: `${columns} columns` },
     { sum: indexes, max: QUOTAS.indexesPerTable, wanted: `${indexes} indexes` },
     { sum: bytes, max: QUOTAS.tableDefaultBytes, wanted: `defaults of ${bytes} bytes` },
+    { sum: updated, max: QUOTAS.onUpdatePerTable, wanted: `onUpdate in ${updated} columns` },
   ];
   const conflicts = sums
     .filter(({ sum, max }) => sum > max)

@@ -94,6 +94,17 @@ describe("readDefinition() rejects a table with", () => {
       },
     },
     {
+      name: "5 columns that updates set",
+      table: {
+        columns: MANY.slice(0, 5).map((column) => ({
+          ...column,
+          kind: "timestamp",
+          default: "now",
+          onUpdate: "now",
+        })),
+      },
+    },
+    {
       name: "17 indexes",
       table: { columns: MANY.slice(0, 17).map((column) => ({ ...column, index: true })) },
     },

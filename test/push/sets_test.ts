@@ -446,6 +446,23 @@ test("push and dry run report conflicts and the owning app to an app without the
   }
 });
 
+test("a table has a limit of columns that updates set, including those that are no longer declared", async () => {
+  const name = freshName();
+  const columns = (prefix: string, count: number) =>
+    Object.fromEntries(
+      Array.from({ length: count }, (_, n) => [
+        `${prefix}${n}`,
+        t.timestamp().default("now").onUpdate("now"),
+      ]),
+    );
+  const app = await service.makeApp(defineSchema({ [name]: columns("a", 3) }));
+  const rejected = await postSchema(service, app, defineSchema({ [name]: columns("b", 2) }));
+  expect([rejected.status, rejected.text]).toEqual([409, expect.stringContaining("limit of 4")]);
+  expect(await postSchema(service, app, defineSchema({ [name]: columns("b", 1) }))).toMatchObject({
+    json: { status: "applied" },
+  });
+});
+
 test("the defaults of a table have a total limit, including defaults that are no longer declared", async () => {
   const name = freshName();
   const columns = (prefix: string, count: number) =>

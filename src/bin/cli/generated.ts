@@ -151,6 +151,7 @@ function renderSettings(): string {
 const QUOTA_LABELS: Readonly<Record<keyof typeof QUOTAS, string>> = {
   tables: "tables of an app",
   columnsPerTable: "columns of a table",
+  onUpdatePerTable: "columns of a table with `onUpdate`",
   indexesPerTable: "indexes of a table, unique constraints and references included",
   decimalsPerIndex: "decimals in an index",
   referencesPerTarget: "references of an app to one table: a delete searches each",
