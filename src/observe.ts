@@ -5,7 +5,7 @@
  * @module
  */
 import { isOutage } from "./problem.ts";
-import { errorCode } from "./std/error_code.ts";
+import { errorCode } from "./std/network.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { MAX_BODY_DEPTH } from "./std/json_depth.ts";
+import { MAX_BODY_DEPTH } from "./std/json.ts";
 import { IDEMPOTENCY_HOURS, MAX_BATCH } from "./std/limits.ts";
 
 /** A validation error of one field: `path` is a JSON pointer into the request body. */

@@ -4,10 +4,16 @@
  * @module
  */
 import type { Environment } from "../config/mod.ts";
-import { findNearest } from "../std/find_nearest.ts";
+import { findNearest } from "../std/names.ts";
 import { quote } from "../std/quote.ts";
-import { readArguments } from "./cli/arguments.ts";
-import { type CommandRow, EXIT, type ExitCode, type Setting, UsageError } from "./cli/command.ts";
+import {
+  type CommandRow,
+  EXIT,
+  type ExitCode,
+  readArguments,
+  type Setting,
+  UsageError,
+} from "./cli/command.ts";
 import { explain, toExitCode, toFailure } from "./cli/explain.ts";
 import { describeCommand, overview } from "./cli/help.ts";
 import { VERSION } from "./cli/package.ts";

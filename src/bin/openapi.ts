@@ -2,8 +2,7 @@
 import { resolve } from "node:path";
 import { findBreaks, makeDocument } from "../openapi/mod.ts";
 import { routes } from "../service/mod.ts";
-import { isObject } from "../std/is_object.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
+import { isObject, tryParseJson } from "../std/json.ts";
 import { type Command, type CommandResult, RejectedError, type Setting } from "./cli/command.ts";
 import { toDocument } from "./cli/terminal.ts";
 import { evaluateSchema, findSchemaFile } from "./db/evaluate.ts";

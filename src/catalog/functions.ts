@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import {
   type Dialect,
   type DialectName,
@@ -14,7 +15,7 @@ import {
 } from "../db/mod.ts";
 import { PREVIEWS, type Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
-import { type ColumnSet, hashColumnSet } from "./column_set.ts";
+import { type ColumnSet, hashColumnSet } from "./catalog.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
@@ -160,7 +161,7 @@ type CallerArgument = (typeof OF_CALLER)[number];
 type EndpointArgument<E extends Endpoint> = (typeof OF_ENDPOINT)[E][number];
 type Values<Name extends Argument> = { readonly [N in Name]: ValueOf[(typeof ARGUMENTS)[N]] };
 
-export type Caller = Values<CallerArgument>;
+type Caller = Values<CallerArgument>;
 
 /** An endpoint, with the arguments of its function except the caller. */
 export type EndpointCall = {
@@ -252,4 +253,29 @@ export function ofAnotherRelease(cause?: unknown): Problem {
     retryAfterS: 5,
     cause,
   });
+}
+
+// The tag of a row is a hash of the text that the row's function returns, so each state has its own
+// tag. Also the text between a page's tag and its rows, which identifies the request even if the
+// page is empty. Pure.
+
+/** Hex digits of the text's SHA-256 in a tag: 128 bits. */
+export const TAG_LENGTH = 32;
+
+/** The tag of a row's text. Write functions compute it in the same way. */
+export function rowTag(text: Uint8Array): string {
+  return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
+}
+
+/** A page by its app, the hash of its column set, and its position. */
+type PageRequest = {
+  readonly app: string;
+  readonly set: string;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+/** The text between a page's tag and its rows. */
+export function pageHead({ app, set, limit, offset }: PageRequest): string {
+  return `${app} ${set} ${limit} ${offset} `;
 }

@@ -1,6 +1,14 @@
 /** The recorded tables: keeps them current, calls their functions, and checks their isolation. @module */
-export { type Catalog, MAX_CATALOG_AGE_MS, makeCatalog, type RecordedTable } from "./catalog.ts";
-export { type ColumnSet, hashColumnSet, queryColumns, toColumnSet } from "./column_set.ts";
+export {
+  type Catalog,
+  type ColumnSet,
+  hashColumnSet,
+  MAX_CATALOG_AGE_MS,
+  makeCatalog,
+  queryColumns,
+  type RecordedTable,
+  toColumnSet,
+} from "./catalog.ts";
 export {
   ALL_ENDPOINTS,
   callText,
@@ -15,13 +23,16 @@ export {
   hasPreview,
   NO_MATCH,
   ofAnotherRelease,
+  pageHead,
   placeholdersOf,
   printedArguments,
   REJECTED,
   type RecordedName,
   requiredEndpointsOf,
+  rowTag,
   SCOPE_OF,
   TABLE_OWNER,
+  TAG_LENGTH,
   toParameters,
 } from "./functions.ts";
 export { type Isolation, listIssues, makeIsolationCheck } from "./isolation_check.ts";
@@ -36,4 +47,3 @@ export {
   type RecordedDefinition,
   referencesOf,
 } from "./names.ts";
-export { pageHead, rowTag, TAG_LENGTH } from "./tags.ts";

@@ -3,10 +3,10 @@ import { readFileSync, statSync } from "node:fs";
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import * as v from "valibot";
-import { readMailFrom } from "../mail/pure.ts";
+import { readMailFrom } from "../mail/settings.ts";
 import { DAY_S, readDuration } from "../std/duration.ts";
-import { isHttpOrigin } from "../std/is_http_origin.ts";
 import { MIN_AUDIT_RETENTION_S } from "../std/limits.ts";
+import { isHttpOrigin } from "../std/network.ts";
 import { cleanPasted, trimPasted } from "../std/pasted_text.ts";
 import { toTerm } from "./environment.ts";
 

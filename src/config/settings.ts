@@ -1,13 +1,15 @@
 /** The settings: name, schema, default and meaning. `.env.example` and docs/operating.md are generated from it. @module */
 import * as v from "valibot";
-import { KEY_PREFIX, MIN_IDENTITY_SECRET_BYTES } from "../accounts/pure.ts";
-import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES, QUERY_TIMEOUT_S } from "../data/pure.ts";
-import { isProxy, MIN_SECRET_BYTES } from "../gateway/pure.ts";
+import { KEY_PREFIX } from "../accounts/apps/key_text.ts";
+import { MIN_IDENTITY_SECRET_BYTES } from "../accounts/secrets/identity_secrets.ts";
+import { IDEMPOTENCY_BYTES, LIST_BYTES, LIST_CACHE_BYTES, QUERY_TIMEOUT_S } from "../data/deps.ts";
+import { isProxy } from "../gateway/client_address.ts";
+import { MIN_SECRET_BYTES } from "../gateway/signature.ts";
 import { KEEP_ALIVE_S, MAX_KEEP_ALIVE_S, MIN_KEEP_ALIVE_S } from "../http/mod.ts";
-import { DEFAULT_SETTINGS } from "../identity/pure.ts";
+import { DEFAULT_SETTINGS } from "../identity/settings.ts";
 import { LOG_LEVELS } from "../observe.ts";
 import { isPreview, PREVIEWS } from "../preview.ts";
-import { PUSH_LIMITS } from "../push/pure.ts";
+import { PUSH_LIMITS } from "../push/limits.ts";
 import { ROLES } from "../role.ts";
 import { DAY_S, HOUR_S, toDurationText } from "../std/duration.ts";
 import {

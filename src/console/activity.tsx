@@ -1,21 +1,123 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The audit log, newest first, of the service or of one app: filtered, paged, and as CSV. @module */
+
 import { type AuditEntry, auditList } from "../accounts/actions/mod.ts";
-import { labelAction } from "../db/mod.ts";
+import { AUDIT_ACTIONS, labelAction } from "../db/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { isObject } from "../std/is_object.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
-import { type ReadFilter, readFilter, renderFilter } from "./activity_filter.tsx";
+import { isObject, tryParseJson } from "../std/json.ts";
 import { respondWithAppPage } from "./app_page.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { makeCsv, readListed } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
-import { renderAddress, renderEmpty, renderText } from "./parts.tsx";
+import { makeCsv, readListed, renderListLinks, renderListTable, toPage } from "./list.tsx";
+import { renderAddress, renderEmpty, renderError, renderText, renderTextField } from "./parts.tsx";
 import { toActivityPath, toAppPath, toPersonPath } from "./paths.ts";
-import { renderListLinks, toPage } from "./search.tsx";
+
+// The filter of the audit log: actor, action, app, person and time.
+
+const NAMES = ["actor", "action", "app", "person", "from", "to"] as const;
+type Name = (typeof NAMES)[number];
+/** The input as typed, for the form and for links. */
+type Typed = Record<Name, string>;
+type ReadFilter = ReturnType<typeof readFilter>;
+
+/** The input as typed, its issues, and the arguments of `list_audit`. `app` is set on an app's page. */
+function readFilter(query: string, app: string | undefined) {
+  const given = new Map(readParameters(query));
+  const read = (name: Name) =>
+    (given.get(name) ?? "").trim().replaceAll("\0", "").slice(0, MAX_CHARS);
+  const typed = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as Typed;
+  if (app !== undefined) typed.app = app;
+  const { actor, action, person, from: typedFrom, to: typedTo } = typed;
+  const [from, until] = [readDay(typedFrom, 0), readDay(typedTo, 1)];
+  const issues = [
+    typedFrom !== "" &&
+      from === undefined &&
+      `From must be a day, such as 2026-01-31, not ${typedFrom}`,
+    typedTo !== "" && until === undefined && `To must be a day, such as 2026-01-31, not ${typedTo}`,
+    from !== undefined && until !== undefined && from >= until && "From must not be after To",
+  ].filter((issue) => issue !== false);
+  const filter = { of_actor: actor, of_action: action, app_slug: typed.app, of_person: person };
+  return { typed, filter: { ...filter, from_at: from, before_at: until }, issues };
+}
+
+const MAX_CHARS = 254;
+const DAY_MS = 86_400_000;
+
+/** The start of the day that is `later` days after a day, in UTC. */
+function readDay(text: string, later: number): Date | undefined {
+  if (!/^[12]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const ms = Date.parse(`${text}T00:00:00Z`);
+  // Date.parse() turns the 31st of a shorter month into another day.
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text)) return undefined;
+  return new Date(ms + later * DAY_MS);
+}
+
+function renderFilter({ typed, issues }: ReadFilter, app: string | undefined): Part {
+  const path = toActivityPath(app);
+  return [
+    issues.length > 0 && renderError("Invalid filter.", issues),
+    <form class="filter" method="get" action={path} role="search" aria-label="Filter">
+      {renderTextField({
+        name: "actor",
+        label: "Who",
+        hint: "address or “operator”",
+        value: typed.actor,
+        maxLength: MAX_CHARS,
+        isPerson: true,
+      })}
+      {renderActions(typed.action)}
+      {app === undefined &&
+        renderTextField({
+          name: "app",
+          label: "App",
+          hint: "app name",
+          value: typed.app,
+          maxLength: MAX_CHARS,
+        })}
+      {renderTextField({
+        name: "person",
+        label: "Target",
+        hint: "address or id",
+        value: typed.person,
+        maxLength: MAX_CHARS,
+        isPerson: true,
+      })}
+      {renderDay("from", "From", typed.from)}
+      {renderDay("to", "To", typed.to)}
+      <div class="filter-buttons">
+        <button class="button button-primary" type="submit">
+          Filter
+        </button>
+        <a class="button button-quiet" href={path}>
+          Clear
+        </a>
+      </div>
+    </form>,
+  ];
+}
+
+function renderActions(chosen: string): Html {
+  const known = Object.entries(AUDIT_ACTIONS)
+    .map(([value, { label }]) => [value, label] as const)
+    .toSorted(([, a], [, b]) => a.localeCompare(b, "en"));
+  const other = chosen === "" || chosen in AUDIT_ACTIONS ? {} : { [chosen]: chosen };
+  const choices = { "": "any action", ...other, ...Object.fromEntries(known) };
+  return renderTextField({ name: "action", label: "Action", choices, value: chosen });
+}
+
+function renderDay(name: string, label: string, value: string): Html {
+  return (
+    <div class="field">
+      <label for={name}>{label}</label>
+      <p class="hint" id={`${name}-hint`}>
+        day, in UTC
+      </p>
+      <input type="date" id={name} name={name} value={value} aria-describedby={`${name}-hint`} />
+    </div>
+  );
+}
 
 const DETAILS_CHARS = 4000;
 

@@ -3,7 +3,7 @@
 import { type ConsoleVisitor, readConsole, type Span } from "../accounts/console/mod.ts";
 import type { FormFields, Html, NoFields, Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.tsx";
-import { type FormPage, makeFormPage } from "./form_page.ts";
+import { type FormPage, makeFormPage } from "./form_page.tsx";
 import { type Crumbs, respondWithConsolePage } from "./frame.tsx";
 import { renderLink, renderPill } from "./parts.tsx";
 import { APPS, toAppPath, toAppTablesPath, toKeysPath, toPushesPath } from "./paths.ts";

@@ -5,15 +5,20 @@ import { type AppEnd, deleteAppByConsole, readConsole } from "../accounts/consol
 import type { Html, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.tsx";
-import { redirectWithNotice, renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
-import { makeFormPage, typedName } from "./form_page.ts";
+import { makeFormPage, typedName } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { makeCsv, readListed } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
+import {
+  type ListQuery,
+  makeCsv,
+  readListed,
+  readListQuery,
+  renderListLinks,
+  renderListTable,
+  toPage,
+} from "./list.tsx";
 import { renderEmpty, renderError, renderLink, renderPill, renderText } from "./parts.tsx";
-import { APPS, NEW_APP, toAppPath, toTablePath } from "./paths.ts";
-import { type ListQuery, readListQuery, renderListLinks, toPage } from "./search.tsx";
+import { APPS, NEW_APP, redirectWithNotice, renderDone, toAppPath, toTablePath } from "./paths.ts";
 import { makeTargetFields, readTargetFields } from "./settings.tsx";
 import { countOf } from "./table_parts.tsx";
 

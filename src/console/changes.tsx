@@ -9,17 +9,16 @@ import {
 import { readParameters } from "../http/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { isProblemCode, PROBLEMS } from "../problem.ts";
-import { SLUG_PATTERN } from "../std/stored_text.ts";
+import { SLUG_PATTERN } from "../std/patterns.ts";
 import { renderMoment, toMinuteText } from "./axis.tsx";
-import { renderChange, toPushNumber } from "./change.tsx";
 import { findRestriction } from "./definition_changes.ts";
 import type { Visit } from "./enter.tsx";
+import { MIN_REQUESTS, renderChange, toPushNumber } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { toCount } from "./numbers.tsx";
 import { renderEmpty, renderText, renderTextField } from "./parts.tsx";
 import { CHANGES, toAppPath, toChangesPath, toPushPath } from "./paths.ts";
 import { toRequestsPath } from "./requests_filter.tsx";
-import { MIN_REQUESTS } from "./steps.ts";
 
 const MAX_ROWS = 50;
 

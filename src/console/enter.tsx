@@ -6,6 +6,7 @@
  *
  * @module
  */
+
 import {
   type ConsoleActor,
   ConsoleRejected,
@@ -14,6 +15,7 @@ import {
   SignInTooOld,
 } from "../accounts/actions/mod.ts";
 import type { RowsKey } from "../accounts/console/mod.ts";
+import { isIdText } from "../accounts/secrets/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { type RequestContext, type StreamMemory, splitTarget, toTarget } from "../http/mod.ts";
 import {
@@ -30,6 +32,7 @@ import {
 } from "../identity/mod.ts";
 import { redirect, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { isUuid } from "../std/patterns.ts";
 
 export type ConsolePageDeps = PageDeps & {
   /** Unset without a Console. */
@@ -145,4 +148,46 @@ async function respondWithAccessDenied(
     </>
   );
   return respondWithPage({ title: "Access denied", body }, { status: 403 });
+}
+
+// Parsers for form fields of the Console.
+
+/** @throws {Problem} invalid_request — the form was not sent by its page */
+export function readKeyId(text: string | undefined): string {
+  if (text !== undefined && isIdText(text)) return text;
+  throw new Problem("invalid_request", {
+    message: "The form has no key id: reload the page and try again",
+  });
+}
+
+/** @throws {Problem} invalid_request — the form was not sent by its page */
+export function readPersonId(text = ""): string {
+  if (isUuid(text)) return text;
+  throw new Problem("invalid_request", {
+    message: "The form has no person id: reload the page and try again",
+  });
+}
+
+/** A hidden field whose value is sent in a header. @throws {Problem} invalid_request — the form was not sent by its page */
+export function readHeaderValue(text = ""): string {
+  if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
+  throw new Problem("invalid_request", {
+    message: "The form is incomplete: reload the page and try again",
+  });
+}
+
+export function toMessages({ message, details = [] }: Problem): string[] {
+  return details.length === 0 ? [message] : details.map((detail) => detail.message);
+}
+
+export function readText(fields: ReadonlyMap<string, string>, name: string): string {
+  return (fields.get(name) ?? "").trim();
+}
+
+/** A field with one value per line. */
+export function readLines(text: string | undefined): string[] {
+  return (text ?? "")
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
 }

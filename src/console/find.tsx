@@ -12,6 +12,7 @@ import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
+import { readListQuery, renderSearch, type Searched } from "./list.tsx";
 import { renderEmpty, renderText } from "./parts.tsx";
 import {
   ACTIVITY,
@@ -29,7 +30,6 @@ import {
   toTablePath,
 } from "./paths.ts";
 import { isReference, toReference } from "./requests_filter.tsx";
-import { readListQuery, renderSearch, type Searched } from "./search.tsx";
 
 const SEARCHED: Searched = {
   what: "anything",

@@ -16,9 +16,9 @@ import {
   renderTable,
   renderText,
   renderTime,
+  toApiUrl,
 } from "./parts.tsx";
 import { APPS, NEW_APP, toAppPath, toKeyPath, toPersonPath, toTablePath } from "./paths.ts";
-import { toApiUrl } from "./snippets.tsx";
 
 const MAX_APPS = 20;
 

@@ -3,8 +3,7 @@
 import { type Invitation, invitationList, type ListedInvitation } from "../accounts/people/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import type { Visit } from "./enter.tsx";
-import { makeCsv, readListed } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
+import { type ListQuery, makeCsv, readListed, renderListTable } from "./list.tsx";
 import { renderEmpty, renderPill, renderText, renderTime } from "./parts.tsx";
 import { INVITATIONS, toPersonPath } from "./paths.ts";
 import {
@@ -15,7 +14,6 @@ import {
   toRoleText,
   toSearchFilter,
 } from "./people.tsx";
-import type { ListQuery } from "./search.tsx";
 
 export async function handleInvitations(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);

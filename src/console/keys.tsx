@@ -5,14 +5,11 @@ import type { Html, Part } from "../pages/mod.ts";
 import { SCOPES, type Scope } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
-import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
-import { makeFormPage } from "./form_page.ts";
-import { makeCsv } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
+import { makeFormPage } from "./form_page.tsx";
+import { makeCsv, renderListLinks, renderListTable } from "./list.tsx";
 import { renderEmpty, renderLink, renderText, renderTime } from "./parts.tsx";
-import { toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
-import { renderListLinks } from "./search.tsx";
+import { renderDone, toAppPath, toKeyPath, toKeysPath } from "./paths.ts";
 
 const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
   "data:read": "read",

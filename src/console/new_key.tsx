@@ -8,14 +8,19 @@ import { type Html, renderCopyButton, renderField } from "../pages/mod.ts";
 import { APP_SCOPES, SCOPES, type Scope } from "../principal.ts";
 import { DAY_S } from "../std/duration.ts";
 import { makeAppAction, toAppCrumbs } from "./app_page.tsx";
-import type { Visit } from "./enter.tsx";
-import { makeFormPage } from "./form_page.ts";
+import { readKeyId, readText, type Visit } from "./enter.tsx";
+import { makeFormPage } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { readActiveKey } from "./keys.tsx";
-import { renderLink, renderSnippet, renderText } from "./parts.tsx";
+import {
+  makeSnippets,
+  NO_TABLE,
+  renderLink,
+  renderSnippet,
+  renderText,
+  toApiUrl,
+} from "./parts.tsx";
 import { toKeysPath } from "./paths.ts";
-import { readKeyId, readText } from "./read.ts";
-import { makeSnippets, NO_TABLE, toApiUrl } from "./snippets.tsx";
 
 const LIVES = { "30": "in 30 days", "90": "in 90 days", "365": "in a year", never: "never" };
 

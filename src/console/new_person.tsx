@@ -16,16 +16,14 @@ import {
 import { readInput } from "../field.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Part, renderCopyButton, renderField } from "../pages/mod.ts";
-import { redirectWithNotice } from "./done.ts";
-import type { Visit } from "./enter.tsx";
-import { makeFormPage } from "./form_page.ts";
+import { checkNewRole, renderNewRole } from "./app_people.tsx";
+import { readPersonId, readText, type Visit } from "./enter.tsx";
+import { makeFormPage } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { checkNewRole, renderNewRole } from "./new_role.tsx";
 import { renderLink, renderTable, renderText, renderTextField } from "./parts.tsx";
-import { COPY_LINK, renderPasswordLink, toPasswordLink } from "./password_link.tsx";
-import { INVITATIONS, PEOPLE, toAppPath } from "./paths.ts";
+import { INVITATIONS, PEOPLE, redirectWithNotice, toAppPath } from "./paths.ts";
+import { COPY_LINK, renderPasswordLink, toPasswordLink } from "./person_page.tsx";
 import { MAX_CHOICES } from "./person_roles.tsx";
-import { readPersonId, readText } from "./read.ts";
 
 /** Max people per form: one statement invites all. */
 const MAX_PEOPLE = 50;

@@ -4,12 +4,18 @@ import type { AppView } from "../accounts/console/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { readApp, respondWithAppPage } from "./app_page.tsx";
 import { renderAxis } from "./axis.tsx";
-import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
 import { isLive, renderNoKey } from "./keys.tsx";
 import { readSpan, renderSpans, renderStats } from "./numbers.tsx";
 import { renderText, renderTime } from "./parts.tsx";
-import { toAppPath, toAppTablesPath, toKeysPath, toPushesPath, toRowsPath } from "./paths.ts";
+import {
+  renderDone,
+  toAppPath,
+  toAppTablesPath,
+  toKeysPath,
+  toPushesPath,
+  toRowsPath,
+} from "./paths.ts";
 
 /** More tables are on their own tab. */
 const MAX_TABLES = 12;

@@ -3,21 +3,21 @@
 import type { ConsoleVisitor } from "../accounts/console/mod.ts";
 import { type ListedUser, peopleList } from "../accounts/people/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
-import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { makeCsv, readListed } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
-import { renderEmpty, renderLink, renderPill, renderText } from "./parts.tsx";
-import { INVITATIONS, NEW_PERSON, PEOPLE, toPersonPath } from "./paths.ts";
 import {
   type ListQuery,
+  makeCsv,
+  readListed,
   readListQuery,
   renderListLinks,
+  renderListTable,
   renderSearch,
   SEARCHED_PEOPLE,
   toPage,
-} from "./search.tsx";
+} from "./list.tsx";
+import { renderEmpty, renderLink, renderPill, renderText } from "./parts.tsx";
+import { INVITATIONS, NEW_PERSON, PEOPLE, renderDone, toPersonPath } from "./paths.ts";
 
 export async function handlePeople(visit: Visit): Promise<Response> {
   const query = readPeopleQuery(visit);

@@ -4,18 +4,23 @@ import { unknownPerson } from "../accounts/actions/mod.ts";
 import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
 import { PERSON_GRANTS, sessionList } from "../accounts/people/mod.ts";
 import { type Html, type Part, renderCopyButton } from "../pages/mod.ts";
-import { isUuid } from "../std/is_uuid.ts";
-import { renderDone } from "./done.ts";
+import { isUuid } from "../std/patterns.ts";
 import type { ConsolePageDeps, Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { renderInviter, renderLinkEnd, renderMail } from "./invitations.tsx";
-import { makeCsv } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
+import {
+  makeCsv,
+  ROWS_READ,
+  readListQuery,
+  renderListLinks,
+  renderListTable,
+  renderNextLink,
+  toPage,
+} from "./list.tsx";
 import { renderEmpty, renderLink, renderPill, renderText, renderTime } from "./parts.tsx";
-import { ACTIVITY, PEOPLE, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
+import { ACTIVITY, PEOPLE, renderDone, toAppPath, toPersonPath, toRolePath } from "./paths.ts";
 import { renderState, toRoleText } from "./people.tsx";
 import { findBlocker, findLastBlocker, hasFactor, toPersonName } from "./person_page.tsx";
-import { ROWS_READ, readListQuery, renderListLinks, renderNextLink, toPage } from "./search.tsx";
 
 const SLUG_MAX = 40;
 

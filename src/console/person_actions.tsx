@@ -20,19 +20,27 @@ import { readParameters } from "../http/mod.ts";
 import type { Html } from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { LINK_LIFE_S } from "../std/limits.ts";
-import { EMAIL_MAX_CHARS } from "../std/stored_text.ts";
-import { redirectWithNotice, SESSIONS_ENDED } from "./done.ts";
+import { EMAIL_MAX_CHARS } from "../std/patterns.ts";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { renderText } from "./parts.tsx";
-import { COPY_LINK, isLinkMailed, renderPasswordLink } from "./password_link.tsx";
-import { ACTIVITY, INVITATIONS, PEOPLE, toPersonPath } from "./paths.ts";
 import {
+  ACTIVITY,
+  INVITATIONS,
+  PEOPLE,
+  redirectWithNotice,
+  SESSIONS_ENDED,
+  toPersonPath,
+} from "./paths.ts";
+import {
+  COPY_LINK,
   findBlocker,
   findLastBlocker,
   hasFactor,
+  isLinkMailed,
   makePersonAction,
   renderName,
+  renderPasswordLink,
   toPersonCrumbs,
 } from "./person_page.tsx";
 import { newRoleAction } from "./person_roles.tsx";

@@ -5,12 +5,21 @@
  *
  * @module
  */
+
 import { type PersonView, showConsolePerson } from "../accounts/console/mod.ts";
-import type { ListedUser } from "../accounts/people/mod.ts";
+import type { CreatedLink, ListedUser } from "../accounts/people/mod.ts";
 import { ACCOUNT_PATH } from "../identity/mod.ts";
-import type { FormFields, Html, NoFields, Part } from "../pages/mod.ts";
+import {
+  type FormFields,
+  type Html,
+  type NoFields,
+  type Part,
+  renderCopyButton,
+} from "../pages/mod.ts";
+import { toDurationText } from "../std/duration.ts";
+import { LINK_LIFE_S } from "../std/limits.ts";
 import type { Visit } from "./enter.tsx";
-import { type FormPage, makeFormPage } from "./form_page.ts";
+import { type FormPage, makeFormPage } from "./form_page.tsx";
 import type { Crumbs } from "./frame.tsx";
 import { renderLink, renderText } from "./parts.tsx";
 import { PEOPLE, toPersonPath } from "./paths.ts";
@@ -109,4 +118,73 @@ export function toPersonCrumbs({ person }: { person: ListedUser }): Crumbs {
     { name: "People", path: PEOPLE },
     { name: toPersonName(person), path: toPersonPath(person.id) },
   ];
+}
+
+// A new link that sets a password, which is shown only once.
+
+/** A new person's address is confirmed: it was just set. */
+type LinkView = {
+  link: Pick<CreatedLink, "linkText" | "isMailed">;
+  person: { id: string; email: string; isConfirmed?: boolean };
+};
+
+export const COPY_LINK = "Copy this link now";
+
+/** A waiting email is not sent if the service did not set the address. */
+export function isLinkMailed({ link, person: { isConfirmed = true } }: LinkView): boolean {
+  return link.isMailed && isConfirmed;
+}
+
+export function renderPasswordLink(visit: Visit, { link, person }: LinkView): Html {
+  return (
+    <section class="sheet" aria-label="The new link">
+      <p>
+        {renderWay(visit, { link, person })} It sets the password once, within{" "}
+        {toDurationText(LINK_LIFE_S)}. It is shown only once and is not stored. Click it to select
+        all of it.
+      </p>
+      <p class="secret">
+        <code id="link">{toPasswordLink(visit, link.linkText)}</code>
+        {renderCopyButton("link", "the link")}
+      </p>
+      <div class="action-buttons">
+        {renderLink(
+          isLinkMailed({ link, person }) ? "Done" : "I have sent it",
+          toPersonPath(person.id),
+          "primary",
+        )}
+      </div>
+    </section>
+  );
+}
+
+function renderWay({ deps }: Visit, { link, person }: LinkView): Html {
+  const to = <b>{renderText(person.email)}</b>;
+  if (isLinkMailed({ link, person }))
+    return <>This link is being emailed to {to}. You can also send the link yourself.</>;
+  const why = link.isMailed
+    ? UNCONFIRMED
+    : "No email is sent: the limit is five emails per person and hour. ";
+  return (
+    <>
+      {deps.hasMail && why}Send the link to {to}.
+    </>
+  );
+}
+
+const UNCONFIRMED = (
+  <>
+    No email is sent: the address is not confirmed by <code>IDENTITY_SECRET</code>, see{" "}
+    <code>rowhouse admin confirm-addresses</code>.{" "}
+  </>
+);
+
+export function toPasswordLink(visit: Visit, linkText: string): string {
+  return `${toPagesUrl(visit)}/set-password?token=${linkText}`;
+}
+
+/** The origin of the identity pages, which include the Console. */
+function toPagesUrl({ deps, context }: Visit): string {
+  const { identityUrl, publicUrl } = deps.identity;
+  return identityUrl ?? publicUrl ?? new URL(context.request.url).origin;
 }

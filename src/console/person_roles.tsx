@@ -5,14 +5,12 @@ import { APP_ROLE, grantRole, revokeRole } from "../accounts/people/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { type Part, renderField } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { ROLE_SAVED } from "./done.ts";
-import type { Visit } from "./enter.tsx";
-import { checkNewRole, type NamedRole, renderNewRole } from "./new_role.tsx";
+import { checkNewRole, type NamedRole, renderNewRole } from "./app_people.tsx";
+import { readText, type Visit } from "./enter.tsx";
 import { renderText } from "./parts.tsx";
-import { toAppPath, toPersonPath } from "./paths.ts";
+import { ROLE_SAVED, toAppPath, toPersonPath } from "./paths.ts";
 import { toLabel } from "./person.tsx";
 import { makePersonAction, toPersonName } from "./person_page.tsx";
-import { readText } from "./read.ts";
 
 /** Max suggested apps. */
 export const MAX_CHOICES = 200;

@@ -5,16 +5,13 @@ import { readParameters } from "../http/mod.ts";
 import { type Html, type Part, renderCopyButton } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { respondWithAppPage } from "./app_page.tsx";
-import { toPushNumber } from "./change.tsx";
 import { compareDefinitions, type Line, type TableChange } from "./definition_changes.ts";
 import type { Visit } from "./enter.tsx";
+import { toPushNumber } from "./form_page.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { makeCsv, readListed } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
-import { renderEmpty, renderPill, renderText, renderTime } from "./parts.tsx";
+import { makeCsv, readListed, renderListLinks, renderListTable, toPage } from "./list.tsx";
+import { renderEmpty, renderPill, renderPushHint, renderText, renderTime } from "./parts.tsx";
 import { APPS, toAppPath, toPushesPath, toPushPath } from "./paths.ts";
-import { renderListLinks, toPage } from "./search.tsx";
-import { renderPushHint } from "./snippets.tsx";
 import { renderBuilds } from "./table_parts.tsx";
 
 export async function handlePushes(visit: Visit): Promise<Response> {

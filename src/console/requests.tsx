@@ -5,7 +5,6 @@ import { readConsole, type StoredRequest } from "../accounts/console/mod.ts";
 import { type Html, type Part, redirect } from "../pages/mod.ts";
 import { isFailure } from "../problem.ts";
 import { toDurationText } from "../std/duration.ts";
-import { isUuid } from "../std/is_uuid.ts";
 import {
   FAILED_LIFE_S,
   MAX_FAILED_A_MINUTE,
@@ -13,6 +12,7 @@ import {
   REJECTED_LIFE_S,
   SLOW_MS,
 } from "../std/limits.ts";
+import { isUuid } from "../std/patterns.ts";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { toMs } from "./numbers.tsx";

@@ -3,10 +3,10 @@
 import { REQUEST_KINDS, type RequestKind } from "../accounts/console/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import type { Html } from "../pages/mod.ts";
-import { isUuid } from "../std/is_uuid.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { SLOW_MS } from "../std/limits.ts";
 import { cleanPasted } from "../std/pasted_text.ts";
+import { isUuid } from "../std/patterns.ts";
 import { renderTextField } from "./parts.tsx";
 import { REQUESTS } from "./paths.ts";
 

@@ -2,7 +2,7 @@
 import type { NamedColumn } from "../dsl/mod.ts";
 import { FIELDS, NEVER_ACCEPTED } from "../kinds/mod.ts";
 import type { Detail } from "../problem.ts";
-import type { State } from "./rows_state.ts";
+import type { State } from "./rows_list.ts";
 
 export type TypedValue = {
   column: NamedColumn;

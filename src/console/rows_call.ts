@@ -8,10 +8,9 @@ import { ConsoleRejected, SignInTooOld } from "../accounts/actions/mod.ts";
 import { openRows, type RowsKey } from "../accounts/console/mod.ts";
 import { parseJson } from "../http/mod.ts";
 import { type Detail, isProblemCode, Problem } from "../problem.ts";
-import { BoundedMap } from "../std/bounded_map.ts";
-import { isObject } from "../std/is_object.ts";
+import { BoundedMap } from "../std/bounded.ts";
+import { isObject, tryParseJson } from "../std/json.ts";
 import { splitObject } from "../std/json_text.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
 import type { Visit } from "./enter.tsx";
 
 export type RowsCall = {

@@ -1,13 +1,90 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Values of rows in a grid: rendered by kind, cut to a line; null and empty are distinguished. @module */
+
+import { readConsole } from "../accounts/console/mod.ts";
+import { sealCursor } from "../data/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
 import { FIELDS, type FieldKind, shortenId, toMomentText } from "../kinds/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { compactJson } from "../std/json_text.ts";
-import { renderPill } from "./parts.tsx";
-import { toRowsPath } from "./paths.ts";
+import type { Visit } from "./enter.tsx";
+import { type ConsolePage, respondWithConsolePage } from "./frame.tsx";
+import { renderEmpty, renderLink, renderPill } from "./parts.tsx";
+import { APPS, toAppPath, toAppTablesPath, toRowsPath, toSwitchPath } from "./paths.ts";
 import { type Row, TEXTS } from "./rows_call.ts";
-import { toRowPath } from "./rows_table.ts";
+
+// The table of a rows page: visitor, declared columns and paths.
+
+export type RowsTable = Awaited<ReturnType<typeof readRowsTable>>;
+
+/** @throws {Problem} unknown_app; unknown_table */
+export async function readRowsTable({ deps, context }: Visit) {
+  const { app: slug = "", table = "" } = context.params;
+  const { position, cursorKey, ...page } = await readConsole(deps, "show_rows", {
+    app_slug: slug,
+    wanted_table: table,
+  });
+  const cursor =
+    position === null || cursorKey === null
+      ? null
+      : sealCursor(Buffer.from(cursorKey, "hex"), table, position);
+  return { ...page, cursor, slug, table, path: toRowsPath(slug, table) };
+}
+
+type Handle = (visit: Visit, table: RowsTable) => Response | Promise<Response>;
+
+/** The handlers of a page about rows and of its form. The page of a disabled app shows only how to enable the app. */
+export function makeRowsPage(show: Handle, submit?: Handle) {
+  return {
+    show: async (visit: Visit) => {
+      const table = await readRowsTable(visit);
+      return table.isDisabled ? respondWithDisabledApp(table) : await show(visit, table);
+    },
+    ...(submit && {
+      submit: async (visit: Visit) => await submit(visit, await readRowsTable(visit)),
+    }),
+  };
+}
+
+export function respondWithDisabledApp(table: RowsTable): Response {
+  const body = renderEmpty(
+    "This app is disabled. Its rows cannot be read or changed.",
+    renderLink("Enable the app", toSwitchPath(table.slug, "disabled")),
+  );
+  return respondWithRowsPage(table, { title: table.table, isList: true, body });
+}
+
+export function toRowPath(path: string, id: string): string {
+  return `${path}/rows/${encodeURIComponent(id)}`;
+}
+
+/** A page below the list of the table's rows; with `isList`, the list itself. */
+export function respondWithRowsPage(
+  { me, slug, table, path }: RowsTable,
+  { isList = false, ...page }: Omit<ConsolePage, "me" | "entry" | "crumbs"> & { isList?: boolean },
+): Response {
+  return respondWithConsolePage({
+    me,
+    crumbs: [
+      { name: "Apps", path: APPS },
+      { name: slug, path: toAppPath(slug) },
+      { name: "Tables", path: toAppTablesPath(slug) },
+      ...(isList ? [] : [{ name: table, path }]),
+    ],
+    ...page,
+  });
+}
+
+/** The type of a column in words. */
+export function describeColumn({ kind, table, required, unique }: NamedColumn): string {
+  const { label } = FIELDS[kind];
+  const parts = [
+    table === undefined ? label : `${label} ${table}`,
+    required && "required",
+    unique && "unique",
+  ];
+  return parts.filter((part) => part !== false).join(", ");
+}
 
 const CELL_CHARS = 80;
 

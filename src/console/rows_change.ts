@@ -7,15 +7,15 @@
 import type { NamedColumn } from "../dsl/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
-import { isUuid } from "../std/is_uuid.ts";
+import { mapBounded } from "../std/bounded.ts";
+import { tryParseJson } from "../std/json.ts";
 import { splitList } from "../std/json_text.ts";
-import { mapBounded } from "../std/map_bounded.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
-import type { Visit } from "./enter.tsx";
+import { isUuid } from "../std/patterns.ts";
+import { readHeaderValue, type Visit } from "./enter.tsx";
 import { renderError } from "./parts.tsx";
-import { readHeaderValue } from "./read.ts";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, TEXTS, toRejection } from "./rows_call.ts";
+import { type RowsTable, respondWithDisabledApp, respondWithRowsPage } from "./rows_cells.tsx";
 import {
   type Change,
   type ChangeResult,
@@ -24,10 +24,16 @@ import {
   renderResults,
 } from "./rows_change_parts.tsx";
 import { makeFields, sortIssues } from "./rows_form.tsx";
-import { findRows, type ListedRow, tagOf } from "./rows_list.ts";
-import { readPosition } from "./rows_position.ts";
-import { readState, type State, toMark, toState } from "./rows_state.ts";
-import { type RowsTable, respondWithDisabledApp, respondWithRowsPage } from "./rows_table.ts";
+import {
+  findRows,
+  type ListedRow,
+  readPosition,
+  readState,
+  type State,
+  tagOf,
+  toMark,
+  toState,
+} from "./rows_list.ts";
 import { countOf } from "./table_parts.tsx";
 
 const MAX_ROWS = 500;

@@ -4,10 +4,9 @@ import { escapeTurns, type Html } from "../pages/mod.ts";
 import { indentJson } from "../std/json_text.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { Visit } from "./enter.tsx";
-import { renderSnippet } from "./parts.tsx";
+import { renderSnippet, type Snippet, toApiUrl } from "./parts.tsx";
 import { type Row, TEXTS } from "./rows_call.ts";
-import type { RowsTable } from "./rows_table.ts";
-import { type Snippet, toApiUrl } from "./snippets.tsx";
+import type { RowsTable } from "./rows_cells.tsx";
 
 const MAX_CHARS = 20_000;
 

@@ -13,12 +13,21 @@ import { renderEmpty, renderError, renderLink } from "./parts.tsx";
 import { toRowsPath } from "./paths.ts";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, toRejection } from "./rows_call.ts";
+import { type RowsTable, respondWithRowsPage, toRowPath } from "./rows_cells.tsx";
 import { renderCopies } from "./rows_copy.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.tsx";
-import { readPosition, toReferencePath, withPosition } from "./rows_position.ts";
+import {
+  readExact,
+  readPosition,
+  readState,
+  type State,
+  toMark,
+  toReferencePath,
+  toState,
+  withLineEnds,
+  withPosition,
+} from "./rows_list.ts";
 import { findLabelColumn, listReferrers } from "./rows_related.ts";
-import { readExact, readState, type State, toMark, toState, withLineEnds } from "./rows_state.ts";
-import { type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
 export type FoundRow = { row: Row; etag: string };
 

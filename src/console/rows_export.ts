@@ -7,9 +7,8 @@
 import { makeRowsWriter, type PagePosition, readPages } from "../rows/mod.ts";
 import type { Visit } from "./enter.tsx";
 import { TEXTS, toRejection } from "./rows_call.ts";
-import { findRows, type ListedRow, listRows, type RowsPage } from "./rows_list.ts";
-import { readPosition } from "./rows_position.ts";
-import type { RowsTable } from "./rows_table.ts";
+import type { RowsTable } from "./rows_cells.tsx";
+import { findRows, type ListedRow, listRows, type RowsPage, readPosition } from "./rows_list.ts";
 
 const PAGE_ROWS = 500;
 const MAX_WAITS = 5;

@@ -9,8 +9,8 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { FIELDS, type FieldKind } from "../kinds/mod.ts";
 import type { Html, JSX, Part } from "../pages/mod.ts";
 import type { Choice } from "./parts.tsx";
-import { isChosen, isEmptyAsked, isFreeText, type State } from "./rows_state.ts";
-import { describeColumn } from "./rows_table.ts";
+import { describeColumn } from "./rows_cells.tsx";
+import { isChosen, isEmptyAsked, isFreeText, type State } from "./rows_list.ts";
 
 export type RowField = {
   column: NamedColumn;

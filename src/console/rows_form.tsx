@@ -4,16 +4,15 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { shortenId } from "../kinds/mod.ts";
 import { type Html, type Part, TOKEN_FIELD, toScriptPath } from "../pages/mod.ts";
 import type { Detail, Problem } from "../problem.ts";
-import { isUuid } from "../std/is_uuid.ts";
+import { isUuid } from "../std/patterns.ts";
 import type { Visit } from "./enter.tsx";
 import { type Choice, renderError, renderLink } from "./parts.tsx";
 import { toRowsPath } from "./paths.ts";
 import { type Row, TEXTS, toRejection } from "./rows_call.ts";
+import { type RowsTable, toRowPath } from "./rows_cells.tsx";
 import { type RowField, renderRowField } from "./rows_fields.tsx";
-import { listRows } from "./rows_list.ts";
+import { listRows, type State } from "./rows_list.ts";
 import { findLabelColumn, findTable, toLabel } from "./rows_related.ts";
-import type { State } from "./rows_state.ts";
-import { type RowsTable, toRowPath } from "./rows_table.ts";
 
 export type Issues = { of: ReadonlyMap<string, string[]>; others: string[] };
 

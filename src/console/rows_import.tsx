@@ -20,13 +20,12 @@ import {
   makeSource,
   type RowsFate,
 } from "../rows/mod.ts";
+import { tryParseJson } from "../std/json.ts";
 import { MAX_BATCH, MAX_BODY_BYTES } from "../std/limits.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
-import type { Visit } from "./enter.tsx";
+import { readHeaderValue, type Visit } from "./enter.tsx";
 import { renderError, renderLink, renderTextField } from "./parts.tsx";
-import { readHeaderValue } from "./read.ts";
 import { callRows, toRejection } from "./rows_call.ts";
-import { describeColumn, type RowsTable, respondWithRowsPage } from "./rows_table.ts";
+import { describeColumn, type RowsTable, respondWithRowsPage } from "./rows_cells.tsx";
 import { countOf } from "./table_parts.tsx";
 
 /** A form has at most 100 KB, and a form encodes characters such as quotes as three bytes. */

@@ -7,7 +7,7 @@
 import { compressResponse } from "../http/mod.ts";
 import type { Visit } from "./enter.tsx";
 import { callRows, toRejection } from "./rows_call.ts";
-import { readRowsTable } from "./rows_table.ts";
+import { readRowsTable } from "./rows_cells.tsx";
 
 const QUERY_HEADER = "rows-query";
 

@@ -2,24 +2,24 @@
 import { readParameters } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
-import { isUuid } from "../std/is_uuid.ts";
-import type { Visit } from "./enter.tsx";
-import { readHeaderValue } from "./read.ts";
+import { isUuid } from "../std/patterns.ts";
+import { readHeaderValue, type Visit } from "./enter.tsx";
 import { findTypingIssues, type TypedValue, toBody } from "./rows_body.ts";
 import { callRows, type Row, readRow, TEXTS, toRejection } from "./rows_call.ts";
+import { type RowsTable, respondWithRowsPage } from "./rows_cells.tsx";
 import { findRow } from "./rows_edit.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./rows_form.tsx";
-import { readPosition, withPosition } from "./rows_position.ts";
 import {
   isEmptyAsked,
+  readPosition,
   readState,
   type State,
   toFirstState,
   toMark,
   toState,
   withLineEnds,
-} from "./rows_state.ts";
-import { type RowsTable, respondWithRowsPage } from "./rows_table.ts";
+  withPosition,
+} from "./rows_list.ts";
 
 export async function handleNewRow(visit: Visit, table: RowsTable): Promise<Response> {
   const like = await findLike(visit, table);

@@ -10,32 +10,36 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { readParameters } from "../http/mod.ts";
 import { shortenId } from "../kinds/mod.ts";
 import { type Html, type Part, redirect, renderNotice, toScriptPath } from "../pages/mod.ts";
-import { isUuid } from "../std/is_uuid.ts";
+import { isUuid } from "../std/patterns.ts";
 import type { Visit } from "./enter.tsx";
 import { renderEmpty, renderLink } from "./parts.tsx";
 import { toRowsPath } from "./paths.ts";
-import { isNumeric, renderCell } from "./rows_cells.tsx";
+import {
+  describeColumn,
+  isNumeric,
+  type RowsTable,
+  renderCell,
+  respondWithRowsPage,
+  toRowPath,
+} from "./rows_cells.tsx";
 import {
   countRows,
   findReferring,
   findRows,
+  LIMITS,
   type ListedRow,
   listRows,
-  MAX_SEARCHED,
-  type RowsPage,
-  tagOf,
-} from "./rows_list.ts";
-import {
-  LIMITS,
   MAX_OFFSET,
+  MAX_SEARCHED,
   type Position,
   type Reference,
+  type RowsPage,
   readPosition,
   SHOW,
+  tagOf,
   withPosition,
-} from "./rows_position.ts";
+} from "./rows_list.ts";
 import { findLabelColumn, findTable, type Labels, readLabels } from "./rows_related.ts";
-import { describeColumn, type RowsTable, respondWithRowsPage, toRowPath } from "./rows_table.ts";
 
 export async function handleRows(visit: Visit, table: RowsTable): Promise<Response> {
   const query = new Map(readParameters(visit.context.query));

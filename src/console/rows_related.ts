@@ -1,10 +1,10 @@
 /** Tables that a table references or that reference it: the labels of their rows, and their columns. @module */
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { isUuid } from "../std/is_uuid.ts";
+import { isUuid } from "../std/patterns.ts";
 import type { Visit } from "./enter.tsx";
 import type { Row } from "./rows_call.ts";
+import type { RowsTable } from "./rows_cells.tsx";
 import { findRows } from "./rows_list.ts";
-import type { RowsTable } from "./rows_table.ts";
 
 export type Labels = ReadonlyMap<string, string>;
 

@@ -19,12 +19,10 @@ import {
 } from "../app_switch.ts";
 import type { FormFields, Html } from "../pages/mod.ts";
 import { makeAppAction, readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
-import { redirectWithNotice, renderDone } from "./done.ts";
-import type { Visit } from "./enter.tsx";
-import { makeFormPage } from "./form_page.ts";
+import { readLines, type Visit } from "./enter.tsx";
+import { makeFormPage } from "./form_page.tsx";
 import { renderLink } from "./parts.tsx";
-import { toAppPath, toSwitchPath } from "./paths.ts";
-import { readLines } from "./read.ts";
+import { redirectWithNotice, renderDone, toAppPath, toSwitchPath } from "./paths.ts";
 
 const SETTINGS_SAVED = {
   settings: "Settings saved. They take effect on the next request.",

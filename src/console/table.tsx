@@ -6,11 +6,10 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { type Difference, findTableDifferences } from "../push/mod.ts";
-import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { numeric, renderLink, renderPill, renderTable, renderText } from "./parts.tsx";
-import { TABLES, toAppPath, toTablePath } from "./paths.ts";
+import { renderDone, TABLES, toAppPath, toTablePath } from "./paths.ts";
 import {
   countOf,
   ESTIMATES,

@@ -6,11 +6,10 @@ import { endRegistrationByConsole, readConsole, type TableView } from "../accoun
 import type { FormField, Part } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { toAppCrumbs } from "./app_page.tsx";
-import { redirectWithNotice } from "./done.ts";
 import type { Visit } from "./enter.tsx";
-import { makeFormPage, toVisibleMessages, typedName } from "./form_page.ts";
+import { makeFormPage, toVisibleMessages, typedName } from "./form_page.tsx";
 import { renderEmpty, renderError, renderLink } from "./parts.tsx";
-import { TABLES, toAppPath, toAppTablesPath, toTablePath } from "./paths.ts";
+import { redirectWithNotice, TABLES, toAppPath, toAppTablesPath, toTablePath } from "./paths.ts";
 import { readTable, renderRowCount, toTableCrumbs } from "./table_parts.tsx";
 
 const transferTablePage = makeFormPage({

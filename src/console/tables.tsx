@@ -4,15 +4,27 @@ import type { RowsOf } from "../accounts/actions/mod.ts";
 import { tableList } from "../accounts/console/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { respondWithAppPage } from "./app_page.tsx";
-import { renderDone } from "./done.ts";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
-import { makeCsv, readListed } from "./list_csv.ts";
-import { renderListTable } from "./list_table.ts";
-import { renderEmpty } from "./parts.tsx";
-import { TABLES, toAppPath, toAppTablesPath, toRowsPath, toTablePath } from "./paths.ts";
-import { readListQuery, renderListLinks, renderSearch, type Searched, toPage } from "./search.tsx";
-import { renderPushHint } from "./snippets.tsx";
+import {
+  makeCsv,
+  readListed,
+  readListQuery,
+  renderListLinks,
+  renderListTable,
+  renderSearch,
+  type Searched,
+  toPage,
+} from "./list.tsx";
+import { renderEmpty, renderPushHint } from "./parts.tsx";
+import {
+  renderDone,
+  TABLES,
+  toAppPath,
+  toAppTablesPath,
+  toRowsPath,
+  toTablePath,
+} from "./paths.ts";
 import {
   ESTIMATES,
   renderBytes,

@@ -35,7 +35,7 @@ import {
   settle,
 } from "./change_hub.ts";
 import { encodeNews } from "./change_stream.ts";
-import { makeCursors } from "./cursors.ts";
+import { makeCursors } from "./list_query.ts";
 
 export type ChangeFeed = {
   /**

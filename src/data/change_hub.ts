@@ -4,7 +4,7 @@ import type { EventStream, KeyRequestContext } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import { encodeNews, type News } from "./change_stream.ts";
-import { type CursorOwner, type Cursors, isIncluded } from "./cursors.ts";
+import { type CursorOwner, type Cursors, isIncluded } from "./list_query.ts";
 
 /** Reads the changes of a table since a cursor; `undefined` if the app is not live. */
 export type ReadNews = (

@@ -8,9 +8,9 @@ import type { NamedColumn } from "../dsl/mod.ts";
 import { type Kind, type Operator as KindOperator, OPERATORS, VALUES } from "../kinds/mod.ts";
 import { Problem } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
 import { toCaseExpression } from "../std/letter_case.ts";
 import { quote } from "../std/quote.ts";
+import { isStorableText } from "../std/text.ts";
 
 export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
 

@@ -1,8 +1,9 @@
 /** `Idempotency-Key`: a repeated write takes effect once, and gets the first response. @module */
-import { MAX_STORED_RESPONSE_BYTES, REPLAY } from "../db/mod.ts";
+
+import { call, type Database, MAX_STORED_RESPONSE_BYTES, REPLAY, type Result } from "../db/mod.ts";
 import type { KeyRequestContext } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { IDEMPOTENCY_COUNT_S } from "../std/limits.ts";
+import { IDEMPOTENCY_COUNT_S, SWEEP_STEP } from "../std/limits.ts";
 
 /** The free space of each app for recorded responses, as known to this process. */
 export type IdempotencyCapacity = {
@@ -53,7 +54,7 @@ export function claimFor(
   return claim;
 }
 
-export type Replay = { readonly body: Uint8Array<ArrayBuffer>; readonly isShort: boolean };
+type Replay = { readonly body: Uint8Array<ArrayBuffer>; readonly isShort: boolean };
 
 const WHOLE = REPLAY.whole.charCodeAt(0);
 const SHORT = REPLAY.short.charCodeAt(0);
@@ -106,4 +107,33 @@ export function replayHeaders(replay: Replay | undefined): Record<string, string
     "idempotency-replayed": "true",
     ...(replay.isShort ? { "preference-applied": "return=minimal" } : {}),
   };
+}
+
+// Deletes expired idempotency keys, and counts the remaining bytes of each app.
+
+export type IdempotencySweepDeps = { db: Database; idempotencyCapacity: IdempotencyCapacity };
+
+/** Deletes some keys, and returns whether there may be more. After the last keys, counts every app's space. */
+export async function sweepIdempotency({
+  db,
+  idempotencyCapacity,
+}: IdempotencySweepDeps): Promise<boolean> {
+  if ((await call(db, "sweep_idempotency_keys", { max_rows: SWEEP_STEP })) >= SWEEP_STEP)
+    return true;
+  idempotencyCapacity.reset(await countKeys(db));
+  return false;
+}
+
+/** An id before that of every app. */
+const BEFORE_ALL = "00000000-0000-0000-0000-000000000000";
+
+/** The bytes of keys of each app with keys. Each call counts some apps. */
+async function countKeys(db: Database): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>();
+  for (let after: string | undefined = BEFORE_ALL; after !== undefined; ) {
+    const counted: Result<"idempotency_sizes"> = await call(db, "idempotency_sizes", { after });
+    for (const { app_id, bytes } of counted) if (bytes > 0) sizes.set(app_id, bytes);
+    after = counted.at(-1)?.app_id;
+  }
+  return sizes;
 }

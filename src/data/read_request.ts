@@ -1,4 +1,5 @@
 /** Reads the path, headers and body of a request, and checks them in the order of the contract. @module */
+
 import { MAX_CATALOG_AGE_MS, type RecordedTable } from "../catalog/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import {
@@ -6,22 +7,29 @@ import {
   acceptsJson,
   checkJsonBody,
   type KeyRequestContext,
+  parseJson,
   readText,
   rejectQuery,
 } from "../http/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
-import { findNearest } from "../std/find_nearest.ts";
-import { isUuid } from "../std/is_uuid.ts";
+import { findReviver } from "../std/exact_json.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
+import { findNearest } from "../std/names.ts";
+import { isUuid, TABLE_PATTERN } from "../std/patterns.ts";
 import { quote } from "../std/quote.ts";
-import { TABLE_PATTERN } from "../std/stored_text.ts";
 import { findCurrent } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
 import { ONLY_LISTS } from "./query.ts";
-import { readJson } from "./read_json.ts";
 import type { UnknownField } from "./read_row.ts";
 import { toInvalid } from "./violation.ts";
+
+// Reads the body of a write as JSON, and preserves every number exactly.
+
+/** @throws {Problem} invalid_json */
+function readJson(text: string): unknown {
+  return parseJson(text, findReviver(text));
+}
 
 /** The table in the path. @throws {Problem} unknown_table; not_implemented */
 export async function requireTable(

@@ -1,12 +1,15 @@
 /** Reads a sent row: reads known columns, drops unknown columns but lists them, and reports all errors. Pure. @module */
+
 import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import type { Detail } from "../problem.ts";
+import { SQL } from "../kinds/mod.ts";
+import { type Detail, Problem } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
-import { escapePointer } from "../std/json_pointer.ts";
+import { escapePointer, isObject } from "../std/json.ts";
+import { MAX_BATCH } from "../std/limits.ts";
 
 export type UnknownField = { path: string; name: string };
 
-export type ReadRow = {
+type ReadRow = {
   /** The known columns as JSON text for the table's function. */
   text: string;
   /** The fields of the body that the table does not have. */
@@ -58,4 +61,65 @@ function columnsOf(table: TableDefinition): ReadonlyMap<string, NamedColumn> {
   const created = new Map(table.columns.map((column) => [column.name, column]));
   columnMaps.set(table, created);
   return created;
+}
+
+// Reads the rows of a batch. The service creates all of them or none. Pure.
+
+/** Max listed errors: the response must not be much larger than the request. */
+const MAX_ISSUES = 1000;
+
+type ReadBatch = {
+  /** The known columns of each row, as a JSON array for the table's function. */
+  text: string;
+  /** The first fields that the table does not have. */
+  unknown: UnknownField[];
+  /** A lower bound of the response's size: the bytes of the omitted columns. */
+  leastBytes: number;
+  /** The first errors, in order of the rows. */
+  issues: Detail[];
+};
+
+export type Body = Readonly<Record<string, unknown>>;
+
+/** @throws {Problem} invalid_json — too many rows, no rows, or values that are not rows */
+export function checkBatch(body: readonly unknown[]): readonly Body[] {
+  if (body.length > 0 && body.length <= MAX_BATCH && body.every(isObject)) return body;
+  throw new Problem("invalid_json", {
+    message: `Cannot read the list: must have 1 to ${MAX_BATCH} JSON objects; split a longer list into several requests`,
+  });
+}
+
+/** Reads each row like a create. Errors contain the index of the row. */
+export function readBatch(table: TableDefinition, bodies: readonly Body[]): ReadBatch {
+  const rows = bodies.map((body) => readRow(table, body, { whole: true }));
+  const issues = rows.flatMap((row, index) => row.issues.map((issue) => atRow(index, issue)));
+  const unknown = rows.flatMap((row, index) =>
+    row.unknown.map(({ path, name }) => ({ path: `/${index}${path}`, name })),
+  );
+  return {
+    text: `[${rows.map(({ text }) => text).join(",")}]`,
+    unknown: unknown.slice(0, MAX_ISSUES),
+    leastBytes: countLeast(table, bodies),
+    issues: issues.slice(0, MAX_ISSUES),
+  };
+}
+
+/** A small body can create a thousand rows of long defaults: check their size before the write. */
+function countLeast(table: TableDefinition, bodies: readonly Body[]): number {
+  const sizes = new Map(table.columns.map((column) => [column.name, sizeOfDefault(column)]));
+  const sum = (names: Iterable<string>) =>
+    [...names].reduce((bytes, name) => bytes + (sizes.get(name) ?? 0), 0);
+  const whole = sum(sizes.keys());
+  return bodies.reduce((bytes, body) => bytes + whole - sum(Object.keys(body)), 0);
+}
+
+/** The database prints numbers and times in its own notation: they count as one byte. */
+function sizeOfDefault({ name, kind, default: value }: NamedColumn): number {
+  const text = SQL[kind].isPrintedAsGiven && value !== undefined ? JSON.stringify(value) : "0";
+  return name.length + text.length;
+}
+
+/** An error of a row as an error of the batch. */
+export function atRow(index: number, { path, message }: Detail): Detail {
+  return { path: `/${index}${path}`, message };
 }

@@ -17,14 +17,12 @@ import {
   respondTagged,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { callFunction } from "./call.ts";
-import { rowsTooLarge } from "./call_error.ts";
+import { callFunction, rowsTooLarge } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { openChanges } from "./open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
-import { type Body, checkBatch, readBatch } from "./read_batch.ts";
 import { checkAccept, readRowRequest, readTableRequest, requireTable } from "./read_request.ts";
-import { readRow } from "./read_row.ts";
+import { type Body, checkBatch, readBatch, readRow } from "./read_row.ts";
 import {
   readMatched,
   respondToReader,

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { quoteLiteral, quoteName } from "../std/sql_literal.ts";
+import { quoteLiteral, quoteName } from "../std/quote.ts";
 import type {
   ArgumentsOf,
   FunctionShape,

@@ -7,7 +7,7 @@
  */
 import { SQL } from "../kinds/mod.ts";
 import type { Role } from "../role.ts";
-import { quoteLiteral } from "../std/sql_literal.ts";
+import { quoteLiteral } from "../std/quote.ts";
 
 /** The group role of a serving login, by the role of its process. */
 export const SERVING_ROLES = {

@@ -1,6 +1,6 @@
 /** Database access: the pool, the mapping of errors, the service's own migrations. The only importer of "postgres". @module */
 
-export { quoteBody, quoteLiteral, quoteName } from "../std/sql_literal.ts";
+export { quoteBody, quoteLiteral, quoteName } from "../std/quote.ts";
 export {
   type ActionInput,
   type ActionName,
@@ -89,13 +89,24 @@ export {
 } from "./pool/mod.ts";
 export { findNodeFailure } from "./pool/node_pools.ts";
 export type { NodeEntry } from "./pool/nodes.ts";
-export type { ReadLength } from "./pool/pipelines.ts";
+export type { ReadLength } from "./pool/pipeline.ts";
 export { ACQUIRE_LIMIT_MS } from "./pool/run.ts";
-export { findPooling, type Pooling } from "./pooling.ts";
-export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./previews.ts";
-export { DEV_KEY_NAME, makeDatabase, makeLogin, markForDev, readDevState } from "./provision.ts";
+export {
+  findPooling,
+  isSupportedVersion,
+  MIN_POSTGRES_VERSION,
+  type Pooling,
+  readMajorVersion,
+} from "./pooling.ts";
+export {
+  DEV_KEY_NAME,
+  makeDatabase,
+  makeLogin,
+  markForDev,
+  readDevState,
+  withTemporaryLogin,
+} from "./provision.ts";
 export { readRows, readValue } from "./read_rows.ts";
-export { isSupportedVersion, MIN_POSTGRES_VERSION, readMajorVersion } from "./server_version.ts";
 export { SIGNALS } from "./signals.ts";
 export {
   ALL_APPS,
@@ -111,5 +122,5 @@ export {
   type Violation,
   ViolationError,
 } from "./sqlstate.ts";
-export { withTemporaryLogin } from "./temporary_login.ts";
+export { PREVIEWS_SQL, readPreviews, recordPreviews } from "./switches.ts";
 export { coalesce, type Versions, type VersionWatch, watchVersions } from "./versions.ts";

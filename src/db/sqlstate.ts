@@ -5,7 +5,7 @@
  * @module
  */
 import { Problem, type ProblemCode } from "../problem.ts";
-import { errorCode, isConnectFailure } from "../std/error_code.ts";
+import { errorCode, isConnectFailure } from "../std/network.ts";
 import {
   findLostNode,
   findNodeError,

@@ -1,6 +1,74 @@
-/** The table of an app's settings that are on or off. @module */
-import { APP_SWITCH_NAMES, describeSwitch } from "../app_switch.ts";
-import { quoteLiteral } from "../std/sql_literal.ts";
+/** The actions of the audit log. The database rejects an entry of any other action. @module */
+
+import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch } from "../app_switch.ts";
+import type { Preview } from "../preview.ts";
+import { quoteLiteral } from "../std/quote.ts";
+import { type Database, SERVICE_QUEUE } from "./pool/mod.ts";
+import { readValue } from "./read_rows.ts";
+
+export type AuditAction = {
+  /** The predicate of a sentence about the actor. */
+  label: string;
+  /** Whether the action can make requests fail that succeeded before. */
+  isChange?: true;
+};
+
+export type AuditActions = Readonly<Record<string, AuditAction>>;
+
+/** Those that are not in the line `-- action:` of an SQL function (`migrations/visitor_functions.ts`). */
+export const OTHER_AUDIT_ACTIONS: AuditActions = {
+  ...Object.fromEntries(APP_SWITCH_NAMES.flatMap(toSwitchActions)),
+  add_origin: { label: "added an origin", isChange: true },
+  add_passkey: { label: "added a passkey" },
+  add_second_factor: { label: "added a second factor" },
+  change_password: { label: "changed the password" },
+  change_profile: { label: "changed the profile" },
+  claims_withheld: { label: "signed in without all claims of the provider" },
+  confirm_address: { label: "confirmed the address" },
+  console_rejected: { label: "was denied an action" },
+  convert_to_citus: { label: "distributed the database over several nodes" },
+  create_user: { label: "created the person" },
+  delete_app: { label: "deleted the app", isChange: true },
+  disable: { label: "disabled the person" },
+  enable: { label: "enabled the person" },
+  link_provider: { label: "linked a provider account" },
+  make_recovery_codes: { label: "created recovery codes" },
+  move_app: { label: "moved the app to another node", isChange: true },
+  open_rows: { label: "opened rows" },
+  remove_passkey: { label: "removed a passkey" },
+  remove_second_factor: { label: "removed a second factor" },
+  rename_app: { label: "renamed the app", isChange: true },
+  second_factor_rejected: { label: "entered a wrong second factor" },
+  second_factor_throttled: { label: "entered too many wrong codes" },
+  session_conflict: { label: "sent two sessions in one request" },
+  set_password: { label: "set a password with a link" },
+  sign_in: { label: "signed in" },
+  sign_in_failed: { label: "entered wrong passwords before signing in" },
+  sign_in_rejected: { label: "was denied sign-in" },
+  sign_in_throttled: { label: "reached the sign-in limit" },
+  sign_out: { label: "signed out" },
+  sign_out_everywhere: { label: "signed out everywhere" },
+  unlink_provider: { label: "unlinked a provider account" },
+  use_recovery_code: { label: "used a recovery code" },
+};
+
+function toSwitchActions(name: AppSwitchName): [string, AuditAction][] {
+  const { logged, isChange } = describeSwitch(name);
+  return (["on", "off"] as const).map((state) => [
+    `set_${name}_${state}`,
+    { label: logged[state], ...(isChange && { isChange }) },
+  ]);
+}
+
+/** Fills `rowhouse.audit_actions`. */
+export function renderAuditActions(actions: AuditActions): string {
+  const rows = Object.entries(actions).map(
+    ([name, { isChange = false }]) => `(${quoteLiteral(name)}, ${isChange})`,
+  );
+  return `insert into rowhouse.audit_actions (name, is_change) values\n  ${rows.join(",\n  ")};`;
+}
+
+// The table of an app's settings that are on or off.
 
 /** Fills `rowhouse.app_switches`. */
 export function renderSwitches(): string {
@@ -10,4 +78,23 @@ export function renderSwitches(): string {
     return `(${quoteLiteral(name)}, ${proofBit}, ${needed}, ${notOnCluster === undefined}, ${stops !== undefined})`;
   });
   return `insert into rowhouse.app_switches (name, proof_bit, preview, is_for_clusters, stops_writes) values\n  ${rows.join(",\n  ")};`;
+}
+
+// The enabled previews of a database, as `rowhouse migrate` recorded them from `PREVIEW`.
+
+/** The names as a JSON array, in order. */
+export const PREVIEWS_SQL = "(select to_json(features) from rowhouse.release)";
+
+export async function readPreviews(db: Database): Promise<Preview[]> {
+  const previews = await readValue<Preview[] | null>(db, `select ${PREVIEWS_SQL}`);
+  return previews ?? [];
+}
+
+export async function recordPreviews(admin: Database, previews: readonly Preview[]): Promise<void> {
+  await admin.query(
+    `update rowhouse.release set features = array(
+      select name from pg_catalog.jsonb_array_elements_text($1::pg_catalog.text::pg_catalog.jsonb) as listed (name) order by name)`,
+    [JSON.stringify(previews)],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
 }

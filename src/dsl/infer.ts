@@ -1,7 +1,7 @@
 /** Types of a schema: rows, inserts and updates of each table. Nothing here exists at run time. @module */
 import type { Id, KindTypes } from "../kinds/mod.ts";
 import type { KnownOf } from "./known.ts";
-import type { ColumnsOf, Schema, TableSources } from "./schema.ts";
+import type { ColumnsOf, Schema, TableSources } from "./t.ts";
 
 /**
  * A row as the service returns it: `Row<typeof schema, "todos">`, or `Row<Tables, "todos">` with generated types.

@@ -1,6 +1,7 @@
 /** Rules for the names of tables and columns. Reports why a name is invalid; never corrects a name. @module */
+
+import { TABLE_PATTERN } from "../std/patterns.ts";
 import { quote } from "../std/quote.ts";
-import { TABLE_PATTERN } from "../std/stored_text.ts";
 
 /** Tables that are reserved organization-wide. */
 export const RESERVED_TABLES = ["users", "files", "notifications", "audit_log"] as const;

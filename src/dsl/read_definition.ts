@@ -1,9 +1,7 @@
 /** Reads a definition from a value of any type. Reports all errors together, and never throws. @module */
-import { describe } from "../std/describe.ts";
-import { quote } from "../std/quote.ts";
+import { describe, quote } from "../std/quote.ts";
 import { QUOTAS, type Reading, type TableDefinition } from "./definition.ts";
-import { type Issues, makeIssues } from "./issues.ts";
-import { readFields, readList } from "./read_parts.ts";
+import { type Issues, makeIssues, readFields, readList } from "./issues.ts";
 import { readTable, rejectSecondName } from "./read_table.ts";
 
 const KEYS = ["version", "tables"];

@@ -1,14 +1,147 @@
 /** Reads one table of a definition from a value of any type, independently of other tables. @module */
-import { describe } from "../std/describe.ts";
-import { quote } from "../std/quote.ts";
+
+import { VALUES } from "../kinds/mod.ts";
+import { describe, quote } from "../std/quote.ts";
+import { sortLists } from "../std/sort_lists.ts";
 import { type NamedColumn, QUOTAS, type TableDefinition } from "./definition.ts";
-import type { IssueLocation, Issues } from "./issues.ts";
+import { type IssueLocation, type Issues, readFields, readList } from "./issues.ts";
 import { findTableNameIssue, foldName } from "./names.ts";
-import { readColumn } from "./read_column.ts";
-import { readColumnLists } from "./read_column_lists.ts";
-import { sumDefaults } from "./read_default.ts";
-import { readFields, readList } from "./read_parts.ts";
-import { foldSingles, rejectSameIndexes, rejectTooManyIndexes } from "./table_indexes.ts";
+import { readColumn, sumDefaults } from "./read_column.ts";
+
+// The column lists of a table's composite indexes and unique constraints. The order within a list
+// is significant.
+
+/** PostgreSQL allows 32 columns per index; the first is always `app_id`. */
+const COLUMNS_PER_INDEX = 31;
+
+type Wanted = {
+  readonly what: "an index" | "a unique constraint";
+  readonly columns: readonly NamedColumn[];
+  readonly at: IssueLocation;
+};
+
+/**
+ * Lists of column names, sorted, because the order of the `.index(…)` lines has no meaning. Omits unreadable lists and adds
+ * errors for them.
+ */
+function readColumnLists(value: unknown, wanted: Wanted, issues: Issues): string[][] {
+  const { at } = wanted;
+  const bounds = { what: "lists of columns", max: QUOTAS.indexesPerTable, at };
+  const lists = readList(value, bounds, issues) ?? [];
+  const read = lists.map((list) => readColumnList(list, wanted, issues));
+  return sortLists(read.filter((list) => list.length > 0));
+}
+
+function readColumnList(value: unknown, wanted: Wanted, issues: Issues): string[] {
+  const { what, at } = wanted;
+  const bounds = { what: `columns of ${what}`, max: COLUMNS_PER_INDEX, at };
+  const list = readList(value, bounds, issues);
+  if (list?.length === 0) {
+    issues.add(at, `Cannot create ${what} on no columns: must name at least one`);
+  }
+  const names: string[] = [];
+  for (const item of list ?? []) {
+    const isLast = names.length > 0 && names.length + 1 === list?.length;
+    const issue =
+      isLast && item === "id" && what === "an index" ? undefined : findIssue(item, names, wanted);
+    if (issue === undefined && typeof item === "string") names.push(item);
+    else issues.add(at, `Cannot create ${what} on ${describe(item)}: ${issue}`);
+  }
+  const isDecimal = (name: string) =>
+    wanted.columns.some((column) => column.name === name && column.kind === "decimal");
+  const decimals = names.filter(isDecimal).length;
+  const max = QUOTAS.decimalsPerIndex;
+  if (decimals > max)
+    issues.add(
+      at,
+      `Cannot create ${what} on ${decimals} decimal columns: at most ${max} are allowed`,
+    );
+  return names.length === list?.length ? names : [];
+}
+
+function findIssue(value: unknown, earlier: readonly string[], wanted: Wanted): string | undefined {
+  if (typeof value !== "string") return "must be the name of a column";
+  if (earlier.includes(value)) return "the list names it twice";
+  if (value === "id")
+    return "the id is in the primary key: only an index can name it, as its last column";
+  const column = wanted.columns.find(({ name }) => name === value);
+  if (column === undefined) return `the table declares no column ${quote(value)}`;
+  return VALUES[column.kind].unindexed;
+}
+
+// Normalizes and checks a table's indexes, from flags, references and lists.
+
+type Body = Omit<TableDefinition, "name">;
+
+/** A table in its normal form: a list of one column becomes the column's flag. */
+function foldSingles({ columns, indexes, uniques }: Body): Body {
+  const indexed = toSingles(indexes);
+  const unique = toSingles(uniques);
+  return {
+    columns: columns.map((column) => ({
+      ...column,
+      index: column.index || indexed.has(column.name),
+      unique: column.unique || unique.has(column.name),
+    })),
+    indexes: indexes.filter(({ length }) => length > 1),
+    uniques: uniques.filter(({ length }) => length > 1),
+  };
+}
+
+/** Adds an error for each index or unique constraint with a duplicate declaration or derived name. */
+function rejectSameIndexes(table: TableDefinition, issues: Issues): void {
+  const at = { table: table.name };
+  for (const [what, lists] of [
+    ["an index", [...toLists(table.columns, isIndexed), ...table.indexes]],
+    ["a unique constraint", [...toLists(table.columns, isUnique), ...table.uniques]],
+  ] as const) {
+    const earlier = new Map<string, readonly string[]>();
+    for (const list of lists) {
+      // Columns (a__b) and (a, b) have the same derived name.
+      const name = list.join("__");
+      const other = earlier.get(name);
+      earlier.set(name, list);
+      if (other === undefined) continue;
+      const reason =
+        other.length === list.length
+          ? "it is declared twice"
+          : `it would have the same name as the one on (${other.join(", ")})`;
+      issues.add(at, `Cannot create ${what} on (${list.join(", ")}): ${reason}`);
+    }
+  }
+}
+
+/** Adds an error if a table has more indexes than the quota. Each reference counts as an index. */
+function rejectTooManyIndexes(table: TableDefinition, issues: Issues): void {
+  const { columns, indexes, uniques } = table;
+  const singles = columns.filter(isIndexed).length + columns.filter(isUnique).length;
+  const count = singles + indexes.length + uniques.length;
+  const max = QUOTAS.indexesPerTable;
+  if (count <= max) return;
+  issues.add(
+    { table: table.name },
+    `Cannot use ${count} indexes: at most ${max} are allowed, unique constraints and references included`,
+  );
+}
+
+function toSingles(lists: readonly (readonly string[])[]): ReadonlySet<string> {
+  return new Set(lists.filter(({ length }) => length === 1).flat());
+}
+
+function toLists(
+  columns: readonly NamedColumn[],
+  has: (column: NamedColumn) => boolean,
+): string[][] {
+  return columns.filter(has).map(({ name }) => [name]);
+}
+
+function isIndexed({ index, kind }: NamedColumn): boolean {
+  return index || kind === "ref";
+}
+
+function isUnique({ unique }: NamedColumn): boolean {
+  return unique;
+}
 
 const KEYS = ["name", "columns", "indexes", "uniques"];
 

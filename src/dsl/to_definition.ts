@@ -1,9 +1,8 @@
 /** Converts the default export of an app's schema to a definition. Ignores classes, symbols and identity. @module */
 
 import { KINDS } from "../kinds/mod.ts";
-import { describe } from "../std/describe.ts";
-import { isObject } from "../std/is_object.ts";
-import { quote } from "../std/quote.ts";
+import { isObject } from "../std/json.ts";
+import { describe, quote } from "../std/quote.ts";
 import type { Reading } from "./definition.ts";
 import { type IssueLocation, type Issues, makeIssues } from "./issues.ts";
 import { toPlaceholder } from "./read_column.ts";

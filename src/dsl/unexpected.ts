@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { describe } from "../std/describe.ts";
-import { isObject } from "../std/is_object.ts";
-import { quote } from "../std/quote.ts";
+
+import { isObject } from "../std/json.ts";
+import { describe, quote } from "../std/quote.ts";
 
 /** The issues of a declaration; absent if all its calls are valid. */
 export type Issues = { readonly issues?: readonly string[] };

@@ -8,6 +8,7 @@
  *
  * @module
  */
+
 import {
   KEY_MAX_LENGTH,
   type KeyRecord,
@@ -21,10 +22,52 @@ import type { Database, VersionWatch } from "../db/mod.ts";
 import { keyRejected } from "../http/mod.ts";
 import { makePrincipal, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { BoundedMap } from "../std/bounded_map.ts";
-import { makeBatch } from "./batch.ts";
-import { makeFailures } from "./failures.ts";
-import type { SharedBuckets } from "./shared_buckets.ts";
+import { BoundedMap } from "../std/bounded.ts";
+import { toClientNetwork } from "../std/network.ts";
+import { makeBatch } from "./nonces.ts";
+import { type SharedBucket, type SharedBuckets, waitSeconds } from "./shared_buckets.ts";
+
+// Limits failed authentications by client address: a client over the limit gets 429 before any
+// lookup. Keys that this process recently found valid are exempt.
+
+type Failures = {
+  /**
+   * Counts a failure before the outcome is known, because other requests from the same address are running.
+   *
+   * @throws {Problem} rate_limited — too many failed from this address
+   */
+  readonly count: (address: string) => Promise<void>;
+  /** Reverts a count after a success. */
+  readonly giveBack: (address: string) => void;
+  /** Counts a failure that `count` has not counted. */
+  readonly record: (address: string) => void;
+};
+
+/** Enough for a misconfigured program behind a shared address, and far too few to guess keys. */
+export const FAILURES_PER_MINUTE = 600;
+
+/** Counts failures in buckets that all processes share, one per client network. */
+function makeFailures(buckets: SharedBuckets): Failures {
+  const find = (address: string): SharedBucket =>
+    buckets.find(toName(toClientNetwork(address)), FAILURES_PER_MINUTE);
+  return {
+    count: async (address) => {
+      const empty = await buckets.spend([find(address)]);
+      if (empty === undefined) return;
+      throw new Problem("rate_limited", {
+        message: "Too many requests from this address failed to authenticate",
+        retryAfterS: waitSeconds(empty),
+      });
+    },
+    giveBack: (address) => buckets.giveBack(find(address)),
+    record: (address) => buckets.record(find(address)),
+  };
+}
+
+/** A digest, so that the database does not store the address. */
+function toName(network: string): string {
+  return `from ${Bun.CryptoHasher.hash("sha256", network, "hex")}`;
+}
 
 /**
  * The principal of a request. Reads the client's address only if the key is not cached.
@@ -33,7 +76,7 @@ import type { SharedBuckets } from "./shared_buckets.ts";
  */
 export type Authenticate = (request: Request, readAddress: () => string) => Promise<Principal>;
 
-export type AuthenticateDeps = {
+type AuthenticateDeps = {
   db: Database;
   watch: VersionWatch;
   now: () => number;

@@ -20,8 +20,7 @@ import {
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
-import { toClientNetwork } from "../std/client_network.ts";
-import { isConnectFailure } from "../std/error_code.ts";
+import { isConnectFailure, toClientNetwork } from "../std/network.ts";
 import { readBoundedBody } from "./bounded_body.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";

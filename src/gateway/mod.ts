@@ -1,9 +1,14 @@
 /** The gateway: API keys to principals, limits, and signed requests between processes. @module */
-export { type Authenticate, makeAuthenticate, readPresentedKeyId } from "./authenticate.ts";
+export {
+  type Authenticate,
+  FAILURES_PER_MINUTE,
+  makeAuthenticate,
+  readPresentedKeyId,
+} from "./authenticate.ts";
 export { makeReadAddress, trustsAllAddresses } from "./client_address.ts";
-export { FAILURES_PER_MINUTE } from "./failures.ts";
 export { type Forward, makeForward, toForwarded } from "./forward.ts";
 export { makeLease, sweepLeases } from "./leases.ts";
+export { makeUseNonce, sweepNonces } from "./nonces.ts";
 export {
   makeSendOut,
   OUTGOING_LIMITS,
@@ -21,5 +26,4 @@ export {
 } from "./receive.ts";
 export { makeSharedBuckets } from "./shared_buckets.ts";
 export { AUDIENCES, type Audience } from "./signature.ts";
-export { makeUseNonce, sweepNonces } from "./stored_nonces.ts";
 export { makeVerify } from "./verify.ts";

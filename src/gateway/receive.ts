@@ -10,9 +10,9 @@ import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
 import { readBoundedBody } from "./bounded_body.ts";
 import type { ReadAddress } from "./client_address.ts";
+import type { UseNonce } from "./nonces.ts";
 import { SIGNED_HEADERS } from "./signature.ts";
 import type { SignedContext } from "./signed_context.ts";
-import type { UseNonce } from "./stored_nonces.ts";
 import { type Verify, writes } from "./verify.ts";
 
 /** The sender of a request, as the server reports it. */

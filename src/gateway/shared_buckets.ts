@@ -16,7 +16,7 @@
  *
  * @module
  */
-import { BoundedMap } from "../std/bounded_map.ts";
+import { BoundedMap } from "../std/bounded.ts";
 import { MINUTE_MS, makeReporter, type ReporterDeps, refill, type SharedBucket } from "./leases.ts";
 
 export type { SharedBucket } from "./leases.ts";

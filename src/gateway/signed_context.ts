@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { VIRTUAL_HOSTS, type VirtualHost } from "../http/mod.ts";
 import { makePrincipal, type Principal, SCOPES } from "../principal.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
+import { tryParseJson } from "../std/json.ts";
 
 export type SignedContext = {
   readonly requestId: string;

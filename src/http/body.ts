@@ -5,8 +5,7 @@
  * @module
  */
 import { Problem } from "../problem.ts";
-import { isObject } from "../std/is_object.ts";
-import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
+import { isObject, jsonDepth, MAX_BODY_DEPTH } from "../std/json.ts";
 
 /** Time limit for receiving a body of any size. */
 const ARRIVAL_LIMIT_MS = 10_000;

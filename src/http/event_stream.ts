@@ -6,6 +6,8 @@
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  * @module
  */
+
+import { Problem } from "../problem.ts";
 import { MAX_BACKLOG_BYTES, MAX_EVENT_BYTES, MAX_STREAMED_BYTES } from "../std/limits.ts";
 
 /** The runtime copies bytes that it cannot send immediately, so it gets an event in pieces. */
@@ -83,7 +85,7 @@ export type EventStream = {
   readonly end: () => void;
 };
 
-export type EventStreamOptions = {
+type EventStreamOptions = {
   /** Ends the stream. */
   signal: AbortSignal;
   /** Called once, however the stream ends. */
@@ -224,4 +226,55 @@ export function pumpEvents(
   // A reader of events resumes after any end, so an interrupted stream simply ends.
   pump().catch(stream.end);
   return stream.body;
+}
+
+// The number of open streams of a process, and of each app, key and visitor, with limits.
+
+/** A visitor is a client without a key, by its address. */
+type Owner = "app" | "key" | "visitor";
+
+/** Max open streams of a process, in total and per owner. */
+export type MaxStreams = Readonly<Record<Owner | "process", number>>;
+export const MAX_STREAMS: MaxStreams = { process: 10_000, app: 1000, key: 500, visitor: 500 };
+
+export type StreamOwners = Readonly<Partial<Record<Owner, string>>>;
+
+const RETRY_S = 5;
+
+/**
+ * Counts a stream until the returned function is called. Only the first call counts.
+ *
+ * @throws {Problem} rate_limited — the app or the key has too many streams; overloaded — the visitor or the process has
+ */
+export type CountStream = (owners: StreamOwners) => () => void;
+
+export function makeCountStream(max: MaxStreams): CountStream {
+  const counts = new Map<string, number>();
+  const add = (names: readonly string[], change: 1 | -1): void => {
+    for (const name of names) {
+      const count = (counts.get(name) ?? 0) + change;
+      if (count === 0) counts.delete(name);
+      else counts.set(name, count);
+    }
+  };
+  return (owners) => {
+    // The owner's limits first: a caller can do something about them.
+    const counted = [...(Object.entries(owners) as [Owner, string][]), ["process", ""] as const];
+    const names = counted.map(([owner, id]) => `${owner} ${id}`);
+    const full = counted.find(([owner], at) => (counts.get(names[at] ?? "") ?? 0) >= max[owner]);
+    if (full !== undefined) throw toProblem(full[0], max[full[0]]);
+    add(names, 1);
+    let isCounted = true;
+    return () => {
+      if (isCounted) add(names, -1);
+      isCounted = false;
+    };
+  };
+}
+
+function toProblem(owner: keyof MaxStreams, max: number): Problem {
+  return new Problem(owner === "app" || owner === "key" ? "rate_limited" : "overloaded", {
+    message: `This ${owner} has ${max} open streams, the max of a process`,
+    retryAfterS: RETRY_S,
+  });
 }

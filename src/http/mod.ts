@@ -1,5 +1,5 @@
 /** HTTP: routes, bodies, responses. Independent of apps, tables and people. @module */
-export { acceptsEventStream, acceptsHtml, acceptsJson } from "./accept.ts";
+
 export {
   checkJsonBody,
   checkObject,
@@ -11,25 +11,39 @@ export {
 } from "./body.ts";
 export {
   compressResponse,
+  isNamed,
+  listTags,
+  type NamedTags,
+  readIfMatch,
+  readIfNoneMatch,
   respondNotModified,
   respondTagged,
   type TaggedBody,
+  tagHeader,
   toEncodingHeader,
 } from "./conditional.ts";
-export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
-export { corsHeaders, preflightHeaders } from "./cors.ts";
-export { deprecationHeaders } from "./deprecation.ts";
-export { type Encoding, encodeBody, readEncoding } from "./encoding.ts";
+export { corsHeaders, preflightHeaders, readCookies, toSetCookie, withCookies } from "./cookies.ts";
 export {
+  type CountStream,
   type EventStream,
   isEventStream,
+  MAX_STREAMS,
+  type MaxStreams,
+  makeCountStream,
   makeStreamMemory,
   openEventStream,
   pumpEvents,
   type StreamMemory,
+  type StreamOwners,
 } from "./event_stream.ts";
-export { KEEP_ALIVE_S, MAX_KEEP_ALIVE_S, MIN_KEEP_ALIVE_S } from "./keep_alive.ts";
-export { keyRejected, scopeMissing } from "./key_rejected.ts";
+export {
+  acceptsEventStream,
+  acceptsHtml,
+  acceptsJson,
+  type Encoding,
+  encodeBody,
+  readEncoding,
+} from "./negotiation.ts";
 export {
   type Deprecation,
   IF_NONE_MATCH,
@@ -44,24 +58,21 @@ export {
   TAGS_SCHEMA,
   type TableShape,
 } from "./operation.ts";
+export { prefers, readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
 export {
-  isNamed,
-  listTags,
-  type NamedTags,
-  readIfMatch,
-  readIfNoneMatch,
-  tagHeader,
-} from "./preconditions.ts";
-export { prefers } from "./preferences.ts";
-export { readParameters, rejectQuery, unsupportedParameter } from "./query.ts";
-export {
+  deprecationHeaders,
   EVENT_STREAM_HEADERS,
+  KEEP_ALIVE_S,
+  keyRejected,
+  MAX_KEEP_ALIVE_S,
+  MIN_KEEP_ALIVE_S,
   ProblemBody,
   type ResponseOptions,
   respondEmpty,
   respondWithBytes,
   respondWithJson,
   respondWithProblem,
+  scopeMissing,
   sizeOf,
   toBody,
 } from "./respond.ts";
@@ -79,10 +90,3 @@ export {
   VIRTUAL_HOSTS,
   type VirtualHost,
 } from "./router.ts";
-export {
-  type CountStream,
-  MAX_STREAMS,
-  type MaxStreams,
-  makeCountStream,
-  type StreamOwners,
-} from "./stream_counts.ts";

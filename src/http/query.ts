@@ -1,4 +1,5 @@
 /** Parses the query string into strictly decoded parameters. Other modules interpret them. @module */
+
 import { Problem } from "../problem.ts";
 import { quote } from "../std/quote.ts";
 
@@ -38,4 +39,16 @@ function decode(text: string): string {
       cause: error,
     });
   }
+}
+
+// The `Prefer` header: optional behavior that a client asks for. @see
+// https://www.rfc-editor.org/rfc/rfc7240
+
+/** Whether the request prefers this value. The first of several values counts. */
+export function prefers({ headers }: Request, name: string, value: string): boolean {
+  const preferences = headers.get("prefer")?.toLowerCase().split(",") ?? [];
+  const named = preferences
+    .map((text) => /^\s*([\w-]+)\s*=\s*"?([\w-]*)"?\s*(?:;|$)/.exec(text))
+    .find((match) => match?.[1] === name);
+  return named?.[2] === value;
 }

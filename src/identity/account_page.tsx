@@ -1,9 +1,11 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
+
 import { type AccountSettings, readAccountSettings } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld, type VisitorActor } from "../accounts/actions/mod.ts";
 import { type RequestContext, splitTarget } from "../http/mod.ts";
 import {
+  type FormField,
   type FormFields,
   type FormPage,
   type Html,
@@ -16,8 +18,11 @@ import {
   respondWithPage,
   type ScriptName,
 } from "../pages/mod.ts";
+import { EMAIL_MAX_CHARS } from "../std/patterns.ts";
 import { clearPlanted } from "./cookies.ts";
-import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "./page_deps.ts";
+import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "./page_deps.tsx";
+import { findPasswordIssues, MAX_BYTES, PASSWORD_HINT } from "./password.ts";
+import { readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
 import {
   ACCOUNT_PASSWORD_PATH,
   ACCOUNT_PATH,
@@ -26,8 +31,7 @@ import {
   ACCOUNT_SESSIONS_PATH,
   ADD_FACTOR_PATH,
   LOGIN_PATH,
-} from "./paths.ts";
-import { readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
+} from "./settings.ts";
 
 /** An account page needs a line here and a line in page_routes.ts. */
 const TABS = [
@@ -86,7 +90,7 @@ function isSecurityPage({ url }: Request): boolean {
   return splitTarget(url).path.startsWith(ACCOUNT_SECURITY_PATH);
 }
 
-export type AccountPage = PageOptions & {
+type AccountPage = PageOptions & {
   tab: TabName;
   title: string;
   lead?: Part;
@@ -159,4 +163,61 @@ export function renderTabs({ providers }: TabDeps, chosen: TabName): Html {
       ))}
     </nav>
   );
+}
+
+// The fields of the sign-in and account pages.
+
+export const EMAIL: FormField = {
+  label: "Email address",
+  type: "email",
+  autocomplete: "username",
+  maxLength: EMAIL_MAX_CHARS,
+};
+
+/** The current password. */
+export const PASSWORD: FormField = {
+  label: "Password",
+  type: "password",
+  autocomplete: "current-password",
+  maxLength: MAX_BYTES,
+};
+
+/** The code of an authenticator app. */
+export const CODE: FormField = {
+  label: "Code",
+  inputMode: "numeric",
+  autocomplete: "one-time-code",
+  maxLength: 40,
+};
+
+/** A check that rejects an empty value. */
+export function rejectEmpty(issue: string) {
+  return (value: string): string[] => (value === "" ? [issue] : []);
+}
+
+/** Both fields of a person's new password. A form can omit the second. */
+export function makeNewPasswordFields(person: {
+  email: string;
+  displayName?: string | null | undefined;
+  appSlugs: readonly string[];
+}): FormFields<"password" | "password_again"> {
+  const { email, displayName, appSlugs } = person;
+  const names = [email, displayName ?? [], appSlugs].flat();
+  const field = { ...PASSWORD, autocomplete: "new-password" } as const;
+  return {
+    password: {
+      ...field,
+      label: "New password",
+      hint: PASSWORD_HINT,
+      check: (password) => findPasswordIssues(password, names),
+    },
+    password_again: {
+      ...field,
+      label: "Confirm new password",
+      check: (again, sent) =>
+        again === sent.get("password") || !sent.has("password_again")
+          ? []
+          : ["The passwords do not match."],
+    },
+  };
 }

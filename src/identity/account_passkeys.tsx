@@ -27,19 +27,27 @@ import {
   renderForm,
   renderTime,
 } from "../pages/mod.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
 import { MAX_PASSKEYS, RECENT_SIGN_IN } from "../std/limits.ts";
+import { isStorableText } from "../std/text.ts";
 import { makeAccountForm, type OwnVisit } from "./account_page.tsx";
-import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./account_removal.tsx";
+import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./account_password.tsx";
+import { respondWithRecoveryCodes } from "./account_totp.tsx";
 import { markFactorDevice } from "./cookies.ts";
-import { clearChallenge, makeChallenge, readChallenge } from "./passkey_challenge.ts";
-import { PASSKEY_FIELD, renderPasskeyForm } from "./passkey_form.tsx";
-import { toCreationOptions } from "./passkey_options.ts";
-import { readAttestation, verifyAttestation } from "./passkey_response.ts";
-import { ACCOUNT_PASSKEYS_PATH, ACCOUNT_SECURITY_PATH } from "./paths.ts";
-import { respondWithRecoveryCodes } from "./recovery_codes_page.tsx";
-import { findRelyingParty, type RelyingParty } from "./relying_party.ts";
+import { PASSKEY_FIELD, renderPasskeyForm, toCreationOptions } from "./passkey_form.tsx";
+import {
+  clearChallenge,
+  makeChallenge,
+  readAttestation,
+  readChallenge,
+  verifyAttestation,
+} from "./passkey_response.ts";
 import { findDestination, readReturnTo, toOwnSignIn, toReturnQuery } from "./return_to.ts";
+import {
+  ACCOUNT_PASSKEYS_PATH,
+  ACCOUNT_SECURITY_PATH,
+  findRelyingParty,
+  type RelyingParty,
+} from "./settings.ts";
 import { describeThrottle } from "./sign_in_page.tsx";
 
 const LABEL = "label";

@@ -16,11 +16,11 @@ import {
 import { Problem } from "../problem.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { makeAccountForm, type OwnVisit } from "./account_page.tsx";
-import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./account_removal.tsx";
-import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./paths.ts";
+import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./account_password.tsx";
 import { PROVIDER_TEXTS, respondWithProviderPage } from "./provider_pages.tsx";
 import { startAtProvider } from "./provider_start.ts";
 import { type Provider, ProviderUnavailable } from "./providers.ts";
+import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "./settings.ts";
 
 const LINK = "link";
 const UNLINK = "unlink";

@@ -5,6 +5,8 @@
  *
  * @module
  */
+
+import { encode } from "uqr";
 import { putOwnTotp, readOwnSecondFactor } from "../accounts/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld } from "../accounts/actions/mod.ts";
 import {
@@ -17,20 +19,120 @@ import {
   readTotpCode,
   sealNewTotp,
   toTotpUri,
+  type Visitor,
 } from "../accounts/sessions/mod.ts";
-import { type Html, redirect } from "../pages/mod.ts";
-import { RECENT_SIGN_IN_S } from "../std/limits.ts";
-import { CODE } from "./account_fields.ts";
-import { makeAccountForm, type OwnVisit } from "./account_page.tsx";
-import type { PageDeps } from "./page_deps.ts";
-import { ACCOUNT_SECURITY_PATH } from "./paths.ts";
-import { renderQrCode } from "./qr_code.tsx";
+import type { RequestContext } from "../http/mod.ts";
 import {
-  REPLACED_FIELD,
-  respondWithRecoveryCodes,
-  TOTP_REPLAYED_PATH,
-} from "./recovery_codes_page.tsx";
-import { findDestination } from "./return_to.ts";
+  type Html,
+  redirect,
+  renderCopyButton,
+  renderNotice,
+  renderTime,
+  respondWithPage,
+} from "../pages/mod.ts";
+import { RECENT_SIGN_IN_S } from "../std/limits.ts";
+import { CODE, makeAccountForm, type OwnVisit, respondWithAccountPage } from "./account_page.tsx";
+import { markFactorDevice } from "./cookies.ts";
+import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.tsx";
+import type { ReturnTo } from "./provider_exchange.ts";
+import { checkReturnTo, findDestination, readReturnTo, toReturnQuery } from "./return_to.ts";
+import { ACCOUNT_SECURITY_PATH, LOGIN_PATH } from "./settings.ts";
+
+// A QR code as inline SVG, dark on light in every theme, because cameras require it.
+
+/** Width of the empty border that cameras require. */
+const BORDER = 4;
+
+/** `label` is the text alternative. */
+function renderQrCode(text: string, label: string): Html {
+  const { data, size } = encode(text, { ecc: "M", border: BORDER });
+  const path = data.map(toRuns).join("");
+  return (
+    <svg
+      class="qr-code"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={label}
+      shape-rendering="crispEdges"
+    >
+      <rect width={size} height={size} fill="#fff" />
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}
+
+/** A stroke for each run of dark modules. */
+function toRuns(row: readonly boolean[], y: number): string {
+  const bits = row.map((isDark) => (isDark ? "1" : "0")).join("");
+  return [...bits.matchAll(/1+/g)]
+    .map(({ index, 0: run }) => `M${index} ${y}h${run.length}v1h-${run.length}z`)
+    .join("");
+}
+
+// The page that shows new recovery codes, once.
+
+/** The version of the app or codes that a form replaces: reloading the page sends the form again. */
+export const REPLACED_FIELD = "replaced";
+/** The destinations of a repeated form. */
+export const CODES_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=shown`;
+const TOTP_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=app-changed`;
+
+type NewCodes = {
+  codes: readonly string[];
+  next: string;
+  /** The factor that was added with the codes: the `first` or another; `undefined` if the codes only replace old ones. */
+  added?: "first" | "done";
+  cookies?: readonly string[];
+};
+
+export function respondWithRecoveryCodes(
+  { deps, context, account }: OwnVisit,
+  { codes, next, added, cookies = [] }: NewCodes,
+): Response {
+  const body = (
+    <>
+      {added !== undefined && renderNotice("info", ADDED[added])}
+      <p class="lead">Store these recovery codes where you can find them without your phone</p>
+      <p>
+        Each code signs you in as <strong>{account.email}</strong> once without your second factor.
+        The codes are shown only once.{added !== "first" && " Your old codes no longer work."}
+      </p>
+      <div class="copyable">
+        <pre class="snippet codes" tabindex="0" aria-label="Your recovery codes">
+          <code id="codes">{codes.join("\n")}</code>
+        </pre>
+        {renderCopyButton("codes", "the recovery codes")}
+      </div>
+      <div class="actions">
+        <button
+          class="button button-quiet"
+          type="button"
+          data-download="codes"
+          data-file="recovery-codes.txt"
+          hidden
+        >
+          Download
+        </button>{" "}
+        <a class="button button-primary" href={next}>
+          I have saved them
+        </a>
+      </div>
+    </>
+  );
+  const marks = added === undefined ? [] : [markFactorDevice(deps, context.request, account.id)];
+  return respondWithAccountPage(deps, {
+    tab: "Security",
+    title: "Recovery codes",
+    body,
+    cookies: [...cookies, ...marks],
+  });
+}
+
+const ON = "Your second factor is on. You now need it to sign in.";
+const ADDED = {
+  first: `${ON} All your other sessions have ended.`,
+  done: ON,
+} as const;
 
 const SEALED_FIELD = "sealed";
 /** Time limit for adding the secret to an app: about as long as a sign-in counts as recent. */
@@ -117,4 +219,74 @@ function toUri({ deps: { identity }, account }: OwnVisit, key: string): string {
   const origin = identity.identityUrl ?? identity.publicUrl;
   const issuer = origin === undefined ? "Rowhouse" : new URL(origin).hostname;
   return toTotpUri(key, { issuer, label: account.email });
+}
+
+// `/add-second-factor`: asks people to add a required second factor, after a sign-in and instead of
+// pages that require one. The query holds the original destination, which is checked again.
+
+/** @throws {Problem} unknown_app; invalid_request — the destination is invalid */
+export async function handleAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const returnTo = readReturnTo(context.query);
+  const { location, back } = await checkReturnTo(deps, context, returnTo);
+  const { visitor } = await readSessionOfPage(deps, context);
+  if (visitor === undefined) return redirect(back);
+  if (visitor.factorDueAt === null) return redirect(location);
+  const isDemanded =
+    visitor.isFactorOverdue && (returnTo.kind === "console" || isFactorDemanded(deps, visitor));
+  const later = isDemanded ? undefined : location;
+  return respondWithFactorPrompt(visitor, { returnTo, later, now: deps.now() });
+}
+
+type Ask = { returnTo: ReturnTo; later: string | undefined; now: number };
+
+function respondWithFactorPrompt(visitor: Visitor, { returnTo, later, now }: Ask): Response {
+  const title = later === undefined ? "Add a second factor first" : "Add a second factor";
+  const body = (
+    <>
+      <h1>{title}</h1>
+      <p class="lead">
+        Signed in as <strong>{visitor.email}</strong>
+      </p>
+      <p>
+        A second factor protects your account if someone learns your password. You sign in with a
+        code from an app on your phone or with a passkey. Setup takes about a minute.
+      </p>
+      <p>
+        <a
+          class="button button-primary"
+          href={`${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}`}
+        >
+          Add a second factor
+        </a>
+      </p>
+      {later === undefined ? (
+        renderDemanded(returnTo)
+      ) : (
+        <>
+          <p>
+            <a class="button button-quiet" href={later}>
+              Later
+            </a>
+          </p>
+          {renderDue(visitor, now)}
+        </>
+      )}
+    </>
+  );
+  return respondWithPage({ title, body });
+}
+
+function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html | false {
+  if (factorDueAt === null || isFactorOverdue) return false;
+  return <p class="aside">Becomes required {renderTime(factorDueAt, now)}.</p>;
+}
+
+function renderDemanded({ kind }: ReturnTo): Html {
+  return kind === "console" ? (
+    <p class="aside">
+      The Console requires a second factor. <a href={LOGIN_PATH}>Your account</a> does not.
+    </p>
+  ) : (
+    <p class="aside">You need a second factor to continue.</p>
+  );
 }

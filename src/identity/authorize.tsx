@@ -8,10 +8,9 @@
 import { type RequestContext, readCookies, toSetCookie } from "../http/mod.ts";
 import { redirect, respondWithPage } from "../pages/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
-import { readOpenVisit } from "./open_page.tsx";
-import { isFactorDemanded, type PageDeps, readSessionOfPage } from "./page_deps.ts";
-import { AUTHORIZE_PATH, LOGIN_PATH } from "./paths.ts";
+import { isFactorDemanded, type PageDeps, readOpenVisit, readSessionOfPage } from "./page_deps.tsx";
 import { readReturnTo, toAddFactor } from "./return_to.ts";
+import { AUTHORIZE_PATH, LOGIN_PATH } from "./settings.ts";
 import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
 
 /** Counts redirects from one app in quick succession. */

@@ -5,7 +5,15 @@
  * @module
  */
 
-import { type IdentitySecrets, type NewSession, toPresented } from "../accounts/secrets/mod.ts";
+import * as v from "valibot";
+import {
+  type IdentitySecrets,
+  type NewSession,
+  type Sealing,
+  seal,
+  toPresented,
+  unseal,
+} from "../accounts/secrets/mod.ts";
 import {
   type Device,
   type NewPending,
@@ -17,7 +25,7 @@ import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
 import { SIGN_OUT_PATH } from "../pages/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import { PENDING_LIFE_S } from "../std/limits.ts";
-import type { RandomBytes } from "../std/random_text.ts";
+import type { RandomBytes } from "../std/secrets.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,
@@ -28,6 +36,7 @@ import {
   AUTHORIZE_PATH,
   CONSOLE_SIGN_IN_PATH,
   FORGOT_PATH,
+  type IdentitySettings,
   LOGIN_PATH,
   LOGOUT_PATH,
   ME_PATH,
@@ -36,8 +45,7 @@ import {
   SECOND_FACTOR_PATH,
   SET_PASSWORD_PATH,
   withParents,
-} from "./paths.ts";
-import type { IdentitySettings } from "./settings.ts";
+} from "./settings.ts";
 
 /** Sent to every host under `COOKIE_DOMAIN`. */
 export const SESSION_COOKIE = "__Secure-rowhouse_session";
@@ -173,4 +181,52 @@ export function toPendingCookie({ text }: NewPending): string {
 
 export function clearPending(): string {
   return toSetCookie(PENDING_COOKIE, "", { path: "/", maxAgeS: 0 });
+}
+
+// Cookies with JSON that is sealed with the service's secret: no other host can read or plant them.
+
+export type SealDeps = { identitySecrets: IdentitySecrets; randomBytes: RandomBytes };
+export type UnsealDeps = { identitySecrets: IdentitySecrets; now: () => number };
+
+/** Sealed without an owner: the person is unknown at this point, or part of the content. */
+export function makeSealedCookie<Content extends { startedAtS: number }>({
+  name,
+  purpose,
+  schema,
+  lifeS,
+}: {
+  name: `__Host-${string}`;
+  purpose: Sealing["purpose"];
+  schema: v.GenericSchema<Content>;
+  lifeS: number;
+}) {
+  const sealing = { purpose, owner: "" };
+  const toCookie = (text: string, maxAgeS: number) =>
+    toSetCookie(name, text, { path: "/", maxAgeS });
+  /** `undefined` if the text was not sealed by this service and release. */
+  const parse = (text: string | undefined): Content | undefined => {
+    const parsed = text === undefined ? undefined : v.safeParse(schema, JSON.parse(text));
+    return parsed?.success === true ? parsed.output : undefined;
+  };
+  return {
+    /** The `Set-Cookie` header, which replaces an earlier cookie of this browser. */
+    set: (deps: SealDeps, content: Content): string => {
+      const by = deps.identitySecrets.current;
+      const sealed = seal({ by, ...sealing }, JSON.stringify(content), deps);
+      return toCookie(sealed.toString("base64url"), lifeS);
+    },
+    clear: (): string => toCookie("", 0),
+    /** The content; `undefined` if it is missing, ambiguous or expired. */
+    read: (request: Request, { identitySecrets, now }: UnsealDeps): Content | undefined => {
+      const [text, ...more] = readCookies(request.headers.get("cookie"), name);
+      if (text === undefined || more.length > 0) return undefined;
+      const bytes = Buffer.from(text, "base64url");
+      for (const by of identitySecrets.all) {
+        const content = parse(unseal({ by, ...sealing }, bytes));
+        if (content !== undefined)
+          return now() / 1000 - content.startedAtS < lifeS ? content : undefined;
+      }
+      return undefined;
+    },
+  };
 }

@@ -8,8 +8,7 @@ import { isSecretText, makeSecret } from "../accounts/secrets/mod.ts";
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import { TOKEN_FIELD } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
-import { isEqualText } from "../std/is_equal_text.ts";
-import type { RandomBytes } from "../std/random_text.ts";
+import { isEqualText, type RandomBytes } from "../std/secrets.ts";
 import { IDENTITY_COOKIE } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";
 

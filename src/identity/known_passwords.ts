@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type DigestSet, readDigestSet } from "../std/digest_set.ts";
-import { foldText } from "../std/fold_text.ts";
+import { foldText } from "../std/text.ts";
 
 export const KNOWN_PASSWORDS_FILE = join(import.meta.dirname, "known_passwords.bin");
 /** Min length of a password, in code points. */

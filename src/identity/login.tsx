@@ -21,11 +21,16 @@ import { RECENT_SIGN_IN } from "../std/limits.ts";
 import { renderTabs } from "./account_page.tsx";
 import { clearPages, clearPending, IDENTITY_COOKIE } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
-import { readOpenVisit } from "./open_page.tsx";
-import { isFactorDemanded, type PageDeps, readSessionOfPage, toActor } from "./page_deps.ts";
-import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET } from "./paths.ts";
-import type { ReturnTo } from "./provider_state.ts";
+import {
+  isFactorDemanded,
+  type PageDeps,
+  readOpenVisit,
+  readSessionOfPage,
+  toActor,
+} from "./page_deps.tsx";
+import type { ReturnTo } from "./provider_exchange.ts";
 import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
+import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET } from "./settings.ts";
 import { type SignInTarget, signInPage } from "./sign_in_page.tsx";
 
 const SIGNED_OUT = `${LOGIN_PATH}?signed-out=here`;

@@ -8,13 +8,21 @@ export {
   SESSION_COOKIE,
 } from "./cookies.ts";
 export { FormRejected, toSessionToken } from "./form_token.ts";
-export { type Hashing, makeHashing } from "./hashing.ts";
 export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
-export { readOpenVisit } from "./open_page.tsx";
 export { ShortProblemBody } from "./operations.ts";
-export { type PageDeps, readPageForm, readSessionOfPage, toActor } from "./page_deps.ts";
+export {
+  type PageDeps,
+  readOpenVisit,
+  readPageForm,
+  readSessionOfPage,
+  toActor,
+} from "./page_deps.tsx";
 export { pageRoutes } from "./page_routes.ts";
-export { setPasswordByLink } from "./password_record.ts";
+export { type Hashing, makeHashing, setPasswordByLink } from "./password.ts";
+export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.tsx";
+export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
+export { discover, makeProviders } from "./providers.ts";
+export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
 export {
   ACCOUNT_PATH,
   ACCOUNT_SECURITY_PATH,
@@ -22,16 +30,10 @@ export {
   AUTH_PATH,
   CONSOLE_PATH,
   CONSOLE_SIGN_IN_PATH,
-  LOGIN_PATH,
-} from "./paths.ts";
-export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.tsx";
-export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
-export { discover, makeProviders } from "./providers.ts";
-export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
-export {
   DEFAULT_SETTINGS,
   type IdentitySettings,
   isHttps,
+  LOGIN_PATH,
   toVirtualHost,
 } from "./settings.ts";
 export { type SignInTarget, signInPage } from "./sign_in_page.tsx";

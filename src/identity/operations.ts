@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { type Operation, ProblemBody } from "../http/mod.ts";
 import { MAX_PEOPLE } from "../std/limits.ts";
-import { ROLE_PATTERN, SLUG_PATTERN } from "../std/stored_text.ts";
+import { ROLE_PATTERN, SLUG_PATTERN } from "../std/patterns.ts";
 
 const Id = v.pipe(
   v.string(),

@@ -3,18 +3,17 @@ import type { Route } from "../http/mod.ts";
 import { assetRoutes, brandRoute, redirect, SIGN_OUT_PATH } from "../pages/mod.ts";
 import { enterAccount, type OwnVisit } from "./account_page.tsx";
 import { passkeysPage } from "./account_passkeys.tsx";
-import { passwordPage } from "./account_password.tsx";
-import { profilePage } from "./account_profile.tsx";
+import { passwordPage, profilePage } from "./account_password.tsx";
 import { linksPage } from "./account_providers.tsx";
-import { securityPage } from "./account_security.tsx";
-import { sessionsPage } from "./account_sessions.tsx";
-import { totpPage } from "./account_totp.tsx";
-import { handleAddFactor } from "./add_factor.tsx";
+import { securityPage, sessionsPage } from "./account_security.tsx";
+import { handleAddFactor, totpPage } from "./account_totp.tsx";
 import { handleAuthorize, handleAuthorizeForm } from "./authorize.tsx";
-import { forgotPage } from "./forgot.tsx";
+import { forgotPage, setPasswordPage } from "./forgot.tsx";
 import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.tsx";
-import { type OpenVisit, readOpenVisit } from "./open_page.tsx";
-import type { PageDeps } from "./page_deps.ts";
+import { type OpenVisit, type PageDeps, readOpenVisit } from "./page_deps.tsx";
+import { handleProviderCallback } from "./provider_callback.ts";
+import { handleProviderStart } from "./provider_start.ts";
+import { secondFactorPage } from "./second_factor.tsx";
 import {
   ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,
@@ -30,11 +29,7 @@ import {
   OIDC_PATH,
   SECOND_FACTOR_PATH,
   SET_PASSWORD_PATH,
-} from "./paths.ts";
-import { handleProviderCallback } from "./provider_callback.ts";
-import { handleProviderStart } from "./provider_start.ts";
-import { secondFactorPage } from "./second_factor.tsx";
-import { setPasswordPage } from "./set_password.tsx";
+} from "./settings.ts";
 
 export const pageRoutes: readonly Route<PageDeps>[] = [
   { method: "GET", path: "/", access: "open", handle: () => redirect(LOGIN_PATH) },

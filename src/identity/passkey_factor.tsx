@@ -13,12 +13,15 @@ import {
 } from "../accounts/sessions/mod.ts";
 import type { Html } from "../pages/mod.ts";
 import { readPendingCookie } from "./cookies.ts";
-import type { PageDeps } from "./page_deps.ts";
-import { makeChallenge, readChallenge } from "./passkey_challenge.ts";
-import { renderPasskeyForm } from "./passkey_form.tsx";
-import { toRequestOptions } from "./passkey_options.ts";
-import { readAssertion, verifyAssertion } from "./passkey_response.ts";
-import { findRelyingParty } from "./relying_party.ts";
+import type { PageDeps } from "./page_deps.tsx";
+import { renderPasskeyForm, toRequestOptions } from "./passkey_form.tsx";
+import {
+  makeChallenge,
+  readAssertion,
+  readChallenge,
+  verifyAssertion,
+} from "./passkey_response.ts";
+import { findRelyingParty } from "./settings.ts";
 
 type Offer = { action: string; token: string; pending: PendingSignIn; isAgain: boolean };
 

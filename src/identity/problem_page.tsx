@@ -2,7 +2,7 @@
 /** An error as a page: what happened, what to do, and the request's id for the log. Never a form. @module */
 import { type Html, renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import type { Problem, ProblemCode } from "../problem.ts";
-import { LOGIN_PATH } from "./paths.ts";
+import { LOGIN_PATH } from "./settings.ts";
 
 type PageText = { title: string; text: string };
 

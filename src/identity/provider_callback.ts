@@ -15,31 +15,31 @@ import {
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
-import { isEqualText } from "../std/is_equal_text.ts";
+import { isEqualText } from "../std/secrets.ts";
 import { readDeviceCookie } from "./cookies.ts";
-import { makeSignInStart, type PageDeps, readSessionOfPage, toActor } from "./page_deps.ts";
-import { LOGIN_PATH } from "./paths.ts";
-import { exchange, type Signed } from "./provider_exchange.ts";
+import { makeSignInStart, type PageDeps, readSessionOfPage, toActor } from "./page_deps.tsx";
+import {
+  clearChoice,
+  endState,
+  exchange,
+  type ProviderState,
+  readStateReturn,
+  readStates,
+  readStateText,
+  type Signed,
+  toChoice,
+} from "./provider_exchange.ts";
 import {
   PROVIDER_TEXTS,
   type ProviderRejection,
   respondWithProviderPage,
   respondWithThrottle,
 } from "./provider_pages.tsx";
-import { findPerson } from "./provider_person.ts";
-import { type ReadRoles, readClaimedRoles } from "./provider_roles.ts";
+import { findPerson, type ReadRoles, readClaimedRoles } from "./provider_person.ts";
 import { findProvider, toCallback } from "./provider_start.ts";
-import {
-  clearChoice,
-  endState,
-  type ProviderState,
-  readStateReturn,
-  readStates,
-  readStateText,
-  toChoice,
-} from "./provider_state.ts";
 import { CLOCK_TOLERANCE_S, type Provider } from "./providers.ts";
 import { checkReturnTo, needsFresh, toReturnQuery } from "./return_to.ts";
+import { LOGIN_PATH } from "./settings.ts";
 import { type Admitted, toCookies } from "./sign_in.ts";
 import { redirectAdmitted } from "./sign_in_page.tsx";
 

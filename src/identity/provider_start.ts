@@ -16,20 +16,19 @@ import { type RequestContext, readParameters } from "../http/mod.ts";
 import { redirect } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
 import { hasToken, makeFormToken } from "./form_token.ts";
-import type { PageDeps } from "./page_deps.ts";
-import { OIDC_PATH } from "./paths.ts";
-import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./provider_pages.tsx";
-import type { ProviderSettings } from "./provider_settings.ts";
+import type { PageDeps } from "./page_deps.tsx";
 import {
   type ReturnTo,
   readChoice,
   readStates,
   toStateCookie,
   toStateParameter,
-} from "./provider_state.ts";
+} from "./provider_exchange.ts";
+import { PROVIDER_TEXTS, respondWithProviderPage, respondWithQuestion } from "./provider_pages.tsx";
+import type { ProviderSettings } from "./provider_settings.ts";
 import { type Provider, ProviderUnavailable } from "./providers.ts";
 import { checkReturnTo, needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
-import { isFromOwnPage } from "./settings.ts";
+import { isFromOwnPage, OIDC_PATH } from "./settings.ts";
 
 /** The parameter of the link that a person follows after another site started the sign-in: the token of a form. */
 const CHOSEN = "chosen";

@@ -6,7 +6,8 @@
  */
 import { type RequestContext, readParameters } from "../http/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
-import { type PageDeps, readSessionOfPage } from "./page_deps.ts";
+import { type PageDeps, readSessionOfPage } from "./page_deps.tsx";
+import type { ReturnTo } from "./provider_exchange.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,
@@ -19,8 +20,7 @@ import {
   CONSOLE_PATH,
   CONSOLE_SIGN_IN_PATH,
   LOGIN_PATH,
-} from "./paths.ts";
-import type { ReturnTo } from "./provider_state.ts";
+} from "./settings.ts";
 
 /** Matches only Console pages: no other host, and no path that a browser parses as a host. */
 const OWN_PAGE = /^\/console(\/[a-z0-9_-]+)*(\?[\w.~:%&=+-]*)?$/;

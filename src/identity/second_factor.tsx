@@ -5,6 +5,7 @@
  *
  * @module
  */
+
 import {
   beginSecondFactor,
   type FactorAttempt,
@@ -15,6 +16,7 @@ import {
   finishSecondFactor,
   makeTotpRecord,
   openTotp,
+  type PendingSignIn,
   proveRecoveryCode,
   type RightFactor,
   readRecoveryCode,
@@ -22,10 +24,20 @@ import {
   recordWrongFactor,
   TOTP_CODE,
 } from "../accounts/sessions/mod.ts";
-import type { RequestContext } from "../http/mod.ts";
-import { type Rejection, redirect, respondWithPage } from "../pages/mod.ts";
+import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
+import {
+  type FormField,
+  type FormView,
+  type Html,
+  type Rejection,
+  redirect,
+  renderFields,
+  renderForm,
+  respondWithPage,
+} from "../pages/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { PENDING_LIFE_S } from "../std/limits.ts";
+import { CODE } from "./account_page.tsx";
 import {
   clearPending,
   markFactorDevice,
@@ -33,14 +45,89 @@ import {
   readPendingCookie,
   toSessionCookies,
 } from "./cookies.ts";
-import { makeOpenForm, type OpenVisit } from "./open_page.tsx";
-import { makeSessionStart, type PageDeps } from "./page_deps.ts";
-import { clearChallenge } from "./passkey_challenge.ts";
-import { findPasskeyFactor } from "./passkey_factor.tsx";
+import { makeOpenForm, makeSessionStart, type OpenVisit, type PageDeps } from "./page_deps.tsx";
+import { findPasskeyFactor, offerPasskeyFactor } from "./passkey_factor.tsx";
 import { PASSKEY_FIELD } from "./passkey_form.tsx";
+import { clearChallenge } from "./passkey_response.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
-import { renderFactorForms } from "./second_factor_page.tsx";
 import { describeThrottle } from "./sign_in_page.tsx";
+
+// The forms that ask for a second factor: the code of an authenticator app, a passkey, or a
+// recovery code.
+
+const RECOVERY: FormField = {
+  label: "Recovery code",
+  maxLength: 80,
+};
+const RESET = "An administrator can reset your second factor.";
+
+type Asked = { pending: PendingSignIn; target: CheckedReturn; rejection: Rejection | undefined };
+
+function renderFactorForms(
+  { deps, context: { request }, fields: sent, token }: OpenVisit,
+  { pending, target, rejection }: Asked,
+): FormView {
+  const isRecovery = sent.has("recovery");
+  const form = { action: toTarget(splitTarget(request.url)), token };
+  const isAgain = rejection !== undefined;
+  const passkey = offerPasskeyFactor(deps, request, { ...form, pending, isAgain });
+  const code = { ...CODE, hint: "The current 6 digits from your authenticator app." };
+  const recovery = {
+    ...RECOVERY,
+    hint: `Each code works once. You have ${pending.recoveryCodes} left.`,
+  };
+  return {
+    lead: (
+      <>
+        Signing in as <strong>{pending.email}</strong>
+      </>
+    ),
+    instead: (
+      <>
+        {pending.hasTotp &&
+          renderForm({
+            ...form,
+            fields: renderFields({ code }, { ...rejection, sent, isFocused: !isRecovery }),
+            button: "Continue",
+          })}
+        {passkey.part}
+        {pending.recoveryCodes > 0 &&
+          renderRecovery(
+            pending,
+            isRecovery,
+            renderForm({
+              ...form,
+              fields: renderFields({ recovery }, { ...rejection, sent, isFocused: isRecovery }),
+              button: "Use this code",
+              tone: "quiet",
+            }),
+          )}
+        <p class="aside">
+          {pending.recoveryCodes === 0 && `Lost your second factor? ${RESET} `}
+          <a href={target.back}>Use another account</a>
+        </p>
+      </>
+    ),
+    scripts: passkey.part === undefined ? [] : ["passkey"],
+    cookies: passkey.cookies,
+    formTargets: target.formTargets,
+  };
+}
+
+function renderRecovery(
+  { hasTotp, passkeys }: PendingSignIn,
+  isRecovery: boolean,
+  form: Html,
+): Html {
+  const isOpen = isRecovery || (!hasTotp && passkeys.length === 0);
+  return (
+    <details class="other-way" open={isOpen}>
+      <summary>Use a recovery code</summary>
+      {form}
+      <p class="aside">Lost your recovery codes? {RESET}</p>
+    </details>
+  );
+}
 
 /** Without a pending sign-in, the page redirects to the sign-in. */
 export const secondFactorPage = makeOpenForm({

@@ -14,10 +14,10 @@ import {
   toDeviceText,
 } from "../accounts/sessions/mod.ts";
 import type { RequestContext } from "../http/mod.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
+import { isStorableText } from "../std/text.ts";
 import { readDeviceCookie, toDeviceCookie, toPendingCookie, toSessionCookies } from "./cookies.ts";
-import { makeSignInStart, type PageDeps } from "./page_deps.ts";
-import { makePasswordRecord, verifyPassword } from "./password_record.ts";
+import { makeSignInStart, type PageDeps } from "./page_deps.tsx";
+import { makePasswordRecord, verifyPassword } from "./password.ts";
 
 export type Typed = { email: string; password: string };
 export type SignIn = Admitted | { kind: "wrong" } | { kind: "throttled"; waitS: number };

@@ -1,8 +1,6 @@
 /** Columns of one of several strings, which sort in their declared order. @module */
-import { describe } from "../std/describe.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
-import { quoteLiteral } from "../std/sql_literal.ts";
-import { utf8Length } from "../std/utf8_length.ts";
+import { describe, quoteLiteral } from "../std/quote.ts";
+import { isStorableText, utf8Length } from "../std/text.ts";
 import type { Compare, DetailsReport, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 

@@ -1,11 +1,9 @@
 /** Columns of JSON values. @module */
-import { canonicalJson } from "../std/canonical_json.ts";
+
 import { INEXACT, parseExactJson } from "../std/exact_json.ts";
-import { isObject } from "../std/is_object.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
-import { jsonDepth, MAX_BODY_DEPTH } from "../std/json_depth.ts";
+import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH, tryParseJson } from "../std/json.ts";
 import { indentJson } from "../std/json_text.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
+import { isStorableText } from "../std/text.ts";
 import type { FieldKind, Json, SqlKind, Types, Unread, ValueKind } from "./kind.ts";
 
 export type JsonTypes<Shape> = { json: Types<Shape> };

@@ -1,6 +1,5 @@
 /** Columns with ids of rows in another table. @module */
-import { describe } from "../std/describe.ts";
-import { quote } from "../std/quote.ts";
+import { describe, quote } from "../std/quote.ts";
 import type { Details, DetailsReport, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { uuidField, uuidSql, uuidValue } from "./uuid.ts";
 

@@ -1,6 +1,7 @@
 /** Columns of text. @module */
-import { isStorableText } from "../std/is_storable_text.ts";
+
 import { listSpellings } from "../std/letter_case.ts";
+import { isStorableText } from "../std/text.ts";
 import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
 import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { OPERATORS } from "./operators.ts";

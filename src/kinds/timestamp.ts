@@ -1,5 +1,5 @@
 /** Columns of times. @module */
-import { describe } from "../std/describe.ts";
+import { describe } from "../std/quote.ts";
 import { readTimestamp } from "../std/timestamp.ts";
 import type {
   Compare,

@@ -1,5 +1,5 @@
 /** Columns of UUIDs. @module */
-import { isUuid } from "../std/is_uuid.ts";
+import { isUuid } from "../std/patterns.ts";
 import { compareTexts } from "./compare.ts";
 import type { Compare, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED } from "./operators.ts";

@@ -22,7 +22,7 @@ import { SESSION_COOKIE } from "../identity/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
-import { TABLE_PATTERN } from "../std/stored_text.ts";
+import { TABLE_PATTERN } from "../std/patterns.ts";
 import { toBodySchema } from "./body_schema.ts";
 import {
   type DescribedRoute,

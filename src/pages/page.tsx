@@ -5,11 +5,20 @@
  *
  * @module
  */
+
 import { toBody, withCookies } from "../http/mod.ts";
-import { ICON, STYLES, STYLESHEET, type StyleName, toScriptPath } from "./assets.ts";
-import { brandName, renderBrand } from "./brand.tsx";
+import {
+  brandName,
+  ICON,
+  renderBrand,
+  type ScriptName,
+  STYLES,
+  STYLESHEET,
+  type StyleName,
+  toScriptPath,
+} from "./assets.tsx";
 import type { Html } from "./html.ts";
-import type { ScriptName } from "./scripts.ts";
+import { toDistance } from "./scripts/distance.ts";
 
 export type Page = {
   title: string;
@@ -144,5 +153,20 @@ function renderFrame(
         )}
       </footer>
     </div>
+  );
+}
+
+// Times in a readable form.
+
+/** The relative time, with the time in UTC on hover. */
+export function renderTime(text: string | null, now: number): Html {
+  if (text === null) return <span class="quiet">never</span>;
+  const at = new Date(text);
+  const utc = `${at.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  const distance = toDistance(at.getTime() - now) ?? utc.slice(0, 10);
+  return (
+    <time datetime={at.toISOString()} title={utc} data-relative>
+      {distance}
+    </time>
   );
 }

@@ -7,11 +7,9 @@
 import { type Database, ViolationError } from "../db/mod.ts";
 import type { Log } from "../observe.ts";
 import { Problem } from "../problem.ts";
-import { acquireTurn } from "./acquire_turn.ts";
-import { checkDropKey, type PushingApp } from "./begin_push.ts";
+import { acquireTurn, checkDropKey, type PushingApp } from "./begin_push.ts";
 import { REASONS } from "./conflicts.ts";
 import { resumeDeferredSteps } from "./deferred.ts";
-import { findDeleted } from "./deleted_values.ts";
 import { checkJournal, type JournalEntry } from "./journal.ts";
 import { renderMessage } from "./message.ts";
 import { MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
@@ -22,6 +20,7 @@ import type { PrepareOptions } from "./prepare.ts";
 import { findChange, listTables, prepareStep, type ReadyStep } from "./push_step.ts";
 import { busy, type MessageResult, readMessageResult } from "./rejections.ts";
 import { cancelRetype, copyColumn } from "./retype.ts";
+import { findDeleted } from "./retype_messages.ts";
 import { type PushState, readState } from "./state.ts";
 import type { Plan } from "./step.ts";
 

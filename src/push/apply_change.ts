@@ -7,12 +7,13 @@
 import { call, type Database, quoteLiteral, quoteName } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
 import { quote } from "../std/quote.ts";
 import { type AppliedStep, type ApplyRequest, applyStep, type PushDeps } from "./apply.ts";
 import { type Change, changeDefinition, toTableNames } from "./change.ts";
 import { REASONS, type RowCounts } from "./conflicts.ts";
+import { toProjectHistory } from "./journal_files.ts";
 import {
   readMigrationChange,
   readMigrationDefinition,
@@ -20,7 +21,6 @@ import {
 } from "./migration_text.ts";
 import { rejectChange } from "./plan_change.ts";
 import type { PreparedPush } from "./prepare.ts";
-import { toProjectHistory } from "./project_history.ts";
 import { prepareStep, type ReadyChange } from "./push_step.ts";
 import { busy, drifted, isDrift } from "./rejections.ts";
 import { cancelRetype } from "./retype.ts";

@@ -6,7 +6,7 @@
  */
 import { indexesOf, keysOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import type { Compared } from "./conflicts.ts";
 
 /** A difference between a declaration and the table. */

@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import { endpointsOf, functionSignature } from "../catalog/mod.ts";
 import {
   admitNodes,
@@ -31,7 +32,43 @@ import { PROCESS_SILENT_S } from "../std/limits.ts";
 import { findDrift, RECORDED_SQL, type RecordedState } from "./drift.ts";
 import { renderDropUnserved, renderFunctions } from "./functions.ts";
 import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "./snapshot.ts";
-import { orderTables } from "./table_order.ts";
+
+// The order for distributing tables: each after its reference targets. Pure.
+
+/** All tables, parents first, and the references that close a cycle, which have no such order. */
+export function orderTables(
+  names: readonly string[],
+  references: readonly Reference[],
+): { tables: string[]; circular: Reference[] } {
+  const left = new Set([...names].sort());
+  const tables: string[] = [];
+  const circular: Reference[] = [];
+  const waitsFor = (name: string) =>
+    references.filter(({ child, parent }) => child === name && parent !== name && left.has(parent));
+  for (let next = first(left); next !== undefined; next = first(left)) {
+    const name =
+      [...left].find((table) => waitsFor(table).length === 0) ?? findInCircle(next, waitsFor);
+    circular.push(...waitsFor(name));
+    tables.push(name);
+    left.delete(name);
+  }
+  return { tables, circular };
+}
+
+/** A table of a cycle: the first table met twice while following references. */
+function findInCircle(start: string, waitsFor: (name: string) => Reference[]): string {
+  const met = new Set<string>();
+  let name = start;
+  while (!met.has(name)) {
+    met.add(name);
+    name = waitsFor(name)[0]?.parent ?? name;
+  }
+  return name;
+}
+
+function first(names: ReadonlySet<string>): string | undefined {
+  return names.values().next().value;
+}
 
 export type ConversionPlan = {
   database: string;
@@ -42,7 +79,7 @@ export type ConversionPlan = {
 };
 
 /** A table with the number of its rows and of apps with rows: equal before and after. */
-export type ConvertedTable = { name: string; rows: string; apps: number };
+type ConvertedTable = { name: string; rows: string; apps: number };
 
 /** The site of all functions afterwards. */
 const SITE = { dialect: "citus", previews: [] } as const;

@@ -26,8 +26,7 @@ import { type Cases, matchKind } from "../std/match_kind.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
 import { renderSwap } from "./retype_messages.ts";
-import type { Plan, Step } from "./step.ts";
-import { splitSteps } from "./step_order.ts";
+import { type Plan, type Step, splitSteps } from "./step.ts";
 import { onDeleteClause, sqlDefault, sqlType } from "./types.ts";
 
 const RENDERERS: Cases<Step, string[]> = {

@@ -17,11 +17,9 @@ import {
   type RecordedName,
 } from "../catalog/mod.ts";
 import { dialectOf, quoteBody, quoteName } from "../db/mod.ts";
-import { changesBody } from "./changes_body.ts";
-import { createBody, createManyBody } from "./create_bodies.ts";
+import { createBody, createGroupBody, createManyBody } from "./create_bodies.ts";
 import { isProved, isRow, outputs, rejectCall, returnText, setTenant } from "./function_terms.ts";
-import { createGroupBody } from "./group_body.ts";
-import { listBody } from "./list_body.ts";
+import { changesBody, listBody } from "./list_body.ts";
 import { qualify } from "./qualify.ts";
 import { queryBody } from "./query_body.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";

@@ -1,7 +1,7 @@
 /** Reads values by a schema, and describes their issues for people. Pure. @module */
 import * as v from "valibot";
 import type { Detail } from "../problem.ts";
-import { escapePointer } from "../std/json_pointer.ts";
+import { escapePointer } from "../std/json.ts";
 
 /** A value, or all its issues. */
 export type Reading<Value> = { value: Value } | { details: Detail[] };

@@ -8,7 +8,7 @@
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { Problem } from "../problem.ts";
-import { advanceState } from "./advance_state.ts";
+import { advanceState } from "./begin_push.ts";
 import { showValues } from "./compare.ts";
 import { type Conflict, REJECTIONS, SURPLUS } from "./conflicts.ts";
 import { renderPlan } from "./ddl.ts";

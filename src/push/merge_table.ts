@@ -1,6 +1,6 @@
 /** A table after another declaration: first all recorded parts, in their order, then the new parts. @module */
 import type { Definition, NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import { sortLists } from "../std/sort_lists.ts";
 import { type Change, changeTable } from "./change.ts";
 

@@ -14,15 +14,14 @@ import {
   SIGNALS,
 } from "../db/mod.ts";
 import type { Json } from "../dsl/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import type { PushingApp } from "./begin_push.ts";
 import { renderStatements } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
 import { type Applied, NO_PARENT } from "./migration_text.ts";
 import type { PreparedPush } from "./prepare.ts";
 import type { PushState } from "./state.ts";
-import type { Plan, Step } from "./step.ts";
-import { findCreated } from "./step_order.ts";
+import { findCreated, type Plan, type Step } from "./step.ts";
 
 export type Prepared = PreparedPush & {
   migration: Applied;

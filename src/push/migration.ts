@@ -12,8 +12,7 @@ import {
   writeMigrationText,
 } from "./migration_text.ts";
 import type { CheckedMigration } from "./replayed_migration.ts";
-import type { Plan, Step } from "./step.ts";
-import { findCreated } from "./step_order.ts";
+import { findCreated, type Plan, type Step } from "./step.ts";
 
 /** The name of a step in plans, file names and headers. */
 const DESCRIPTIONS: Cases<Step, string | undefined> = {

@@ -7,10 +7,8 @@
  */
 import { createHash } from "node:crypto";
 import { type Definition, QUOTAS, readDefinition } from "../dsl/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
-import { jsonDepth } from "../std/json_depth.ts";
-import { tryParseJson } from "../std/try_parse_json.ts";
+import { canonicalJson, jsonDepth, tryParseJson } from "../std/json.ts";
+import { isStorableText } from "../std/text.ts";
 import type { Change } from "./change.ts";
 import { readChange } from "./read_change.ts";
 

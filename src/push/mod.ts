@@ -8,11 +8,16 @@ export type { JournalEntry } from "./journal.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
 export type { MigrationRecord } from "./migration_text.ts";
 export { planPush } from "./plan.ts";
-export { makePlanning } from "./planning.ts";
+export { makePlanning } from "./plan_sets.ts";
 export { type Planned, type PushRequest, type PushResult, push } from "./push.ts";
 export { type PushStep, toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";
-export { findOutdatedTables, findUncallableTables, refreshFunctions } from "./refresh.ts";
+export {
+  findOutdatedTables,
+  findUncallableTables,
+  refreshFunctions,
+  sweepSets,
+} from "./refresh.ts";
 export { type CheckBodies, makeCheckBodies, RELEASE, recordRelease } from "./release.ts";
 export type { CheckedMigration } from "./replayed_migration.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
@@ -24,5 +29,4 @@ export {
   type StoredMigration,
   type TableApps,
 } from "./status.ts";
-export { sweepSets } from "./sweep_sets.ts";
 export { findTableDifferences } from "./table_drift.ts";

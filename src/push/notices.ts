@@ -2,7 +2,7 @@
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import type { Definition, TableDefinition } from "../dsl/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
-import { findReplaced } from "../std/find_replaced.ts";
+import { findReplaced } from "../std/names.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
 import type { PushState } from "./state.ts";
 

@@ -20,7 +20,7 @@ import {
   showValues,
 } from "./compare.ts";
 import { type Conflict, OWN } from "./conflicts.ts";
-import { isShared, sumExcessDefaults } from "./deferred_parts.ts";
+import { isShared, sumExcessDefaults } from "./deferred.ts";
 import type { TableState } from "./state.ts";
 
 type Change = { declared: TableDefinition; next: RecordedDefinition; found: TableState };

@@ -8,9 +8,9 @@
 import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
 import { dialectOf } from "../db/mod.ts";
 import { type Definition, QUOTAS, type TableDefinition } from "../dsl/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import { type Conflict, FOREIGN, TOO_MANY } from "./conflicts.ts";
-import { isShared, markDeferred } from "./deferred_parts.ts";
+import { isShared, markDeferred } from "./deferred.ts";
 import { findForeignConflicts } from "./foreign_rules.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
 import {
@@ -24,8 +24,7 @@ import { planChanges } from "./plan_changes.ts";
 import { planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
 import type { PushState, TableState } from "./state.ts";
-import type { Plan, Step } from "./step.ts";
-import { orderSteps } from "./step_order.ts";
+import { orderSteps, type Plan, type Step } from "./step.ts";
 
 export type PlanOptions = {
   /**

@@ -18,12 +18,12 @@ import {
 } from "../dsl/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import { Problem } from "../problem.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import { type Cases, matchKind } from "../std/match_kind.ts";
 import { type Change, changeTable, retype } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
 import { REASONS, REJECTIONS } from "./conflicts.ts";
-import { isShared, markDeferred, sumExcessDefaults } from "./deferred_parts.ts";
+import { isShared, markDeferred, sumExcessDefaults } from "./deferred.ts";
 import type { PushState, TableState } from "./state.ts";
 import type { Plan, Step } from "./step.ts";
 

@@ -1,7 +1,7 @@
 /** The steps from a recorded table to the next state. Steps that would lock a large table for long can be deferred. @module */
 import { indexesOf, keysOf, type RecordedDefinition, referencesOf } from "../catalog/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import type { Step } from "./step.ts";
 
 /**

@@ -1,8 +1,7 @@
 /** The statements and the record of a push, given a state. Pure. @module */
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import { advanceState } from "./advance_state.ts";
-import type { PushingApp } from "./begin_push.ts";
+import { advanceState, type PushingApp } from "./begin_push.ts";
 import type { Change } from "./change.ts";
 import { type RenderedPlan, renderPlan } from "./ddl.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";

@@ -7,19 +7,18 @@
 import type { Database } from "../db/mod.ts";
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import { acquireTurn } from "./acquire_turn.ts";
-import { advanceState } from "./advance_state.ts";
 import { type ApplyRequest, applyStep, type PushDeps } from "./apply.ts";
 import { applyChange, type Head, NO_CHANGE, planChangeStep, readHead } from "./apply_change.ts";
+import { acquireTurn, advanceState } from "./begin_push.ts";
 import type { Change } from "./change.ts";
 import type { RowCounts } from "./conflicts.ts";
-import { describeDeleted } from "./deleted_values.ts";
 import { checkJournal } from "./journal.ts";
 import { type PlanSummary, summarizePlan } from "./migration.ts";
 import type { Applied, MigrationRecord } from "./migration_text.ts";
 import type { PreparedPush } from "./prepare.ts";
 import { findChange, listTables, nameStep, type PushStep, prepareStep } from "./push_step.ts";
 import { busy, nodeUnreachable } from "./rejections.ts";
+import { describeDeleted } from "./retype_messages.ts";
 import { type PushState, readState } from "./state.ts";
 
 export type PushRequest = Omit<ApplyRequest, "options"> & {

@@ -1,7 +1,7 @@
 /** The steps of a push, as requested. Each is planned for a state of the app's tables. Pure. @module */
 import type { Definition } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import type { PushingApp } from "./begin_push.ts";
 import { type Change, toTableNames } from "./change.ts";
 import { type Join, prepareJoin } from "./join.ts";

@@ -1,7 +1,7 @@
 /** The schema of an explicit change, which is read as hostile input like a definition. @module */
 import * as v from "valibot";
 import { KINDS, readDefinition } from "../dsl/mod.ts";
-import { isStorableText } from "../std/is_storable_text.ts";
+import { isStorableText } from "../std/text.ts";
 import { type Change, toColumnType } from "./change.ts";
 import { kind, only, type Reading, readValue } from "./issues.ts";
 

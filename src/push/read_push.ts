@@ -1,7 +1,7 @@
 /** Reads a push, checked completely as hostile input. @module */
 import type * as v from "valibot";
 import { type Detail, Problem } from "../problem.ts";
-import { acquireTurn } from "./acquire_turn.ts";
+import { acquireTurn } from "./begin_push.ts";
 import { PushBody } from "./bodies.ts";
 import { type Reading, readValue } from "./issues.ts";
 import { journalFileName } from "./journal.ts";

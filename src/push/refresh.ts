@@ -4,6 +4,7 @@
  *
  * @module
  */
+
 import {
   ALL_ENDPOINTS,
   type ColumnSet,
@@ -14,17 +15,32 @@ import {
   printedArguments,
   requiredEndpointsOf,
 } from "../catalog/mod.ts";
-import { call, type Database, dialectOf, quoteLiteral } from "../db/mod.ts";
+import {
+  call,
+  type Database,
+  DIALECTS,
+  type DialectName,
+  dialectOf,
+  quoteLiteral,
+} from "../db/mod.ts";
 import { Problem } from "../problem.ts";
-import { findUnserved, renderBody, renderDropUnserved, renderFunctions } from "./functions.ts";
-import { renderLockTable } from "./message.ts";
+import {
+  findUnserved,
+  renderBody,
+  renderDropFunctions,
+  renderDropUnserved,
+  renderFunctions,
+} from "./functions.ts";
+import { renderForgetSets, renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
+import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "./plan_sets.ts";
 import { readMessageResult } from "./rejections.ts";
 import { digestOf } from "./release.ts";
 import { readSite } from "./site.ts";
+import type { RecordedSet } from "./state.ts";
 
 /** A recorded table with functions that are not from this release. */
-export type OutdatedTable = {
+type OutdatedTable = {
   name: string;
   /** The column sets that apps use or used. */
   sets: ColumnSet[];
@@ -130,4 +146,32 @@ export async function findUncallableTables(db: Database): Promise<string[]> {
     arguments: printedArguments(endpoint),
   }));
   return await call(db, "find_uncallable_tables", { wanted });
+}
+
+// Drops the functions of column sets that no app has used for an hour; part of `rowhouse migrate`.
+
+type Table = { name: string; stamp: number; sets: RecordedSet[]; dialect: DialectName };
+
+/** Skips tables with a running push: that push or the next sweep drops their functions. */
+export async function sweepSets(admin: Database): Promise<void> {
+  const tables = (await call(admin, "find_unused_sets", {
+    unused_s: UNUSED_SET_LIFE_S,
+  })) as Table[];
+  for (const { name, stamp, sets, dialect } of tables) {
+    const removed = sets.filter(isExpired);
+    const left = sets.filter((set) => !isExpired(set)).map(({ hash }) => hash);
+    const messages = planDrop(name, removed, left).map((step) =>
+      [
+        renderLockTable(name, stamp),
+        ...MESSAGE_SETTINGS,
+        ...step.hashes
+          .flatMap((hash) => renderDropFunctions({ table: name, hash }))
+          .map(DIALECTS[dialect].toStatement),
+        renderForgetSets(step),
+        `select ${quoteLiteral(name)} as name`,
+      ].join(";\n"),
+    );
+    for (const text of messages)
+      await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS }).catch(readMessageResult);
+  }
 }

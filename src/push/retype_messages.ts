@@ -5,6 +5,7 @@
  *
  * @module
  */
+
 import { enumTypeName } from "../catalog/mod.ts";
 import {
   APP_SETTING,
@@ -15,11 +16,13 @@ import {
   SIGNALS,
 } from "../db/mod.ts";
 import type { NamedColumn } from "../dsl/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { allows } from "../principal.ts";
+import { canonicalJson } from "../std/json.ts";
+import type { PushingApp } from "./begin_push.ts";
 import type { Change } from "./change.ts";
-import { COPY, copyType, copyTypeName, renderConversion } from "./conversions.ts";
+import { COPY, copyType, copyTypeName, keepsValues, renderConversion } from "./conversions.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
-import type { Step } from "./step.ts";
+import type { Plan, Step } from "./step.ts";
 import { sqlDefault } from "./types.ts";
 
 export type Swap = Extract<Step, { kind: "swap_column" }>;
@@ -169,4 +172,33 @@ function copyDefault(table: string, column: NamedColumn): string {
   const text = sqlDefault({ name: table }, column);
   if (column.kind !== "enum") return text;
   return `${quoteLiteral(String(column.default))}::${copyType({ table, column })}`;
+}
+
+// Finds the values that a plan deletes: an app's key needs a scope of its own for them. Pure.
+
+/** The tables and columns whose values a plan deletes, or stores in another form. */
+export function findDeleted({ steps }: Plan): string[] {
+  return steps.flatMap(toDeleted);
+}
+
+/** The notice for a plan that this key cannot apply. */
+export function describeDeleted({ by }: PushingApp, plan: Plan): string[] {
+  const deleted = findDeleted(plan);
+  if (by === undefined || deleted.length === 0 || allows(by.scopes, "schema:drop")) return [];
+  return [
+    `SCOPE: this deletes values (${deleted.join(", ")}): to apply it, use a key with schema:push and schema:drop`,
+  ];
+}
+
+function toDeleted(step: Step): string[] {
+  switch (step.kind) {
+    case "drop_table":
+      return [step.table.name];
+    case "drop_column":
+      return [`${step.table}.${step.column.name}`];
+    case "swap_column":
+      return keepsValues(step.before, step.column) ? [] : [`${step.table}.${step.column.name}`];
+    default:
+      return [];
+  }
 }

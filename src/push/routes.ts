@@ -19,10 +19,9 @@ import {
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { Problem } from "../problem.ts";
-import { isObject } from "../std/is_object.ts";
+import { isObject } from "../std/json.ts";
 import { quote } from "../std/quote.ts";
-import { acquireTurn } from "./acquire_turn.ts";
-import { beginPush, type PushingApp, readKeyResult } from "./begin_push.ts";
+import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./begin_push.ts";
 import { MAX_MIGRATIONS } from "./journal.ts";
 import {
   MAX_BYTES,
@@ -33,7 +32,7 @@ import {
 } from "./limits.ts";
 import { MAX_DEPTH } from "./migration_text.ts";
 import { OPERATIONS } from "./operations.ts";
-import type { Planning } from "./planning.ts";
+import type { Planning } from "./plan_sets.ts";
 import { type PushResult, push } from "./push.ts";
 import { readPush } from "./read_push.ts";
 import { readMigrationJson, readStatusJson } from "./status.ts";

@@ -2,7 +2,7 @@
 import { type Database, LOCK_BUDGET_MS, readSqlState } from "../db/mod.ts";
 import { isDroppedValue } from "../dsl/mod.ts";
 import { Problem } from "../problem.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 import { readDefaultText } from "./default_text.ts";
 import type { Facts } from "./facts.ts";
 

@@ -3,8 +3,8 @@ import type { FunctionSite, RecordedDefinition } from "../catalog/mod.ts";
 import { call, type Database, dialectOf } from "../db/mod.ts";
 import type { TableDefinition } from "../dsl/mod.ts";
 import type { Change } from "./change.ts";
+import { type RecordedMigration, toProjectHistory } from "./journal_files.ts";
 import type { MigrationRecord } from "./migration_text.ts";
-import { type RecordedMigration, toProjectHistory } from "./project_history.ts";
 import { nodeUnreachable } from "./rejections.ts";
 
 /** `definition`: all current and former declarations of the app. */

@@ -3,7 +3,7 @@ import { enumTypeName } from "../catalog/mod.ts";
 import { quoteLiteral, quoteName } from "../db/mod.ts";
 import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { SQL } from "../kinds/mod.ts";
-import { canonicalJson } from "../std/canonical_json.ts";
+import { canonicalJson } from "../std/json.ts";
 
 export function sqlType(
   table: Pick<TableDefinition, "name">,

@@ -9,7 +9,10 @@ import {
 import { dialectOf, quoteLiteral, quoteName } from "../db/mod.ts";
 import {
   beginAs,
+  claimKey,
+  completeKey,
   declareLive,
+  idText,
   initial,
   input,
   isGiven,
@@ -17,12 +20,12 @@ import {
   outputs,
   ROW_TEXT,
   recordChanges,
+  recordRow,
   returnText,
   type SetColumn,
   variable,
 } from "./function_terms.ts";
 import { sqlType } from "./types.ts";
-import { claimKey, completeKey, idText, recordRow } from "./write_terms.ts";
 
 /** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
 function isMatch(table: ColumnSet, match: string): string {

@@ -4,15 +4,21 @@
  *
  * @module
  */
-export { type Batch, makeBatcher } from "./batches.ts";
-export { decodeChunks, ENCODINGS } from "./decode.ts";
-export { hasUniques } from "./duplicates.ts";
-export { findLostColumns } from "./lost_columns.ts";
-export { isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
-export { type PagePosition, readPages } from "./pages.ts";
-export { readChunks } from "./read_chunks.ts";
+export {
+  type Batch,
+  describeStored,
+  findLostColumns,
+  makeBatcher,
+  type PagePosition,
+  type RowsFate,
+  readChunks,
+  readPages,
+} from "./batches.ts";
+export { hasUniques, isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
 export { type Match, makeRowsReader, type RowsRead, toMatchKey } from "./read_rows.ts";
 export {
+  decodeChunks,
+  ENCODINGS,
   FILE_FORMATS,
   type FileFormat,
   findFormat,
@@ -21,6 +27,5 @@ export {
   type Source,
   type SourceOptions,
 } from "./source.ts";
-export { describeStored, type RowsFate } from "./stored_rows.ts";
 export { REQUIRED, readValue } from "./values.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

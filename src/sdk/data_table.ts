@@ -1,12 +1,12 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
+
 import { watchTable } from "./change_feed.ts";
 import { type Batch, createAll } from "./create_all.ts";
-import { type Call, type Connection, readObject, send } from "./data_call.ts";
+import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { findRow, listUnique } from "./find_row.ts";
 import type { TableKinds } from "./matches.ts";
 import { keepTag, toIfMatch } from "./row_state.ts";
-import { readBatch, readPage, readRow, toJson } from "./table_bodies.ts";
 import type {
   AnyQuery,
   AnyRow,
@@ -19,6 +19,53 @@ import type {
 } from "./table_client.ts";
 import { type Poll, watchPage } from "./watch_page.ts";
 import { toConditionParameters } from "./where.ts";
+
+// The bodies of a table's calls: values as JSON, and the checks of rows and pages in responses.
+
+/** Values as JSON. @throws {TypeError} for values that JSON would drop or change */
+export function toJson(values: object): string {
+  return JSON.stringify(values, (key, value: unknown) => {
+    if (typeof value === "bigint") {
+      throw new TypeError(`Cannot send a bigint as "${key}": use a string and t.decimal()`);
+    }
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      throw new TypeError(`Cannot send ${value} as "${key}": must be a finite number`);
+    }
+    return value;
+  });
+}
+
+export function readPage(body: object, call: Call, { select }: AnyQuery): Page<AnyRow> {
+  const isPart = select !== undefined && !select.includes("id");
+  if (isPage(body, isPart ? isObject : isRow)) return body;
+  throw unreadable(call);
+}
+
+export function readBatch(body: object, call: Call, count: number): AnyRow[] {
+  if (hasRows(body, isRow) && body.rows.length === count) return body.rows;
+  throw unreadable(call);
+}
+
+export function readRow(body: object, call: Call): AnyRow {
+  if (isRow(body)) return body;
+  throw unreadable(call);
+}
+
+function isPage(body: object, isRow: (row: unknown) => boolean): body is Page<AnyRow> {
+  return hasRows(body, isRow) && "hasMore" in body && typeof body.hasMore === "boolean";
+}
+
+function hasRows(body: object, isRow: (row: unknown) => boolean): body is { rows: AnyRow[] } {
+  return "rows" in body && Array.isArray(body.rows) && body.rows.every(isRow);
+}
+
+function isRow(value: unknown): value is AnyRow {
+  return isObject(value) && "id" in value && typeof value.id === "string";
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
 
 type AnyWatch = AnyQuery & Pick<WatchOptions, "everyMs">;
 type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;

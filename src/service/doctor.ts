@@ -20,21 +20,27 @@ import type { MailSettings } from "../mail/mod.ts";
 import type { Preview } from "../preview.ts";
 import { checkCookieDomain, evaluateProxies, readsPeople } from "./callers.ts";
 import { type CheckResult, pass } from "./check_result.ts";
-import { checkClaimedApps, checkClaimedRoles, checkWithheldClaims } from "./claimed_apps.ts";
-import { evaluateDriver, evaluateSecrets, evaluateSettings } from "./configuration.ts";
-import { type Connections, checkConnections } from "./connections.ts";
-import { checkDevLeftovers } from "./dev_leftovers.ts";
+import {
+  type Connections,
+  checkClaimedApps,
+  checkClaimedRoles,
+  checkConnections,
+  checkDevLeftovers,
+  checkMailServer,
+  checkProviders,
+  checkWithheldClaims,
+  evaluateMails,
+} from "./checks.ts";
+import { evaluateDriver, evaluateSecrets, evaluateSettings } from "./databases.ts";
 import { checkIdentitySecrets } from "./identity_values.ts";
-import { evaluateLoginLimits } from "./login_limits.ts";
 import {
   evaluateIdentityLogin,
+  evaluateLoginLimits,
   evaluateServingLogin,
   type Login,
   readIdentityLogin,
   readLogin,
 } from "./logins.ts";
-import { evaluateMails } from "./mail_state.ts";
-import { checkMailServer, checkProviders } from "./outward.ts";
 import { checkPooler, evaluatePooling } from "./pooler.ts";
 import { checkConsole, checkPushing } from "./pushing.ts";
 import {

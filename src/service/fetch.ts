@@ -20,12 +20,18 @@ import {
 import { type Log, type ResponseRecord, readTrace, toCause, toLogFields } from "../observe.ts";
 import { allows, type Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
-import { type ErrorFormat, REJECT, toErrorFormat } from "./error_format.ts";
 import { respondWithFrontPage } from "./front_page.tsx";
 import type { Guard } from "./isolation_guard.ts";
-import { addResponseHeaders, type FacingDeps, handlePreflight } from "./response_headers.ts";
+import {
+  addResponseHeaders,
+  type ErrorFormat,
+  type FacingDeps,
+  handlePreflight,
+  REJECT,
+  redirectSecretQuery,
+  toErrorFormat,
+} from "./responses.ts";
 import type { RouteTables } from "./routes.ts";
-import { redirectSecretQuery } from "./secret_query.ts";
 
 /** A request with an error response. */
 export type RejectedRequest = Pick<RequestContext, "request" | "params"> & Pick<Problem, "details">;

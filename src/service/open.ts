@@ -3,30 +3,130 @@
  *
  * @module
  */
+
+import { sweepAudit } from "../accounts/actions/mod.ts";
 import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
-import { IDEMPOTENCY_BYTES, makeIdempotencyCapacity } from "../data/mod.ts";
-import { type Database, makeNodeMap } from "../db/mod.ts";
-import { type Peer, readPresentedKeyId } from "../gateway/mod.ts";
+import { sweepThrottle } from "../accounts/sessions/mod.ts";
+import {
+  IDEMPOTENCY_BYTES,
+  type IdempotencySweepDeps,
+  makeIdempotencyCapacity,
+  sweepIdempotency,
+} from "../data/mod.ts";
+import { call, type Database, makeNodeMap } from "../db/mod.ts";
+import { type Peer, readPresentedKeyId, sweepLeases, sweepNonces } from "../gateway/mod.ts";
 import { KEEP_ALIVE_S, MAX_STREAMS, makeCountStream, makeStreamMemory } from "../http/mod.ts";
 import { DEFAULT_SETTINGS, type IdentitySettings } from "../identity/mod.ts";
-import type { ResponseRecord } from "../observe.ts";
+import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
+import type { Preview } from "../preview.ts";
 import { isFailure } from "../problem.ts";
 import { makeCheckBodies } from "../push/mod.ts";
-import { servesPeople, servesRows } from "../role.ts";
-import { systemRandomBytes } from "../std/random_text.ts";
+import { type Role, servesPeople, servesRows } from "../role.ts";
+import { HOUR_S } from "../std/duration.ts";
+import { AUDIT_RETENTION_S, IDEMPOTENCY_COUNT_S, SWEEP_STEP } from "../std/limits.ts";
+import { systemRandomBytes } from "../std/secrets.ts";
 import { type Databases, type DatabasesOptions, openDatabases } from "./databases.ts";
 import type { RejectedRequest } from "./fetch.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";
 import { makeGuard } from "./isolation_guard.ts";
 import { type MailingDeps, startMailing } from "./mailing.ts";
 import { makeMetrics } from "./metrics.ts";
-import { makeOutage } from "./outage.ts";
 import type { Rejection } from "./rejections.ts";
 import type { Parts, RoleOptions } from "./role_parts.ts";
 import { ROLE_BUILDERS } from "./roles.ts";
-import { startStatistics } from "./statistics.ts";
-import { startSweeps } from "./sweeps.ts";
+import { startStatistics, sweepStatistics } from "./statistics.ts";
+import { makeOutage } from "./unavailable.ts";
+
+// Deletes expired rows in small steps, at intervals and soon after startup, so that short-lived
+// processes participate. Concurrent processes delete different rows.
+
+type SweepDeps = IdempotencySweepDeps & {
+  options: {
+    log: Log;
+    auditRetentionS?: number | undefined;
+    previews?: readonly Preview[] | undefined;
+  };
+  /** Connections of the login for identity. */
+  identityDb: Database;
+};
+
+const FIRST_MS = 1000;
+/** Pause between steps, so that years of old entries do not overload the database. */
+const PAUSE_MS = 200;
+const HOURLY_MS = HOUR_S * 1000;
+const COUNT_INTERVAL_MS = IDEMPOTENCY_COUNT_S * 1000;
+const MINUTE_MS = 60_000;
+
+/** Deletes a batch of rows; returns whether more can follow. */
+type Step = () => Promise<boolean>;
+
+type Sweep = { what: string; intervalMs: number; step: Step };
+
+/** Starts the sweeps of a role; the returned function stops them. */
+function startSweeps(deps: SweepDeps, role: Role): () => void {
+  const { log } = deps.options;
+  const stops = toSweeps(deps, role).map((sweep) => startSweep(log, sweep));
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
+
+function toSweeps(deps: SweepDeps, role: Role): Sweep[] {
+  const { auditRetentionS = AUDIT_RETENTION_S } = deps.options;
+  const sweeps: Sweep[] = [];
+  if (servesPeople(role)) {
+    const step = () => sweepThrottle({ db: deps.identityDb });
+    sweeps.push({ what: "attempts to sign in", intervalMs: HOURLY_MS, step });
+  }
+  if (servesPeople(role) && auditRetentionS > 0) {
+    const step = () => sweepAudit({ db: deps.identityDb }, auditRetentionS);
+    sweeps.push({ what: "the audit log", intervalMs: HOURLY_MS, step });
+  }
+  if (servesRows(role)) {
+    const step = () => sweepIdempotency(deps);
+    sweeps.push({ what: "idempotency keys", intervalMs: COUNT_INTERVAL_MS, step });
+  }
+  if (servesRows(role) && deps.options.previews?.includes("live") === true) {
+    const step = async () =>
+      (await call(deps.db, "sweep_changes", { max_rows: SWEEP_STEP })) >= SWEEP_STEP;
+    sweeps.push({ what: "changes", intervalMs: MINUTE_MS, step });
+  }
+  if (role === "all" || role === "gateway") {
+    const step = () => sweepLeases(deps);
+    sweeps.push({ what: "leases", intervalMs: COUNT_INTERVAL_MS, step });
+  }
+  if (role === "data" || role === "identity") {
+    const step = () => sweepNonces(deps);
+    sweeps.push({ what: "nonces", intervalMs: MINUTE_MS, step });
+  }
+  const step = () => sweepStatistics(deps);
+  sweeps.push({ what: "statistics", intervalMs: HOURLY_MS, step });
+  return sweeps;
+}
+
+/** Starts the sweep, which runs once at a time; the returned function stops it. */
+export function startSweep(log: Log, { what, intervalMs, step }: Sweep): () => void {
+  let isStopped = false;
+  const sweep = async (): Promise<void> => {
+    while (!isStopped && (await step())) await Bun.sleep(PAUSE_MS);
+  };
+  let isRunning = false;
+  const run = async (): Promise<void> => {
+    if (isRunning) return;
+    isRunning = true;
+    await sweep().catch(logError(log, `the sweep of ${what}`));
+    isRunning = false;
+  };
+  const first = setTimeout(run, FIRST_MS);
+  const timer = setInterval(run, intervalMs);
+  for (const timeout of [first, timer]) timeout.unref();
+  return () => {
+    isStopped = true;
+    clearTimeout(first);
+    clearInterval(timer);
+  };
+}
 
 export type ServiceOptions = RoleOptions &
   DatabasesOptions & {

@@ -39,7 +39,7 @@ import { logError } from "../observe.ts";
 import { makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
 import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
-import { systemRandomBytes } from "../std/random_text.ts";
+import { systemRandomBytes } from "../std/secrets.ts";
 import type { FetchDeps } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
 import type { MailOptions } from "./mailing.ts";

@@ -11,7 +11,7 @@ import {
 } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
 import { findOutdatedTables, findUncallableTables } from "../push/mod.ts";
-import { errorCode } from "../std/error_code.ts";
+import { errorCode } from "../std/network.ts";
 import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 
 export function evaluateMigrations({ missing, isOtherBaseline }: MigrationState): CheckResult {

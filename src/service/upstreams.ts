@@ -20,7 +20,7 @@ import {
   toTarget,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
-import { isConnectFailure } from "../std/error_code.ts";
+import { isConnectFailure } from "../std/network.ts";
 
 export type UpstreamOptions = {
   /** Time limit of a request's statement in milliseconds; defaults to the documented limit. */

@@ -1,7 +1,9 @@
 /** Files that are complete or absent: written under a temporary name, then renamed. @module */
+
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { devNull } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { errorCode } from "./error_code.ts";
+import { errorCode } from "./network.ts";
 
 /**
  * Replaces a file in one step: readers see either the old or the new content. Flushes the content to disk before the
@@ -59,3 +61,19 @@ export function isLeftover(name: string): boolean {
     return errorCode(error) === "ESRCH";
   }
 }
+
+// Bun's flag for a process that does not read the folder's bunfig.toml.
+
+/**
+ * Keeps a `preload` in that file from running in a process that holds secrets.
+ *
+ * @example
+ * ```ts
+ * import { NO_BUNFIG } from "./files.ts";
+ * import { expect } from "bun:test";
+ *
+ * const { stdout } = Bun.spawnSync([process.execPath, NO_BUNFIG, "--version"]);
+ * expect(stdout.toString().trim()).toBe(Bun.version);
+ * ```
+ */
+export const NO_BUNFIG = `--config=${devNull}`;

@@ -57,3 +57,59 @@ function toEscape(character: string): string {
   const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
+
+// Values of any type in messages.
+
+/**
+ * A value as text for a message.
+ *
+ * @example
+ * ```ts
+ * import { describe } from "./quote.ts";
+ * import { expect } from "bun:test";
+ * expect([describe("a"), describe(1), describe([])]).toEqual(['"a"', "1", "a list"]);
+ * ```
+ */
+export function describe(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "an object";
+  return typeof value === "function" ? "a function" : String(value);
+}
+
+// Literals and names for SQL text that cannot have parameters: DDL and messages with several
+// statements.
+
+/**
+ * A string as an SQL literal, byte for byte.
+ *
+ * @throws {RangeError} U+0000, which PostgreSQL cannot hold
+ * @see https://www.postgresql.org/docs/current/sql-syntax-lexical.html#SQL-SYNTAX-STRINGS-ESCAPE
+ *
+ * @example
+ * ```ts
+ * import { quoteLiteral } from "./quote.ts";
+ * import { expect } from "bun:test";
+ * expect(quoteLiteral("it's")).toBe("'it''s'");
+ * ```
+ */
+export function quoteLiteral(text: string): string {
+  if (text.includes("\0")) throw new RangeError("Cannot quote U+0000");
+  const doubled = text.replaceAll("'", "''");
+  if (!/[\\\r]/.test(doubled)) return `'${doubled}'`;
+  // Escapes carriage returns, because a checkout that changes line endings must not change a value.
+  return `E'${doubled.replaceAll("\\", "\\\\").replaceAll("\r", "\\r")}'`;
+}
+
+/** A text in dollar quotes, unchanged: the tag does not occur in the text. */
+export function quoteBody(text: string): string {
+  let tag = "$rowhouse$";
+  for (let n = 1; text.includes(tag); n++) tag = `$rowhouse_${n}$`;
+  return `${tag}\n${text}\n${tag}`;
+}
+
+/** A validated name as a quoted identifier. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

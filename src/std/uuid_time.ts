@@ -1,5 +1,5 @@
 /** The time in a UUID. @module */
-import { isUuid } from "./is_uuid.ts";
+import { isUuid } from "./patterns.ts";
 
 /**
  * The milliseconds since 1970 at which a UUIDv7 was created; `undefined` for other texts.

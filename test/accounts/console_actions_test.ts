@@ -12,7 +12,7 @@ import { toPresented } from "../../src/accounts/secrets/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { SCOPES } from "../../src/principal.ts";
-import { systemRandomBytes } from "../../src/std/random_text.ts";
+import { systemRandomBytes } from "../../src/std/secrets.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { IDENTITY_SECRETS } from "../support/deps.ts";
 import { listAudit, listKeys } from "../support/lists.ts";

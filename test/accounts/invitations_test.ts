@@ -17,7 +17,7 @@ import {
 } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { setPasswordByLink } from "../../src/identity/mod.ts";
-import { makePasswordRecord } from "../../src/identity/password_record.ts";
+import { makePasswordRecord } from "../../src/identity/password.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { listAudit } from "../support/lists.ts";

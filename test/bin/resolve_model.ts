@@ -8,9 +8,13 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import {
+  compareHistory,
+  type RecordedMigration,
+  readJournal,
+  toProjectHistory,
+} from "../../src/push/journal_files.ts";
 import { readDrift } from "../../src/push/mod.ts";
-import { type RecordedMigration, toProjectHistory } from "../../src/push/project_history.ts";
-import { compareHistory, readJournal } from "../../src/push/pure.ts";
 import { makeProject, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { readDeclared } from "../support/push.ts";

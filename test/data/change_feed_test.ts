@@ -5,7 +5,7 @@ import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { makeCatalog } from "../../src/catalog/catalog.ts";
 import { makeChangeFeed } from "../../src/data/change_feed.ts";
 import type { News } from "../../src/data/change_stream.ts";
-import { makeCursors } from "../../src/data/cursors.ts";
+import { makeCursors } from "../../src/data/list_query.ts";
 import { call } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeStreamMemory } from "../../src/http/mod.ts";

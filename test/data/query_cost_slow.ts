@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { RecordedTable } from "../../src/catalog/mod.ts";
 import { readListQuery } from "../../src/data/list_query.ts";
-import { planQuery } from "../../src/data/query_plan.ts";
-import { MAX_WORK } from "../../src/data/query_work.ts";
+import { MAX_WORK, planQuery } from "../../src/data/query_plan.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import {

@@ -6,7 +6,7 @@
  */
 import * as fc from "fast-check";
 import { type Connection, openConnection, type Parameter } from "../../src/db/pool/connection.ts";
-import { errorCode } from "../../src/std/error_code.ts";
+import { errorCode } from "../../src/std/network.ts";
 import {
   type End,
   type FakePostgres,

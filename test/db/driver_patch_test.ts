@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { isDriverPatched } from "../../src/db/mod.ts";
 import { openConnection } from "../../src/db/pool/connection.ts";
-import { errorCode } from "../../src/std/error_code.ts";
+import { errorCode } from "../../src/std/network.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 
 let database: TestDatabase;

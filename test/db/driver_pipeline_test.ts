@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Connection, openConnection } from "../../src/db/pool/connection.ts";
-import { errorCode } from "../../src/std/error_code.ts";
+import { errorCode } from "../../src/std/network.ts";
 import { makeDatabase, type TestDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { openPostgresProxy } from "../support/postgres_proxy.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readMailFrom } from "../../src/mail/pure.ts";
+import { readMailFrom } from "../../src/mail/settings.ts";
 import { ROOT } from "../support/command.ts";
 import { readBlocks } from "./blocks.ts";
 

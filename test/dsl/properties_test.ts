@@ -8,7 +8,7 @@ import {
   t,
   toDefinition,
 } from "../../src/dsl/mod.ts";
-import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { canonicalJson } from "../../src/std/json.ts";
 import { drawRuns } from "../support/tier.ts";
 
 /** JSON that comes close to a definition, and JSON that does not. */

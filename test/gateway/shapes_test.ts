@@ -9,8 +9,8 @@ import {
   rollKey,
   setLimit,
 } from "../../src/accounts/apps/mod.ts";
-import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
-import { toBase62 } from "../../src/std/base62.ts";
+import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
+import { toBase62 } from "../../src/std/secrets.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { limitHeaders } from "../support/limit_headers.ts";

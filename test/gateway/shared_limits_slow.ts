@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { setLimit } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { FAILURES_PER_MINUTE } from "../../src/gateway/failures.ts";
+import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";

@@ -8,7 +8,7 @@ import {
   setDisabled,
 } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { readMailFrom } from "../../src/mail/pure.ts";
+import { readMailFrom } from "../../src/mail/settings.ts";
 import { TEMPLATES } from "../../src/mail/templates.ts";
 import { makeDeliver } from "../../src/mail/transport.ts";
 import { withDatabase } from "../support/cluster.ts";

@@ -7,7 +7,7 @@ import {
   readState,
   STATE_COOKIE,
   toStateCookie,
-} from "../../src/identity/provider_state.ts";
+} from "../../src/identity/provider_exchange.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
 import { type Jar, visit } from "../support/people.ts";

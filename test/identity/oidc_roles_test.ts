@@ -18,13 +18,13 @@ import {
 } from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { RoleRule } from "../../src/identity/mod.ts";
-import { setPasswordByLink } from "../../src/identity/password_record.ts";
+import { setPasswordByLink } from "../../src/identity/password.ts";
 import {
   checkClaimedApps,
   checkClaimedRoles,
   checkWithheldClaims,
-} from "../../src/service/claimed_apps.ts";
-import { systemRandomBytes } from "../../src/std/random_text.ts";
+} from "../../src/service/checks.ts";
+import { systemRandomBytes } from "../../src/std/secrets.ts";
 import { testDeps } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
 import {

@@ -8,7 +8,7 @@ import {
   pageRoutes,
   SESSION_COOKIE,
 } from "../../src/identity/mod.ts";
-import { withParents } from "../../src/identity/paths.ts";
+import { withParents } from "../../src/identity/settings.ts";
 import { IDENTITY_SECRETS, TEST_HASHING, testDeps } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
 import {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { SettingsService } from "@simplewebauthn/server";
 import { exportUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { CHALLENGE_COOKIE } from "../../src/identity/passkey_challenge.ts";
-import { findRelyingParty } from "../../src/identity/relying_party.ts";
+import { CHALLENGE_COOKIE } from "../../src/identity/passkey_response.ts";
+import { findRelyingParty } from "../../src/identity/settings.ts";
 import { openService } from "../../src/service/open.ts";
 import { CHALLENGE_LIFE_S } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";

@@ -1,6 +1,6 @@
 /** The queue for the work of pushes: one push at a time, apps in rotation. @module */
 import { expect, test } from "bun:test";
-import { acquireTurn } from "../../src/push/acquire_turn.ts";
+import { acquireTurn } from "../../src/push/begin_push.ts";
 
 test("an app with many pushes delays itself, and delays other apps by max one turn", async () => {
   const order: string[] = [];

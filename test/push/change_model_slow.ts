@@ -10,7 +10,7 @@ import type { Kind, NamedColumn } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
 import { splitMigrationText } from "../../src/push/migration_text.ts";
 import { type Change, readDrift } from "../../src/push/mod.ts";
-import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { canonicalJson } from "../../src/std/json.ts";
 import {
   freshName,
   postChange,

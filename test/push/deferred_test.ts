@@ -3,7 +3,7 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { renewLease } from "../../src/push/deferred.ts";
 import { readDrift } from "../../src/push/mod.ts";
-import { systemRandomBytes } from "../../src/std/random_text.ts";
+import { systemRandomBytes } from "../../src/std/secrets.ts";
 import { byHand } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";

@@ -6,7 +6,7 @@ import { type Conversion, renderConversion } from "../../src/db/citus/conversion
 import { CALLED, renderSetUp } from "../../src/db/citus/set_up.ts";
 import { ANCHOR, DIALECT_NAMES, SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { advanceState } from "../../src/push/advance_state.ts";
+import { advanceState } from "../../src/push/begin_push.ts";
 import { renderBody, renderFunctions } from "../../src/push/functions.ts";
 import { renderMessage } from "../../src/push/message.ts";
 import { preparePush } from "../../src/push/prepare.ts";

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { acquireTurn } from "../../src/push/acquire_turn.ts";
+import { acquireTurn } from "../../src/push/begin_push.ts";
+import { toProjectHistory } from "../../src/push/journal_files.ts";
 import { readPush, type StoredMigration } from "../../src/push/mod.ts";
-import { toProjectHistory } from "../../src/push/project_history.ts";
 import { makeHistory } from "../support/history.ts";
 import { dumpDatabase, freshName, postSchema, postSteps, readMigrations } from "../support/push.ts";
 import {

@@ -3,14 +3,9 @@ import { mkdtemp, readdir, readFile, stat, utimes, writeFile } from "node:fs/pro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { writeMigrationText } from "../../src/push/migration_text.ts";
-import {
-  type Applied,
-  compareJournal,
-  journalFileName,
-  readJournal,
-  writeJournal,
-} from "../../src/push/pure.ts";
+import { compareJournal, journalFileName } from "../../src/push/journal.ts";
+import { readJournal, writeJournal } from "../../src/push/journal_files.ts";
+import { type Applied, writeMigrationText } from "../../src/push/migration_text.ts";
 import { codeOf } from "../support/problem.ts";
 import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
 import {

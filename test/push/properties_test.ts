@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { type Definition, readDefinition } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
-import { advanceState } from "../../src/push/advance_state.ts";
+import { advanceState } from "../../src/push/begin_push.ts";
 import { findDifferences } from "../../src/push/compare.ts";
 import { planPush, readDrift } from "../../src/push/mod.ts";
 import type { PushState } from "../../src/push/state.ts";

@@ -1,6 +1,6 @@
 /** The order in which tables are distributed, and the references that are created again afterward. */
 import { expect, test } from "bun:test";
-import { orderTables } from "../../src/push/table_order.ts";
+import { orderTables } from "../../src/push/convert.ts";
 
 const refer = (child: string, parent: string) => ({
   name: `${child}__${parent}`,

@@ -15,7 +15,7 @@ import {
   type SourceOptions,
 } from "../../src/rows/mod.ts";
 import { splitObject } from "../../src/std/json_text.ts";
-import { utf8Length } from "../../src/std/utf8_length.ts";
+import { utf8Length } from "../../src/std/text.ts";
 import { column, listIssues, tableOf } from "../support/row_files.ts";
 import { drawRuns } from "../support/tier.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createDataClient } from "../../src/sdk/data.ts";
-import { TABLE_PATTERN } from "../../src/std/stored_text.ts";
+import { TABLE_PATTERN } from "../../src/std/patterns.ts";
 
 test("a client without a schema has a table for exactly the valid table names", () => {
   const client: object = createDataClient({ baseUrl: "https://api.example.org", apiKey: "key" });

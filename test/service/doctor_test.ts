@@ -3,17 +3,17 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { RELEASE, recordRelease } from "../../src/push/mod.ts";
 import { type CheckResult, fail } from "../../src/service/check_result.ts";
-import { evaluateDriver, evaluateSecrets } from "../../src/service/configuration.ts";
+import { evaluateMails } from "../../src/service/checks.ts";
+import { evaluateDriver, evaluateSecrets } from "../../src/service/databases.ts";
 import { CHECKS, runChecks } from "../../src/service/doctor.ts";
 import { evaluateIdentitySecrets } from "../../src/service/identity_values.ts";
-import { evaluateLoginLimits } from "../../src/service/login_limits.ts";
 import {
   evaluateConsoleLogin,
+  evaluateLoginLimits,
   evaluatePushingLogin,
   evaluateServingLogin,
   type Login,
 } from "../../src/service/logins.ts";
-import { evaluateMails } from "../../src/service/mail_state.ts";
 import { evaluateMigrations } from "../../src/service/schema_state.ts";
 import {
   evaluateClock,

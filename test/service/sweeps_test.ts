@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { call } from "../../src/db/mod.ts";
-import { startSweep } from "../../src/service/sweeps.ts";
+import { startSweep } from "../../src/service/open.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService } from "../support/service.ts";
 

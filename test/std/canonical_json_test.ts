@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { canonicalJson } from "../../src/std/json.ts";
 import { drawRuns } from "../support/tier.ts";
 
 test.each([

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  type PrefixLength,
-  toClientNetwork,
-  toPlainAddress,
-} from "../../src/std/client_network.ts";
+import { type PrefixLength, toClientNetwork, toPlainAddress } from "../../src/std/network.ts";
 import { drawRuns } from "../support/tier.ts";
 
 test.each([

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { isDecimal } from "../../src/std/decimal.ts";
-import { isStorableText } from "../../src/std/is_storable_text.ts";
-import { isUuid } from "../../src/std/is_uuid.ts";
+import { isUuid } from "../../src/std/patterns.ts";
 import { cut, quote } from "../../src/std/quote.ts";
-import { utf8Length } from "../../src/std/utf8_length.ts";
+import { isStorableText, utf8Length } from "../../src/std/text.ts";
 import { drawRuns } from "../support/tier.ts";
 
 describe("isDecimal()", () => {

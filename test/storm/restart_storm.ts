@@ -10,7 +10,7 @@ import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { errorCode } from "../../src/std/error_code.ts";
+import { errorCode } from "../../src/std/network.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { killBackends } from "./kill.ts";

@@ -2,7 +2,7 @@
 import { type IdentitySecrets, makeIdentitySecrets } from "../../src/accounts/secrets/mod.ts";
 import type { Database } from "../../src/db/mod.ts";
 import { type Hashing, makeHashing } from "../../src/identity/mod.ts";
-import { type RandomBytes, systemRandomBytes } from "../../src/std/random_text.ts";
+import { type RandomBytes, systemRandomBytes } from "../../src/std/secrets.ts";
 
 /** Signs the sessions, links and passwords of every test service. */
 export const TEST_IDENTITY_SECRET =

@@ -3,7 +3,7 @@
 import type { Definition } from "../../src/dsl/mod.ts";
 import { splitMigrationText, writeMigrationText } from "../../src/push/migration_text.ts";
 import type { Change } from "../../src/push/mod.ts";
-import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { canonicalJson } from "../../src/std/json.ts";
 import { postSteps } from "./push.ts";
 import { definitionOf, type TestApp, type TestResponse, type TestService } from "./service.ts";
 

@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import fc from "fast-check";
 import { defineSchema, type Json, t } from "../../src/dsl/mod.ts";
 import { KINDS, type Kind } from "../../src/kinds/mod.ts";
-import { canonicalJson } from "../../src/std/canonical_json.ts";
+import { canonicalJson } from "../../src/std/json.ts";
 import type { TestApp, TestService } from "./service.ts";
 import { drawRuns } from "./tier.ts";
 

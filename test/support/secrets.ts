@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isUuid } from "../../src/std/is_uuid.ts";
+import { isUuid } from "../../src/std/patterns.ts";
 
 /** Shorter secrets can be equal to ordinary words of a log. */
 const MIN_LENGTH = 16;

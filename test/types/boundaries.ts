@@ -1,7 +1,9 @@
 /** The types of the clients, which have no dependencies, compared with the schemas of the service. Compiled, never run. @module */
 import type * as v from "valibot";
-import type { AppPerson as StoredPerson } from "../../src/accounts/sessions/app_people.ts";
-import type { IdentityUser as StoredUser } from "../../src/accounts/sessions/sessions.ts";
+import type {
+  AppPerson as StoredPerson,
+  IdentityUser as StoredUser,
+} from "../../src/accounts/sessions/sessions.ts";
 import type { foundOf, pageOf } from "../../src/data/mod.ts";
 import type { ProblemBody } from "../../src/http/mod.ts";
 import type { PeopleBody, UserBody } from "../../src/identity/operations.ts";

@@ -1,6 +1,6 @@
 /** Columns of lists: their checks, and their texts in JSON, CSV, a command and the Console. @module */
 import * as v from "valibot";
-import { isObject } from "../../std/is_object.ts";
+import { isObject } from "../../std/json.ts";
 
 type Texts = {
   /** The heading in the Console. A column without it is no column there. */

@@ -7,7 +7,7 @@
  */
 import type { Arguments, Database, FunctionName } from "../../db/mod.ts";
 import { BYTE_ORDER_MARK, toCsvLine } from "../../std/csv.ts";
-import { tryParseJson } from "../../std/try_parse_json.ts";
+import { tryParseJson } from "../../std/json.ts";
 import { callAsOperator } from "./action.ts";
 import {
   type Column,

@@ -7,7 +7,6 @@ export {
 } from "./action.ts";
 export { type AuditEntry, auditList, sweepAudit } from "./audit.ts";
 export * from "./columns.ts";
-export { findIssues, rejectFor } from "./issues.ts";
 export {
   type List,
   list,
@@ -19,7 +18,9 @@ export {
 } from "./list.ts";
 export {
   ConsoleRejected,
+  findIssues,
   NotSignedIn,
+  rejectFor,
   SecondFactorNeeded,
   SignInTooOld,
   SuperAdminNeeded,

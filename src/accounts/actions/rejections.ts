@@ -4,9 +4,10 @@
  *
  * @module
  */
+
 import { APP_SWITCH_NAMES, describeSwitch } from "../../app_switch.ts";
 import { readSqlState, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
-import { Problem, type ProblemCode } from "../../problem.ts";
+import { type Detail, Problem, type ProblemCode } from "../../problem.ts";
 import { RECENT_SIGN_IN } from "../../std/limits.ts";
 import { quote } from "../../std/quote.ts";
 
@@ -270,4 +271,25 @@ export function usedEmail(email: string): Problem {
 
 export function toDuplicateText(email: string): string {
   return `Cannot create the user ${email}: the address is already in use`;
+}
+
+// Collects the issues of several checks, so that a form shows all of them together.
+
+/** The details of a failed check; if it has none, its message at `path`. */
+export function findIssues(check: () => unknown, path: string): readonly Detail[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return error.details ?? [{ path, message: error.message }];
+  }
+}
+
+/** A problem with these issues, and without the code's default message, which is about HTTP requests. */
+export function rejectFor(details: Detail[]): Problem {
+  const [only] = details;
+  if (only?.path === "" && details.length === 1)
+    return new Problem("invalid_request", { message: only.message });
+  return new Problem("invalid_request", { message: "Nothing was changed", details });
 }

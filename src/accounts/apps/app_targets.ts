@@ -2,7 +2,7 @@
 import { Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
 import { type Actor, runAction } from "../actions/action.ts";
-import { readTargets, type Target, type TypedTargets } from "./target.ts";
+import { readTargets, type Target, type TypedTargets } from "./targets.ts";
 
 /** An app's registered targets, sorted. */
 export type RegisteredTargets = { origins: string[]; redirects: string[] };

@@ -5,10 +5,10 @@
  *
  * @module
  */
-import { BASE62, toBase62 } from "../../std/base62.ts";
-import { type RandomBytes, randomText } from "../../std/random_text.ts";
-import { ID_LENGTH } from "../../std/stored_text.ts";
-import { ID_CHARS, makeIdText } from "../secrets/secret_text.ts";
+
+import { ID_LENGTH } from "../../std/patterns.ts";
+import { BASE62, type RandomBytes, randomText, toBase62 } from "../../std/secrets.ts";
+import { ID_CHARS, makeIdText } from "../secrets/secrets.ts";
 
 const PREFIX_MAX_LENGTH = 16;
 const PREFIX_PATTERN = `[A-Za-z0-9-]{1,${PREFIX_MAX_LENGTH}}`;

@@ -4,10 +4,76 @@
  *
  * @module
  */
-import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
+
+import {
+  call,
+  type Database,
+  readRows,
+  SIGNALS,
+  SignalError,
+  ViolationError,
+} from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { toRejection } from "../actions/rejections.ts";
-import { type EndedUse, endRowsJob, runRowsJob } from "./rows_jobs.ts";
+
+// Counts and deletes apps' rows for administrators. Code planted in apps' tables runs in the
+// session that touches them, so these calls have a separate connection: a command's login that is a
+// member of only `rowhouse_rows`, or the data service's login, which executes the jobs that the
+// Console stores. Never the administrator's connection or the Console's.
+
+/** Max rows that one statement deletes: far below the statement timeout. */
+const ROWS_PER_STEP = 5000;
+/** How long to wait for another session with the same job. */
+const TRY_AGAIN_MS = 100;
+
+/**
+ * Deletes the rows of a job in batches until none are left. Another process can work on the same job.
+ *
+ * @throws {SignalError} unknownJob — the job does not exist, or was canceled
+ * @throws {ViolationError} rows of another table refer to the rows
+ */
+export async function runRowsJob(rows: Database, job: string): Promise<void> {
+  for (;;) {
+    const isEmptied = await call(rows, "run_rows_job", { job, max_rows: ROWS_PER_STEP });
+    if (isEmptied === true) return;
+    if (isEmptied === null) await Bun.sleep(TRY_AGAIN_MS);
+  }
+}
+
+/**
+ * Executes every waiting job, including jobs that a killed process left. A job that fails does not stop the others. Returns
+ * the errors of the jobs that failed and will be tried again.
+ */
+export async function runRowsJobs(db: Database): Promise<unknown[]> {
+  const jobs = await readRows<{ id: string }>(
+    db,
+    "select id::pg_catalog.text as id from rowhouse.row_jobs where ended_at is null order by created_at",
+  );
+  const errors: unknown[] = [];
+  for (const { id } of jobs) await executeJob(db, id).catch((error) => errors.push(error));
+  return errors;
+}
+
+/** @throws {ViolationError} rows of another table reference rows of an app that is being deleted: that job cannot be canceled */
+async function executeJob(db: Database, job: string): Promise<void> {
+  try {
+    await runRowsJob(db, job);
+    await endRowsJob(db, job);
+  } catch (error) {
+    const isCanceled =
+      error instanceof ViolationError && (await call(db, "cancel_rows_job", { job }));
+    if (!isCanceled) throw error;
+  }
+}
+
+/** A table whose use ended, and the app's number of rows in it. */
+export type EndedUse = { name: string; rows: number };
+
+/** Ends the registrations of a job whose rows are deleted. Returns `null` for a job of an app's deletion. */
+async function endRowsJob(db: Database, job: string): Promise<EndedUse[] | null> {
+  return (await call(db, "end_rows_job", { job })) as EndedUse[] | null;
+}
 
 /** `rows` is the connection of a login that is a member of only `rowhouse_rows`. */
 type RowsDeps = { admin: Database; rows: Database };
@@ -80,4 +146,72 @@ export async function dropTable(
 ): Promise<DroppedTable[]> {
   const values = { wanted_table: table, expected };
   return (await runAction(actor, "drop_table", values)) as DroppedTable[];
+}
+
+// The limits of apps and their keys in requests per minute, in memory: the operator's value for an
+// app, otherwise the default.
+
+/** Requests per minute of the whole app, and of each key. */
+type Limit = { readonly app: number; readonly key: number };
+
+export type Limits = {
+  readonly of: (appId: string) => Limit;
+  /** Reads again if the version of apps has changed. */
+  readonly refresh: (version: number) => Promise<void>;
+};
+
+/** 10,000 per second for a whole minute: only a runaway program reaches it. */
+export const DEFAULT_PER_MINUTE = 600_000;
+export const MAX_PER_MINUTE = 100_000_000;
+
+const DEFAULT_LIMIT: Limit = { app: DEFAULT_PER_MINUTE, key: DEFAULT_PER_MINUTE };
+
+/** Every app has the default before the first `refresh`. */
+export function makeLimits(db: Database): Limits {
+  let byApp = new Map<string, Limit>();
+  let seen = 0;
+  return {
+    of: (appId) => byApp.get(appId) ?? DEFAULT_LIMIT,
+    refresh: async (version) => {
+      if (version === seen) return;
+      byApp = await readLimits(db);
+      seen = version;
+    },
+  };
+}
+
+async function readLimits(db: Database): Promise<Map<string, Limit>> {
+  const rows = await call(db, "read_limits", { default_per_minute: DEFAULT_PER_MINUTE });
+  return new Map(
+    rows.map((row) => [row.app_id, { app: row.per_minute, key: row.per_minute_of_key }]),
+  );
+}
+
+/** The operator's values. `undefined` means the default; a key defaults to its app's limit. */
+type SetLimitOptions = {
+  slug: string;
+  perMinute?: number | undefined;
+  perMinuteOfKey?: number | undefined;
+};
+
+/**
+ * Sets an app's limits; every process applies them within seconds.
+ *
+ * @throws {Problem} unknown_app; invalid_request — a limit is not a whole number of at least 1
+ */
+export async function setLimit(
+  actor: Actor,
+  { slug, perMinute, perMinuteOfKey }: SetLimitOptions,
+): Promise<void> {
+  for (const limit of [perMinute, perMinuteOfKey]) if (limit !== undefined) checkLimit(limit);
+  const values = { app_slug: slug, per_minute: perMinute, key_per_minute: perMinuteOfKey };
+  await runAction(actor, "set_limit", values);
+}
+
+/** @throws {Problem} invalid_request — it is not a whole number of at least 1 */
+export function checkLimit(limit: number): number {
+  if (Number.isInteger(limit) && limit >= 1 && limit <= MAX_PER_MINUTE) return limit;
+  throw new Problem("invalid_request", {
+    message: `Cannot set a limit of ${limit} requests per minute: must be a whole number from 1 to ${MAX_PER_MINUTE}`,
+  });
 }

@@ -1,7 +1,9 @@
 /** The signed-in administrator, and the apps on the Console's pages. @module */
+
 import * as v from "valibot";
 import { APP_SWITCH_NAMES, type AppSwitchName } from "../../app_switch.ts";
 import { PREVIEWS } from "../../preview.ts";
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import {
   type Checked,
   type Column,
@@ -15,8 +17,8 @@ import {
   text,
   time,
 } from "../actions/columns.ts";
-import { keyList } from "../apps/key_life.ts";
-import { CONSOLE_ROLES } from "../people/users.ts";
+import { keyList } from "../apps/keys.ts";
+import { CONSOLE_ROLES } from "../people/people.ts";
 import { AXIS, STEP } from "./axis.ts";
 
 /** The signed-in administrator. */
@@ -87,3 +89,27 @@ export const NUMBERS = record({
   counted: shaped(v.array(v.tuple(STEP))),
 });
 export type Numbers = Checked<typeof NUMBERS>;
+
+// Deletes an app in the Console, whose login never touches rows: the data service deletes the rows.
+
+/**
+ * Deletes an app in steps until it is deleted or `isOverdue` is true. Returns whether it is deleted. A repeated call continues.
+ *
+ * @throws {Problem} unknown_app; invalid_request — another app uses a table that it owns; push_busy
+ */
+export async function deleteAppByConsole(
+  deps: ConsoleActor & { isOverdue: () => boolean },
+  slug: string,
+): Promise<boolean> {
+  while (!deps.isOverdue()) {
+    const values = { app_slug: slug };
+    const [step] = await callConsole(deps, "console_delete_app_step", values);
+    if (step === undefined) throw new Error("A step of an app's deletion returned no row");
+    if (step.is_done) return true;
+    if (step.is_waiting) await Bun.sleep(ROWS_WAIT_MS);
+  }
+  return false;
+}
+
+/** The pause between checks while the data service deletes rows. */
+export const ROWS_WAIT_MS = 200;

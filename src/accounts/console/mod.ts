@@ -1,7 +1,7 @@
 /** Reads of the Console's pages, and changes that only the Console makes. @module */
-export type { AppEnd } from "../apps/app_deletion.ts";
-export { deleteAppByConsole } from "./app_end.ts";
+export type { AppEnd } from "../apps/app_life.ts";
 export * from "./apps.ts";
+export { deleteAppByConsole } from "./apps.ts";
 export type { Axis, Change } from "./axis.ts";
 export type * from "./changes.ts";
 export type { ConsoleHome } from "./home.ts";
@@ -9,5 +9,5 @@ export * from "./people.ts";
 export { type ConsolePush, type PushView, pushList } from "./pushes.ts";
 export { CONSOLE_READS, type ConsoleMatches, type ConsoleReads, readConsole } from "./reads.ts";
 export * from "./requests.ts";
-export { openRows, type RowsKey } from "./rows.ts";
 export * from "./tables.ts";
+export { openRows, type RowsKey } from "./tables.ts";

@@ -1,5 +1,5 @@
 /** A person in the Console. The read is one call on the Console's login and returns no password and no link. @module */
-import { isUuid } from "../../std/is_uuid.ts";
+import { isUuid } from "../../std/patterns.ts";
 import type { ConsoleActor } from "../actions/action.ts";
 import { unknownPerson } from "../actions/rejections.ts";
 import { isConfirmed } from "../people/addresses.ts";

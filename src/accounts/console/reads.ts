@@ -14,9 +14,9 @@ import {
   text,
   time,
 } from "../actions/columns.ts";
-import { APP_END } from "../apps/app_deletion.ts";
+import { APP_END } from "../apps/app_life.ts";
 import { appList } from "../apps/apps.ts";
-import { keyList } from "../apps/key_life.ts";
+import { keyList } from "../apps/keys.ts";
 import { INVITATION, invitationList } from "../people/invitations.ts";
 import {
   APP_ROLES,
@@ -32,8 +32,7 @@ import { CHANGES_PAGE } from "./changes.ts";
 import { HOME } from "./home.ts";
 import { PUSH_PAGE, pushList } from "./pushes.ts";
 import { REQUEST_PAGE, REQUESTS_PAGE } from "./requests.ts";
-import { ROWS_PAGE } from "./rows.ts";
-import { TABLE_VIEW, tableList } from "./tables.ts";
+import { ROWS_PAGE, TABLE_VIEW, tableList } from "./tables.ts";
 
 /** The results of a search. */
 const MATCHES = record({

@@ -3,12 +3,17 @@
  *
  * @module
  */
+
 import * as v from "valibot";
 import { type Json, KINDS, type TableDefinition } from "../../dsl/mod.ts";
+import type { Scope } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import type { RandomBytes } from "../../std/secrets.ts";
 import { type ConsoleActor, callConsole } from "../actions/action.ts";
 import {
   type Checked,
   count,
+  flag,
   hidden,
   many,
   oneOf,
@@ -18,8 +23,9 @@ import {
   text,
 } from "../actions/columns.ts";
 import { list, type RowsOf } from "../actions/list.ts";
+import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
 import { beginEndRegistration } from "../apps/tables.ts";
-import { ROWS_WAIT_MS } from "./app_end.ts";
+import { ROWS_WAIT_MS } from "./apps.ts";
 
 /** The recorded definition of a table. */
 export const DEFINITION = shaped<TableDefinition>(
@@ -144,4 +150,41 @@ export async function endRegistrationByConsole(
     if (state !== "waiting" || deps.isOverdue()) return state as EndState;
     await Bun.sleep(ROWS_WAIT_MS);
   }
+}
+
+// Keys for the Console to read and write rows of an app. They expire after `ROWS_KEY_LIFE_S`, or
+// with the session that requested them. The same login reads the app's declaration of a table.
+
+export const ROWS_PAGE = record({
+  appId: text(),
+  isDisabled: flag(),
+  /** The current position of the app's changes, and the key for its cursors; `null` if live updates are off. */
+  position: orNull(text()),
+  cursorKey: orNull(text()),
+  /** The app's current declaration of the table, or the last one. */
+  definition: DEFINITION,
+  /** The tables that this table references, and the tables that reference it. */
+  related: many(DEFINITION),
+});
+
+export type RowsKey = { text: string; endsAt: number };
+
+/** @throws {Problem} unknown_app; forbidden — the app is disabled */
+export async function openRows(
+  deps: ConsoleActor & { randomBytes: RandomBytes; keyPrefix: string },
+  { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
+): Promise<RowsKey> {
+  const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
+  const endsAt = await callConsole(deps, "console_open_rows", {
+    wanted: appId,
+    new_key_id: key.keyId,
+    new_digest: toProofDigest(toProof(key.secret)),
+    key_scopes: scopes,
+    used_for: usedFor,
+  });
+  if (endsAt === null)
+    throw new Problem("forbidden", {
+      message: "This app is disabled: enable it to see and change its rows",
+    });
+  return { text: key.text, endsAt };
 }

@@ -1,11 +1,11 @@
 /** The queue of emails. One process claims and settles each email, and derives its link: links are never stored. @module */
 import { call, type Database } from "../../db/mod.ts";
 import { FORGOTTEN_LINK_LIFE_S } from "../../std/limits.ts";
-import type { RandomBytes } from "../../std/random_text.ts";
+import type { RandomBytes } from "../../std/secrets.ts";
 import { isConfirmed, renewAddress } from "../people/addresses.ts";
 import { deriveLinkText, makeLink, toLinkValues } from "../people/password_links.ts";
 import { findIdentitySecret, type IdentitySecrets } from "../secrets/identity_secrets.ts";
-import { type PasswordRecord, proveSignIn } from "../secrets/passwords.ts";
+import { type PasswordRecord, proveSignIn } from "../secrets/secrets.ts";
 import { SIGN_IN_LIMITS, toClient } from "../sessions/sign_in_attempts.ts";
 
 /** An email to send now. */

@@ -1,5 +1,5 @@
 /** Whether a text can be a role on an app. @module */
-import { ROLE_PATTERN } from "../../std/stored_text.ts";
+import { ROLE_PATTERN } from "../../std/patterns.ts";
 
 const ROLE = new RegExp(ROLE_PATTERN);
 

@@ -2,23 +2,21 @@
 import { type Detail, Problem } from "../../problem.ts";
 import { type Actor, runAction } from "../actions/action.ts";
 import { count, many, oneOf, orNull, type Row, record, text, time } from "../actions/columns.ts";
-import { findIssues, rejectFor } from "../actions/issues.ts";
 import { list, type RowsOf } from "../actions/list.ts";
-import { unknownApp } from "../actions/rejections.ts";
+import { findIssues, rejectFor, unknownApp } from "../actions/rejections.ts";
 import { toAskedSlug } from "../apps/keys.ts";
-import { toAddressValues } from "./addresses.ts";
-import { checkDisplayName } from "./display_name.ts";
-import { readEmail } from "./email.ts";
-import { checkRole } from "./grants.ts";
+import { readEmail, toAddressValues } from "./addresses.ts";
 import { type LinkDeps, makeLink, toLinkValues } from "./password_links.ts";
 import {
   CONSOLE_ROLES,
   type ConsoleRole,
   type CreatedLink,
+  checkDisplayName,
   findUsedIssues,
   namePerson,
   type PersonRef,
-} from "./users.ts";
+} from "./people.ts";
+import { checkRole } from "./roles.ts";
 
 /** Whether the invitation can still be accepted. An expired invitation can be resent. */
 export const INVITATION_STATES = ["pending", "expired"] as const;

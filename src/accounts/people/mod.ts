@@ -1,26 +1,15 @@
 /** People, their addresses, invitations and roles. @module */
-export { changeEmail } from "./address_change.ts";
-export { type AddressState, confirmAddresses, isConfirmed, readAddresses } from "./addresses.ts";
 export {
-  type ClaimedRole,
-  countClaimedRoles,
-  findClaimedApps,
-  makeClaimedRecords,
-} from "./claimed_roles.ts";
-export { isDisplayName, NAME_MAX_CHARS } from "./display_name.ts";
-export { readEmail, splitEmails, toCanonicalEmail } from "./email.ts";
-export { exportUser } from "./export_user.ts";
-export {
-  type ClaimedGrant,
-  type GrantOptions,
-  grantRole,
-  listClaimedGrants,
-  revokeClaimedRoles,
-  revokeRole,
-} from "./grants.ts";
-export { APP_ROLE, CONSOLE_ROLE, DISPLAY_NAME, EMAIL, NEW_EMAIL } from "./inputs.ts";
+  type AddressState,
+  changeEmail,
+  confirmAddresses,
+  isConfirmed,
+  readAddresses,
+  readEmail,
+  splitEmails,
+  toCanonicalEmail,
+} from "./addresses.ts";
 export * from "./invitations.ts";
-export { describeNewRole } from "./new_role.ts";
 export {
   deriveLinkText,
   findPasswordLink,
@@ -28,17 +17,38 @@ export {
   type PasswordLink,
   usePasswordLink,
 } from "./password_links.ts";
-export * from "./people_lists.ts";
 export {
+  APP_ROLE,
+  CONSOLE_ROLE,
   CONSOLE_ROLES,
   type ConsoleRole,
   type CreatedLink,
   createUser,
+  DISPLAY_NAME,
+  EMAIL,
+  exportUser,
   findNewUserIssues,
   giveConsoleRole,
+  isDisplayName,
   makePasswordLink,
+  NAME_MAX_CHARS,
+  NEW_EMAIL,
   namePerson,
   removeConsoleRole,
   runOnPerson,
   setDisabled,
-} from "./users.ts";
+} from "./people.ts";
+export * from "./people_lists.ts";
+export {
+  type ClaimedGrant,
+  type ClaimedRole,
+  countClaimedRoles,
+  describeNewRole,
+  findClaimedApps,
+  type GrantOptions,
+  grantRole,
+  listClaimedGrants,
+  makeClaimedRecords,
+  revokeClaimedRoles,
+  revokeRole,
+} from "./roles.ts";

@@ -6,16 +6,15 @@
  */
 import { call, type Database } from "../../db/mod.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import type { RandomBytes } from "../../std/random_text.ts";
-import type { AppTargets } from "../apps/target.ts";
+import type { RandomBytes } from "../../std/secrets.ts";
+import type { AppTargets } from "../apps/targets.ts";
 import {
   findIdentitySecret,
   type IdentitySecret,
   type IdentitySecrets,
   isDigestOf,
 } from "../secrets/identity_secrets.ts";
-import type { PasswordRecord } from "../secrets/passwords.ts";
-import { makeIdText, toSecret } from "../secrets/secret_text.ts";
+import { makeIdText, type PasswordRecord, toSecret } from "../secrets/secrets.ts";
 import { type SecretText, splitSecretText } from "../secrets/session_text.ts";
 
 export type LinkDeps = {

@@ -15,9 +15,9 @@ import {
   time,
 } from "../actions/columns.ts";
 import { list, type RowsOf } from "../actions/list.ts";
-import { readEmail } from "./email.ts";
+import { readEmail } from "./addresses.ts";
 import { INVITATION_STATES } from "./invitations.ts";
-import { CONSOLE_ROLES } from "./users.ts";
+import { CONSOLE_ROLES } from "./people.ts";
 
 /** A person, as every read of people describes one. */
 export const PERSON = {

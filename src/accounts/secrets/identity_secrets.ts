@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { isEqualText } from "../../std/is_equal_text.ts";
+import { isEqualText } from "../../std/secrets.ts";
 
 export const MIN_IDENTITY_SECRET_BYTES = 32;
 

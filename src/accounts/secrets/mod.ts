@@ -4,7 +4,14 @@ export {
   type IdentitySecrets,
   makeIdentitySecrets,
 } from "./identity_secrets.ts";
-export * from "./passwords.ts";
-export { type Sealing, seal, unseal } from "./sealed_text.ts";
-export { isIdText, isSecretText, makeIdText, makeSecret } from "./secret_text.ts";
+export * from "./secrets.ts";
+export {
+  isIdText,
+  isSecretText,
+  makeIdText,
+  makeSecret,
+  type Sealing,
+  seal,
+  unseal,
+} from "./secrets.ts";
 export { makeSession, type NewSession, toPresented } from "./session_text.ts";

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import type { RandomBytes } from "../../std/random_text.ts";
-import { ID_LENGTH } from "../../std/stored_text.ts";
+
+import { ID_LENGTH } from "../../std/patterns.ts";
+import type { RandomBytes } from "../../std/secrets.ts";
 import { type IdentitySecret, type IdentitySecrets, toStoredDigest } from "./identity_secrets.ts";
-import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secret_text.ts";
+import { ID_CHARS, makeIdText, makeSecret, SECRET_CHARS } from "./secrets.ts";
 
 const ID_AND_SECRET = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
 /** More than any browser sends by accident. With more texts, all are ignored. */

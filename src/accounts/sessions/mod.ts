@@ -1,30 +1,31 @@
 /** Sign-in by password, provider, passkey and second factor, and the sessions that it starts. @module */
 
-export { type PeoplePage, readPeople } from "./app_people.ts";
-export { isDeviceName, toDeviceName } from "./device_name.ts";
-export { type Device, readDevice, toDeviceText } from "./device_text.ts";
+export { type Device, isDeviceName, readDevice, toDeviceName, toDeviceText } from "./devices.ts";
 export { beginPasskey, finishPasskeySignIn, toPasskeyFactor } from "./passkeys.ts";
-export * from "./pending_sign_ins.ts";
+export * from "./providers.ts";
 export {
   createLinked,
   findProviderPerson,
   type Linked,
   linkInvited,
   type Subject,
-} from "./provider_links.ts";
-export * from "./provider_sign_ins.ts";
-export * from "./recovery_codes.ts";
+} from "./providers.ts";
+export * from "./second_factors.ts";
+export * from "./second_factors.ts";
 export * from "./second_factors.ts";
 export {
   endSessions,
   endSessionsEverywhere,
   type PageSession,
   type PageSessionOptions,
+  type PeoplePage,
   readMe,
   readPageSession,
+  readPeople,
   type Visitor,
   type VisitorApp,
 } from "./sessions.ts";
+export * from "./sign_in_attempts.ts";
 export {
   beginSignIn,
   type FactorRule,
@@ -34,4 +35,3 @@ export {
   signInByLink,
   sweepThrottle,
 } from "./sign_in_attempts.ts";
-export * from "./totp.ts";

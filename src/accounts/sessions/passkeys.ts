@@ -11,7 +11,7 @@ import {
   type IdentitySecrets,
   toStoredDigest,
 } from "../secrets/identity_secrets.ts";
-import { toDigest } from "../secrets/secret_text.ts";
+import { toDigest } from "../secrets/secrets.ts";
 import type { RightFactor } from "./second_factors.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
 import { SIGN_IN_LIMITS, toClient } from "./sign_in_attempts.ts";

@@ -4,14 +4,15 @@
  *
  * @module
  */
+
 import { call, type Database } from "../../db/mod.ts";
 import { type PageCookies, toVisitor, type VisitorActor } from "../actions/action.ts";
-import type { AppTargets } from "../apps/target.ts";
-import { type StoredGrant, toGrantedRole } from "../people/claimed_roles.ts";
+import type { AppTargets } from "../apps/targets.ts";
+import { type StoredGrant, toGrantedRole } from "../people/roles.ts";
 import type { IdentitySecrets } from "../secrets/identity_secrets.ts";
 import type { NewSession } from "../secrets/session_text.ts";
 
-export type SessionDeps = {
+type SessionDeps = {
   db: Database;
   sessionIdleS: number;
   identitySecrets: IdentitySecrets;
@@ -20,9 +21,9 @@ export type SessionDeps = {
 };
 
 /** `isConflict`: the browser presented several live sessions, which count as no session. */
-export type Presence = { isConflict: boolean };
+type Presence = { isConflict: boolean };
 
-export type Me = Presence & {
+type Me = Presence & {
   user: IdentityUser | undefined;
   /** Whether the requested app exists and is enabled. */
   isAppKnown: boolean;
@@ -62,13 +63,13 @@ export type PageSession = Presence & {
 export type PageSessionOptions = { slug?: string; list?: { search: string; limit: number } };
 
 /** The sources of a person's role on an app. */
-export type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
+type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
 
 /**
  * A Console role makes a person admin on every app. A role from a provider's claim counts only while the provider is
  * configured: otherwise no sign-in could revoke the role.
  */
-export function toRole(
+function toRole(
   { identitySecrets, hasProvider }: SessionDeps,
   userId: string,
   { isAdministrator, appId, grant }: RoleSource,
@@ -81,7 +82,7 @@ export function toRole(
 }
 
 /** Whether a session is one of the presented sessions. */
-export function isPresented(presented: string, session: string | null): boolean | undefined {
+function isPresented(presented: string, session: string | null): boolean | undefined {
   if (session === null) return undefined;
   return presented.split(",").some((text) => text.split(".")[0] === session);
 }
@@ -114,7 +115,7 @@ export async function readMe(
 }
 
 /** Converts a row of `read_me`. */
-export function toMe(
+function toMe(
   deps: SessionDeps,
   found: { live: number; is_app_known: boolean; person: unknown },
 ): Me {
@@ -199,5 +200,65 @@ export function toSessionValues({
     new_secret_id: session.secretId,
     max_s: sessionMaxS,
     device_name: deviceName,
+  };
+}
+
+// The people of an app, for a person with a role on it. Never reads an address of another person.
+
+export type AppPerson = {
+  id: string;
+  displayName: string | null;
+  avatarUrl: string | null;
+  role: string;
+};
+
+/** People with ids above `after`, by id. */
+export type PeoplePage = { slug: string; after: string; limit: number };
+
+type PeopleResult = Me & {
+  /** `undefined` if the app does not list its people, or the person has no role on it. */
+  people: AppPerson[] | undefined;
+  /** The `after` of the next page; null at the end. */
+  next: string | null;
+};
+
+/** The person of these sessions, as `readMe` returns it, and a page of the enabled people with a role on the app. */
+export async function readPeople(
+  deps: SessionDeps,
+  presented: string,
+  { slug, after, limit, demandsFactor }: PeoplePage & { demandsFactor: boolean },
+): Promise<PeopleResult> {
+  const maxRows = limit + 1;
+  const [found] = await call(
+    deps.db,
+    "read_people",
+    {
+      presented,
+      idle_s: deps.sessionIdleS,
+      app_slug: slug,
+      demands_factor: demandsFactor,
+      after_id: after,
+      max_rows: maxRows,
+    },
+    {
+      isOwn: ([row]) =>
+        row !== undefined &&
+        row.asked === `${slug} ${after} ${maxRows}` &&
+        isPresented(presented, row.session),
+    },
+  );
+  if (found === undefined) throw new Error("read_people returned no row");
+  const me = toMe(deps, found);
+  const listed = found.people as (Omit<AppPerson, "role"> & { on: RoleSource })[] | null;
+  if (listed === null || (me.user?.role ?? null) === null)
+    return { ...me, people: undefined, next: null };
+  const page = listed.slice(0, limit);
+  return {
+    ...me,
+    people: page.flatMap(({ on, ...person }) => {
+      const role = toRole(deps, person.id, on);
+      return role === undefined ? [] : [{ ...person, role }];
+    }),
+    next: listed.length > limit ? (page.at(-1)?.id ?? null) : null,
   };
 }

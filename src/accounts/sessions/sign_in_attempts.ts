@@ -1,6 +1,6 @@
 /** The database part of a sign-in: throttles before a password is hashed, and finishes after it. @module */
+
 import { call, callRow, type Database } from "../../db/mod.ts";
-import { type PrefixLength, toClientNetwork } from "../../std/client_network.ts";
 import {
   SIGN_IN_WINDOW_S,
   SIGN_INS_A_MINUTE,
@@ -11,11 +11,63 @@ import {
   SIGN_INS_OF_PAIR,
   SWEEP_STEP,
 } from "../../std/limits.ts";
+import { type PrefixLength, toClientNetwork } from "../../std/network.ts";
+import type { RandomBytes } from "../../std/secrets.ts";
 import type { PasswordLink } from "../people/password_links.ts";
-import type { PasswordRecord } from "../secrets/passwords.ts";
-import type { Device } from "./device_text.ts";
-import type { NewPending } from "./pending_sign_ins.ts";
+import { type IdentitySecrets, toStoredDigest } from "../secrets/identity_secrets.ts";
+import { makeIdText, makeSecret, type PasswordRecord } from "../secrets/secrets.ts";
+import { splitSecretText } from "../secrets/session_text.ts";
+import type { Device } from "./devices.ts";
 import { type SessionStart, toSessionValues } from "./sessions.ts";
+
+// A sign-in that waits for the second factor: `<id>.<secret>` in a cookie of the pages' host. It is
+// not a session, and opens only the page that requests the factor.
+
+/** The arguments for the database, and the value of the cookie. */
+export type NewPending = { id: string; digest: string; text: string };
+
+/** A new pending sign-in, with a random id and secret. */
+export function makePending(
+  deps: { identitySecrets: IdentitySecrets; randomBytes: RandomBytes },
+  userId: string,
+): NewPending {
+  const parts = { id: makeIdText(deps.randomBytes), secret: makeSecret(deps.randomBytes) };
+  const proof = deps.identitySecrets.current.prove("pending sign-in", parts.id, parts.secret);
+  return {
+    id: parts.id,
+    digest: toStoredDigest(proof, userId),
+    text: `${parts.id}.${parts.secret}`,
+  };
+}
+
+/** The argument for the database: `<id>.<proof>` by each secret, comma-separated. */
+export function toPendingCookieText({ all }: IdentitySecrets, text: string): string {
+  const parts = splitSecretText(text);
+  if (parts === undefined) return "";
+  return all
+    .map((by) => by.prove("pending sign-in", parts.id, parts.secret))
+    .map((proof) => `${parts.id}.${Buffer.from(proof).toString("hex")}`)
+    .join(",");
+}
+
+/** The person of a pending sign-in, and the factors that can finish it. */
+export type PendingSignIn = {
+  userId: string;
+  email: string;
+  hasTotp: boolean;
+  /** Remaining codes. */
+  recoveryCodes: number;
+  passkeys: { id: string; transports: string[] }[];
+};
+
+export async function findPendingSignIn(
+  { db }: { db: Database },
+  presented: string,
+): Promise<PendingSignIn | undefined> {
+  if (presented === "") return undefined;
+  const pending = await call(db, "show_pending_sign_in", { pending_cookie: presented });
+  return (pending ?? undefined) as PendingSignIn | undefined;
+}
 
 /** Max attempts per window. */
 export const SIGN_IN_LIMITS = {
@@ -47,7 +99,7 @@ export type AttemptFrom = {
   /** The device, if any person has signed in on it before. */
   device: Device | undefined;
 };
-export type Attempt =
+type Attempt =
   | { waitS: number }
   | {
       waitS: 0;
@@ -111,7 +163,7 @@ export function toSignInValues({
   };
 }
 
-export type SignInFinish = SignInStart & {
+type SignInFinish = SignInStart & {
   userId: string;
   /** Proves that the service checked the password against the stored hash. */
   proof: string;
@@ -141,7 +193,7 @@ export async function finishSignIn(
 }
 
 /** The new password, and the browser's new session. */
-export type LinkSignIn = Omit<SignInStart, "isKnownDevice"> & {
+type LinkSignIn = Omit<SignInStart, "isKnownDevice"> & {
   password: PasswordRecord;
   address: string;
 };

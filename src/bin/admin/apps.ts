@@ -30,11 +30,8 @@ import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
-import { command, typed } from "./command.ts";
-import { confirm, YES } from "./confirm.ts";
-import { makeListCommand } from "./list_command.ts";
-import { listNextSteps } from "./next_steps.ts";
-import { type AdminDeps, makeAdminCommands } from "./task.ts";
+import { command, makeListCommand, typed } from "./command.ts";
+import { type AdminDeps, confirm, listNextSteps, makeAdminCommands, YES } from "./task.ts";
 
 const KINDS = ["origin", "redirect"] as const;
 type Kind = (typeof KINDS)[number];

@@ -13,8 +13,7 @@ import * as v from "valibot";
 import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../accounts/apps/mod.ts";
 import { APP_SWITCH_NAMES, isArchived, toDashed } from "../../app_switch.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
-import { canonicalJson } from "../../std/canonical_json.ts";
-import { tryParseJson } from "../../std/try_parse_json.ts";
+import { canonicalJson, tryParseJson } from "../../std/json.ts";
 import { RejectedError } from "../cli/command.ts";
 
 const FORMAT = "rowhouse app archive";

@@ -1,6 +1,6 @@
 /** `rowhouse admin audit`: shows the audit log, newest first. @module */
 import { auditList } from "../../accounts/actions/mod.ts";
-import { makeListCommand } from "./list_command.ts";
+import { makeListCommand } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
 
 export const adminAuditCommands = makeAdminCommands({

@@ -8,8 +8,7 @@ import { checkIsolation } from "../cli/database.ts";
 import { readShards } from "../cli/settings.ts";
 import { showCount } from "../cli/terminal.ts";
 import { command, typed } from "./command.ts";
-import { confirm, YES } from "./confirm.ts";
-import { makeAdminCommands } from "./task.ts";
+import { confirm, makeAdminCommands, YES } from "./task.ts";
 
 function describe({ database, nodes, tables, processes }: ConversionPlan, shards: number): string {
   const serving =

@@ -10,7 +10,7 @@ import {
 } from "../../accounts/apps/mod.ts";
 import { listArchived, toDashed } from "../../app_switch.ts";
 import type { Database } from "../../db/mod.ts";
-import { canonicalJson } from "../../std/canonical_json.ts";
+import { canonicalJson } from "../../std/json.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";

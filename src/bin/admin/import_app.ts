@@ -1,4 +1,5 @@
 /** `rowhouse admin import-app`: restores an app from its archive, with the same ids, on this or another service. @module */
+
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
@@ -13,9 +14,16 @@ import {
   type Target,
 } from "../../accounts/apps/mod.ts";
 import { type Database, ViolationError } from "../../db/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../dsl/mod.ts";
+import { VALUES } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
 import { push, toMigrationStep } from "../../push/mod.ts";
-import { canonicalJson } from "../../std/canonical_json.ts";
+import { readValue } from "../../rows/mod.ts";
+import { parseExactJson } from "../../std/exact_json.ts";
+import { canonicalJson, isObject, jsonDepth, MAX_BODY_DEPTH } from "../../std/json.ts";
+import { MAX_BODY_BYTES } from "../../std/limits.ts";
+import { isUuid } from "../../std/patterns.ts";
+import { quote } from "../../std/quote.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { checkIsolation } from "../cli/database.ts";
@@ -26,8 +34,79 @@ import { command, typed } from "./command.ts";
 import { countRows, findArchive, readTables } from "./export_app.ts";
 import { type ImportPlan, planImport } from "./import_plan.ts";
 import { applySettings, describeSettings, toSettingsJson } from "./import_settings.ts";
-import { checkValues } from "./import_values.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
+
+// Checks the values of an archive's rows by the rules of writes, before anything is written:
+// otherwise apps read values that their types and the API's description exclude. The database
+// checks required values, uniqueness and references.
+
+/** Max reported errors. */
+const MAX_ISSUES = 20;
+
+/** @throws {RejectedError} with the first errors */
+async function checkValues(path: string, { header }: Archive): Promise<void> {
+  const tables = new Map(header.tables.map((table) => [table.name, table]));
+  const issues: string[] = [];
+  await readBlocks(path, async ({ table: name, rows }) => {
+    const table = tables.get(name);
+    if (table === undefined) return;
+    for (const line of rows.lines.split("\n")) {
+      if (line === "" || issues.length > MAX_ISSUES) continue;
+      for (const issue of findIssues(table, line)) issues.push(`${name}: ${issue}`);
+    }
+  });
+  if (issues.length === 0) return;
+  const more = issues.length > MAX_ISSUES ? ["more values"] : [];
+  throw new RejectedError(
+    [
+      "Cannot import values that writes reject. Nothing was written",
+      ...issues.slice(0, MAX_ISSUES),
+      ...more,
+    ].join("\n  "),
+  );
+}
+
+function findIssues({ columns }: TableDefinition, line: string): string[] {
+  // A body of a request has the row as its first level.
+  if (jsonDepth(line) > MAX_BODY_DEPTH)
+    return [`a row is nested deeper than ${MAX_BODY_DEPTH} levels`];
+  const row = readRow(line, columns);
+  if (row === undefined) return ["a row is not a JSON object"];
+  const { id } = row.exact;
+  if (typeof id !== "string" || !isUuid(id)) return [`the id ${quote(String(id))} must be a uuid`];
+  return columns.flatMap((column) => {
+    const value = row[VALUES[column.kind].archived ?? "exact"][column.name] ?? null;
+    const issue = value === null ? undefined : findIssue(value, column);
+    return issue === undefined ? [] : [`row ${id}, ${column.name}: ${issue}`];
+  });
+}
+
+/** The fields of a row, by how exactly their numbers are read. */
+type RowFields = Record<"exact" | "rounded" | "decimals", Readonly<Record<string, unknown>>>;
+
+function readRow(line: string, columns: readonly NamedColumn[]): RowFields | undefined {
+  const decimals = new Set(
+    columns.flatMap(({ kind, name }) => (VALUES[kind].archived === "decimals" ? name : [])),
+  );
+  const toText = (key: string, value: unknown, { source }: { source: string }) =>
+    typeof value === "number" && decimals.has(key) ? source : value;
+  try {
+    const [exact, rounded] = [parseExactJson(line), JSON.parse(line)];
+    const texts = JSON.parse(line, toText as Parameters<JSON["parse"]>[1]);
+    return isObject(exact) ? { exact, rounded, decimals: texts } : undefined;
+  } catch {
+    return undefined; // the parser's own message quotes the row
+  }
+}
+
+function findIssue(value: unknown, column: NamedColumn): string | undefined {
+  const read = readValue(value, column);
+  if ("issue" in read) return read.issue;
+  const bytes = Buffer.byteLength(JSON.stringify(read.value));
+  return bytes > MAX_BODY_BYTES
+    ? `Is ${bytes} bytes as JSON: a write accepts max ${MAX_BODY_BYTES}`
+    : undefined;
+}
 
 type Import = { path: string; archive: Archive; plan: ImportPlan };
 

@@ -12,11 +12,9 @@ import {
 } from "../../accounts/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { LINK_LIFE_S } from "../../std/limits.ts";
-import { command, typed } from "./command.ts";
-import { confirmNewRole, NEW_ROLE } from "./confirm.ts";
+import { command, makeListCommand, typed } from "./command.ts";
 import { describeLink, makeLinkCommand, toLink } from "./links.ts";
-import { makeListCommand } from "./list_command.ts";
-import { makeAdminCommands, readIdentitySecrets } from "./task.ts";
+import { confirmNewRole, makeAdminCommands, NEW_ROLE, readIdentitySecrets } from "./task.ts";
 
 function describeOutcome(
   outcome: InvitationOutcome,

@@ -16,8 +16,7 @@ import { readDuration } from "../../std/duration.ts";
 import { quote } from "../../std/quote.ts";
 import { readTimestamp } from "../../std/timestamp.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
-import { command, typed } from "./command.ts";
-import { makeListCommand } from "./list_command.ts";
+import { command, makeListCommand, typed } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
 
 const DEFAULT_SCOPES = "data:read,data:write";

@@ -32,11 +32,16 @@ import { quoteForShell } from "../../std/quote_for_shell.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
 import { command, typed } from "./command.ts";
-import { confirm, YES } from "./confirm.ts";
 import { LINK, makeLinkCommand, showLink } from "./links.ts";
-import { listNextSteps } from "./next_steps.ts";
 import { CONSOLE_ROLE_NAMES, readConsoleRole } from "./roles.ts";
-import { type AdminDeps, makeAdminCommands, readIdentitySecrets } from "./task.ts";
+import {
+  type AdminDeps,
+  confirm,
+  listNextSteps,
+  makeAdminCommands,
+  readIdentitySecrets,
+  YES,
+} from "./task.ts";
 
 /** The same command for both directions. */
 function makeDisableCommand(summary: string, disabled: boolean, about = "") {

@@ -26,8 +26,7 @@ import {
 } from "../../accounts/people/mod.ts";
 import { UsageError } from "../cli/command.ts";
 import { showCount, toDocument } from "../cli/terminal.ts";
-import { command, typed } from "./command.ts";
-import { makeListCommand, toLine } from "./list_command.ts";
+import { command, makeListCommand, toLine, typed } from "./command.ts";
 import { type AdminDeps, makeAdminCommands } from "./task.ts";
 
 const sessionsCommand = makeListCommand(sessionList, {

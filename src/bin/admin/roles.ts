@@ -17,8 +17,15 @@ import { quote } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
 import { command, typed } from "./command.ts";
-import { confirm, confirmNewRole, NEW_ROLE, YES } from "./confirm.ts";
-import { type AdminDeps, makeAdminCommands, readIdentitySecrets } from "./task.ts";
+import {
+  type AdminDeps,
+  confirm,
+  confirmNewRole,
+  makeAdminCommands,
+  NEW_ROLE,
+  readIdentitySecrets,
+  YES,
+} from "./task.ts";
 
 export const CONSOLE_ROLE_NAMES = CONSOLE_ROLES.join(", ");
 

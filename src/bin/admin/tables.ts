@@ -12,10 +12,8 @@ import type { Database } from "../../db/mod.ts";
 import { findTableDifferences } from "../../push/mod.ts";
 import { checkIsolation } from "../cli/database.ts";
 import { showCount } from "../cli/terminal.ts";
-import { command, typed } from "./command.ts";
-import { confirm, YES } from "./confirm.ts";
-import { makeListCommand } from "./list_command.ts";
-import { type AdminDeps, makeAdminCommands } from "./task.ts";
+import { command, makeListCommand, typed } from "./command.ts";
+import { type AdminDeps, confirm, makeAdminCommands, YES } from "./task.ts";
 
 async function endUse(
   deps: AdminDeps & { rows: Database },

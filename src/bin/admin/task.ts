@@ -1,13 +1,20 @@
 /** Shared by all `admin` commands: the administrator's connection and `--json`. @module */
+
+import { readSetup } from "../../accounts/apps/mod.ts";
+import { describeNewRole, listAppRoles } from "../../accounts/people/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { type Database, PROGRESS } from "../../db/mod.ts";
-import { type RandomBytes, systemRandomBytes } from "../../std/random_text.ts";
+import { APP_SCOPES } from "../../principal.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { type RandomBytes, systemRandomBytes } from "../../std/secrets.ts";
 import {
   type Arguments,
   type Command,
   type CommandResult,
+  type Flags,
   JSON_FLAG,
+  RejectedError,
   type Setting,
   type Terminal,
   UsageError,
@@ -39,7 +46,7 @@ export type AdminDeps = {
   /** Writes a progress line to standard error. */
   report: (line: string) => void;
 };
-export type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<CommandResult>;
+type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<CommandResult>;
 
 const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
 
@@ -119,3 +126,84 @@ export function readIdentitySecrets(
 
 /** In the database of `dev`, origins are registered under the domain that `dev` serves. */
 export const DEV_COOKIE_DOMAIN = "rowhouse.localhost";
+
+// Asks the operator to confirm an action that no command can undo, or a role that no one has on the
+// app.
+
+export const YES = { yes: { about: "do not ask for confirmation" } } as const satisfies Flags;
+
+/** The effect, the question, and whether a reply confirms it. Defaults to a question with yes or no. */
+type Confirmation = {
+  message: string;
+  question?: string;
+  isYes?: (reply: string) => boolean;
+  /** The flag that confirms it; default: `yes`. */
+  flag?: string;
+};
+
+/** Asks unless a flag has confirmed. @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
+export async function confirm(
+  { ask }: AdminDeps,
+  isConfirmed: boolean,
+  {
+    message,
+    question = "Continue? [y/N]",
+    isYes = (reply) => /^y(es)?$/i.test(reply),
+    flag = "yes",
+  }: Confirmation,
+): Promise<void> {
+  if (isConfirmed) return;
+  const reply = await ask(`${message} ${question}`);
+  if (reply === undefined)
+    throw new RejectedError(
+      `${message} Cannot ask for confirmation without a terminal: add --${flag}`,
+    );
+  if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
+}
+
+export const NEW_ROLE = {
+  "new-role": { about: "grants a role that no one has on the app yet, without a question" },
+} as const satisfies Flags;
+
+/** @throws {RejectedError} the operator does not confirm the new role */
+export async function confirmNewRole(
+  deps: AdminDeps,
+  isConfirmed: boolean,
+  { slug, role }: { slug: string; role: string },
+): Promise<void> {
+  if (isConfirmed) return;
+  const rules = deps.config.providers.flatMap(({ roles }) => roles);
+  const message = await describeNewRole({ slug, role, rules }, () => listAppRoles(deps, slug));
+  if (message === undefined) return;
+  await confirm(deps, isConfirmed, {
+    message: message.endsWith("?") ? message : `${message}.`,
+    question: `Create the role ${role}? [y/N]`,
+    flag: "new-role",
+  });
+}
+
+// The next steps until an app can be used: its origins, the first administrator, its first key.
+
+/** A line for each remaining step, all optional. Defaults to the newest app without a key. */
+export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<string[]> {
+  const { app, hasApps, hasAdministrator } = await readSetup(deps, slug);
+  const domain = deps.config.COOKIE_DOMAIN ?? "example.org";
+  return [
+    ...(hasApps ? [] : ["Next, create an app: rowhouse admin create-app <slug>"]),
+    ...(app === undefined || app.hasTargets
+      ? []
+      : [
+          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${quoteForShell(app.slug)} --add-origin ${quoteForShell(`https://${app.slug}.${domain}`)}`,
+        ]),
+    ...(hasAdministrator
+      ? []
+      : [
+          "Next, create the first administrator: rowhouse admin create-user <email> --role super_admin",
+        ]),
+    ...(app === undefined || app.hasKeys
+      ? []
+      : [
+          `Next, issue a key that can also push the schema: rowhouse admin issue-key ${quoteForShell(app.slug)} --scope ${quoteForShell(APP_SCOPES.join(","))}`,
+        ]),
+  ];
+}

@@ -20,9 +20,9 @@ import {
 import type { Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
 import { findUncallableTables } from "../../push/mod.ts";
-import { canonicalJson } from "../../std/canonical_json.ts";
-import { errorCode } from "../../std/error_code.ts";
-import { STOP_SIGNALS } from "../serve/signals.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { errorCode } from "../../std/network.ts";
+import { STOP_SIGNALS } from "../serve/workers.ts";
 import { EXIT, RejectedError } from "./command.ts";
 import type { Address } from "./settings.ts";
 import { showCount } from "./terminal.ts";

@@ -1,6 +1,6 @@
 /** How a command's failure is reported, and its exit code. @module */
 import { type Detail, Problem } from "../../problem.ts";
-import { errorCode } from "../../std/error_code.ts";
+import { errorCode } from "../../std/network.ts";
 import { EXIT, type ExitCode, RejectedError, UsageError } from "./command.ts";
 
 /** The error message for people; with a stack only for bugs of Rowhouse. */

@@ -1,11 +1,11 @@
 /** Texts generated from tables and numbers in the code. A test compares them with the files. Pure. @module */
 import { DEFAULT_PER_MINUTE } from "../../accounts/apps/mod.ts";
 import { PROVIDER_SETTINGS, SETTINGS, toFileVariable } from "../../config/mod.ts";
-import { LIST_BYTES } from "../../data/pure.ts";
+import { LIST_BYTES } from "../../data/deps.ts";
 import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../../db/mod.ts";
 import { QUOTAS } from "../../dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../gateway/mod.ts";
-import { MIN_SECRET_BYTES } from "../../gateway/pure.ts";
+import { MIN_SECRET_BYTES } from "../../gateway/signature.ts";
 import { MAX_STREAMS } from "../../http/mod.ts";
 import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
 import { MAX_BYTES } from "../../push/mod.ts";

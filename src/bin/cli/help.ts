@@ -1,6 +1,5 @@
 /** Help texts, rendered from the table of commands. Each starts with an example. @module */
-import { showFlag } from "./arguments.ts";
-import type { Command, CommandRow } from "./command.ts";
+import { type Command, type CommandRow, showFlag } from "./command.ts";
 
 const EXIT_CODES = `Exit codes: 0 success, 1 failure, 2 invalid command line, 3 changes are pending (db check, db status --to all),
 4 not authenticated, 69 service or database unreachable (try again later)`;

@@ -7,7 +7,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Environment } from "../../config/mod.ts";
-import { errorCode } from "../../std/error_code.ts";
+import { errorCode } from "../../std/network.ts";
 import { escapeUnseen } from "../../std/quote.ts";
 import type { Terminal } from "./command.ts";
 import { isColor, isColorful } from "./paint.ts";

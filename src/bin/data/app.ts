@@ -1,13 +1,14 @@
 /** The app of the command's key: its tables, and calls to its data endpoints. @module */
 import * as v from "valibot";
-import { DATA_PATH, pageOf } from "../../data/pure.ts";
+import { pageOf } from "../../data/bodies.ts";
+import { DATA_PATH } from "../../data/deps.ts";
 import { readDefinition, type TableDefinition } from "../../dsl/mod.ts";
 import { OPENAPI_PATH, TABLE_KEYWORD } from "../../openapi/pure.ts";
 import { type RowTexts, readPages } from "../../rows/mod.ts";
-import { findNearest } from "../../std/find_nearest.ts";
-import { isObject } from "../../std/is_object.ts";
+import { isObject } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
 import { MAX_ROWS } from "../../std/limits.ts";
+import { findNearest } from "../../std/names.ts";
 import { quote } from "../../std/quote.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { readSettings } from "../cli/settings.ts";

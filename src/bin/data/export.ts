@@ -3,7 +3,7 @@ import { open, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { TableDefinition } from "../../dsl/mod.ts";
 import { FILE_FORMATS, type FileFormat, makeRowsWriter, type RowsWriter } from "../../rows/mod.ts";
-import { errorCode } from "../../std/error_code.ts";
+import { errorCode } from "../../std/network.ts";
 import {
   type Arguments,
   type CommandResult,

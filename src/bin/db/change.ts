@@ -3,25 +3,108 @@
  *
  * @module
  */
+
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
 import { type Definition, KINDS } from "../../dsl/mod.ts";
-import { type Change, showChange, showDropped, toColumnType } from "../../push/pure.ts";
+import { Problem } from "../../problem.ts";
+import { type Change, showChange, showDropped, toColumnType } from "../../push/change.ts";
+import { canonicalJson } from "../../std/json.ts";
 import {
   type Command,
   type CommandResult,
+  EXIT,
   RejectedError,
   type Setting,
   UsageError,
 } from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
-import { changeProject } from "./change_project.ts";
-import { findColumn } from "./change_schema.ts";
-import { describePush } from "./describe.ts";
+import { showCount } from "../cli/terminal.ts";
+import { findColumn, findEdit } from "./change_schema.ts";
+import { describePush, readShare } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { readEnvironments } from "./environments.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
-import { type Destination, isDev } from "./service.ts";
-import { readShare } from "./sharing.ts";
+import { type History, planHistory, pushHistory } from "./history.ts";
+import { type Project, type WrittenFiles, withProject, writeProject } from "./project.ts";
+import type { PushTask } from "./push.ts";
+import type { Pushed as PushResponse } from "./schema_service.ts";
+import { type Destination, isDev, withDestination } from "./service.ts";
+
+// An explicit change of a project: checks the schema file, shows the plan, asks, applies the
+// change, writes files.
+
+type ChangeTask = Omit<PushTask, "confirm"> & {
+  /** The requested change, for the project's definition. */
+  toChange: (definition: Definition) => Change;
+  /** Shows the plan and asks for confirmation. */
+  confirm: (plan: PushResponse, change: Change) => Promise<void>;
+};
+type Changed = WrittenFiles & { result: PushResponse };
+
+/**
+ * Applies a change, or with `dryRun` returns its plan. If the project already has the migration of the change, from another
+ * service, applies that migration.
+ *
+ * @throws {RejectedError} the schema file does not declare the result yet, or the service lacks earlier migrations
+ */
+async function changeProject(setting: Setting, task: ChangeTask): Promise<Changed> {
+  return await withProject(setting, task, async (project) => {
+    const { definition, ahead } = project;
+    const change = task.toChange(definition);
+    const notEdited = findNotEdited(change, project);
+    const last = ahead.at(-1);
+    const steps =
+      last === undefined
+        ? changeSingle(change, project)
+        : replayChange(change, task.destination, {
+            ...project,
+            share: task.share,
+            definition: JSON.parse(last.parts.definition) as Definition,
+          });
+    const plan = await steps.plan().catch((error: unknown) => {
+      // Without the edit, a plan can lack the values of an enum. The service's rejection of the change comes first.
+      const isRejected = error instanceof Problem && error.code === "incompatible_schema";
+      throw isRejected ? error : (notEdited ?? error);
+    });
+    if (notEdited !== undefined) throw notEdited;
+    if (task.dryRun) return { result: plan, types: undefined, files: [] };
+    if (plan.status !== "unchanged") await task.confirm(plan, change);
+    const result = plan.status === "unchanged" ? plan : await steps.run();
+    return { result, ...(await writeProject(project, result)) };
+  });
+}
+
+/** The error if the schema file does not declare the result yet. */
+function findNotEdited(change: Change, { definition, file, location: { folder } }: Project) {
+  const location = relative(folder, file);
+  const edit = findEdit(change, { definition, location, text: readFileSync(file, "utf8") });
+  if (edit === undefined) return undefined;
+  return new RejectedError(
+    `Cannot ${showChange(change)} yet: ${edit}, then run the command again`,
+    EXIT.rejected,
+    { code: "schema_not_edited" },
+  );
+}
+
+type Steps = { plan: () => Promise<PushResponse>; run: () => Promise<PushResponse> };
+
+function changeSingle(change: Change, { service, entries: journal }: Project): Steps {
+  const push = (dryRun: boolean) =>
+    service.push({ steps: [{ kind: "change", change }], journal, dryRun });
+  return { plan: () => push(true), run: () => push(false) };
+}
+
+/** The steps that apply the project's migrations, if the change is one of them. */
+function replayChange(change: Change, destination: Destination, history: History): Steps {
+  const asked = canonicalJson(change);
+  if (history.ahead.some(({ parts }) => parts.change === asked))
+    return { plan: () => planHistory(history), run: () => pushHistory(history) };
+  throw new RejectedError(
+    `The service lacks ${showCount(history.ahead.length, "migration")} of this project: run ${withDestination("rowhouse db push", destination)} first`,
+  );
+}
 
 const FLAGS = {
   ...SCHEMA_FLAGS,

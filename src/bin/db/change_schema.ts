@@ -5,7 +5,7 @@
  * @module
  */
 import type { Definition, NamedColumn } from "../../dsl/mod.ts";
-import type { Change } from "../../push/pure.ts";
+import type { Change } from "../../push/change.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import { quote } from "../../std/quote.ts";
 

@@ -1,14 +1,14 @@
 /** `rowhouse db status --to all`: compares the environments of a project: their histories and pending steps. @module */
 import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
+import { findDuplicateFiles } from "../../push/journal.ts";
 import {
   compareHistory,
-  findDuplicateFiles,
   type HistoryDifference,
   readJournal,
-  showMigration,
   toProjectHistory,
-} from "../../push/pure.ts";
+} from "../../push/journal_files.ts";
+import { showMigration } from "../../push/migration_text.ts";
 import { quoteForShell } from "../../std/quote_for_shell.ts";
 import {
   type CommandResult,

@@ -1,7 +1,6 @@
 /** The destination of a `db` command: a named environment, a URL, the running `dev`, or directly a database. @module */
 import { type Config, readEnvironmentKey, toKeyVariable } from "../../config/mod.ts";
-import { isHttpOrigin } from "../../std/is_http_origin.ts";
-import { isLoopback } from "../../std/is_loopback.ts";
+import { isHttpOrigin, isLoopback } from "../../std/network.ts";
 import { type Setting, UsageError } from "../cli/command.ts";
 import { findAdminAddress } from "../cli/settings.ts";
 import { findDevDatabase, findDevFile, readDevFile } from "../dev/file.ts";

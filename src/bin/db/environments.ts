@@ -8,11 +8,10 @@ import { join } from "node:path";
 import { toKeyVariable } from "../../config/mod.ts";
 import type { Detail } from "../../problem.ts";
 import { readIfThere } from "../../std/files.ts";
-import { findNearest } from "../../std/find_nearest.ts";
-import { isHttpOrigin } from "../../std/is_http_origin.ts";
-import { isObject } from "../../std/is_object.ts";
+import { isObject, tryParseJson } from "../../std/json.ts";
+import { findNearest } from "../../std/names.ts";
+import { isHttpOrigin } from "../../std/network.ts";
 import { quote } from "../../std/quote.ts";
-import { tryParseJson } from "../../std/try_parse_json.ts";
 import { EXIT, RejectedError, UsageError } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
 

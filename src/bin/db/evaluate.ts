@@ -15,8 +15,8 @@ import { fileURLToPath } from "node:url";
 import * as v from "valibot";
 import { type Definition, readDefinition } from "../../dsl/mod.ts";
 import type { Detail } from "../../problem.ts";
-import { escapePointer } from "../../std/json_pointer.ts";
-import { NO_BUNFIG } from "../../std/no_bunfig.ts";
+import { NO_BUNFIG } from "../../std/files.ts";
+import { escapePointer } from "../../std/json.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { showCount } from "../cli/terminal.ts";
 

@@ -9,7 +9,7 @@ import { closeSync, existsSync, readFileSync, writeSync } from "node:fs";
 import { extname, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { toDefinition } from "../../dsl/mod.ts";
-import { errorCode } from "../../std/error_code.ts";
+import { errorCode } from "../../std/network.ts";
 
 const REPORT = 3;
 const file = process.argv[2] ?? "";

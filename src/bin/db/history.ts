@@ -5,15 +5,12 @@
  * @module
  */
 import type { Definition } from "../../dsl/mod.ts";
+import type { ProjectMigration } from "../../push/journal.ts";
+import { MAX_MIGRATIONS_SENT, MAX_REPLAY_BYTES } from "../../push/limits.ts";
+import { showMigration } from "../../push/migration_text.ts";
 import type { PushBody } from "../../push/mod.ts";
-import {
-  MAX_MIGRATIONS_SENT,
-  MAX_REPLAY_BYTES,
-  type Planned,
-  type ProjectMigration,
-  showMigration,
-} from "../../push/pure.ts";
-import { canonicalJson } from "../../std/canonical_json.ts";
+import type { Planned } from "../../push/push.ts";
+import { canonicalJson } from "../../std/json.ts";
 import type { Project } from "./project.ts";
 import type { Pushed, Replayed } from "./schema_service.ts";
 

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { ProblemBody } from "../../http/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode } from "../../problem.ts";
-import { tryParseJson } from "../../std/try_parse_json.ts";
+import { tryParseJson } from "../../std/json.ts";
 import { EXIT, RejectedError } from "../cli/command.ts";
 
 export type Target = {

@@ -2,20 +2,21 @@
 import { rm } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import {
-  compareHistory,
   compareJournal,
   type JournalComparison,
   type JournalFile,
   journalFileName,
-  type MigrationRecord,
-  type MigrationText,
+} from "../../push/journal.ts";
+import {
+  compareHistory,
   type ProjectRecord,
   type RecordedMigration,
   readJournal,
-  type StoredMigration,
   toProjectHistory,
   writeJournal,
-} from "../../push/pure.ts";
+} from "../../push/journal_files.ts";
+import type { MigrationRecord, MigrationText } from "../../push/migration_text.ts";
+import type { StoredMigration } from "../../push/status.ts";
 import { EXIT, RejectedError, type Setting } from "../cli/command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 import type { SchemaService } from "./schema_service.ts";

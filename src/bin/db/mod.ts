@@ -12,8 +12,7 @@ import { readSettings } from "../cli/settings.ts";
 import { DEV_FILE } from "../dev/file.ts";
 import { changeCommands } from "./change.ts";
 import { runComparison } from "./comparison.ts";
-import { findConfirm } from "./confirm.ts";
-import { describePush } from "./describe.ts";
+import { describePush, findConfirm, readShare } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { ALL_ENVIRONMENTS, PROJECT_FILE } from "./environments.ts";
 import { findSchemaFile } from "./evaluate.ts";
@@ -28,7 +27,6 @@ import {
 import { type Pushed, pushProject } from "./push.ts";
 import { resolveCommand } from "./resolve.ts";
 import { withService } from "./service.ts";
-import { readShare } from "./sharing.ts";
 import { runStatus } from "./status.ts";
 
 const ABOUT = `The key is read from ROWHOUSE_API_KEY, or for an environment from its own variable, such as ROWHOUSE_API_KEY_STAGING. There is no

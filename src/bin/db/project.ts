@@ -1,7 +1,7 @@
 /** A project and the service of its destination: opened for a push, and its files written after it. @module */
 import type { Config } from "../../config/mod.ts";
 import type { Definition } from "../../dsl/mod.ts";
-import type { Status } from "../../push/pure.ts";
+import type { Status } from "../../push/status.ts";
 import type { Setting } from "../cli/command.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import {

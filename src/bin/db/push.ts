@@ -1,13 +1,12 @@
 /** A push from a project's folder: evaluates the schema, sends it, waits for other pushes, writes journal and types. @module */
 import type { Definition } from "../../dsl/mod.ts";
-import type { Status } from "../../push/pure.ts";
+import type { Status } from "../../push/status.ts";
 import type { Setting } from "../cli/command.ts";
-import { type Confirm, listDropped } from "./confirm.ts";
+import { agree, type Confirm, listDropped, listShared, warnOfSharing } from "./describe.ts";
 import { planHistory, pushHistory } from "./history.ts";
 import { listJournalFiles } from "./journal.ts";
 import { type ProjectOptions, type WrittenFiles, withProject, writeProject } from "./project.ts";
 import type { Pushed as PushResponse } from "./schema_service.ts";
-import { agree, listShared, warnOfSharing } from "./sharing.ts";
 
 export type PushTask = ProjectOptions & {
   dryRun: boolean;

@@ -4,20 +4,19 @@
  *
  * @module
  */
-import type { PushBody } from "../../push/mod.ts";
+
+import type { ProjectMigration } from "../../push/journal.ts";
+import { readJournal } from "../../push/journal_files.ts";
+import { MAX_MIGRATIONS_SENT, MAX_REPLAY_BYTES } from "../../push/limits.ts";
+import { type Declared, mergeDeclared } from "../../push/merge_table.ts";
 import {
-  type Declared,
-  MAX_MIGRATIONS_SENT,
-  MAX_REPLAY_BYTES,
   type MigrationText,
-  mergeDeclared,
-  type ProjectMigration,
-  readJournal,
   readMigrationChange,
   readMigrationDefinition,
   showMigration,
   splitMigrationText,
-} from "../../push/pure.ts";
+} from "../../push/migration_text.ts";
+import type { PushBody } from "../../push/mod.ts";
 import {
   type Command,
   type CommandResult,
@@ -27,15 +26,20 @@ import {
 } from "../cli/command.ts";
 import { makePaint } from "../cli/paint.ts";
 import { readSettings } from "../cli/settings.ts";
-import { findConfirm } from "./confirm.ts";
-import { describePush } from "./describe.ts";
+import {
+  agree,
+  describePush,
+  findConfirm,
+  listShared,
+  readShare,
+  warnOfSharing,
+} from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { readWait, SCHEMA_FLAGS } from "./flags.ts";
 import { fetchMigrations } from "./journal.ts";
 import { withProject } from "./project.ts";
 import type { Pushed } from "./schema_service.ts";
 import { type Destination, withDestination } from "./service.ts";
-import { agree, listShared, readShare, warnOfSharing } from "./sharing.ts";
 
 export const resolveCommand: Command = {
   name: "db resolve",

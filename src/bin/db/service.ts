@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { SCHEMA_PATH } from "../../push/pure.ts";
+import { SCHEMA_PATH } from "../../push/limits.ts";
 import type { ProjectEnvironment } from "./environments.ts";
 import { callEndpoint, type Target } from "./http.ts";
 import type { DirectDestination, DirectOptions, SchemaService } from "./schema_service.ts";

@@ -7,23 +7,20 @@
 import { existsSync } from "node:fs";
 import type { Definition } from "../../dsl/mod.ts";
 import { Problem } from "../../problem.ts";
-import {
-  type RecordedMigration,
-  type Status,
-  showMigration,
-  type TableApps,
-} from "../../push/pure.ts";
+import type { RecordedMigration } from "../../push/journal_files.ts";
+import { showMigration } from "../../push/migration_text.ts";
+import type { Status, TableApps } from "../../push/status.ts";
 import { EXIT, type ExitCode, RejectedError, type Setting, type Terminal } from "../cli/command.ts";
 import { explain, toFailure } from "../cli/explain.ts";
 import { readSettings } from "../cli/settings.ts";
 import { showCount, toDocument } from "../cli/terminal.ts";
+import { readShare } from "./describe.ts";
 import { findDestination } from "./destination.ts";
 import { evaluateSchema, findSchemaFile } from "./evaluate.ts";
 import { planHistory } from "./history.ts";
 import { checkJournalFiles, findJournalFolder } from "./journal.ts";
 import type { SchemaService } from "./schema_service.ts";
 import { type Destination, withDestination, withService } from "./service.ts";
-import { readShare } from "./sharing.ts";
 
 /** Changes nothing; exits with 1 if the database differs from the record, or the schema cannot be pushed. */
 export async function runStatus(setting: Setting): Promise<ExitCode> {

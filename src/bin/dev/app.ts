@@ -1,4 +1,5 @@
 /** The app of `dev`: its origins on this machine, and a key with every scope, reused by later runs. @module */
+
 import {
   addOrigin,
   createApp,
@@ -9,18 +10,100 @@ import {
   toProof,
   useKey,
 } from "../../accounts/apps/mod.ts";
-import { makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
+import {
+  createUser,
+  grantRole,
+  type LinkDeps,
+  makePasswordLink,
+} from "../../accounts/people/mod.ts";
+import { type IdentitySecrets, makeIdentitySecrets } from "../../accounts/secrets/mod.ts";
 import type { Config } from "../../config/mod.ts";
 import { type Database, DEV_KEY_NAME } from "../../db/mod.ts";
+import { makeHashing, setPasswordByLink } from "../../identity/mod.ts";
 import { SCOPES } from "../../principal.ts";
-import { systemRandomBytes } from "../../std/random_text.ts";
+import { Problem } from "../../problem.ts";
+import { randomText, systemRandomBytes } from "../../std/secrets.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
 import { withDatabase } from "../cli/database.ts";
 import type { DevDatabase } from "./database.ts";
-import { type DevFile, writeDevFile } from "./file.ts";
-import { toFrontEnd, toOrigin } from "./hosts.ts";
-import { openDevPeople } from "./people.ts";
-import { keepSecrets, openSecrets } from "./secrets.ts";
+import { keepSecrets, openSecrets } from "./environment.ts";
+import { type DevFile, type DevPeople, writeDevFile } from "./file.ts";
+import { toFrontEnd, toOrigin } from "./launchers.ts";
+
+// The people of `dev`: an administrator, and a user with a role on the demo app. Later runs reuse
+// their passwords.
+
+const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
+const USER_ROLE = "member";
+const SYSTEM: Pick<LinkDeps, "randomBytes" | "now"> = {
+  randomBytes: systemRandomBytes,
+  now: () => new Date(),
+};
+
+type DevPeopleOptions = {
+  domain: string;
+  /** The slug of the app that the user can open. */
+  app: string;
+  stored: DevPeople | undefined;
+};
+
+type PeopleDeps = { admin: Database; identitySecrets: IdentitySecrets };
+
+/** Creates missing people; an existing person keeps the stored password. */
+async function openDevPeople(deps: PeopleDeps, options: DevPeopleOptions): Promise<DevPeople> {
+  const { domain, app, stored } = options;
+  const people = {
+    admin: stored?.admin ?? { email: `admin@${domain}`, password: makePassword() },
+    user: stored?.user ?? { email: `person@${domain}`, password: makePassword() },
+  };
+  const isNewStored = stored === undefined;
+  await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewStored });
+  const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewStored };
+  // Only once: a role that an administrator revokes later stays revoked.
+  if (await openPerson(deps, user))
+    await grantRole(deps, { email: user.email, slug: app, role: USER_ROLE });
+  return people;
+}
+
+type Wanted = DevPeople["user"] & { name: string; isAdmin: boolean; isNewStored: boolean };
+
+/** Whether the person is new. Sets a password for new people, or if no password is stored. */
+async function openPerson(deps: PeopleDeps, wanted: Wanted): Promise<boolean> {
+  const created = await makePerson(deps, wanted);
+  const link = created ?? (await renewLink(deps, wanted));
+  if (link !== undefined)
+    await setPasswordByLink(
+      { ...deps, db: deps.admin, hashing: makeHashing() },
+      link,
+      wanted.password,
+    );
+  return created !== undefined;
+}
+
+async function makePerson(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
+  const makeId = () => Bun.randomUUIDv7();
+  const consoleRole = wanted.isAdmin ? ("super_admin" as const) : undefined;
+  try {
+    const created = await createUser(
+      { ...deps, ...SYSTEM, makeId },
+      { email: wanted.email, displayName: wanted.name, consoleRole },
+    );
+    return created.linkText;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "invalid_request") return undefined; // already there
+    throw error;
+  }
+}
+
+async function renewLink(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
+  if (!wanted.isNewStored) return undefined;
+  return (await makePasswordLink({ ...deps, ...SYSTEM }, wanted.email)).linkText;
+}
+
+/** Five groups of four: 98 bits, and easy to type on a phone. */
+function makePassword(): string {
+  return Array.from({ length: 5 }, () => randomText(ALPHABET, 4, systemRandomBytes)).join("-");
+}
 
 type DemoOptions = {
   config: Config;

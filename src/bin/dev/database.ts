@@ -22,8 +22,8 @@ import { RejectedError } from "../cli/command.ts";
 import { withDatabase } from "../cli/database.ts";
 import type { Address } from "../cli/settings.ts";
 import { setUpDatabase } from "../migrate.ts";
+import type { Secrets } from "./environment.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
-import type { Secrets } from "./secrets.ts";
 
 /** The default folder, inside the project. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");

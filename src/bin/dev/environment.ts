@@ -1,9 +1,16 @@
 /** The environment of `dev`: settings of one process, without those of a service, such as its database. @module */
+
+import { join } from "node:path";
 import * as v from "valibot";
+import { makeSecret } from "../../accounts/secrets/mod.ts";
 import { type Environment, SETTINGS, type SettingName, toFileVariable } from "../../config/mod.ts";
+import { readIfThere, writeAtomically } from "../../std/files.ts";
+import { tryParseJson } from "../../std/json.ts";
+import { systemRandomBytes } from "../../std/secrets.ts";
 import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
-import { type Arguments, UsageError } from "../cli/command.ts";
+import { type Arguments, RejectedError, UsageError } from "../cli/command.ts";
 import { readWhole } from "../cli/settings.ts";
+import { DevPeople, HIDDEN_FOLDER } from "./file.ts";
 
 /** Other settings are ignored: connections, secrets, hosts, mail and providers can belong to a real service. */
 const READ: ReadonlySet<string> = new Set<SettingName>([
@@ -103,4 +110,60 @@ export function describeVisiblePassword(args: Arguments): string | undefined {
 
 function hasPassword(url: string): boolean {
   return new URL(url).password !== "";
+}
+
+// Secrets that `dev` generates once and stores in the hidden folder, so that commands can be pasted
+// again later.
+
+const Secrets = v.object({
+  loginPassword: v.string(),
+  pushPassword: v.string(),
+  /** Missing in files of older releases. */
+  consolePassword: v.optional(v.string()),
+  identitySecret: v.string(),
+  /** The slug of the app whose tables the database has. */
+  app: v.optional(v.string()),
+  apiKey: v.optional(v.string()),
+  people: v.optional(DevPeople),
+});
+export type Secrets = v.InferOutput<typeof Secrets> & { consolePassword: string };
+
+const SECRETS_FILE = `${HIDDEN_FOLDER}/secrets.json`;
+
+function toPath(folder: string): string {
+  return join(folder, SECRETS_FILE);
+}
+
+/**
+ * The stored secrets, or new ones if nothing is stored.
+ *
+ * @throws {RejectedError} they cannot be read; lost secrets cannot be recovered, so they are never replaced
+ */
+export function openSecrets(folder: string): Secrets {
+  const text = readIfThere(toPath(folder));
+  const stored = text === undefined ? undefined : readSecrets(text);
+  const { consolePassword = makeSecret(systemRandomBytes) } = stored ?? {};
+  if (stored?.consolePassword !== undefined) return { ...stored, consolePassword };
+  const secrets = {
+    loginPassword: makeSecret(systemRandomBytes),
+    pushPassword: makeSecret(systemRandomBytes),
+    identitySecret: makeSecret(systemRandomBytes),
+    ...stored,
+    consolePassword,
+  };
+  keepSecrets(folder, secrets);
+  return secrets;
+}
+
+function readSecrets(text: string): v.InferOutput<typeof Secrets> {
+  const stored = v.safeParse(Secrets, tryParseJson(text));
+  if (stored.success) return stored.output;
+  throw new RejectedError(
+    `Cannot read ${SECRETS_FILE}: the file is damaged. Restore it, or delete it: rowhouse dev then creates new secrets, and all old passwords and keys of its database are lost`,
+  );
+}
+
+/** The file is readable only by its owner. */
+export function keepSecrets(folder: string, secrets: Secrets): void {
+  writeAtomically(toPath(folder), `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
 }

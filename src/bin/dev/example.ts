@@ -9,7 +9,7 @@ import type { Environment } from "../../config/mod.ts";
 import type { Service } from "../../service/mod.ts";
 import { readIfThere } from "../../std/files.ts";
 import { explain } from "../cli/explain.ts";
-import { DEMO_APP, PACKAGE } from "./hosts.ts";
+import { DEMO_APP, PACKAGE } from "./launchers.ts";
 
 /** The server file, recognized by its export. */
 const SERVER = join("server", "server.ts");

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { writeAtomically } from "../../std/files.ts";
-import { isLoopback } from "../../std/is_loopback.ts";
+import { isLoopback } from "../../std/network.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError, type Setting } from "../cli/command.ts";
 import type { Address } from "../cli/settings.ts";

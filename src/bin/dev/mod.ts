@@ -8,32 +8,35 @@ import { explainFailure } from "../cli/database.ts";
 import { explain } from "../cli/explain.ts";
 import { openFrom } from "../cli/open.ts";
 import { readSettings } from "../cli/settings.ts";
-import { describePush } from "../db/describe.ts";
+import { describePush, readShare } from "../db/describe.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
 import { type Pushed, pushProject } from "../db/push.ts";
-import { readShare } from "../db/sharing.ts";
 import { writeIgnore } from "../db/types.ts";
 import { findFreePort, listen, toLocalUrl } from "../serve/listen.ts";
-import { STOP_SIGNALS, untilSignal } from "../serve/signals.ts";
+import { STOP_SIGNALS, untilSignal } from "../serve/workers.ts";
 import { openDemo } from "./app.ts";
 import { DATA_DIR, type DevDatabase, openDevDatabase } from "./database.ts";
 import {
   describeIgnored,
   describeVisiblePassword,
+  openSecrets,
   readNamedDatabase,
   toDevEnvironment,
 } from "./environment.ts";
 import { makeExample } from "./example.ts";
 import { DEV_FILE, HIDDEN_FOLDER, readDevFile, removeDevFile } from "./file.ts";
-import { findAppName, toFrontEnd, toHost, toOrigin, withHosts } from "./hosts.ts";
-import { findLaunchers } from "./launchers.ts";
+import {
+  findAppName,
+  findLaunchers,
+  toFrontEnd,
+  toHost,
+  toOrigin,
+  withHosts,
+} from "./launchers.ts";
 import { acquireLock, type Lock } from "./lock.ts";
-import { openDevLog } from "./log.ts";
-import { findRenames } from "./renames.ts";
 import { confirmReset, removeDevFiles } from "./reset.ts";
-import { openSecrets } from "./secrets.ts";
-import { describeTour } from "./tour.ts";
-import { watchSchema } from "./watch.ts";
+import { describeTour, openDevLog } from "./tour.ts";
+import { findRenames, watchSchema } from "./watch.ts";
 
 export const devCommand: Command = {
   name: "dev",

@@ -25,8 +25,14 @@ import {
   TYPES_ENTRY,
   writeNew,
 } from "./files.ts";
-import { type Additions, completeManifest, DEV_ADDITIONS, PUSH_ADDITIONS } from "./manifest.ts";
-import { readTodoPackages, toTodoFiles } from "./template.ts";
+import {
+  type Additions,
+  completeManifest,
+  DEV_ADDITIONS,
+  PUSH_ADDITIONS,
+  readTodoPackages,
+  toTodoFiles,
+} from "./manifest.ts";
 
 const TEMPLATES = ["notes", "todo"] as const;
 type Template = (typeof TEMPLATES)[number];

@@ -9,8 +9,13 @@ import { openFrom } from "../cli/open.ts";
 import { readServeSettings, readWhole } from "../cli/settings.ts";
 import { checkService, waitForDatabase, warnOfLogins, warnOfSettings } from "./checks.ts";
 import { type ListenOptions, listen } from "./listen.ts";
-import { STOP_SIGNALS, untilSignal } from "./signals.ts";
-import { reportListening, superviseWorkers, untilStopSignal } from "./workers.ts";
+import {
+  reportListening,
+  STOP_SIGNALS,
+  superviseWorkers,
+  untilSignal,
+  untilStopSignal,
+} from "./workers.ts";
 
 export const serveCommand: Command = {
   name: "serve",

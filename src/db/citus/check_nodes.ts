@@ -1,5 +1,5 @@
 /** Requirements for a Citus cluster before a database is distributed over it. @module */
-import { quoteBody } from "../../std/sql_literal.ts";
+import { quoteBody } from "../../std/quote.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { quoteBody, quoteLiteral, quoteName } from "../../std/sql_literal.ts";
+import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import { LOCK_BUDGET_MS } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";

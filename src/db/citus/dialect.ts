@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { quoteBody, quoteLiteral, quoteName } from "../../std/sql_literal.ts";
+import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import type { Dialect } from "../dialect.ts";
 import { ONLY_HERE } from "../node_settings.ts";
 import { ANCHOR } from "./anchor.ts";

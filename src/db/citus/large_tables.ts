@@ -1,5 +1,5 @@
 /** Finds large tables on the nodes of a Citus cluster. The coordinator's own statistics have no rows. @module */
-import { quoteLiteral } from "../../std/sql_literal.ts";
+import { quoteLiteral } from "../../std/quote.ts";
 import type { LargeTableOptions } from "../dialect.ts";
 import type { Database } from "../pool/mod.ts";
 import { askNodes } from "./check_nodes.ts";

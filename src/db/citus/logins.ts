@@ -1,5 +1,5 @@
 /** Logins on the nodes of a Citus cluster: the coordinator's serving, pushing and Console logins exist on every node. @module */
-import { quoteLiteral, quoteName } from "../../std/sql_literal.ts";
+import { quoteLiteral, quoteName } from "../../std/quote.ts";
 import { ROLE_NAMES } from "../migrations/roles.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { quoteLiteral, quoteName } from "../../std/sql_literal.ts";
+import { quoteLiteral, quoteName } from "../../std/quote.ts";
 import type { Database } from "../pool/mod.ts";
 import { ClusterError } from "./check_nodes.ts";
 import { listLogins, NODE_LOGINS } from "./logins.ts";

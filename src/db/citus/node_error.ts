@@ -1,5 +1,5 @@
 /** Errors of statements that Citus sent to another node. The error of Citus contains only the node's name. Pure. @module */
-import { errorCode } from "../../std/error_code.ts";
+import { errorCode } from "../../std/network.ts";
 
 export type Warning = { code: string; message: string };
 

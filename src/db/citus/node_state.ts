@@ -1,5 +1,5 @@
 /** Checks that `rowhouse migrate` has set up each node of a Citus cluster: Citus does not copy everything. @module */
-import { quoteLiteral } from "../../std/sql_literal.ts";
+import { quoteLiteral } from "../../std/quote.ts";
 import type { Database } from "../pool/mod.ts";
 import { readValue } from "../read_rows.ts";
 import { askNodes, toIssue } from "./check_nodes.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { BoundedMap } from "../../std/bounded_map.ts";
+import { BoundedMap } from "../../std/bounded.ts";
 import type { NodeEntry, Nodes } from "../pool/nodes.ts";
 import { hashBytes } from "./hash.ts";
 

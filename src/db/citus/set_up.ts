@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { quoteBody } from "../../std/sql_literal.ts";
+import { quoteBody } from "../../std/quote.ts";
 import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
 import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" };

@@ -1,6 +1,6 @@
 /** Finds the node in an error of a Citus coordinator that could not reach the node. Pure. @module */
 import { Problem } from "../../problem.ts";
-import { errorCode } from "../../std/error_code.ts";
+import { errorCode } from "../../std/network.ts";
 import { findLostNode } from "./node_error.ts";
 
 /** Citus reports this in its own messages, with the SQLSTATE of a lost connection. */

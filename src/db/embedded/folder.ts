@@ -19,7 +19,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { errorCode } from "../../std/error_code.ts";
+import { errorCode } from "../../std/network.ts";
 
 const EXECUTABLE_BY_OTHERS = 0o001;
 const WRITABLE_BY_OTHERS = 0o022;

@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { NO_BUNFIG } from "../../std/no_bunfig.ts";
+import { NO_BUNFIG } from "../../std/files.ts";
 
 export type Cluster = {
   /** The administrator's connection string, to the database `postgres`. */

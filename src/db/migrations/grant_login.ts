@@ -5,7 +5,7 @@
  * @module
  */
 import type { Role } from "../../role.ts";
-import { quoteLiteral, quoteName } from "../../std/sql_literal.ts";
+import { quoteLiteral, quoteName } from "../../std/quote.ts";
 import { SERVING_ROLES } from "../isolation.ts";
 import { ONLY_HERE } from "../node_settings.ts";
 import { type Database, EXECUTION_LIMIT_MS } from "../pool/mod.ts";

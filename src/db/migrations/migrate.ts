@@ -5,7 +5,7 @@
  * @module
  */
 
-import { quoteLiteral } from "../../std/sql_literal.ts";
+import { quoteLiteral } from "../../std/quote.ts";
 import { ONLY_HERE } from "../node_settings.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows, readValue } from "../read_rows.ts";

@@ -11,12 +11,16 @@ import { APP_SWITCHES } from "../../app_switch.ts";
 import { INTENDED } from "../../problem.ts";
 import { LATENCY_BUCKETS } from "../../std/latency.ts";
 import * as limits from "../../std/limits.ts";
-import { quoteLiteral } from "../../std/sql_literal.ts";
-import * as storedText from "../../std/stored_text.ts";
-import { type AuditActions, OTHER_AUDIT_ACTIONS, renderAuditActions } from "../audit_actions.ts";
+import * as storedText from "../../std/patterns.ts";
+import { quoteLiteral } from "../../std/quote.ts";
 import { FIND_ISSUES } from "../isolation.ts";
 import * as sqlConstants from "../sql_constants.ts";
-import { renderSwitches } from "../switches.ts";
+import {
+  type AuditActions,
+  OTHER_AUDIT_ACTIONS,
+  renderAuditActions,
+  renderSwitches,
+} from "../switches.ts";
 import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor_functions.ts";
 
 export type ServiceMigration = {

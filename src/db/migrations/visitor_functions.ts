@@ -35,7 +35,7 @@
  * @module
  */
 
-import type { AuditAction } from "../audit_actions.ts";
+import type { AuditAction } from "../switches.ts";
 
 /** The credentials of the browser (`visitor.sql`). */
 const VISITOR = "visitor rowhouse.visitor";

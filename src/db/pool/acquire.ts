@@ -10,11 +10,11 @@ import type { Connection } from "./connection.ts";
 import {
   type Connections,
   type ConnectionsOptions,
+  makeSharedConnections,
   OwnConnections,
   RECONNECT_DELAY_MS,
 } from "./connections.ts";
 import type { Nodes } from "./nodes.ts";
-import { makeSharedConnections } from "./shared_connections.ts";
 import type { Caller } from "./statement.ts";
 import type { Ticker, Ticking } from "./ticker.ts";
 

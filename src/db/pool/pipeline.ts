@@ -8,10 +8,78 @@
  *
  * @module
  */
+
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
-import { isDriverPatched, type Parameter, type Statement } from "./connection.ts";
-import { makePatientSender } from "./patient_sender.ts";
+import { type Connection, isDriverPatched, type Parameter, type Statement } from "./connection.ts";
 import type { Work } from "./run.ts";
+import type { Ticker, Ticking } from "./ticker.ts";
+
+// Sends statements on shared connections with a short wait: a caller that waits longer continues
+// without a result, and nothing is canceled. A statement that delays later statements, such as one
+// that waits for a lock, keeps its queue off shared connections for a while.
+
+type PatientSender = {
+  /** The rows; `undefined` after an error or a timeout. */
+  readonly send: (statement: Statement, by: Sending) => Promise<unknown[] | undefined>;
+  /** Whether a caller has timed out on a connection: it must be discarded. */
+  readonly isStuck: (connection: Connection) => boolean;
+  /** Whether a queue has recently delayed others. */
+  readonly isAvoided: (queue: string) => boolean;
+};
+
+type Sending = { connection: Connection; queue: string };
+
+type Sent = Sending & { ticks: number; leave: () => void };
+
+/** Ticks, not time: after a pause of this process, results that have already arrived are read first. */
+const PATIENCE_TICKS = 10;
+const AVOID_MS = 5000;
+
+function makePatientSender(ticker: Ticker): PatientSender {
+  /** The statements in progress, in the order of sending. */
+  const sent = new Set<Sent>();
+  const stuck = new WeakSet<Connection>();
+  const avoided = new Map<string, number>();
+
+  const countTick = (attempt: Sent): void => {
+    attempt.ticks++;
+    const isOverdue = attempt.ticks > PATIENCE_TICKS;
+    if (!isOverdue && attempt.connection.isAlive()) return;
+    // The first statement delays all later statements.
+    if (isOverdue && !stuck.has(attempt.connection))
+      avoided.set(attempt.queue, performance.now() + AVOID_MS);
+    if (isOverdue) stuck.add(attempt.connection);
+    attempt.leave();
+  };
+  const ticking: Ticking = {
+    tick: () => {
+      for (const attempt of [...sent]) countTick(attempt);
+    },
+  };
+
+  return {
+    send: (statement, { connection, queue }) =>
+      new Promise((resolve) => {
+        const end = (rows: unknown[] | undefined): void => {
+          if (sent.delete(attempt) && sent.size === 0) ticker.remove(ticking);
+          resolve(rows);
+        };
+        const leave = (): void => end(undefined);
+        const attempt: Sent = { connection, queue, ticks: 0, leave };
+        if (sent.size === 0) ticker.add(ticking);
+        sent.add(attempt);
+        connection.send(statement).then(end, leave);
+      }),
+    isStuck: (connection) => stuck.has(connection),
+    isAvoided: (queue) => {
+      const until = avoided.get(queue);
+      if (until === undefined) return false;
+      if (performance.now() < until) return true;
+      avoided.delete(queue);
+      return false;
+    },
+  };
+}
 
 export type PipelineOptions = Omit<AcquirerOptions, "acquireMs"> & {
   /** Called when a result did not match its request, which must never happen; it was not delivered. */
@@ -19,10 +87,10 @@ export type PipelineOptions = Omit<AcquirerOptions, "acquireMs"> & {
 };
 
 /** A statement whose last parameter is an echo, which its result repeats. */
-export type EchoedStatement = Statement & { parameters: readonly Parameter[] };
+type EchoedStatement = Statement & { parameters: readonly Parameter[] };
 
 /** Compares a result with its request; `undefined` if it has no rows. */
-export type Compare = (rows: unknown[]) => Compared | undefined;
+type Compare = (rows: unknown[]) => Compared | undefined;
 
 export type Compared = {
   echo: string | undefined;
@@ -30,7 +98,7 @@ export type Compared = {
   isOwn: boolean | undefined;
 };
 
-export type Pipeline = {
+type Pipeline = {
   /**
    * The rows that certainly belong to this statement; `undefined` if there are none, and the caller must repeat the read
    * on an exclusive connection. Never rejects.
@@ -55,12 +123,12 @@ const SHARE = 0.75;
 const ACQUIRE_MS = 200;
 
 /** How many of a pool's connections are for pipelining. */
-export function countPipelines(connections: number): number {
+function countPipelines(connections: number): number {
   if (!isDriverPatched()) return 0;
   return Math.min(MAX_PIPELINES, Math.floor(connections / CONNECTIONS_PER_PIPELINE));
 }
 
-export function makePipeline(options: PipelineOptions): Pipeline {
+function makePipeline(options: PipelineOptions): Pipeline {
   const acquirer = new Acquirer({
     ...options,
     callersPerConnection: CALLERS_PER_CONNECTION,
@@ -142,4 +210,41 @@ export function makeEcho(): string {
 /** The column that repeats the echo, by the position of the echo's parameter. */
 export function echoColumn(position: number): string {
   return `$${position}::pg_catalog.text as echo`;
+}
+
+// The pipelines of a pool: one for the shortest reads and one for longer reads, so that short reads
+// never wait for longer reads. A small pool has one pipeline for both, or none.
+
+/**
+ * The expected duration of a read: `short`, a lookup by key; `longer`, up to a millisecond or two; `long`, which is
+ * never pipelined.
+ */
+export type ReadLength = "short" | "longer" | "long";
+
+export type Pipelines = {
+  /** The pipeline for reads of this duration; `undefined` if they need exclusive connections. */
+  readonly find: (length: ReadLength) => Pipeline | undefined;
+  /** How many of the pool's connections are for pipelining. */
+  readonly connections: number;
+  readonly stats: () => readonly PoolStats[];
+  readonly close: (timeoutS: number) => Promise<void>;
+};
+
+export function openPipelines(options: PipelineOptions): Pipelines {
+  const connections = countPipelines(options.connections);
+  const ofLonger = Math.floor(connections / 2);
+  const open = (count: number) =>
+    count === 0 ? undefined : makePipeline({ ...options, connections: count });
+  const short = open(connections - ofLonger);
+  const longer = open(ofLonger);
+  const all = [short, longer].filter((pipeline) => pipeline !== undefined);
+  const byLength = { short, longer: longer ?? short, long: undefined };
+  return {
+    find: (length) => byLength[length],
+    connections,
+    stats: () => all.map((pipeline) => pipeline.stats()),
+    close: async (timeoutS) => {
+      await Promise.all(all.map((pipeline) => pipeline.close(timeoutS)));
+    },
+  };
 }

@@ -1,7 +1,6 @@
 /** A pool of connections to one server: exclusive connections, and a few for pipelining. @module */
 import { Acquirer, type AcquirerOptions, type PoolStats } from "./acquire.ts";
-import { addStats, type PipelineOptions } from "./pipeline.ts";
-import { openPipelines, type Pipelines } from "./pipelines.ts";
+import { addStats, openPipelines, type PipelineOptions, type Pipelines } from "./pipeline.ts";
 
 export type Pool = {
   readonly acquirer: Acquirer;

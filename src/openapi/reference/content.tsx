@@ -4,11 +4,10 @@ import { OPERATION_GROUPS } from "../../http/mod.ts";
 import { type Html, renderCopyButton } from "../../pages/mod.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../../problem.ts";
 import type { Document } from "../document.ts";
-import { toGuidePath } from "../guides.ts";
+import { toGuidePath } from "../guides.tsx";
 import { renderEndpoint } from "./endpoint_view.tsx";
 import { type Endpoint, listEndpoints } from "./endpoints.ts";
-import { GROUP_NAMES, toTablePath } from "./page_view.tsx";
-import { renderProse } from "./text_view.tsx";
+import { GROUP_NAMES, renderProse, toTablePath } from "./page_view.tsx";
 
 export type Groups = ReadonlyMap<string, readonly Endpoint[]>;
 

@@ -1,11 +1,10 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** One endpoint on a page: its request and response, an example, and a form that sends a request if scripts run. @module */
 import { type Html, highlight, renderCopyButton } from "../../pages/mod.ts";
-import type { Body, Endpoint, Parameter } from "./endpoints.ts";
-import type { Field } from "./fields.ts";
+import type { Body, Endpoint, Field, Parameter } from "./endpoints.ts";
 import { REFERENCE_PATH } from "./frame.tsx";
+import { renderJson, renderProse } from "./page_view.tsx";
 import { printCurl, printJson, printPython, printTypeScript } from "./sample.ts";
-import { renderJson, renderProse } from "./text_view.tsx";
 import { renderTryIt } from "./try_view.tsx";
 
 const ACCESS: Readonly<Record<Endpoint["access"], string>> = {

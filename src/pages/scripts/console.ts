@@ -1,9 +1,9 @@
 /** The script of the Console's pages. @module */
-import { openAnnouncements } from "./announce.ts";
+
 import { startAxes } from "./axis.ts";
 import { startCopyButtons } from "./copy.ts";
+import { focusFirstIssue, openAnnouncements, startSendingOnce } from "./dom.ts";
 import { startDrafts } from "./drafts.ts";
-import { focusFirstIssue } from "./first_issue.ts";
 import { startFormDialogs } from "./form_dialog.ts";
 import { startJsonFields } from "./json_fields.ts";
 import { startKeySecrets } from "./key_secrets.ts";
@@ -11,7 +11,6 @@ import { startNavigation } from "./navigation.ts";
 import { startNullChoices } from "./null_choice.ts";
 import { startPalette } from "./palette.ts";
 import { startPeopleLookup } from "./people_lookup.ts";
-import { startSendingOnce } from "./send_once.ts";
 import { startShortcuts } from "./shortcuts.ts";
 import { startTimes } from "./times.ts";
 import { startTypedNames } from "./typed_name.ts";

@@ -1,5 +1,5 @@
 /** Buttons that copy the text of an element. If copying is not allowed, they select the text. @module */
-import { announce } from "./announce.ts";
+import { announce } from "./dom.ts";
 
 const MESSAGE_MS = 2000;
 

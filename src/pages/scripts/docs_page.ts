@@ -1,5 +1,5 @@
 /** Scripts of the pages of docs: the guides and the API reference. @module */
-import { announce } from "./announce.ts";
+import { announce } from "./dom.ts";
 
 const VISIBLE_MS = 2000;
 

@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { announce } from "./announce.ts";
-import { element } from "./element.ts";
+import { announce, element } from "./dom.ts";
 
 const FORM = "form[data-unsaved]";
 const STORED = "rowhouse.draft";

@@ -4,9 +4,8 @@
  *
  * @module
  */
-import { element } from "./element.ts";
+import { element, requestPage } from "./dom.ts";
 import { startPeopleLookup } from "./people_lookup.ts";
-import { requestPage } from "./request_page.ts";
 import { startTypedNames } from "./typed_name.ts";
 
 export function startFormDialogs(): void {

@@ -4,20 +4,24 @@
  *
  * @module
  */
-import { openAnnouncements } from "./announce.ts";
-import { findMove, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
+import { openAnnouncements } from "./dom.ts";
 import { arrangeColumns, startColumns } from "./grid_columns.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid_editor.ts";
-import { addGridKeys } from "./grid_keys.ts";
+import { isInputMethodKey } from "./grid_input.ts";
 import { startLive } from "./grid_live.ts";
 import {
   findCurrent,
   findGrid,
+  findMove,
   findPager,
+  focusCell,
   openRows,
+  type Position,
+  readPosition,
   renewRow,
   renewRows,
   startRows,
+  toChord,
 } from "./grid_rows.ts";
 import {
   currentState,
@@ -27,12 +31,10 @@ import {
   renewFound,
   startSearch,
 } from "./grid_search.ts";
-import { startSelection } from "./grid_selection.ts";
-import { toNextOrder } from "./grid_sort.ts";
-import { isInputMethodKey } from "./input_method.ts";
+import { addGridKeys, startSelection, toNextOrder } from "./grid_selection.ts";
 import { startReferrers } from "./referrers.ts";
 import { openFormDialog } from "./row_dialog.ts";
-import { addFieldHelp } from "./row_fields.ts";
+import { addFieldHelp } from "./row_form.ts";
 import { pressSaveAction } from "./save_state.ts";
 
 /** The effects of keys on the focused cell, except moves. */

@@ -6,8 +6,7 @@
  * @module
  */
 import { FIELDS, type Kind } from "../../kinds/mod.ts";
-import { element, makeButton } from "./element.ts";
-import { findCell, focusCell, type Position, readPosition, toChord } from "./grid_cells.ts";
+import { element, makeButton } from "./dom.ts";
 import {
   describeField,
   enterNull,
@@ -17,12 +16,20 @@ import {
   findOption,
   readFieldState,
 } from "./grid_fields.ts";
-import { makeGridInput } from "./grid_input.ts";
-import { findGrid, findRow, onRowsChanged, renewRow } from "./grid_rows.ts";
+import { isInputMethodKey, makeGridInput } from "./grid_input.ts";
+import {
+  findCell,
+  findGrid,
+  findRow,
+  focusCell,
+  onRowsChanged,
+  type Position,
+  readPosition,
+  renewRow,
+  toChord,
+} from "./grid_rows.ts";
 import { type CellName, type Edit, makeSaves, readTag } from "./grid_saves.ts";
-import { isInputMethodKey } from "./input_method.ts";
-import { addFieldHelp } from "./row_fields.ts";
-import { readRowForm } from "./row_form.ts";
+import { addFieldHelp, readRowForm } from "./row_form.ts";
 import { hideSaveState, showNotSaved } from "./save_state.ts";
 
 /** The step of the focus after a key saved the value. */

@@ -1,5 +1,5 @@
 /** The field of a cell's column in the form of its row: its content, and values entered by a script. @module */
-import { element } from "./element.ts";
+import { element } from "./dom.ts";
 import { chooseNull, clearNull } from "./null_choice.ts";
 
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;

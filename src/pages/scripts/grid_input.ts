@@ -5,9 +5,10 @@
  *
  * @module
  */
-import { element } from "./element.ts";
 
-export type GridInput = {
+import { element } from "./dom.ts";
+
+type GridInput = {
   /** The selected cell; `undefined` if its row is not on the page. */
   readonly cell: () => HTMLTableCellElement | undefined;
   /** Selects a cell. The text stays: store it first. */
@@ -109,4 +110,45 @@ function describe(cell: HTMLTableCellElement): string {
   const head = cell.closest("table")?.tHead?.rows[0]?.cells[cell.cellIndex];
   const name = head?.dataset["column"] ?? head?.textContent ?? "";
   return `${name.trim()}: ${cell.textContent.trim()}`;
+}
+
+// Keys that belong to an input method: it uses Enter, Tab, Escape and arrows to choose among its
+// candidates. Every listener of keys ignores them.
+
+const owned = new WeakSet<Event>();
+/** The `keyCode` of a key that an input method handles. */
+const HANDLED = 229;
+/** WebKit reports the key that ends a composition after the end, at most this much later. */
+const DELAY_MS = 500;
+const isWebKit =
+  /AppleWebKit\//.test(navigator.userAgent) && !/Chrom(e|ium)\//.test(navigator.userAgent);
+
+let endedAt = Number.NEGATIVE_INFINITY;
+/** Whether the script that ended a composition is still running. */
+let isEnding = false;
+
+document.addEventListener(
+  "compositionend",
+  ({ timeStamp }) => {
+    endedAt = timeStamp;
+    isEnding = true;
+    queueMicrotask(() => {
+      isEnding = false;
+    });
+  },
+  { capture: true },
+);
+document.addEventListener(
+  "keydown",
+  (event) => {
+    const isDelayed = isEnding || (isWebKit && event.timeStamp - endedAt < DELAY_MS);
+    endedAt = Number.NEGATIVE_INFINITY;
+    if (event.isComposing || event.keyCode === HANDLED || isDelayed) owned.add(event);
+  },
+  { capture: true },
+);
+
+/** Whether a key belongs to an input method. */
+export function isInputMethodKey(event: Event): boolean {
+  return owned.has(event);
 }

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { announce } from "./announce.ts";
+import { announce } from "./dom.ts";
 import { type FieldState, readFieldState, restoreField } from "./grid_fields.ts";
 import { findRow, renewRow } from "./grid_rows.ts";
 import { type ReadForm, readRowForm, renewToken, type SentForm, sendRowForm } from "./row_form.ts";

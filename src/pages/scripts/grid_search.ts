@@ -4,14 +4,24 @@
  *
  * @module
  */
-import { announce } from "./announce.ts";
-import { element, makeButton, SMALL_BUTTON } from "./element.ts";
-import { restoreFragment } from "./fragment.ts";
-import { focusCell, type Position } from "./grid_cells.ts";
-import { findGrid, findRow, openRows, showRows, toRowsUrl } from "./grid_rows.ts";
-import { makeSelectAll } from "./grid_selection.ts";
-import { markSorted } from "./grid_sort.ts";
-import { requestPage } from "./request_page.ts";
+import {
+  announce,
+  element,
+  makeButton,
+  requestPage,
+  restoreFragment,
+  SMALL_BUTTON,
+} from "./dom.ts";
+import {
+  findGrid,
+  findRow,
+  focusCell,
+  openRows,
+  type Position,
+  showRows,
+  toRowsUrl,
+} from "./grid_rows.ts";
+import { makeSelectAll, markSorted } from "./grid_selection.ts";
 import { makeSearchForm, type SearchForm } from "./search_form.ts";
 import {
   NO_SEARCH,

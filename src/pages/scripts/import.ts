@@ -6,16 +6,16 @@
  */
 import type { TableDefinition } from "../../dsl/mod.ts";
 import { ENCODINGS, findFormat, hasUniques } from "../../rows/mod.ts";
-import { announce, openAnnouncements } from "./announce.ts";
-import { element } from "./element.ts";
+import { announce, element, openAnnouncements } from "./dom.ts";
 import {
   type ChosenFile,
   checkFile,
   type FileCheck,
   type ImportFile,
+  readChoices,
   readNames,
+  renderMapping,
 } from "./import_file.ts";
-import { readChoices, renderMapping } from "./import_mapping.ts";
 import { type BatchSender, makeSender, type Stop, sendFile } from "./import_send.ts";
 
 openAnnouncements();

@@ -1,8 +1,10 @@
 /** A chosen file as rows of a table: its names, rows and errors. @module */
+
 import type { TableDefinition } from "../../dsl/mod.ts";
 import {
   decodeChunks,
   type FileFormat,
+  isNeeded,
   type LineIssue,
   makeBatcher,
   makeMapping,
@@ -12,6 +14,7 @@ import {
   readChunks,
 } from "../../rows/mod.ts";
 import { MAX_BATCH } from "../../std/limits.ts";
+import { element } from "./dom.ts";
 
 export type ChosenFile = {
   readonly file: File;
@@ -32,7 +35,7 @@ export type ImportFile = ChosenFile & {
 const NAMES_BYTES = 1_048_576;
 const MAX_NAMES = 500;
 
-export type FileNames = {
+type FileNames = {
   readonly names: string[];
   /** Whether the file has the mark of an export for spreadsheets. */
   readonly isMarked: boolean;
@@ -120,4 +123,41 @@ export async function checkFile(
   const hash = await crypto.subtle.digest("SHA-256", await file.file.arrayBuffer());
   const bytes = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
   return { rows, issues, issueCount, badLines: badLines.size, digest: bytes.join("") };
+}
+
+// The choice of a column for each name of a file.
+
+/** One field for each name; the column of the same name is chosen. */
+export function renderMapping(table: TableDefinition, names: readonly string[]): HTMLElement[] {
+  const mapping = makeMapping(table);
+  return names.map((name, index) => {
+    const target = mapping.targetOf(name);
+    const chosen = "column" in target ? target.column?.name : undefined;
+    const id = `column-${index}`;
+    const select = element("select", { id, "data-name": name }, new Option("Leave out", ""));
+    for (const column of table.columns) {
+      const text = isNeeded(column) ? `${column.name} (required)` : column.name;
+      select.append(new Option(text, column.name, false, column.name === chosen));
+    }
+    const label = element(
+      "label",
+      { for: id },
+      /^#\d+$/.test(name) ? `Column ${name.slice(1)} (no name)` : element("bdi", {}, name),
+    );
+    return element("div", { class: "field import-column" }, label, select);
+  });
+}
+
+type Choices = {
+  readonly map: ReadonlyMap<string, string>;
+  readonly skip: readonly string[];
+};
+
+export function readChoices(form: HTMLFormElement): Choices {
+  const selects = [...form.querySelectorAll<HTMLSelectElement>("select[data-name]")];
+  const chosen = selects.map(({ dataset, value }) => [dataset["name"] ?? "", value] as const);
+  return {
+    map: new Map(chosen.filter(([, column]) => column !== "")),
+    skip: chosen.filter(([, column]) => column === "").map(([name]) => name),
+  };
 }

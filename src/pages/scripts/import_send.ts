@@ -1,7 +1,7 @@
 /** Sends the rows of a checked file in batches. Each batch has a key, so that a batch sent twice is stored once. @module */
 import { type Batch, describeStored, makeBatcher, type RowsFate } from "../../rows/mod.ts";
+import { requestPage } from "./dom.ts";
 import { type ImportFile, LIMITS, readFile, sizeOfField } from "./import_file.ts";
-import { requestPage } from "./request_page.ts";
 
 type Detail = { readonly path: string; readonly message: string };
 type BatchResponse = {

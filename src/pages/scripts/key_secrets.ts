@@ -1,6 +1,6 @@
 /** Fields whose content is sent in an address never contain the secret of a key: only its id remains of a pasted key. @module */
 import { withoutKeySecrets } from "../../std/key_secret.ts";
-import { announce } from "./announce.ts";
+import { announce } from "./dom.ts";
 
 const SENT_IN_ADDRESS = 'form[method="get"] input, input[type="search"], input[role="combobox"]';
 

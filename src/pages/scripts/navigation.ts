@@ -1,6 +1,5 @@
 /** Scripts of the Console's navigation: recent apps, the theme, sign-out with one click. @module */
-import { element } from "./element.ts";
-import { requestPage } from "./request_page.ts";
+import { element, requestPage } from "./dom.ts";
 
 const MAX_RECENT = 5;
 const APP = /^\/console\/apps\/([a-z0-9-]+)/;

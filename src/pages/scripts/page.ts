@@ -1,13 +1,47 @@
 /** The script of the pages that sign people in and out. @module */
-import { openAnnouncements } from "./announce.ts";
+
 import { startCopyButtons } from "./copy.ts";
-import { startDownloads } from "./download.ts";
-import { focusFirstIssue } from "./first_issue.ts";
-import { storeFragment } from "./fragment.ts";
+import { focusFirstIssue, openAnnouncements, startSendingOnce, storeFragment } from "./dom.ts";
 import { startKeySecrets } from "./key_secrets.ts";
-import { startRevealButtons } from "./reveal.ts";
-import { startSendingOnce } from "./send_once.ts";
 import { startTimes } from "./times.ts";
+
+// Buttons that save the text of an element as a file. The browser creates the file; no address
+// serves it.
+
+function startDownloads(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-download]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => save(button));
+  }
+}
+
+function save({ dataset }: HTMLButtonElement): void {
+  const text = document.getElementById(dataset["download"] ?? "")?.textContent ?? "";
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
+  link.download = dataset["file"] ?? "";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+// Buttons that show the text of a password field.
+
+function startRevealButtons(): void {
+  for (const button of document.querySelectorAll<HTMLButtonElement>("button[data-reveal]")) {
+    const field = document.getElementById(button.dataset["reveal"] ?? "");
+    if (!(field instanceof HTMLInputElement)) continue;
+    button.hidden = false;
+    button.addEventListener("click", () => show(field, button, field.type === "password"));
+    // Browsers and password managers recognize a password by the type of its field.
+    field.form?.addEventListener("submit", () => show(field, button, false));
+  }
+}
+
+function show(field: HTMLInputElement, button: HTMLButtonElement, isVisible: boolean): void {
+  field.type = isVisible ? "text" : "password";
+  const label = button.querySelector("[data-label]");
+  if (label !== null) label.textContent = isVisible ? "Hide" : "Show";
+}
 
 openAnnouncements();
 storeFragment();

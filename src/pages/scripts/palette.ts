@@ -4,10 +4,8 @@
  *
  * @module
  */
-import { announce } from "./announce.ts";
-import { element } from "./element.ts";
-import { isInputMethodKey } from "./input_method.ts";
-import { requestPage } from "./request_page.ts";
+import { announce, element, requestPage } from "./dom.ts";
+import { isInputMethodKey } from "./grid_input.ts";
 
 const PAUSE_MS = 120;
 

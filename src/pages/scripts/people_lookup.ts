@@ -1,6 +1,5 @@
 /** Suggests people whose address or name contains the typed text. @module */
-import { element } from "./element.ts";
-import { requestPage } from "./request_page.ts";
+import { element, requestPage } from "./dom.ts";
 
 const PAUSE_MS = 150;
 const MIN_CHARS = 2;

@@ -4,15 +4,36 @@
  *
  * @module
  */
-import { openAnnouncements } from "./announce.ts";
+
 import { startCopyButtons } from "./copy.ts";
 import { showOrigin, startAnchors } from "./docs_page.ts";
+import { openAnnouncements } from "./dom.ts";
 import { startKeySecrets } from "./key_secrets.ts";
-import { startLanguages } from "./languages.ts";
 import { startPalette } from "./palette.ts";
 import { startKeyField } from "./reference_key.ts";
 import { openPage, startPages } from "./reference_pages.ts";
 import { startTrying } from "./reference_try.ts";
+
+// One choice of language for all examples of the reference, stored in this browser.
+
+const STORED = "example-language";
+
+function startLanguages(): void {
+  const choices = () => document.querySelectorAll<HTMLInputElement>("input[data-language]");
+  const choose = (language: string) => {
+    for (const choice of choices()) if (choice.value === language) choice.checked = true;
+  };
+  const stored = localStorage.getItem(STORED);
+  if (stored !== null) choose(stored);
+  for (const choice of choices())
+    choice.addEventListener("change", () => {
+      const top = choice.getBoundingClientRect().top;
+      localStorage.setItem(STORED, choice.value);
+      choose(choice.value);
+      // The new examples have another height: keep the scroll position of the clicked example.
+      scrollBy(0, choice.getBoundingClientRect().top - top);
+    });
+}
 
 function startContent(): void {
   startCopyButtons();

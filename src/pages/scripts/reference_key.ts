@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { announce } from "./announce.ts";
+import { announce } from "./dom.ts";
 
 /** The characters that a header can contain. */
 const KEY = /^[\x21-\x7e]+$/;

@@ -4,9 +4,8 @@
  * @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
  * @module
  */
-import { announce } from "./announce.ts";
-import { element } from "./element.ts";
-import { isInputMethodKey } from "./input_method.ts";
+import { announce, element } from "./dom.ts";
+import { isInputMethodKey } from "./grid_input.ts";
 import type { Search } from "./search_rows.ts";
 import type { SearchColumn } from "./search_state.ts";
 import { makeSearcher } from "./search_worker.ts";

@@ -1,9 +1,9 @@
 /** Forms that send the documented request with the tab's key, and show the response. @module */
+
+import { tryParseJson } from "../../std/json.ts";
 import { indentJson } from "../../std/json_text.ts";
-import { tryParseJson } from "../../std/try_parse_json.ts";
-import { announce } from "./announce.ts";
-import { element } from "./element.ts";
-import { escapeTurns, splitJson } from "./json_tokens.ts";
+import { announce, element } from "./dom.ts";
+import { escapeTurns, splitJson } from "./json_fields.ts";
 import { focusKeyField, keyHeaders, readKey } from "./reference_key.ts";
 
 const MAX_VISIBLE_CHARS = 50_000;

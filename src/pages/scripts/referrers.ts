@@ -1,5 +1,5 @@
 /** Searches the rows that reference a row when their list opens, and links to the first results. @module */
-import { element } from "./element.ts";
+import { element } from "./dom.ts";
 import { makeSearcher } from "./search_worker.ts";
 
 const MAX_LINKS = 20;

@@ -1,9 +1,7 @@
 /** A row's form in a dialog over the grid, to edit or delete the row. The focus returns to the previous element. @module */
 import { startCopyButtons } from "./copy.ts";
-import { element } from "./element.ts";
-import { requestPage } from "./request_page.ts";
-import { addFieldHelp } from "./row_fields.ts";
-import { isDone, renewToken, toAction, toLost } from "./row_form.ts";
+import { element, requestPage } from "./dom.ts";
+import { addFieldHelp, isDone, renewToken, toAction, toLost } from "./row_form.ts";
 import { explainSilence, hideSaveState, showNotSaved, showSaved } from "./save_state.ts";
 
 /** Does not match the form of the sign-in page. */

@@ -1,6 +1,5 @@
 /** The visible result of the last change: saved, or not saved with the reason and an action. @module */
-import { announce } from "./announce.ts";
-import { element, makeButton } from "./element.ts";
+import { announce, element, makeButton } from "./dom.ts";
 
 const ID = "save-state";
 const SAVED_VISIBLE_MS = 8000;

@@ -1,5 +1,5 @@
 /** Requests pages of a table's rows as JSON for a search. Waits at a rate limit; explains every other failure. @module */
-import { isObject } from "../../std/is_object.ts";
+import { isObject } from "../../std/json.ts";
 import { splitList, splitObject } from "../../std/json_text.ts";
 
 export type Row = { readonly id: string; readonly [column: string]: unknown };

@@ -3,7 +3,6 @@ import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import postgres from "postgres";
 import { revokeKey } from "../../../src/accounts/apps/mod.ts";
-import { type StoredGrant, toGrantedRole } from "../../../src/accounts/people/claimed_roles.ts";
 import {
   changeEmail,
   confirmAddresses,
@@ -14,12 +13,13 @@ import {
   runOnPerson,
   showUser,
 } from "../../../src/accounts/people/mod.ts";
+import { type StoredGrant, toGrantedRole } from "../../../src/accounts/people/roles.ts";
 import { proveSignIn, toPresented } from "../../../src/accounts/secrets/mod.ts";
 import { findProviderPerson } from "../../../src/accounts/sessions/mod.ts";
-import { makeCursors } from "../../../src/data/cursors.ts";
+import { makeCursors } from "../../../src/data/list_query.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
-import { unsealText } from "../../../src/std/sealed_text.ts";
+import { unsealText } from "../../../src/std/secrets.ts";
 import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";

@@ -5,10 +5,10 @@
  */
 import { expect } from "bun:test";
 import { deriveLinkText, makePasswordLink } from "../../../src/accounts/people/mod.ts";
-import { proveSignIn } from "../../../src/accounts/secrets/passwords.ts";
+import { proveSignIn } from "../../../src/accounts/secrets/secrets.ts";
 import { SIGN_IN_LIMITS, toDeviceText } from "../../../src/accounts/sessions/mod.ts";
 import { DEVICE_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
-import { systemRandomBytes } from "../../../src/std/random_text.ts";
+import { systemRandomBytes } from "../../../src/std/secrets.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../../support/deps.ts";
 import { PASSWORD, readToken, sharedCookie, submitSignIn } from "../../support/people.ts";
 import { TEST_SECRETS } from "../../support/shape.ts";

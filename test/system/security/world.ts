@@ -6,7 +6,7 @@
 import { expect } from "bun:test";
 import postgres from "postgres";
 import { issueKey } from "../../../src/accounts/apps/mod.ts";
-import { toKeyedPassword } from "../../../src/accounts/secrets/passwords.ts";
+import { toKeyedPassword } from "../../../src/accounts/secrets/secrets.ts";
 import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { APP_SCOPES, type Scope } from "../../../src/principal.ts";
 import { openService } from "../../../src/service/open.ts";

@@ -1,0 +1,266 @@
+/** Grants: one role per person and app, granted and revoked by operators and administrators. @module */
+
+import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import { findNearest } from "../../std/names.ts";
+import { ROLE_LABELS } from "../../std/patterns.ts";
+import { quote } from "../../std/quote.ts";
+import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
+import { rejectFor, unknownApp, unknownUser } from "../actions/rejections.ts";
+import { toAskedSlug } from "../apps/keys.ts";
+import {
+  findIdentitySecret,
+  type IdentitySecret,
+  type IdentitySecrets,
+  isDigestOf,
+  toStoredDigest,
+} from "../secrets/identity_secrets.ts";
+import { readEmail } from "./addresses.ts";
+import { isAppRole } from "./app_role.ts";
+
+export type GrantOptions = { email: string; slug: string; role: string };
+
+/**
+ * Grants a role on an app, and replaces the previous role.
+ *
+ * @throws {Problem} invalid_request — every malformed value, and an unknown address; unknown_app
+ */
+export async function grantRole(
+  actor: Actor,
+  { email: text, slug, role }: GrantOptions,
+): Promise<void> {
+  const [ofEmail, ofRole] = [() => readEmail(text), () => checkRole(role)].map(findProblem);
+  const email = ofEmail === undefined ? readEmail(text) : NO_EMAIL;
+  // Only the database knows the people and the apps: it reports unknown ones together with malformed values.
+  const new_role = ofRole === undefined ? role : null;
+  const values = { email, app_slug: toAskedSlug(slug), new_role };
+  await runAction(actor, "grant_role", values, (error) => {
+    const ofApp = unknownApp(slug, { isInBrowser: "cookies" in actor });
+    const unknown = findUnknown(error, { email, ofApp });
+    const isOnlyRole = error instanceof ViolationError && ofRole !== undefined;
+    if (unknown !== undefined || isOnlyRole)
+      return toProblem([ofEmail, ...(unknown ?? []), ofRole]);
+    return undefined;
+  });
+}
+
+/** An address that no user has: the database rejects the call and reports whether the app exists. */
+const NO_EMAIL = "";
+
+function findProblem(check: () => unknown): Problem | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** The problems of an unknown address and an unknown app; `undefined` for another error. */
+function findUnknown(
+  error: unknown,
+  { email, ofApp }: { email: string; ofApp: Problem },
+): Problem[] | undefined {
+  if (!(error instanceof SignalError)) return undefined;
+  if (error.signal === SIGNALS.unknownApp) return [ofApp];
+  if (error.signal !== SIGNALS.unknownUser) return undefined;
+  const ofUser = email === NO_EMAIL ? [] : [unknownUser(email)];
+  return error.detail === "unknown app" ? [...ofUser, ofApp] : ofUser;
+}
+
+function toProblem(found: readonly (Problem | undefined)[]): Problem {
+  const problems = found.filter((problem) => problem !== undefined);
+  const [only] = problems;
+  if (only !== undefined && problems.length === 1) return only;
+  const details = problems.map(({ message }) => ({ path: "", message }));
+  return rejectFor(details);
+}
+
+/** @throws {Problem} invalid_request — the text cannot be a role on an app */
+export function checkRole(role: string): void {
+  if (isAppRole(role)) return;
+  throw new Problem("invalid_request", {
+    message: `Cannot grant the role ${quote(role)}: must be ${ROLE_LABELS}, and super_admin is a Console role`,
+  });
+}
+
+/**
+ * Revokes the role on an app. Returns whether there was one.
+ *
+ * @throws {Problem} invalid_request — no one has this address; unknown_app
+ */
+export async function revokeRole(
+  actor: Actor,
+  { slug, ...options }: Omit<GrantOptions, "role"> & { id?: string },
+): Promise<boolean> {
+  const email = readEmail(options.email);
+  const values = { email, person: options.id, app_slug: slug };
+  return await runAction(actor, "revoke_role", values);
+}
+
+export type ClaimedGrant = { email: string; app: string; role: string };
+
+/** The roles that the claims of a provider gave, by app and address. */
+export async function listClaimedGrants(
+  { admin }: { admin: Database },
+  provider: string,
+): Promise<ClaimedGrant[]> {
+  return await call(admin, "list_claimed_grants", { by_provider: provider });
+}
+
+/** Revokes all roles from the provider's claims, even if the provider is not set up. Returns the revoked roles. */
+export async function revokeClaimedRoles(
+  { admin }: { admin: Database },
+  provider: string,
+): Promise<ClaimedGrant[]> {
+  return await callAsOperator({ admin }, "revoke_claimed_roles", { by_provider: provider });
+}
+
+// Roles on apps from a provider's claims. Each role is stored with the digest of a proof, which is
+// derived from the service's secret and covers person, role, app and provider. Without proofs, the
+// login that writes these roles could grant any role to anyone. Roles that people grant need no
+// proof, because that login cannot write them.
+
+export type ClaimedRole = { slug: string; role: string };
+
+/**
+ * As `finish_provider_sign_in` expects them. With a fourth element, an earlier role on the app stays, for this reason; without a
+ * role, none is granted.
+ */
+export type ClaimedRecord =
+  | readonly [appId: string, role: string, digest: string]
+  | readonly [appId: string, role: string | null, digest: string | null, preservedBecause: string];
+
+type ClaimedRecords = {
+  records: ClaimedRecord[];
+  /** Apps in the settings that do not exist or are disabled. */
+  unknown: string[];
+  disabled: string[];
+};
+
+type ClaimDeps = { db: Database; identitySecrets: IdentitySecrets };
+type ClaimOptions = {
+  userId: string;
+  provider: string;
+  claimed: readonly ClaimedRole[];
+  /** Apps with an earlier role that stays, and the reason. */
+  preserved?: readonly string[];
+  withheld?: readonly string[];
+};
+
+/** The records of a person's claimed roles. A role on a disabled app is stored, too. */
+export async function makeClaimedRecords(
+  deps: ClaimDeps,
+  { userId, provider, claimed, preserved = [], withheld = [] }: ClaimOptions,
+): Promise<ClaimedRecords> {
+  const apps = await findClaimedApps(deps, [...claimed.map(({ slug }) => slug), ...preserved]);
+  const why = withheld.join(", ");
+  const records = claimed.flatMap(({ slug, role }): ClaimedRecord[] => {
+    const app = apps.found.get(slug);
+    if (app === undefined) return [];
+    const proof = proveRole(deps.identitySecrets.current, { userId, appId: app, role, provider });
+    const digest = toStoredDigest(proof, userId);
+    return [preserved.includes(slug) ? [app, role, digest, why] : [app, role, digest]];
+  });
+  const only = preserved.filter((slug) => claimed.every((granted) => granted.slug !== slug));
+  const left = only.flatMap((slug) => apps.found.get(slug) ?? []);
+  return {
+    records: [...records, ...left.map((app) => [app, null, null, why] as const)],
+    unknown: apps.unknown,
+    disabled: apps.disabled,
+  };
+}
+
+type ClaimedApps = {
+  /** The ids, by slug. */
+  found: ReadonlyMap<string, string>;
+  unknown: string[];
+  disabled: string[];
+};
+
+/** The existing apps among the apps in the rules. */
+export async function findClaimedApps(
+  { db }: { db: Database },
+  slugs: readonly string[],
+): Promise<ClaimedApps> {
+  const wanted = [...new Set(slugs)];
+  if (wanted.length === 0) return { found: new Map(), unknown: [], disabled: [] };
+  const rows = await call(db, "find_apps", { slugs: wanted });
+  const found = new Map(rows.map(({ slug, id }) => [slug, id]));
+  return {
+    found,
+    unknown: wanted.filter((slug) => !found.has(slug)),
+    disabled: rows.filter((row) => row.is_disabled).map(({ slug }) => slug),
+  };
+}
+
+/** The number of current roles from each provider's claims. */
+export async function countClaimedRoles(deps: { db: Database }) {
+  return await call(deps.db, "count_claimed_roles", {});
+}
+
+/** A role from `rowhouse.stored_grant`. */
+export type StoredGrant = readonly [
+  role: string,
+  provider: string | null,
+  digest: string | null,
+  secretId: string | null,
+];
+
+/** The role of a grant; `undefined` if it is marked as claimed, but this service did not write it. */
+export function toGrantedRole(
+  secrets: IdentitySecrets,
+  { userId, appId }: { userId: string; appId: string },
+  [role, provider, digest, secretId]: StoredGrant,
+): string | undefined {
+  if (provider === null) return role;
+  const by = findIdentitySecret(secrets, secretId ?? "");
+  if (by === undefined || digest === null) return undefined;
+  const proof = proveRole(by, { userId, appId, role, provider });
+  return isDigestOf(digest, proof, userId) ? role : undefined;
+}
+
+type RoleOf = { userId: string; appId: string; role: string; provider: string };
+
+function proveRole(by: IdentitySecret, { userId, appId, role, provider }: RoleOf): Uint8Array {
+  return by.prove("claimed role", provider, appId, role, userId);
+}
+
+// Finds roles that no one has on an app yet: many are misspelled.
+
+/** A role by claims, from the settings of a provider. */
+type ClaimRule = { readonly slug: string; readonly role: string };
+type NewRoleOptions = {
+  slug: string;
+  role: string;
+  /** The rules of all providers. */
+  rules: readonly ClaimRule[];
+};
+
+/** Max roles in the message. */
+const MAX_NAMED = 20;
+/** Console administrators have this role on every app. */
+const OF_ADMINISTRATORS = "admin";
+
+/**
+ * A message that lists the app's roles, if neither a person nor a rule of a provider has the role. The first role of an app, and a
+ * role or app that cannot be granted, have no message. `listRoles` returns the roles of people.
+ */
+export async function describeNewRole(
+  { slug, role, rules }: NewRoleOptions,
+  listRoles: () => Promise<readonly string[]>,
+): Promise<string | undefined> {
+  if (toAskedSlug(slug) === "" || role === OF_ADMINISTRATORS || !isAppRole(role)) return undefined;
+  const granted = await listRoles().catch((error: unknown) => {
+    // The grant reports an unknown app with every other issue.
+    if (error instanceof Problem && error.code === "unknown_app") return [];
+    throw error;
+  });
+  const ofRules = rules.filter((rule) => rule.slug === slug).map((rule) => rule.role);
+  const known = [...new Set([...granted, ...ofRules])].sort();
+  if (known.length === 0 || known.includes(role)) return undefined;
+  const nearest = findNearest(role, [...known, OF_ADMINISTRATORS]);
+  const more = known.length > MAX_NAMED ? ` and ${known.length - MAX_NAMED} more` : "";
+  return `No one has the role ${quote(role)} on ${slug}: its roles are ${known.slice(0, MAX_NAMED).join(", ")}${more}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`;
+}

@@ -1,2 +1,0 @@
-/** The pure part of this module, used by the settings. @module */
-export { readMailFrom } from "./settings.ts";

@@ -1,0 +1,274 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** The pages of `docs/` that a service serves, and their descriptions in its index. @module */
+
+import { readFileSync } from "node:fs";
+import {
+  compressResponse,
+  encodeBody,
+  isNamed,
+  type Route,
+  readEncoding,
+  readIfNoneMatch,
+  respondNotModified,
+  respondTagged,
+} from "../http/mod.ts";
+import {
+  type Heading,
+  type Html,
+  type Page,
+  renderMarkdown,
+  respondWithPage,
+  type Target,
+} from "../pages/mod.ts";
+import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./reference/frame.tsx";
+
+export const LLMS_PATH = "/llms.txt";
+
+type Described = { readonly page: string; readonly title: string; readonly about: string };
+
+/** For people who build an app, in reading order. */
+export const GUIDES = [
+  { page: "tutorial", title: "Tutorial", about: "build your own app, step by step" },
+  { page: "data", title: "Data", about: "tables, endpoints, values, limits, errors" },
+  { page: "sdk", title: "Clients", about: "the two clients, with every method and option" },
+  {
+    page: "push",
+    title: "Pushing a schema",
+    about: "changing a schema, environments, tables that apps share",
+  },
+  {
+    page: "mistakes",
+    title: "I pushed a mistake",
+    about: "rename, retype and drop pushed tables and columns",
+  },
+  { page: "ci", title: "Checks in CI", about: "a schema in pull requests and deployments" },
+  {
+    page: "rows",
+    title: "Rows in and out",
+    about: "import and export CSV or JSON; move an app to another service",
+  },
+  {
+    page: "moving",
+    title: "Moving",
+    about: "from a table of PostgreSQL, from PocketBase or Supabase",
+  },
+  {
+    page: "limits",
+    title: "What Rowhouse does not do",
+    about: "files, webhooks, schedules, joins and others, and what to do instead",
+  },
+  {
+    page: "identity",
+    title: "Identity",
+    about: "hosts, people, roles, endpoints, protection of accounts",
+  },
+  { page: "node", title: "Node", about: "a server with Hono or Express: sessions, rows, errors" },
+  { page: "react", title: "React", about: "sign-in with useSession, rows with TanStack Query" },
+  { page: "python", title: "Python", about: "rows with httpx or a generated client, sessions" },
+  {
+    page: "versioning",
+    title: "Versions",
+    about: "what can change, and how clients learn about it",
+  },
+] as const satisfies readonly Described[];
+
+/** For people who run or study a service. */
+const OPERATORS_GUIDES = [
+  { page: "console", title: "The Console", about: "administration in a browser" },
+  {
+    page: "operating",
+    title: "Operating",
+    about: "production from an empty machine, settings, keys, upgrades, backup",
+  },
+  { page: "scaling", title: "Scaling", about: "a database on several machines" },
+  { page: "security", title: "Security", about: "what each credential can do" },
+  { page: "figures", title: "Figures", about: "performance, and the machines it was measured on" },
+  { page: "architecture", title: "Architecture", about: "the code, from request to row" },
+] as const satisfies readonly Described[];
+
+export type Guide = (typeof GUIDES | typeof OPERATORS_GUIDES)[number];
+
+export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
+
+const FOLDER = new URL("../../docs/", import.meta.url);
+
+export function readGuide({ page }: Guide): string {
+  return readFileSync(new URL(`${page}.md`, FOLDER), "utf8");
+}
+
+export function toGuidePath(page: Guide["page"]): string {
+  return `/docs/${page}`;
+}
+
+function toMarkdownPath(page: Guide["page"]): string {
+  return `/docs/${page}.md`;
+}
+
+// The pages of `docs/` for people: text next to the list of all pages.
+
+function toGuidePage(guide: Guide, markdown: string): Page {
+  const { content, headings } = renderMarkdown(markdown, { toTarget });
+  const body = (
+    <>
+      <div class="guide-page">
+        {renderContents(headings)}
+        <article class="guide">{content}</article>
+      </div>
+      {renderNeighbors(guide)}
+    </>
+  );
+  return toGuidesPage(guide.title, body, guide);
+}
+
+/** A page next to the list of guides: one of them, or the search. */
+export function toGuidesPage(title: string, content: Html, guide?: Guide): Page {
+  return {
+    title,
+    width: "own",
+    styles: ["reference", "guide"],
+    scripts: ["guide"],
+    body: renderFrame({ name: "Guides", menu: renderMenu(guide), content }),
+  };
+}
+
+const LINK = /^(\w+)\.md(#.*)?$/;
+
+/** Rewrites links to other pages. Files that exist only in the repository have no URL here. */
+function toTarget(href: string): Target | undefined {
+  if (/^(#|https:)/.test(href)) return { href };
+  const [, page = "", anchor = ""] = LINK.exec(href) ?? [];
+  const guide = ALL_GUIDES.find((guide) => guide.page === page);
+  return guide && { href: `${toGuidePath(guide.page)}${anchor}`, title: guide.title };
+}
+
+/** The contents of the page, in two levels. */
+function renderContents(headings: readonly Heading[]): Html | undefined {
+  const listed = headings.filter(({ level }) => level === 2 || level === 3);
+  if (listed.length < 2) return undefined;
+  return (
+    <nav class="contents" aria-labelledby="contents">
+      <p id="contents">On this page</p>
+      <ul>
+        {listed.map(({ level, id, text }) => (
+          <li class={`level-${level}`}>
+            <a href={`#${id}`}>{text}</a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+function renderMenu(guide: Guide | undefined): Html {
+  const toEntry = ({ page, title }: Guide): Entry => ({
+    name: title,
+    path: toGuidePath(page),
+    isCurrent: page === guide?.page,
+  });
+  return (
+    <>
+      {renderMenuGroup("Reference", [{ name: "API reference", path: REFERENCE_PATH }])}
+      {renderMenuGroup("Guides", GUIDES.map(toEntry))}
+      {renderMenuGroup("For operators", OPERATORS_GUIDES.map(toEntry))}
+      {guide !== undefined &&
+        renderMenuGroup("For tools", [
+          { name: "This page as Markdown", path: toMarkdownPath(guide.page) },
+          { name: "llms.txt", path: LLMS_PATH },
+        ])}
+    </>
+  );
+}
+
+function renderNeighbors({ page }: Guide): Html {
+  const position = ALL_GUIDES.findIndex((guide) => guide.page === page);
+  const [before, after] = [ALL_GUIDES[position - 1], ALL_GUIDES[position + 1]];
+  return (
+    <nav class="neighbors" aria-label="Other guides">
+      {before !== undefined && (
+        <a rel="prev" href={toGuidePath(before.page)}>
+          <span class="quiet">Previous</span> {before.title}
+        </a>
+      )}{" "}
+      {after !== undefined && (
+        <a rel="next" href={toGuidePath(after.page)}>
+          <span class="quiet">Next</span> {after.title}
+        </a>
+      )}
+    </nav>
+  );
+}
+
+// The pages of `docs/`: each for people at `/docs/<page>`, and for tools as Markdown at
+// `/docs/<page>.md`, unchanged, with an index at `/llms.txt`. @see https://llmstxt.org
+
+const INDEX = `# Rowhouse
+
+> A data service and sign-in for many small apps that share one PostgreSQL. An app declares typed tables in TypeScript, pushes
+> them with a command, and reads and writes rows over REST with an API key; browser apps learn who is signed in.
+
+The API is described in [OpenAPI 3.1](/v1/openapi.json); with \`Authorization: Bearer <API key>\` the description has exactly the
+tables of that key's app. People read the same at [/docs](/docs).
+
+## Docs
+
+${GUIDES.map(toLine).join("")}
+## Optional
+
+${OPERATORS_GUIDES.map(toLine).join("")}`;
+
+function toLine({ page, title, about }: Guide): string {
+  return `- [${title}](${toMarkdownPath(page)}): ${about}\n`;
+}
+
+const MARKDOWN = "text/markdown; charset=utf-8";
+
+export const guideRoutes: readonly Route<unknown>[] = [
+  // The format is Markdown, but programs and browsers handle plain text.
+  toRoute({ path: LLMS_PATH, type: "text/plain; charset=utf-8", read: () => INDEX }),
+  ...ALL_GUIDES.flatMap((guide) => [
+    toRoute({ path: toMarkdownPath(guide.page), type: MARKDOWN, read: () => readGuide(guide) }),
+    toPageRoute(toGuidePath(guide.page), () => toGuidePage(guide, readGuide(guide))),
+  ]),
+];
+
+/** Nothing on the page is secret, so it can be compressed. */
+function toPageRoute(path: string, make: () => Page): Route<unknown> {
+  let stored: Page | undefined;
+  return {
+    method: "GET",
+    path,
+    access: "open",
+    handle: async (_deps, { request }) => {
+      stored ??= make();
+      return await compressResponse(respondWithPage(stored), request);
+    },
+  };
+}
+
+const HEADERS = { "cache-control": "no-cache", vary: "Accept-Encoding, Origin" };
+
+type Source = { path: string; type: string; read: () => string };
+type Text = { bytes: Uint8Array<ArrayBuffer>; tag: string };
+
+function toRoute({ path, type, read }: Source): Route<unknown> {
+  let stored: Text | undefined;
+  return {
+    method: "GET",
+    path,
+    access: "open",
+    handle: async (_deps, { request }) => {
+      stored ??= toText(read());
+      const { bytes, tag } = stored;
+      const known = readIfNoneMatch(request);
+      if (isNamed(known, tag)) return respondNotModified(tag, known, HEADERS);
+      const accepted = readEncoding(request.headers.get("accept-encoding"));
+      const encoded = { tag, ...(await encodeBody(bytes, accepted)) };
+      return respondTagged(encoded, { ...HEADERS, "content-type": type });
+    },
+  };
+}
+
+function toText(text: string): Text {
+  const bytes = new TextEncoder().encode(text);
+  return { bytes, tag: Bun.CryptoHasher.hash("sha256", bytes, "base64url") };
+}

@@ -1,0 +1,179 @@
+/** Creates elements with attributes and children; text stays text. @module */
+
+export const SMALL_BUTTON = "button button-quiet button-small";
+
+export function element<Name extends keyof HTMLElementTagNameMap>(
+  name: Name,
+  attributes: Readonly<Record<string, string>>,
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[Name] {
+  const created = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
+  created.append(...children);
+  return created;
+}
+
+/** A small button that runs `run` when it is pressed. */
+export function makeButton(
+  name: string,
+  run: () => void,
+  attributes: Readonly<Record<string, string>> = {},
+): HTMLButtonElement {
+  const button = element("button", { type: "button", class: SMALL_BUTTON, ...attributes }, name);
+  button.addEventListener("click", run);
+  return button;
+}
+
+// Announces results of scripts to screen readers, without interrupting them.
+
+const ID = "announcements";
+
+/** A live region must exist before its first message: call this early, once. */
+export function openAnnouncements(): HTMLElement {
+  const open = document.getElementById(ID);
+  if (open !== null) return open;
+  const region = document.createElement("p");
+  region.id = ID;
+  region.className = "visually-hidden";
+  region.setAttribute("role", "status");
+  document.body.append(region);
+  return region;
+}
+
+export function announce(text: string): void {
+  const region = openAnnouncements();
+  region.textContent = "";
+  // A screen reader announces the same message again only after an empty one.
+  setTimeout(() => {
+    region.textContent = text;
+  }, 50);
+}
+
+// The fragment of an address, such as a search, during a sign-in: redirects and forms lose it.
+
+const STORED = "rowhouse.fragment";
+
+/** On a page of the sign-in: stores the fragment for the page that is opened afterwards. */
+export function storeFragment(): void {
+  const to = new URLSearchParams(location.search).get("to");
+  if (to !== null && location.hash !== "")
+    sessionStorage.setItem(STORED, JSON.stringify([to, location.hash]));
+}
+
+/** Restores the fragment of this page, once. */
+export function restoreFragment(): void {
+  const stored = sessionStorage.getItem(STORED);
+  sessionStorage.removeItem(STORED);
+  if (stored === null || location.hash !== "") return;
+  const [to, hash] = JSON.parse(stored) as [to: string, hash: string];
+  if (to === location.pathname + location.search) history.replaceState(null, "", hash);
+}
+
+// Focuses the first invalid field of a rejected form. Without such a field, focuses the error
+// message.
+
+export function focusFirstIssue(): void {
+  const field = document.querySelector<HTMLElement>("[aria-invalid=true]");
+  const rejection = document.querySelector<HTMLElement>("main .notice-error[role=alert]");
+  if (field !== null) field.focus();
+  else if (rejection !== null && document.querySelector("[autofocus]") === null) {
+    rejection.tabIndex = -1;
+    rejection.focus();
+  }
+}
+
+// Sends a form once: ignores a second click during the request.
+
+// Browsers report no event when a person stops a request.
+const FORGOTTEN_MS = 20_000;
+
+export function startSendingOnce(): void {
+  document.addEventListener("submit", (event) => {
+    const { target: form, submitter } = event;
+    if (!(form instanceof HTMLFormElement)) return;
+    // GET forms can be sent again. getAttribute, because form.method could be a field with that name.
+    if (form.getAttribute("method") !== "post") return;
+    if (form.ariaBusy === "true") event.preventDefault();
+    if (event.defaultPrevented) return;
+    form.ariaBusy = "true";
+    submitter?.setAttribute("aria-disabled", "true");
+    setTimeout(() => release(form), FORGOTTEN_MS);
+  });
+  // The browser can restore the page from its cache with a disabled form.
+  addEventListener("pageshow", () => {
+    for (const form of document.forms) release(form);
+  });
+}
+
+function release(form: HTMLFormElement): void {
+  form.ariaBusy = null;
+  for (const button of form.querySelectorAll("[type=submit][aria-disabled]"))
+    button.removeAttribute("aria-disabled");
+}
+
+// Requests pages that the server rendered.
+
+export type PageResponse = {
+  status: number;
+  /** The address after redirects. */
+  url: URL;
+  page: Document;
+};
+
+let started = 0;
+let pending = 0;
+const listeners: (() => void)[] = [];
+
+/** Whether a request is open, or its response is not handled yet. */
+export function isRequesting(): boolean {
+  return pending > 0;
+}
+
+/** The number of pages requested so far. Each requested row has the number of its page in `data-requested`. */
+export function countRequests(): number {
+  return started;
+}
+
+/** Calls the listener whenever all responses have been handled. */
+export function onRequested(listener: () => void): void {
+  listeners.push(listener);
+}
+
+/** Gets a page, or sends a form and gets the next page. @throws {Error} no response, or the response is not a page */
+export function requestPage(url: string, form?: FormData): Promise<PageResponse> {
+  // XMLHttpRequest parses the document. With fetch(), a script would turn text into markup, which the page's policy forbids.
+  const request = new XMLHttpRequest();
+  const number = ++started;
+  request.open(form === undefined ? "GET" : "POST", url);
+  request.responseType = "document";
+  const response = new Promise<PageResponse>((resolve, reject) => {
+    request.addEventListener("error", () => reject(new Error(`No response from ${url}`)));
+    request.addEventListener("load", () => {
+      const { status, responseURL, responseXML: page } = request;
+      if (page === null) reject(new Error(`No page at ${url}`));
+      else resolve({ status, url: new URL(responseURL), page: numberRows(page, number) });
+    });
+  });
+  pending++;
+  // In a separate task: code that awaits the response runs first, and may request the next page.
+  request.addEventListener("loadend", () => setTimeout(end));
+  request.send(form === undefined ? null : toText(form));
+  return response;
+}
+
+function numberRows(page: Document, number: number): Document {
+  for (const row of page.querySelectorAll<HTMLElement>("tr[data-row-id]"))
+    row.dataset["requested"] = String(number);
+  return page;
+}
+
+function end(): void {
+  pending--;
+  if (pending === 0) for (const listener of listeners) listener();
+}
+
+function toText(form: FormData): URLSearchParams {
+  const text = new URLSearchParams();
+  for (const [name, value] of form) if (typeof value === "string") text.append(name, value);
+  return text;
+}

@@ -1,0 +1,165 @@
+/** Headers of every response, and CORS headers. @module */
+
+import type { Origins } from "../accounts/apps/mod.ts";
+import { respondWithConsoleProblem } from "../console/mod.ts";
+import type { Quota } from "../gateway/mod.ts";
+import {
+  corsHeaders,
+  deprecationHeaders,
+  hasUnreadBody,
+  type Operation,
+  preflightHeaders,
+  type RequestContext,
+  respondEmpty,
+  respondWithProblem,
+  type VirtualHost,
+} from "../http/mod.ts";
+import {
+  AUTH_PATH,
+  authCorsHeaders,
+  CONSOLE_PATH,
+  respondWithAuthProblem,
+  respondWithProblemPage,
+} from "../identity/mod.ts";
+import { redirect } from "../pages/mod.ts";
+import type { Principal } from "../principal.ts";
+import { type Problem, toMessage } from "../problem.ts";
+import { withoutKeySecrets } from "../std/key_secret.ts";
+import { PAGE_PATHS } from "./routes.ts";
+
+// Formats errors for API clients, browser apps and pages.
+
+export type ErrorFormat = "api" | "auth" | "page" | "console";
+
+/** The format for requests to this host and path. */
+export function toErrorFormat(virtualHost: VirtualHost, path: string): ErrorFormat {
+  const isConsole = path.startsWith(`${CONSOLE_PATH}/`);
+  if (virtualHost === "identity") return isConsole ? "console" : "page";
+  if (path.startsWith(AUTH_PATH)) return "auth";
+  if (virtualHost !== "both") return "api";
+  if (isConsole) return "console";
+  return PAGE_PATHS.has(path) ? "page" : "api";
+}
+
+type Reject = (problem: Problem, rejected: { requestId: string; method: string }) => Response;
+
+/** Renders an error in each format. */
+export const REJECT: Readonly<Record<ErrorFormat, Reject>> = {
+  api: (problem, { requestId, method }) =>
+    respondWithProblem(problem, requestId, toMessage(problem, method)),
+  auth: respondWithAuthProblem,
+  page: respondWithProblemPage,
+  console: respondWithConsoleProblem,
+};
+
+type HandledRequest = {
+  response: Response;
+  context: RequestContext;
+  /** The endpoint's description; `undefined` if no endpoint matched. */
+  operation: Operation | undefined;
+  state: {
+    virtualHost: VirtualHost;
+    errorFormat: ErrorFormat;
+    principal: Principal | undefined;
+    quota: Quota | undefined;
+  };
+};
+
+/** The origins of all apps, and whether a host uses https. */
+export type FacingDeps = { origins: Origins; isHttps: (virtualHost: VirtualHost) => boolean };
+
+/** One year, without subdomains: they belong to apps. */
+const STRICT_TRANSPORT = "max-age=31536000";
+
+/** Callers of the API can store a response, and must revalidate it before reuse. */
+const KEEPING = {
+  // A proxy that compresses a response would make its tag weak.
+  "cache-control": "private, no-cache, no-transform",
+  vary: "Authorization, Accept-Encoding, Origin",
+};
+
+/** Sets the headers; `callers` is absent behind a gateway, which adds the CORS headers. */
+export function addResponseHeaders(
+  callers: FacingDeps | undefined,
+  { response, context, operation, state }: HandledRequest,
+): void {
+  response.headers.set("x-request-id", context.requestId);
+  response.headers.set("x-content-type-options", "nosniff");
+  if (hasUnreadBody(context.request)) response.headers.set("connection", "close");
+  addHeaders(response, state.quota);
+  const { request, query } = context;
+  const isPreflight = request.method === "OPTIONS";
+  if (state.errorFormat === "api" && !isPreflight && !response.headers.has("cache-control"))
+    addHeaders(response, KEEPING);
+  addHeaders(response, deprecationHeaders(operation, { headers: request.headers, query }));
+  if (callers === undefined) return;
+  if (callers.isHttps(state.virtualHost))
+    response.headers.set("strict-transport-security", STRICT_TRANSPORT);
+  addHeaders(response, toCorsHeaders(callers.origins, { response, context, state }));
+}
+
+/** The response to OPTIONS: the path's methods and, for a registered origin, the allowed headers. */
+export function handlePreflight(
+  origins: Origins | undefined,
+  { request, allow }: { request: Request; allow: string },
+): Response {
+  const origin = request.headers.get("origin");
+  const isPreflight = request.headers.has("access-control-request-method");
+  const isAllowed = origin !== null && origins?.isRegistered(origin) === true;
+  const requested = request.headers.get("access-control-request-headers");
+  const allowed = isPreflight && isAllowed;
+  return respondEmpty({ headers: preflightHeaders(allow, { allowed, requested }) });
+}
+
+function addHeaders({ headers }: Response, more: Readonly<Record<string, string>> = {}): void {
+  for (const name in more) {
+    // Keep an existing Vary header: it includes more than the origin.
+    if (name !== "vary" || !headers.has(name)) headers.set(name, more[name] ?? "");
+  }
+}
+
+/** CORS headers of a response; pages have none. */
+function toCorsHeaders(
+  origins: Origins,
+  { response, context, state }: Pick<HandledRequest, "response" | "context" | "state">,
+): Record<string, string> {
+  const origin = context.request.headers.get("origin");
+  if (state.errorFormat === "page" || state.errorFormat === "console") return {};
+  if (state.errorFormat === "auth")
+    return authCorsHeaders(
+      { origins },
+      { origin, query: context.query, hasPerson: response.ok && context.request.method !== "POST" },
+    );
+  if (origin === null) return {};
+  const { principal } = state;
+  // An error before authentication reveals nothing about an app, so any registered origin can read it.
+  const isAllowed =
+    principal === undefined ? origins.isRegistered(origin) : origins.isOf(origin, principal.appId);
+  return corsHeaders(origin, isAllowed, { credentials: false });
+}
+
+// Removes keys from the addresses of pages: a search form of a browser without scripts sends a
+// pasted key in its address, which stays in the browser's history. The response redirects to the
+// same page with the id of the key.
+
+const API = "/v1/";
+/** Pages whose parameters are only those of searches and filters; others can have codes and states of a sign-in. */
+const SEARCHES: readonly string[] = [CONSOLE_PATH, "/docs"];
+const SEARCH_PARAMETER = "q";
+
+/** The redirect, if a page's address contains a key. */
+export function redirectSecretQuery(
+  path: string,
+  { request: { method }, query }: Pick<RequestContext, "request" | "query">,
+): Response | undefined {
+  if (query === "" || method !== "GET" || path.startsWith(API)) return undefined;
+  const isSearch = SEARCHES.some((page) => path === page || path.startsWith(`${page}/`));
+  const parameters = new URLSearchParams(query);
+  let hasSecret = false;
+  const safe = [...parameters].map(([name, value]) => {
+    const text = isSearch || name === SEARCH_PARAMETER ? withoutKeySecrets(value) : value;
+    hasSecret ||= text !== value;
+    return [name, text];
+  });
+  return hasSecret ? redirect(`${path}?${new URLSearchParams(safe)}`) : undefined;
+}

@@ -1,0 +1,172 @@
+/** Addresses of this machine. @module */
+
+import { isIPv4, isIPv6 } from "node:net";
+
+const LOOPBACK = /^(localhost|[a-z0-9-]+(\.[a-z0-9-]+)*\.localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+/**
+ * Returns whether a URL names one host, which is this machine. A name under `localhost` is.
+ *
+ * @example
+ * ```ts
+ * import { isLoopback } from "./network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(isLoopback("http://api.localhost:8787")).toBe(true);
+ * expect(isLoopback("postgres://me:secret@127.0.0.1:5432/wiki")).toBe(true);
+ * expect(isLoopback("https://localhost.example.org")).toBe(false);
+ * expect(isLoopback("postgres://localhost,db.example.org/wiki")).toBe(false);
+ * ```
+ */
+export function isLoopback(url: string): boolean {
+  try {
+    // A driver that decodes the URL first finds a list of hosts behind a comma.
+    return LOOPBACK.test(new URL(url).hostname) && !decodeURIComponent(url).includes(",");
+  } catch {
+    return false;
+  }
+}
+
+// Origins of services. @see https://url.spec.whatwg.org/#origin
+
+/**
+ * Returns whether a text is an HTTP origin as browsers write it: without a path, a final slash or the default port.
+ *
+ * @example
+ * ```ts
+ * import { isHttpOrigin } from "./network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(isHttpOrigin("https://api.example.org")).toBe(true);
+ * expect(isHttpOrigin("https://api.example.org/")).toBe(false);
+ * expect(isHttpOrigin("ftp://api.example.org")).toBe(false);
+ * ```
+ */
+export function isHttpOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, origin } = new URL(text);
+  return /^https?:$/.test(protocol) && origin === text;
+}
+
+// Groups IP addresses into clients.
+
+/** Skips the parsing of most addresses: any other text is not IPv4-mapped. */
+const MAYBE_MAPPED = /^[0:]+:ffff:/i;
+
+/** Length of an IPv6 prefix in bits. Providers assign /64 to a link, /56 to a household and /48 to a site. */
+export type PrefixLength = 64 | 56 | 48;
+
+/**
+ * The network that counts as one client: a single IPv4 address, or all IPv6 addresses with the same first `prefixLength`
+ * bits. A subscriber has at least a /64, and could otherwise send every request from a new address. Returns other texts
+ * unchanged.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6177
+ * @example
+ * ```ts
+ * import { toClientNetwork } from "./network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toClientNetwork("192.0.2.1")).toBe("192.0.2.1");
+ * expect(toClientNetwork("::ffff:192.0.2.1")).toBe("192.0.2.1");
+ * expect(toClientNetwork("2001:db8:1:2ff::7")).toBe("2001:db8:1:2ff::/64");
+ * expect(toClientNetwork("2001:db8:1:2ff::7", 56)).toBe("2001:db8:1:200::/56");
+ * expect(toClientNetwork("2001:db8:1:2ff::7", 48)).toBe("2001:db8:1::/48");
+ * ```
+ */
+export function toClientNetwork(address: string, prefixLength: PrefixLength = 64): string {
+  const plain = toPlainAddress(address);
+  if (!isIPv6(plain)) return plain;
+  const stored = readGroups(plain).slice(0, Math.ceil(prefixLength / 16));
+  if (prefixLength === 56) stored[3] = (stored[3] ?? 0) & 0xff00;
+  return `${stored.map((group) => group.toString(16)).join(":")}::/${prefixLength}`;
+}
+
+/**
+ * An address unchanged, except that an IPv4-mapped IPv6 address becomes the IPv4 address.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
+ * @example
+ * ```ts
+ * import { toPlainAddress } from "./network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toPlainAddress("::ffff:192.0.2.1")).toBe("192.0.2.1");
+ * expect(toPlainAddress("0:0:0:0:0:FFFF:c000:0201")).toBe("192.0.2.1");
+ * expect(toPlainAddress("2001:db8::1")).toBe("2001:db8::1");
+ * ```
+ */
+export function toPlainAddress(address: string): string {
+  if (!MAYBE_MAPPED.test(address) || !isIPv6(address)) return address;
+  const groups = readGroups(address);
+  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
+  if (!isMapped) return address;
+  const bytes = groups.slice(6).flatMap((group) => [group >> 8, group & 0xff]);
+  return bytes.join(".");
+}
+
+/** The eight groups of an IPv6 address. */
+function readGroups(address: string): number[] {
+  const [text = ""] = address.split("%"); // drops the zone, which names an interface of this host
+  const [left = [], right = []] = text.split("::").map(readSide);
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => 0);
+  return [...left, ...zeros, ...right];
+}
+
+/** The groups on one side of `::`; the last two may be written as an IPv4 address. */
+function readSide(side: string): number[] {
+  if (side === "") return [];
+  return side.split(":").flatMap((group) => {
+    if (!isIPv4(group)) return [Number.parseInt(group, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = group.split(".").map(Number);
+    return [a * 256 + b, c * 256 + d];
+  });
+}
+
+// Codes of errors from the system, the database driver and PostgreSQL.
+
+/**
+ * The code of an error, such as `ENOENT` or an SQLSTATE; `undefined` if it has none.
+ *
+ * @example
+ * ```ts
+ * import { errorCode } from "./network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(errorCode(Object.assign(new Error("no such file"), { code: "ENOENT" }))).toBe("ENOENT");
+ * expect(errorCode(new Error("anything"))).toBeUndefined();
+ * ```
+ */
+export function errorCode(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const code: unknown = Reflect.get(error, "code");
+  return typeof code === "string" ? code : undefined;
+}
+
+const CONNECT_FAILURES = new Set([
+  "CONNECT_TIMEOUT",
+  "ConnectionRefused",
+  "EAI_AGAIN",
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "FailedToOpenSocket",
+]);
+
+/**
+ * Returns whether an error means that no connection was opened: nothing was sent, so nothing happened. Knows the codes of the
+ * system, of Bun's `fetch` and of the database driver.
+ *
+ * @example
+ * ```ts
+ * import { isConnectFailure } from "./network.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(isConnectFailure(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }))).toBe(true);
+ * expect(isConnectFailure(Object.assign(new Error("cut"), { code: "ECONNRESET" }))).toBe(false);
+ * ```
+ */
+export function isConnectFailure(error: unknown): boolean {
+  return CONNECT_FAILURES.has(errorCode(error) ?? "");
+}
