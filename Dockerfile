@@ -22,6 +22,6 @@ COPY docs ./docs
 USER 1000:1000
 EXPOSE 8787
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=4s --start-period=10s --retries=3 CMD ["bun", "src/bin/rowhouse.ts", "health"]
-ENTRYPOINT ["bun", "src/bin/rowhouse.ts"]
+HEALTHCHECK --interval=10s --timeout=4s --start-period=10s --retries=3 CMD ["bun", "src/cli/rowhouse.ts", "health"]
+ENTRYPOINT ["bun", "src/cli/rowhouse.ts"]
 CMD ["serve"]

@@ -1,5 +1,5 @@
 /** The example app: projects and their todos. `bun run push` applies it. @module */
-import { defineSchema, t } from "../src/dsl/mod.ts";
+import { defineSchema, t } from "../src/schema/mod.ts";
 
 type Checklist = { items: { text: string; done: boolean }[] };
 

@@ -7,15 +7,6 @@
  * @module
  */
 
-import {
-  type ConsoleActor,
-  ConsoleRejected,
-  recordRejection,
-  SecondFactorNeeded,
-  SignInTooOld,
-} from "../accounts/actions/mod.ts";
-import type { RowsKey } from "../accounts/console/mod.ts";
-import { isIdText } from "../accounts/secrets/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { type RequestContext, type StreamMemory, splitTarget, toTarget } from "../http/mod.ts";
 import {
@@ -32,6 +23,15 @@ import {
 } from "../identity/mod.ts";
 import { redirect, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import {
+  type ConsoleActor,
+  ConsoleRejected,
+  recordRejection,
+  SecondFactorNeeded,
+  SignInTooOld,
+} from "../records/actions/mod.ts";
+import type { RowsKey } from "../records/console/mod.ts";
+import { isIdText } from "../records/secrets/mod.ts";
 import { isUuid } from "../std/patterns.ts";
 
 export type ConsolePageDeps = PageDeps & {

@@ -5,11 +5,13 @@
  *
  * @module
  */
-import { type ConsoleMatches, readConsole } from "../accounts/console/mod.ts";
+
 import { ACCOUNT_PATH, CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
+import { type ConsoleMatches, readConsole } from "../records/console/mod.ts";
 import { toKeyId } from "../std/key_secret.ts";
 import { foldSpelling } from "../std/letter_case.ts";
+import { isReference, toReference } from "./activity/requests_filter.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { readListQuery, renderSearch, type Searched } from "./list.tsx";
@@ -29,7 +31,6 @@ import {
   toPersonPath,
   toTablePath,
 } from "./paths.ts";
-import { isReference, toReference } from "./requests_filter.tsx";
 
 const SEARCHED: Searched = {
   what: "anything",

@@ -6,8 +6,6 @@
  * @module
  */
 
-import { SuperAdminNeeded } from "../accounts/actions/mod.ts";
-import type { Axis, Change, ConsoleVisitor, Numbers } from "../accounts/console/mod.ts";
 import { type ActionName, isForRecentSignIn, labelAction } from "../db/mod.ts";
 import {
   type FormFields,
@@ -19,6 +17,8 @@ import {
   redirect,
 } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { SuperAdminNeeded } from "../records/actions/mod.ts";
+import type { Axis, Change, ConsoleVisitor, Numbers } from "../records/console/mod.ts";
 import { isObject, tryParseJson } from "../std/json.ts";
 import { estimateLatency, LATENCY_BUCKETS } from "../std/latency.ts";
 import { type Notices, redirectToSignIn, toMessages, type Visit } from "./enter.tsx";

@@ -1,6 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The frame of the Console's pages: breadcrumbs, navigation and visitor. @module */
-import type { ConsoleVisitor } from "../accounts/console/mod.ts";
+
 import {
   ACCOUNT_PATH,
   ACCOUNT_SECURITY_PATH,
@@ -10,6 +10,7 @@ import {
 } from "../identity/mod.ts";
 import { type Html, type Part, renderBrand, respondWithPage, SIGN_OUT_PATH } from "../pages/mod.ts";
 import type { Problem } from "../problem.ts";
+import type { ConsoleVisitor } from "../records/console/mod.ts";
 import { DOCS, FIND } from "./paths.ts";
 
 /** The entries of the navigation. The shortcut of each entry is `g`, then its key. */

@@ -1,10 +1,11 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Home: issues, requests of the apps, and the steps to a first row for an empty service. @module */
-import { type ConsoleHome, readConsole, type Span } from "../accounts/console/mod.ts";
+
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
+import { type ConsoleHome, readConsole, type Span } from "../records/console/mod.ts";
 import { quoteForShell } from "../std/quote_for_shell.ts";
-import { renderAxis } from "./axis.tsx";
+import { renderAxis } from "./activity/axis.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";
 import { readSpan, renderNumberCells, renderSpans, renderStats, toSpanText } from "./numbers.tsx";

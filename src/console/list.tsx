@@ -1,6 +1,10 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The table of a list, from the columns of its declaration that have a heading. @module */
 
+import type { Arguments, FunctionName } from "../db/mod.ts";
+import { readParameters } from "../http/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
+import { Problem } from "../problem.ts";
 import {
   type Columns,
   type List,
@@ -8,12 +12,8 @@ import {
   toCsvHead,
   toCsvRows,
   toValueText,
-} from "../accounts/actions/mod.ts";
-import { type ConsoleReads, type PageView, readConsole } from "../accounts/console/mod.ts";
-import type { Arguments, FunctionName } from "../db/mod.ts";
-import { readParameters } from "../http/mod.ts";
-import type { Html, Part } from "../pages/mod.ts";
-import { Problem } from "../problem.ts";
+} from "../records/actions/mod.ts";
+import { type ConsoleReads, type PageView, readConsole } from "../records/console/mod.ts";
 import { toSearchExpression } from "../std/letter_case.ts";
 import type { Visit } from "./enter.tsx";
 import {

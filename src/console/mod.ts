@@ -7,4 +7,4 @@
 export type { ConsolePageDeps } from "./enter.tsx";
 export { respondWithConsoleProblem } from "./frame.tsx";
 export { consoleRoutes } from "./routes.ts";
-export { makeRowsKeys } from "./rows_call.ts";
+export { makeRowsKeys } from "./rows/call.ts";

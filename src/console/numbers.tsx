@@ -1,18 +1,18 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Statistics of requests as text: the rate, the share of failures, and the p99. @module */
 
+import { readParameters } from "../http/mod.ts";
+import type { Html, Part } from "../pages/mod.ts";
 import {
   type Axis,
   type Numbers,
   type RequestKind,
   SPANS,
   type Span,
-} from "../accounts/console/mod.ts";
-import { readParameters } from "../http/mod.ts";
-import type { Html, Part } from "../pages/mod.ts";
+} from "../records/console/mod.ts";
 import { estimateLatency, LATENCY_BOUNDS_MS } from "../std/latency.ts";
+import { toRequestsPath } from "./activity/requests_filter.tsx";
 import { MIN_REQUESTS, toTotals } from "./form_page.tsx";
-import { toRequestsPath } from "./requests_filter.tsx";
 
 // Small charts without an axis, drawn by the server, next to the same numbers as text.
 

@@ -1,6 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The Console's sign-in, also before sensitive actions. Returns to the requested page. @module */
-import { hasAdministrator } from "../accounts/apps/mod.ts";
+
 import type { RequestContext } from "../http/mod.ts";
 import {
   readConsoleReturn,
@@ -12,6 +12,7 @@ import {
 } from "../identity/mod.ts";
 import { renderCopyButton, respondWithPage } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { hasAdministrator } from "../records/apps/mod.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
 import type { ConsolePageDeps } from "./enter.tsx";
 

@@ -1,6 +1,20 @@
 /** Calls tables' functions, each with one statement. @module */
 
 import {
+  type Dialect,
+  type Grouping,
+  type GroupRow,
+  type ReadLength,
+  readSqlState,
+  SIGNALS,
+  SignalError,
+  toDatabaseError,
+  ViolationError,
+} from "../db/mod.ts";
+import { type KeyRequestContext, keyRejected } from "../http/mod.ts";
+import { Problem } from "../problem.ts";
+import type { TableDefinition } from "../schema/mod.ts";
+import {
   ALL_ENDPOINTS,
   callText,
   type Endpoint,
@@ -13,21 +27,7 @@ import {
   SCOPE_OF,
   TAG_LENGTH,
   toParameters,
-} from "../catalog/mod.ts";
-import {
-  type Dialect,
-  type Grouping,
-  type GroupRow,
-  type ReadLength,
-  readSqlState,
-  SIGNALS,
-  SignalError,
-  toDatabaseError,
-  ViolationError,
-} from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
-import { type KeyRequestContext, keyRejected } from "../http/mod.ts";
-import { Problem } from "../problem.ts";
+} from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
 import { isKnown, toProblem } from "./violation.ts";

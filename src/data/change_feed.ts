@@ -10,7 +10,7 @@
  * @see ../db/migrations/live.sql
  * @module
  */
-import type { Catalog } from "../catalog/mod.ts";
+
 import { call, type Database } from "../db/mod.ts";
 import {
   type CountStream,
@@ -22,6 +22,7 @@ import {
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
 import { STREAM_LIFE_S } from "../std/limits.ts";
+import type { Catalog } from "../tables/catalog/mod.ts";
 import {
   catchUp,
   endAll,

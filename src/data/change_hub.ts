@@ -1,8 +1,9 @@
 /** The subscribers of one table of one app. Reads the table's changes once for all of them. @module */
-import { type Catalog, MAX_CATALOG_AGE_MS } from "../catalog/mod.ts";
+
 import type { EventStream, KeyRequestContext } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
+import { type Catalog, MAX_CATALOG_AGE_MS } from "../tables/catalog/mod.ts";
 import { encodeNews, type News } from "./change_stream.ts";
 import { type CursorOwner, type Cursors, isIncluded } from "./list_query.ts";
 

@@ -1,7 +1,8 @@
 /** Dependencies of the data endpoints, and their limits. @module */
-import type { Catalog } from "../catalog/mod.ts";
+
 import type { Database } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
+import type { Catalog } from "../tables/catalog/mod.ts";
 import type { ChangeFeed } from "./change_feed.ts";
 import type { IdempotencyCapacity } from "./idempotency.ts";
 import type { ListCache } from "./list_cache.ts";

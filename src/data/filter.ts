@@ -4,10 +4,11 @@
  *
  * @module
  */
-import type { NamedColumn } from "../dsl/mod.ts";
+
 import { type Kind, type Operator as KindOperator, OPERATORS, VALUES } from "../kinds/mod.ts";
 import { Problem } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
+import type { NamedColumn } from "../schema/mod.ts";
 import { toCaseExpression } from "../std/letter_case.ts";
 import { quote } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";

@@ -4,8 +4,9 @@
  *
  * @module
  */
-import { type RecordedTable, TAG_LENGTH } from "../catalog/mod.ts";
+
 import type { KeyRequestContext } from "../http/mod.ts";
+import { type RecordedTable, TAG_LENGTH } from "../tables/catalog/mod.ts";
 import { callFunction } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 

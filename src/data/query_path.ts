@@ -6,9 +6,10 @@
  *
  * @module
  */
-import { type Constraint, indexesOf, keysOf, type RecordedTable } from "../catalog/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+
 import { SQL } from "../kinds/mod.ts";
+import type { TableDefinition } from "../schema/mod.ts";
+import { type Constraint, indexesOf, keysOf, type RecordedTable } from "../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { ID, type ListQuery } from "./list_query.ts";
 

@@ -1,8 +1,8 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 
-import { queryColumns, type RecordedTable } from "../catalog/mod.ts";
 import { KINDS, SQL } from "../kinds/mod.ts";
 import { toDurationText } from "../std/duration.ts";
+import { queryColumns, type RecordedTable } from "../tables/catalog/mod.ts";
 import { MAX_VISITS } from "./deps.ts";
 import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
 import { describeOrder, type ListQuery, type SortKey } from "./list_query.ts";

@@ -1,7 +1,5 @@
 /** Reads the path, headers and body of a request, and checks them in the order of the contract. @module */
 
-import { MAX_CATALOG_AGE_MS, type RecordedTable } from "../catalog/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
 import {
   acceptsEventStream,
   acceptsJson,
@@ -12,11 +10,13 @@ import {
   rejectQuery,
 } from "../http/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
+import type { TableDefinition } from "../schema/mod.ts";
 import { findReviver } from "../std/exact_json.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
 import { findNearest } from "../std/names.ts";
 import { isUuid, TABLE_PATTERN } from "../std/patterns.ts";
 import { quote } from "../std/quote.ts";
+import { MAX_CATALOG_AGE_MS, type RecordedTable } from "../tables/catalog/mod.ts";
 import { findCurrent } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";

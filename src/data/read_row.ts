@@ -1,9 +1,9 @@
 /** Reads a sent row: reads known columns, drops unknown columns but lists them, and reports all errors. Pure. @module */
 
-import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { SQL } from "../kinds/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { readValue } from "../rows/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { escapePointer, isObject } from "../std/json.ts";
 import { MAX_BATCH } from "../std/limits.ts";
 

@@ -1,5 +1,5 @@
 /** Responses with rows and their tags, or 304 for a caller that has the current state. @module */
-import { NO_MATCH, rowTag } from "../catalog/mod.ts";
+
 import {
   isNamed,
   type NamedTags,
@@ -9,6 +9,7 @@ import {
   tagHeader,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { NO_MATCH, rowTag } from "../tables/catalog/mod.ts";
 import { readId } from "./idempotency.ts";
 
 /** The response with a row. @throws {Problem} not_found */

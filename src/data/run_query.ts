@@ -1,5 +1,5 @@
 /** Lists if `PREVIEW` contains `filters`: reads the query, and calls the function that finds the page. @module */
-import type { RecordedTable } from "../catalog/mod.ts";
+
 import { SIGNALS, SignalError } from "../db/mod.ts";
 import {
   encodeBody,
@@ -12,6 +12,7 @@ import {
   type TaggedBody,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import type { RecordedTable } from "../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "./call.ts";
 import type { DataDeps } from "./deps.ts";
 import { type FoundPage, findPage, type PageQuery, readFound } from "./find_page.ts";

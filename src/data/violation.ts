@@ -4,13 +4,13 @@
  * @module
  */
 
-import { findConstraint, type RecordedTable } from "../catalog/mod.ts";
 import type { Violation } from "../db/mod.ts";
-import type { NamedColumn } from "../dsl/mod.ts";
 import type { JsonSchema } from "../http/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import { type Detail, Problem } from "../problem.ts";
 import { REQUIRED } from "../rows/mod.ts";
+import type { NamedColumn } from "../schema/mod.ts";
+import { findConstraint, type RecordedTable } from "../tables/catalog/mod.ts";
 import { atRow } from "./read_row.ts";
 
 type Column = RecordedTable["definition"]["columns"][number];

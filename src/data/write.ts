@@ -4,10 +4,11 @@
  *
  * @module
  */
-import type { EndpointCall, RecordedTable } from "../catalog/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
+
 import { type KeyRequestContext, prefers } from "../http/mod.ts";
 import type { Problem } from "../problem.ts";
+import type { TableDefinition } from "../schema/mod.ts";
+import type { EndpointCall, RecordedTable } from "../tables/catalog/mod.ts";
 import { callFunction } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
 import { claimFor, findReplay, readIdempotencyKey, replayHeaders } from "./idempotency.ts";

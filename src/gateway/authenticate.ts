@@ -9,6 +9,10 @@
  * @module
  */
 
+import type { Database, VersionWatch } from "../db/mod.ts";
+import { keyRejected } from "../http/mod.ts";
+import { makePrincipal, type Principal } from "../principal.ts";
+import { Problem } from "../problem.ts";
 import {
   KEY_MAX_LENGTH,
   type KeyRecord,
@@ -17,11 +21,7 @@ import {
   toProof,
   type UsedKey,
   useKeys,
-} from "../accounts/apps/mod.ts";
-import type { Database, VersionWatch } from "../db/mod.ts";
-import { keyRejected } from "../http/mod.ts";
-import { makePrincipal, type Principal } from "../principal.ts";
-import { Problem } from "../problem.ts";
+} from "../records/apps/mod.ts";
 import { BoundedMap } from "../std/bounded.ts";
 import { toClientNetwork } from "../std/network.ts";
 import { makeBatch } from "./nonces.ts";

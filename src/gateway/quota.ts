@@ -5,9 +5,10 @@
  * @see https://www.ietf.org/archive/id/draft-ietf-httpapi-ratelimit-headers-10.html
  * @module
  */
-import type { Limits } from "../accounts/apps/mod.ts";
+
 import type { Principal } from "../principal.ts";
 import { Problem } from "../problem.ts";
+import type { Limits } from "../records/apps/mod.ts";
 import { type SharedBucket, type SharedBuckets, waitFor, waitSeconds } from "./shared_buckets.ts";
 
 export type Quota = { readonly "ratelimit-policy": string; readonly ratelimit: string };

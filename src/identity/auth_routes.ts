@@ -4,9 +4,7 @@
  *
  * @module
  */
-import { APP_SLUG, type Origins } from "../accounts/apps/mod.ts";
-import type { IdentitySecrets } from "../accounts/secrets/mod.ts";
-import { endSessions, type PeoplePage, readMe, readPeople } from "../accounts/sessions/mod.ts";
+
 import type { Database } from "../db/mod.ts";
 import {
   corsHeaders,
@@ -17,11 +15,14 @@ import {
   withCookies,
 } from "../http/mod.ts";
 import { Problem } from "../problem.ts";
+import { APP_SLUG, type Origins } from "../records/apps/mod.ts";
+import type { IdentitySecrets } from "../records/secrets/mod.ts";
+import { endSessions, type PeoplePage, readMe, readPeople } from "../records/sessions/mod.ts";
 import { MAX_PEOPLE } from "../std/limits.ts";
 import { isUuid } from "../std/patterns.ts";
 import { clearSession, readSessionCookie } from "./cookies.ts";
+import type { Providers } from "./oidc/providers.ts";
 import { OPERATIONS, type PeopleBody, type ShortProblemBody, type UserBody } from "./operations.ts";
-import type { Providers } from "./providers.ts";
 import { type IdentitySettings, LOGOUT_PATH, ME_PATH, PEOPLE_PATH } from "./settings.ts";
 
 export type AuthDeps = {

@@ -1,6 +1,7 @@
 /** Reads the app and the return address of a sign-in from the query, and checks them against the app's targets. @module */
-import { APP_SLUG, type AppTargets } from "../accounts/apps/mod.ts";
+
 import { Problem } from "../problem.ts";
+import { APP_SLUG, type AppTargets } from "../records/apps/mod.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
 import type { IdentitySettings } from "./settings.ts";
 

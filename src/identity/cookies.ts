@@ -6,6 +6,8 @@
  */
 
 import * as v from "valibot";
+import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
+import { SIGN_OUT_PATH } from "../pages/mod.ts";
 import {
   type IdentitySecrets,
   type NewSession,
@@ -13,16 +15,14 @@ import {
   seal,
   toPresented,
   unseal,
-} from "../accounts/secrets/mod.ts";
+} from "../records/secrets/mod.ts";
 import {
   type Device,
   type NewPending,
   readDevice,
   toDeviceText,
   toPendingCookieText,
-} from "../accounts/sessions/mod.ts";
-import { readCookies, splitTarget, toSetCookie } from "../http/mod.ts";
-import { SIGN_OUT_PATH } from "../pages/mod.ts";
+} from "../records/sessions/mod.ts";
 import { DAY_S } from "../std/duration.ts";
 import { PENDING_LIFE_S } from "../std/limits.ts";
 import type { RandomBytes } from "../std/secrets.ts";

@@ -4,10 +4,11 @@
  *
  * @module
  */
-import { isSecretText, makeSecret } from "../accounts/secrets/mod.ts";
+
 import { readCookies, toSetCookie } from "../http/mod.ts";
 import { TOKEN_FIELD } from "../pages/mod.ts";
 import { Problem } from "../problem.ts";
+import { isSecretText, makeSecret } from "../records/secrets/mod.ts";
 import { isEqualText, type RandomBytes } from "../std/secrets.ts";
 import { IDENTITY_COOKIE } from "./cookies.ts";
 import { type IdentitySettings, isOwnOrigin } from "./settings.ts";

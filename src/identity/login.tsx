@@ -1,12 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** `/login` and `/sign-out`: the sign-in form, the list of a person's apps, and signing out. @module */
-import {
-  endSessions,
-  endSessionsEverywhere,
-  type PageSession,
-  type Visitor,
-  type VisitorApp,
-} from "../accounts/sessions/mod.ts";
+
 import { type RequestContext, readCookies, readForm } from "../http/mod.ts";
 import {
   type Html,
@@ -17,10 +11,18 @@ import {
   respondWithPage,
   SIGN_OUT_PATH,
 } from "../pages/mod.ts";
+import {
+  endSessions,
+  endSessionsEverywhere,
+  type PageSession,
+  type Visitor,
+  type VisitorApp,
+} from "../records/sessions/mod.ts";
 import { RECENT_SIGN_IN } from "../std/limits.ts";
-import { renderTabs } from "./account_page.tsx";
+import { renderTabs } from "./account/page.tsx";
 import { clearPages, clearPending, IDENTITY_COOKIE } from "./cookies.ts";
 import { checkForm, toSessionToken } from "./form_token.ts";
+import type { ReturnTo } from "./oidc/exchange.ts";
 import {
   isFactorDemanded,
   type PageDeps,
@@ -28,7 +30,6 @@ import {
   readSessionOfPage,
   toActor,
 } from "./page_deps.tsx";
-import type { ReturnTo } from "./provider_exchange.ts";
 import { needsFresh, readReturnTo, toReturnQuery } from "./return_to.ts";
 import { ADD_FACTOR_PATH, CONSOLE_PATH, LOGIN_PATH, PASSWORD_SET } from "./settings.ts";
 import { type SignInTarget, signInPage } from "./sign_in_page.tsx";

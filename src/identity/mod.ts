@@ -8,7 +8,8 @@ export {
   SESSION_COOKIE,
 } from "./cookies.ts";
 export { FormRejected, toSessionToken } from "./form_token.ts";
-export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./known_passwords.ts";
+export { discover, makeProviders } from "./oidc/providers.ts";
+export type { ProviderSettings, RoleRule } from "./oidc/settings.ts";
 export { ShortProblemBody } from "./operations.ts";
 export {
   type PageDeps,
@@ -18,10 +19,9 @@ export {
   toActor,
 } from "./page_deps.tsx";
 export { pageRoutes } from "./page_routes.ts";
-export { type Hashing, makeHashing, setPasswordByLink } from "./password.ts";
+export { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "./passwords/known_passwords.ts";
+export { type Hashing, makeHashing, setPasswordByLink } from "./passwords/password.ts";
 export { describeProblem, type RejectedRequest, respondWithProblemPage } from "./problem_page.tsx";
-export type { ProviderSettings, RoleRule } from "./provider_settings.ts";
-export { discover, makeProviders } from "./providers.ts";
 export { readConsoleReturn, toConsoleSignIn } from "./return_to.ts";
 export {
   ACCOUNT_PATH,

@@ -1,16 +1,6 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Dependencies of the identity pages, and their session lookup. @module */
 
-import { type IdentitySecrets, makeSession } from "../accounts/secrets/mod.ts";
-import {
-  type FactorRule,
-  makePending,
-  type PageSession,
-  type PageSessionOptions,
-  readPageSession,
-  toDeviceName,
-  type Visitor,
-} from "../accounts/sessions/mod.ts";
 import type { Database } from "../db/mod.ts";
 import { type RequestContext, readForm } from "../http/mod.ts";
 import type { Log } from "../observe.ts";
@@ -23,11 +13,21 @@ import {
   renderHeading,
   respondWithPage,
 } from "../pages/mod.ts";
+import { type IdentitySecrets, makeSession } from "../records/secrets/mod.ts";
+import {
+  type FactorRule,
+  makePending,
+  type PageSession,
+  type PageSessionOptions,
+  readPageSession,
+  toDeviceName,
+  type Visitor,
+} from "../records/sessions/mod.ts";
 import type { RandomBytes } from "../std/secrets.ts";
 import { readPageCookies, readPresented } from "./cookies.ts";
 import { checkForm, type FormBinding, makeFormToken, toSessionToken } from "./form_token.ts";
-import type { Hashing } from "./password.ts";
-import type { Providers } from "./providers.ts";
+import type { Providers } from "./oidc/providers.ts";
+import type { Hashing } from "./passwords/password.ts";
 import type { IdentitySettings } from "./settings.ts";
 
 export type PageDeps = {

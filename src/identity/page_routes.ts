@@ -1,18 +1,18 @@
 /** The routes of the identity pages. @module */
 import type { Route } from "../http/mod.ts";
 import { assetRoutes, brandRoute, redirect, SIGN_OUT_PATH } from "../pages/mod.ts";
-import { enterAccount, type OwnVisit } from "./account_page.tsx";
-import { passkeysPage } from "./account_passkeys.tsx";
-import { passwordPage, profilePage } from "./account_password.tsx";
-import { linksPage } from "./account_providers.tsx";
-import { securityPage, sessionsPage } from "./account_security.tsx";
-import { handleAddFactor, totpPage } from "./account_totp.tsx";
+import { enterAccount, type OwnVisit } from "./account/page.tsx";
+import { passkeysPage } from "./account/passkeys.tsx";
+import { passwordPage, profilePage } from "./account/password.tsx";
+import { linksPage } from "./account/providers.tsx";
+import { securityPage, sessionsPage } from "./account/security.tsx";
+import { handleAddFactor, totpPage } from "./account/totp.tsx";
 import { handleAuthorize, handleAuthorizeForm } from "./authorize.tsx";
-import { forgotPage, setPasswordPage } from "./forgot.tsx";
 import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.tsx";
+import { handleProviderCallback } from "./oidc/callback.ts";
+import { handleProviderStart } from "./oidc/start.ts";
 import { type OpenVisit, type PageDeps, readOpenVisit } from "./page_deps.tsx";
-import { handleProviderCallback } from "./provider_callback.ts";
-import { handleProviderStart } from "./provider_start.ts";
+import { forgotPage, setPasswordPage } from "./passwords/forgot.tsx";
 import { secondFactorPage } from "./second_factor.tsx";
 import {
   ACCOUNT_PASSKEYS_PATH,

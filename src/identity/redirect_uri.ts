@@ -1,5 +1,5 @@
 /** Compares return addresses with the targets of an app. @module */
-import { readReturnUrl, type Target } from "../accounts/apps/mod.ts";
+import { readReturnUrl, type Target } from "../records/apps/mod.ts";
 
 /** The parsed href of a `redirect_uri` that matches a target of the app; `undefined` for every other text. */
 export function readRedirectUri(text: string, targets: readonly Target[]): string | undefined {

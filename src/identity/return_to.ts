@@ -6,8 +6,8 @@
  */
 import { type RequestContext, readParameters } from "../http/mod.ts";
 import { checkAuthorizeQuery, readAuthorizeQuery, toFormTargets } from "./authorize_query.ts";
+import type { ReturnTo } from "./oidc/exchange.ts";
 import { type PageDeps, readSessionOfPage } from "./page_deps.tsx";
-import type { ReturnTo } from "./provider_exchange.ts";
 import {
   ACCOUNT_PASSKEYS_PATH,
   ACCOUNT_PASSWORD_PATH,

@@ -6,6 +6,17 @@
  * @module
  */
 
+import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
+import {
+  type FormField,
+  type FormView,
+  type Html,
+  type Rejection,
+  redirect,
+  renderFields,
+  renderForm,
+  respondWithPage,
+} from "../pages/mod.ts";
 import {
   beginSecondFactor,
   type FactorAttempt,
@@ -23,21 +34,10 @@ import {
   readTotpCode,
   recordWrongFactor,
   TOTP_CODE,
-} from "../accounts/sessions/mod.ts";
-import { type RequestContext, splitTarget, toTarget } from "../http/mod.ts";
-import {
-  type FormField,
-  type FormView,
-  type Html,
-  type Rejection,
-  redirect,
-  renderFields,
-  renderForm,
-  respondWithPage,
-} from "../pages/mod.ts";
+} from "../records/sessions/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { PENDING_LIFE_S } from "../std/limits.ts";
-import { CODE } from "./account_page.tsx";
+import { CODE } from "./account/page.tsx";
 import {
   clearPending,
   markFactorDevice,
@@ -46,9 +46,9 @@ import {
   toSessionCookies,
 } from "./cookies.ts";
 import { makeOpenForm, makeSessionStart, type OpenVisit, type PageDeps } from "./page_deps.tsx";
-import { findPasskeyFactor, offerPasskeyFactor } from "./passkey_factor.tsx";
-import { PASSKEY_FIELD } from "./passkey_form.tsx";
-import { clearChallenge } from "./passkey_response.ts";
+import { findPasskeyFactor, offerPasskeyFactor } from "./passkeys/factor.tsx";
+import { PASSKEY_FIELD } from "./passkeys/form.tsx";
+import { clearChallenge } from "./passkeys/response.ts";
 import { type CheckedReturn, checkReturnTo, readReturnTo } from "./return_to.ts";
 import { describeThrottle } from "./sign_in_page.tsx";
 

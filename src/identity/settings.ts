@@ -1,10 +1,10 @@
 /** The settings of the identity module: hosts, cookie domain, session lifetime. @module */
 
 import { isIP } from "node:net";
-import type { FactorRule } from "../accounts/sessions/mod.ts";
 import type { VirtualHost } from "../http/mod.ts";
+import type { FactorRule } from "../records/sessions/mod.ts";
 import { DAY_S } from "../std/duration.ts";
-import type { ProviderSettings } from "./provider_settings.ts";
+import type { ProviderSettings } from "./oidc/settings.ts";
 
 export type IdentitySettings = {
   /** The gateway's public origin. */

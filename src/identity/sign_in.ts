@@ -4,20 +4,21 @@
  *
  * @module
  */
-import { toCanonicalEmail } from "../accounts/people/mod.ts";
-import type { NewSession } from "../accounts/secrets/mod.ts";
+
+import type { RequestContext } from "../http/mod.ts";
+import { toCanonicalEmail } from "../records/people/mod.ts";
+import type { NewSession } from "../records/secrets/mod.ts";
 import {
   beginSignIn,
   type Device,
   finishSignIn,
   type NewPending,
   toDeviceText,
-} from "../accounts/sessions/mod.ts";
-import type { RequestContext } from "../http/mod.ts";
+} from "../records/sessions/mod.ts";
 import { isStorableText } from "../std/text.ts";
 import { readDeviceCookie, toDeviceCookie, toPendingCookie, toSessionCookies } from "./cookies.ts";
 import { makeSignInStart, type PageDeps } from "./page_deps.tsx";
-import { makePasswordRecord, verifyPassword } from "./password.ts";
+import { makePasswordRecord, verifyPassword } from "./passwords/password.ts";
 
 export type Typed = { email: string; password: string };
 export type SignIn = Admitted | { kind: "wrong" } | { kind: "throttled"; waitS: number };

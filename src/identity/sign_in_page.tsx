@@ -1,10 +1,10 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The sign-in form, for the account page or for an app, and the response to it. @module */
 
-import { beginPasskey, finishPasskeySignIn } from "../accounts/sessions/mod.ts";
 import { type RequestContext, readCookies } from "../http/mod.ts";
 import { type Html, type Part, redirect } from "../pages/mod.ts";
-import { EMAIL, PASSWORD, rejectEmpty } from "./account_page.tsx";
+import { beginPasskey, finishPasskeySignIn } from "../records/sessions/mod.ts";
+import { EMAIL, PASSWORD, rejectEmpty } from "./account/page.tsx";
 import {
   clearPages,
   IDENTITY_COOKIE,
@@ -12,16 +12,16 @@ import {
   readDeviceCookie,
   toSessionCookies,
 } from "./cookies.ts";
+import { renderProviders } from "./oidc/buttons.tsx";
 import { makeOpenForm, makeSessionStart, type OpenVisit, type PageDeps } from "./page_deps.tsx";
-import { PASSKEY_FIELD, renderPasskeyForm, toRequestOptions } from "./passkey_form.tsx";
+import { PASSKEY_FIELD, renderPasskeyForm, toRequestOptions } from "./passkeys/form.tsx";
 import {
   clearChallenge,
   makeChallenge,
   readAssertion,
   readChallenge,
   verifyAssertion,
-} from "./passkey_response.ts";
-import { renderProviders } from "./provider_buttons.tsx";
+} from "./passkeys/response.ts";
 import {
   ACCOUNT_SECURITY_PATH,
   ADD_FACTOR_PATH,

@@ -1,5 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** Sends queued emails: claims an email, derives its link, delivers and settles it. Never logs an address or a link. @module */
+
+import { type Brand, readBrand } from "../pages/mod.ts";
 import {
   type ClaimedMail,
   claimMails,
@@ -7,8 +9,7 @@ import {
   isMailable,
   type MailLinkDeps,
   settleMail,
-} from "../accounts/mails/mod.ts";
-import { type Brand, readBrand } from "../pages/mod.ts";
+} from "../records/mails/mod.ts";
 import type { MailSettings } from "./settings.ts";
 import { type MailText, writeMail } from "./templates.ts";
 import { type Delivery, type Letter, makeDeliver } from "./transport.ts";

@@ -5,8 +5,8 @@
  * @module
  */
 import { isIP } from "node:net";
-import type { ClaimedMail } from "../accounts/mails/mod.ts";
-import { isDeviceName } from "../accounts/sessions/mod.ts";
+import type { ClaimedMail } from "../records/mails/mod.ts";
+import { isDeviceName } from "../records/sessions/mod.ts";
 import { toDurationText } from "../std/duration.ts";
 import { FORGOTTEN_LINK_LIFE_S, LINK_LIFE_S } from "../std/limits.ts";
 

@@ -7,7 +7,6 @@
  */
 import type { GenericSchema } from "valibot";
 import { toFilterParameters } from "../data/mod.ts";
-import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import {
   type Deprecation,
   type JsonSchema,
@@ -22,6 +21,7 @@ import { SESSION_COOKIE } from "../identity/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
+import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { TABLE_PATTERN } from "../std/patterns.ts";
 import { toBodySchema } from "./body_schema.ts";
 import {

@@ -4,10 +4,9 @@
  *
  * @module
  */
-import type { Catalog } from "../catalog/mod.ts";
+
 import { type ListCache, makeListCache, proveKey } from "../data/mod.ts";
 import type { Database } from "../db/mod.ts";
-import type { TableDefinition } from "../dsl/mod.ts";
 import {
   type Encoding,
   encodeBody,
@@ -26,9 +25,11 @@ import {
 } from "../http/mod.ts";
 import type { Preview } from "../preview.ts";
 import { Problem } from "../problem.ts";
+import type { TableDefinition } from "../schema/mod.ts";
+import type { Catalog } from "../tables/catalog/mod.ts";
 import { makeDocument } from "./document.ts";
-import { OPENAPI_PATH } from "./pure.ts";
 import type { DescribedRoute } from "./rejections.ts";
+import { OPENAPI_PATH } from "./table_keyword.ts";
 
 const CACHE_BYTES = 33_554_432;
 

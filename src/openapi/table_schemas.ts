@@ -1,13 +1,13 @@
 /** The schemas of one table, or of a generic table. Pure. @module */
 import * as v from "valibot";
 import { createdOf, foundOf, pageOf, toValueSchema } from "../data/mod.ts";
-import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import type { JsonSchema, TableShape } from "../http/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
 import type { Preview } from "../preview.ts";
+import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { MAX_BATCH } from "../std/limits.ts";
 import { toBodySchema } from "./body_schema.ts";
-import { TABLE_KEYWORD } from "./pure.ts";
+import { TABLE_KEYWORD } from "./table_keyword.ts";
 
 export type Schemas = Readonly<Record<string, JsonSchema>>;
 

@@ -1,7 +1,7 @@
 /** Maps names of a file to columns. Pure. @module */
 
-import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { VALUES } from "../kinds/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { canonicalJson } from "../std/json.ts";
 import { findNearest } from "../std/names.ts";
 import { quote } from "../std/quote.ts";

@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { Json, NamedColumn, TableDefinition } from "../dsl/mod.ts";
 import { type Read, type ReadNumber, VALUES } from "../kinds/mod.ts";
+import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { quote } from "../std/quote.ts";
 import { findHeaderIssues, isNeeded, type Mapping, makeDuplicateFinder } from "./mapping.ts";
 import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./source.ts";

@@ -1,6 +1,6 @@
 /** Reads a file as rows: converts CSV, NDJSON or a JSON array to cells by name, as a stream. @module */
 
-import type { Json } from "../dsl/mod.ts";
+import type { Json } from "../schema/mod.ts";
 import { type CsvRecord, makeCsvReader, needsQuotes, unprotectText } from "../std/csv.ts";
 import { parseExactJson } from "../std/exact_json.ts";
 import { isObject, jsonDepth, MAX_BODY_DEPTH } from "../std/json.ts";

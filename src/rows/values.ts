@@ -1,6 +1,7 @@
 /** Reads values of requests and files by the rules of their columns. Finds all errors: PostgreSQL would report only the first. @module */
-import type { NamedColumn } from "../dsl/mod.ts";
+
 import { type Read, VALUES } from "../kinds/mod.ts";
+import type { NamedColumn } from "../schema/mod.ts";
 
 /** The error for null in a required column, found here or by the database. */
 export const REQUIRED = "Must not be null: the column is required";

@@ -1,6 +1,7 @@
 /** Formats rows of a table as CSV or NDJSON that imports to the same values. Pure. @module */
-import type { NamedColumn, TableDefinition } from "../dsl/mod.ts";
+
 import { SQL } from "../kinds/mod.ts";
+import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { BYTE_ORDER_MARK, toCsvLine, toExactCsvLine } from "../std/csv.ts";
 import { compactJson } from "../std/json_text.ts";
 import type { FileFormat } from "./source.ts";

@@ -32,7 +32,7 @@
  * @module
  */
 
-import type { Schema, TablesOf } from "../dsl/mod.ts";
+import type { Schema, TablesOf } from "../schema/mod.ts";
 import { type Connection, checkTimeout } from "./data_call.ts";
 import { makeTable } from "./data_table.ts";
 import type { TableKinds } from "./matches.ts";

@@ -1,7 +1,7 @@
 /** Checks TRUSTED_PROXIES, and COOKIE_DOMAIN against the accounts in the database. @module */
 import { call, type Database, readValue } from "../db/mod.ts";
 import { trustsAllAddresses } from "../gateway/mod.ts";
-import { type CheckResult, fail, warn } from "./check_result.ts";
+import { type CheckResult, fail, warn } from "./doctor/check_result.ts";
 
 /** A warning if every address is trusted as a proxy. */
 export function evaluateProxies(trusted: readonly string[]): CheckResult[] {

@@ -5,12 +5,12 @@
  * @module
  */
 import * as v from "valibot";
-import { ofAnotherRelease } from "../catalog/mod.ts";
 import { compareMigrations, type Database } from "../db/mod.ts";
 import { type Operation, type Route, respondWithJson, respondWithProblem } from "../http/mod.ts";
 import { type Log, toLogFields } from "../observe.ts";
 import { Problem } from "../problem.ts";
-import { findUncallableTables } from "../push/mod.ts";
+import { ofAnotherRelease } from "../tables/catalog/mod.ts";
+import { findUncallableTables } from "../tables/mod.ts";
 import { CHECK_INTERVAL_MS, type Guard, MAX_AGE_MS } from "./isolation_guard.ts";
 import type { Metrics } from "./metrics.ts";
 

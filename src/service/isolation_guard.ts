@@ -4,11 +4,12 @@
  *
  * @module
  */
-import { type Isolation, listIssues, makeIsolationCheck } from "../catalog/mod.ts";
+
 import { coalesce, type Database, holdNewNodes, type NodeMap } from "../db/mod.ts";
 import { type Log, logError } from "../observe.ts";
 import { isOutage, Problem } from "../problem.ts";
-import { type CheckBodies, RELEASE } from "../push/mod.ts";
+import { type Isolation, listIssues, makeIsolationCheck } from "../tables/catalog/mod.ts";
+import { type CheckBodies, RELEASE } from "../tables/mod.ts";
 
 export type Guard = {
   /** Checks the whole database now. If the check itself fails, it rejects, and the last verdict keeps aging. */

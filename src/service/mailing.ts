@@ -1,7 +1,8 @@
 /** Sends queued emails, in a process that serves identity and has a mail server. @module */
-import type { MailLinkDeps } from "../accounts/mails/mod.ts";
+
 import { type MailResult, type MailSettings, makeMailSender } from "../mail/mod.ts";
 import { type Log, logError } from "../observe.ts";
+import type { MailLinkDeps } from "../records/mails/mod.ts";
 
 /** Interval of the queue check, lease of an email, and delay before a retry; in seconds. */
 export type MailPace = { intervalS: number; leaseS: number; retryS: number };

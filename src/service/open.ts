@@ -4,9 +4,6 @@
  * @module
  */
 
-import { sweepAudit } from "../accounts/actions/mod.ts";
-import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
-import { sweepThrottle } from "../accounts/sessions/mod.ts";
 import {
   IDEMPOTENCY_BYTES,
   type IdempotencySweepDeps,
@@ -21,11 +18,14 @@ import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { type Brand, setBrand } from "../pages/mod.ts";
 import type { Preview } from "../preview.ts";
 import { isFailure } from "../problem.ts";
-import { makeCheckBodies } from "../push/mod.ts";
+import { sweepAudit } from "../records/actions/mod.ts";
+import { makeIdentitySecrets } from "../records/secrets/mod.ts";
+import { sweepThrottle } from "../records/sessions/mod.ts";
 import { type Role, servesPeople, servesRows } from "../role.ts";
 import { HOUR_S } from "../std/duration.ts";
 import { AUDIT_RETENTION_S, IDEMPOTENCY_COUNT_S, SWEEP_STEP } from "../std/limits.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
+import { makeCheckBodies } from "../tables/mod.ts";
 import { type Databases, type DatabasesOptions, openDatabases } from "./databases.ts";
 import type { RejectedRequest } from "./fetch.ts";
 import { makeAdminFetch, makeCheckReady } from "./health.ts";

@@ -4,9 +4,10 @@
  *
  * @module
  */
-import type { TableDefinition } from "../dsl/mod.ts";
+
 import type { ResponseRecord } from "../observe.ts";
 import type { Detail } from "../problem.ts";
+import type { TableDefinition } from "../schema/mod.ts";
 import {
   MAX_MERGED,
   MAX_MERGED_A_MINUTE,

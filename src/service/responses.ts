@@ -1,6 +1,5 @@
 /** Headers of every response, and CORS headers. @module */
 
-import type { Origins } from "../accounts/apps/mod.ts";
 import { respondWithConsoleProblem } from "../console/mod.ts";
 import type { Quota } from "../gateway/mod.ts";
 import {
@@ -24,6 +23,7 @@ import {
 import { redirect } from "../pages/mod.ts";
 import type { Principal } from "../principal.ts";
 import { type Problem, toMessage } from "../problem.ts";
+import type { Origins } from "../records/apps/mod.ts";
 import { withoutKeySecrets } from "../std/key_secret.ts";
 import { PAGE_PATHS } from "./routes.ts";
 

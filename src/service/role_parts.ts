@@ -1,7 +1,5 @@
 /** The dependencies of routes, by what a process serves: callers, rows or identity. @module */
-import { makeLimits, makeOrigins, type Origins } from "../accounts/apps/mod.ts";
-import { makeIdentitySecrets } from "../accounts/secrets/mod.ts";
-import type { Catalog } from "../catalog/mod.ts";
+
 import { makeRowsKeys } from "../console/mod.ts";
 import {
   type IdempotencyCapacity,
@@ -38,8 +36,11 @@ import {
 import { logError } from "../observe.ts";
 import { makeDocuments } from "../openapi/mod.ts";
 import type { Preview } from "../preview.ts";
-import { makePlanning, PUSH_LIMITS, type PushLimits } from "../push/mod.ts";
+import { makeLimits, makeOrigins, type Origins } from "../records/apps/mod.ts";
+import { makeIdentitySecrets } from "../records/secrets/mod.ts";
 import { systemRandomBytes } from "../std/secrets.ts";
+import type { Catalog } from "../tables/catalog/mod.ts";
+import { makePlanning, PUSH_LIMITS, type PushLimits } from "../tables/mod.ts";
 import type { FetchDeps } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
 import type { MailOptions } from "./mailing.ts";

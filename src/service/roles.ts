@@ -7,12 +7,13 @@
  *
  * @module
  */
-import { makeOrigins, runRowsJobs } from "../accounts/apps/mod.ts";
-import { makeCatalog } from "../catalog/mod.ts";
+
 import { coalesce, type Versions, type VersionWatch, watchVersions } from "../db/mod.ts";
 import type { Peer } from "../gateway/mod.ts";
 import { logError } from "../observe.ts";
+import { makeOrigins, runRowsJobs } from "../records/apps/mod.ts";
 import type { Role } from "../role.ts";
+import { makeCatalog } from "../tables/catalog/mod.ts";
 import { makeFetch } from "./fetch.ts";
 import type { CheckReady } from "./health.ts";
 import type { FindTable } from "./rejections.ts";

@@ -10,8 +10,8 @@ import type { Route, VirtualHost } from "../http/mod.ts";
 import { type AuthDeps, authRoutes, pageRoutes } from "../identity/mod.ts";
 import { guideRoutes, type OpenapiDeps, openapiRoutes, referenceRoutes } from "../openapi/mod.ts";
 import { assetRoutes } from "../pages/mod.ts";
-import { MAX_REPLAY_BYTES, type PushRouteDeps, pushRoutes } from "../push/mod.ts";
 import { MAX_BODY_BYTES } from "../std/limits.ts";
+import { MAX_REPLAY_BYTES, type PushRouteDeps, pushRoutes } from "../tables/mod.ts";
 import { type HealthDeps, healthRoutes } from "./health.ts";
 
 /** Dependencies of route handlers, by service. */

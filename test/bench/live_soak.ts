@@ -4,8 +4,9 @@
  *
  * @module
  */
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
+
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { openEvents, type StreamEvent } from "../support/event_stream.ts";

@@ -4,12 +4,13 @@
  *
  * @module
  */
-import { type Endpoint, functionName, type RecordedTable } from "../../src/catalog/mod.ts";
+
 import { readListQuery } from "../../src/data/list_query.ts";
 import { LIST_BYTES, MAX_VISITS, MAX_WORK } from "../../src/data/mod.ts";
 import { planQuery } from "../../src/data/query_plan.ts";
 import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { type Endpoint, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { pushDefinition } from "../support/push_steps.ts";
 import { definitionOf } from "../support/service.ts";

@@ -5,7 +5,7 @@
  * @module
  */
 import { closeSync, openSync } from "node:fs";
-import { bufferLines } from "../../src/bin/cli/terminal.ts";
+import { bufferLines } from "../../src/cli/terminal.ts";
 import { makeLog } from "../../src/observe.ts";
 import { ROLES } from "../../src/role.ts";
 import { openService } from "../../src/service/open.ts";

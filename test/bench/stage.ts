@@ -7,11 +7,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { startCluster } from "../../src/db/embedded/mod.ts";
 import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, type TableDefinition, t } from "../../src/dsl/mod.ts";
 import type { Preview } from "../../src/preview.ts";
+import { issueKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, type TableDefinition, t } from "../../src/schema/mod.ts";
 import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { pushDefinition } from "../support/push_steps.ts";

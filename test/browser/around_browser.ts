@@ -1,7 +1,7 @@
 /** Getting around in the Console: the command palette, the search page, recent apps, themes and sign-out, in a real browser. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   displays,
   findAxeViolations,

@@ -1,7 +1,7 @@
 /** The column menu of a table in a real browser: visibility, order and widths are stored for each table. */
 import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, findAxeViolations } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 

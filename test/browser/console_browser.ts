@@ -1,9 +1,9 @@
 /** The Console in a real browser: from an empty database to a first row, accessible in both themes, without a script. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { ALL_APPS } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { issueKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   DOMAIN,
   displays,

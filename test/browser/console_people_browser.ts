@@ -1,7 +1,7 @@
 /** People in the Console in a real browser: from an invitation to a role in an app and back, accessible in both themes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { showUser } from "../../src/accounts/people/mod.ts";
+import { showUser } from "../../src/records/people/mod.ts";
 import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
 import {
   type AppHost,

@@ -1,7 +1,7 @@
 /** Values that an edit must not change, and copies that are the same: line ends, long numbers, JSON as text, times, spaces. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { splitList, splitObject } from "../../src/std/json_text.ts";
 import { useTablePages } from "../support/table_pages.ts";
 

@@ -35,7 +35,7 @@ beforeAll(async () => {
   dev = Bun.spawn(
     [
       process.execPath,
-      join(ROOT, "src/bin/rowhouse.ts"),
+      join(ROOT, "src/cli/rowhouse.ts"),
       "dev",
       "--port",
       "0",
@@ -155,7 +155,7 @@ test("signing out ends at the sign-in page, and the app detects it", async () =>
 
 async function runAdmin(...words: string[]): Promise<void> {
   const child = Bun.spawn(
-    [process.execPath, join(ROOT, "src/bin/rowhouse.ts"), "admin", ...words],
+    [process.execPath, join(ROOT, "src/cli/rowhouse.ts"), "admin", ...words],
     {
       cwd: folder,
       env: { PATH: process.env["PATH"], ADMIN_DATABASE_URL: file.databaseUrl },

@@ -1,7 +1,7 @@
 /** The fields of a row in a real browser: labels of references, rows that refer to a row, a calendar, checks of typed JSON. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, findAxeViolations } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "bun:test";
 import type { BrowserContextOptions, CDPSession, Locator, Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, findAxeViolations, signInToConsole } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 import { isFull } from "../support/tier.ts";

@@ -1,8 +1,8 @@
 /** The grid of a live app in a real browser: rows that another user changes or deletes are marked before this user saves. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   displays,
   findAxeViolations,

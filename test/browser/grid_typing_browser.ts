@@ -1,7 +1,7 @@
 /** Typed text in the grid and in pickers: without pauses, with slow responses, with input methods, pasted. */
 import { describe, expect, test } from "bun:test";
 import type { BrowserContextOptions, CDPSession, Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { useTablePages } from "../support/table_pages.ts";
 
 const SCHEMA = defineSchema({

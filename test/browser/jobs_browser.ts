@@ -1,7 +1,7 @@
 /** An operator's jobs, counted: clicks, keys pressed and fields filled, and seconds without the time to think and type. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Locator, Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   DOMAIN,
   openBrowser,

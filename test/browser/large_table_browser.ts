@@ -1,7 +1,7 @@
 /** A table with more rows than a search reads, in a real browser: duration, memory, and the notice about the remaining rows. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openBrowser, openSite, type TestSite, withConsole } from "../support/browser.ts";
 import { makePerson, type Person } from "../support/people.ts";
 import type { TestApp } from "../support/service.ts";

@@ -1,8 +1,8 @@
 /** The pages in a real browser: accessibility in both themes and sizes, without JavaScript, under their own policy. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page, Response } from "playwright-core";
-import { createUser } from "../../src/accounts/people/mod.ts";
 import { setBrand } from "../../src/pages/mod.ts";
+import { createUser } from "../../src/records/people/mod.ts";
 import {
   type AppHost,
   displays,

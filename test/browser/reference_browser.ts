@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   displays,
   findAxeViolations,

@@ -1,7 +1,7 @@
 /** Rows of an app in a real browser: added, changed and deleted without a script. No value breaks the layout. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, findAxeViolations, signInToConsole } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 

@@ -1,7 +1,7 @@
 /** Importing a file in a real browser: columns are chosen, all rows are checked, and an interrupted import continues. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   displays,
   findAxeViolations,

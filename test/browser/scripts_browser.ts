@@ -1,7 +1,7 @@
 /** The scripts of the pages under the pages' policy: copying, local times, keys, single submission, focus on an issue. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
-import { issueKey } from "../../src/accounts/apps/mod.ts";
+import { issueKey } from "../../src/records/apps/mod.ts";
 import {
   displays,
   findAxeViolations,

@@ -1,7 +1,7 @@
 /** Search, filters and order over a whole table in a real browser: by the list endpoint, or by reading the table. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, findAxeViolations } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 

@@ -4,7 +4,7 @@
  */
 import { beforeEach, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { displays, findAxeViolations } from "../support/browser.ts";
 import { useTablePages } from "../support/table_pages.ts";
 

@@ -1,8 +1,8 @@
 /** Single sign-on in a real browser: two apps on two subdomains, the pages on a third, the gateway on a fourth. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { grantRole, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { grantRole, setDisabled } from "../../src/records/people/mod.ts";
 import type { IdentityClient, SessionState } from "../../src/sdk/identity.ts";
 import {
   type AppHost,

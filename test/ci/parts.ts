@@ -9,11 +9,11 @@
  *   `test/system/session_state_slow.ts` (the part with PgBouncer finds the latter only if clients change sessions)
  * - a function of PostgreSQL 18 in an action; a missing grant; a route or function missing from the tour: PostgreSQL 15 and every
  *   server, `test/system/tour_slow.ts`; the grant also in `check`, `test/db/grants_test.ts`
- * - a table scan that only PostgreSQL 15 plans: PostgreSQL 15, `test/push/plans_test.ts`
+ * - a table scan that only PostgreSQL 15 plans: PostgreSQL 15, `test/tables/plans_test.ts`
  * - a service that serves a route unsigned: `check` and apart, `test/gateway/unsigned_test.ts`
  * - a field without a label; a page that is too wide for a phone: Chromium, `test/browser/pages_browser.ts`
  * - text without contrast in the dark theme: Chromium, `test/browser/docs_browser.ts`
- * - a push that applies a plan for an earlier state of its tables: slow and PostgreSQL 15, `test/push/change_race_slow.ts`, with half
+ * - a push that applies a plan for an earlier state of its tables: slow and PostgreSQL 15, `test/tables/change_race_slow.ts`, with half
  *   of the positions
  * - a quotation mark that begins a value of seven characters is lost in a CSV: `check`, `test/rows/rows_file_test.ts`, with a tenth
  *   of the cases; rarer errors need `test:all`
@@ -44,7 +44,7 @@ const TOUR = "test/system/tour_slow.ts";
 const MODULES = ["accounts", "console", "data", "db", "identity", "push", "service", "system"];
 const ON_OTHER_SERVERS = [
   ...MODULES.map((module) => `test/${module}/*_test.ts*`),
-  "test/bin/migrate_test.ts",
+  "test/cli/migrate_test.ts",
   TOUR,
 ];
 /** Slow tests that depend on the server. The other slow tests start their own servers, or none. */

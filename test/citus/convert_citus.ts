@@ -1,9 +1,9 @@
 /** `admin convert-to-citus` on a database with rows, under reads and writes: rejections, failures, and the converted database. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { askNodes, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { readDrift } from "../../src/push/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
+import { readDrift } from "../../src/tables/mod.ts";
 import { addWorkers, citusUrl, dropOnNodes } from "../support/citus.ts";
 import { clusterUrls, withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, runCommand, startCommand } from "../support/command.ts";

@@ -1,8 +1,8 @@
 /** Isolation on a cluster: an issue on a node stops the apps with rows on this node, and no other apps. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { makeNodeMap, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -20,14 +20,14 @@ const SUITES = [
   "./test/citus/convert_citus.ts",
   "./test/citus/failure_citus.ts",
   "./test/citus/passwords_citus.ts",
-  "test/bin/admin_archive_test.ts",
+  "test/cli/admin_archive_test.ts",
   // Previews.
   ...listTests("test/data", ["changes_test.ts", "query_fuzz_test.ts", "query_test.ts"]),
   // Renames, drops and retypes.
-  ...listTests("test/push", ["change_test.ts", "retype_test.ts"]),
+  ...listTests("test/tables", ["change_test.ts", "retype_test.ts"]),
   "test/service/isolation_guard_test.ts",
   "test/gateway/",
-  "test/accounts/",
+  "test/records/",
 ];
 
 /** The tests of a folder, except those of features that a cluster rejects. */

@@ -1,8 +1,8 @@
 /** A node added to a cluster blocks no request, and gets rows only after `migrate` and a move. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import postgres from "postgres";
 import { askNodes, checkCluster, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { readDrift } from "../../src/push/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { readDrift } from "../../src/tables/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";

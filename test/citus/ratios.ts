@@ -5,7 +5,7 @@
  * @module
  */
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { withDatabase } from "../support/cluster.ts";
 import {

@@ -1,7 +1,7 @@
 /** Rejected requests on a cluster: live updates, and pushes while a node fails. Only a lock makes a push busy. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,10 +1,10 @@
 /** The time axis on Home and on each app, and the changes before an increase of errors. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { revokeKey, rollKey, setLimit } from "../../src/accounts/apps/mod.ts";
-import { grantRole } from "../../src/accounts/people/mod.ts";
-import { findRestriction } from "../../src/console/definition_changes.ts";
+import { findRestriction } from "../../src/console/activity/definition_changes.ts";
 import { ALL_APPS, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { revokeKey, rollKey, setLimit } from "../../src/records/apps/mod.ts";
+import { grantRole } from "../../src/records/people/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";

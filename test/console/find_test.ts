@@ -1,6 +1,6 @@
 /** The search of the Console: its results, their order, and hostile input. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 

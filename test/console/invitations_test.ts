@@ -1,6 +1,6 @@
 /** Invitations in the Console over HTTP: their display, and who can resend and withdraw them. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { showUser } from "../../src/accounts/people/mod.ts";
+import { showUser } from "../../src/records/people/mod.ts";
 import { listAudit } from "../support/lists.ts";
 import {
   type Jar,

@@ -1,7 +1,7 @@
 /** Lists of the Console as CSV: every row of the list, from several pages, filtered as its page. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { consoleRoutes } from "../../src/console/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 

@@ -3,12 +3,12 @@
  * and everything else that the form needs. A new route is tested automatically.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { removeConsoleRole, setDisabled } from "../../src/accounts/people/mod.ts";
 import { FUNCTIONS } from "../../src/db/functions.ts";
 import { type FunctionShape, isForRecentSignIn, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, toSessionToken } from "../../src/identity/mod.ts";
 import { TOKEN_FIELD } from "../../src/pages/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { removeConsoleRole, setDisabled } from "../../src/records/people/mod.ts";
 import { docs, pages } from "../../src/service/routes.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
 import {

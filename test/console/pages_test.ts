@@ -1,7 +1,7 @@
 /** The Console over HTTP: access, the effects of forms, and input that is displayed as text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { issueKey } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { issueKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { listApps, listAudit, listKeys } from "../support/lists.ts";

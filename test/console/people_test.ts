@@ -1,6 +1,7 @@
 /** People in the Console over HTTP: who can create, change and delete whom, and the effects. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { readList } from "../../src/accounts/actions/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readList } from "../../src/records/actions/mod.ts";
 import {
   appPeopleList,
   createUser,
@@ -10,8 +11,7 @@ import {
   revokeRole,
   sessionList,
   showUser,
-} from "../../src/accounts/people/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+} from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileDone } from "../support/held_lock.ts";

@@ -1,6 +1,6 @@
 /** The Console's pages of pushes: the history, and one push with its statements and what it changed. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { rowsOf, textOf } from "../support/page_text.ts";
 import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";
 import { freshName, postSchema, readMigrations } from "../support/push.ts";

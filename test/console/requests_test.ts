@@ -1,8 +1,8 @@
 /** Why a request failed: the list of requests with its filters, and the page of one. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { revokeKey } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PROBLEMS } from "../../src/problem.ts";
+import { revokeKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";

@@ -1,8 +1,8 @@
 /** The event stream of a table's page in the Console: ids and tags of one app's rows, for an administrator's live session. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { removeConsoleRole, runOnPerson } from "../../src/accounts/people/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { removeConsoleRole, runOnPerson } from "../../src/records/people/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   type EventReader,
   names,

@@ -1,6 +1,6 @@
 /** Rows that are imported in the Console without a script: pasted, checked as a whole, stored once. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   type Jar,
   makePerson,

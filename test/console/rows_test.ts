@@ -1,8 +1,8 @@
 /** Rows of an app in the Console, through HTTP: read and written by a key that lives five minutes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { renameApp, setLimit } from "../../src/accounts/apps/mod.ts";
-import { runOnPerson } from "../../src/accounts/people/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { renameApp, setLimit } from "../../src/records/apps/mod.ts";
+import { runOnPerson } from "../../src/records/people/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { listAudit, listKeys } from "../support/lists.ts";
 import {

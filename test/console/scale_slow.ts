@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { consoleRoutes } from "../../src/console/mod.ts";
 import { ALL_APPS } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Jar, makePerson, type Person, signInAs, visit } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 

@@ -1,7 +1,7 @@
 /** Numbers on Home and on an app's page, what needs attention, and failed requests found by their id. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ALL_APPS, CONSOLE_APP, NO_APP, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
 import { type Jar, makePerson, signInAs, visit } from "../support/people.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { COMPOSE as VARIABLES } from "../../src/bin/cli/generated.ts";
+import { COMPOSE as VARIABLES } from "../../src/cli/generated.ts";
 import { makeProject, ROOT, runCommand, schemaText } from "../support/command.ts";
 import { fillIn, runInitLogins, SERVICES } from "../support/compose.ts";
 import { buildImage, type Container, type Image } from "../support/container.ts";

@@ -1,5 +1,5 @@
 /** A schema with a table for each column kind, for generated clients and for Schemathesis. @module */
-import { defineSchema, type Kind, t } from "../../src/dsl/mod.ts";
+import { defineSchema, type Kind, t } from "../../src/schema/mod.ts";
 
 const VALUES = ["red", "green", "two words", "Ü"] as const;
 

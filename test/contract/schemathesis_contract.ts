@@ -1,6 +1,6 @@
 /** Schemathesis tests the service against its document: all checks and phases, for each column kind. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { KINDS, type Kind } from "../../src/dsl/mod.ts";
+import { KINDS, type Kind } from "../../src/schema/mod.ts";
 import { casesOfRun } from "./cases.ts";
 import { TABLE_OF } from "./every_kind.ts";
 import { findPython } from "./python.ts";

@@ -1,8 +1,8 @@
 /** Batches: one request creates all rows in order, or no row. Each issue names its row. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_BATCH } from "../../src/std/limits.ts";
 import {
   openTestService,

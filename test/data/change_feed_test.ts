@@ -1,15 +1,15 @@
 /** The first event of a stream, while other events of its table pass by. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { toProof } from "../../src/accounts/apps/key_text.ts";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { makeCatalog } from "../../src/catalog/catalog.ts";
 import { makeChangeFeed } from "../../src/data/change_feed.ts";
 import type { News } from "../../src/data/change_stream.ts";
 import { makeCursors } from "../../src/data/list_query.ts";
 import { call } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeStreamMemory } from "../../src/http/mod.ts";
 import { makePrincipal } from "../../src/principal.ts";
+import { toProof } from "../../src/records/apps/key_text.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makeCatalog } from "../../src/tables/catalog/catalog.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const KB = 1024;

@@ -3,8 +3,8 @@
  * readers reconnect. In the end, every reader has exactly the rows of its app.
  */
 import { expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type EventReader, openEvents, type StreamEvent } from "../support/event_stream.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp } from "../support/service.ts";

@@ -1,8 +1,8 @@
 /** Event streams of changes if the preview is on and the app is live. Otherwise, the response is the same as before. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { call } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { issueKey, revokeKey, setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openAdmin } from "../support/admin.ts";
 import { testDeps } from "../support/deps.ts";
 import {

@@ -1,8 +1,8 @@
 /** Grouped creates during changes of their key, app or columns, the changes that they record, and large rows. */
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
-import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { type Columns, defineSchema, t } from "../../src/dsl/mod.ts";
+import { issueKey, revokeKey, setAppSwitch } from "../../src/records/apps/mod.ts";
+import { type Columns, defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf } from "../support/functions.ts";

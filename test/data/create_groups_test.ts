@@ -1,7 +1,7 @@
 /** Concurrent creates in one statement. Each create gets the same response and writes the same row as a separate create. */
 import { afterAll, afterEach, beforeAll, expect } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { whileDone } from "../support/held_lock.ts";

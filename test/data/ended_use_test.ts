@@ -1,15 +1,15 @@
 /** The end of an app's use of a table, as the functions of processes that have not read it see it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import postgres from "postgres";
+import { call, type Database, openDatabase } from "../../src/db/mod.ts";
+import { APP_SCOPES } from "../../src/principal.ts";
 import {
   beginEndRegistration,
   endRegistration,
   issueKey,
   setAppSwitch,
-} from "../../src/accounts/apps/mod.ts";
-import { call, type Database, openDatabase } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { APP_SCOPES } from "../../src/principal.ts";
+} from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PROBLEMS, Problem, type ProblemCode, toMessage } from "../../src/problem.ts";
-import { nodeUnreachable } from "../../src/push/rejections.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { nodeUnreachable } from "../../src/tables/plan/rejections.ts";
 import { signatureOf } from "../support/functions.ts";
 import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
 import { type Call, openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -4,7 +4,8 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { runAction } from "../../src/accounts/actions/mod.ts";
+import { type Database, openDatabase } from "../../src/db/mod.ts";
+import { runAction } from "../../src/records/actions/mod.ts";
 import {
   deleteApp,
   dropTable,
@@ -13,9 +14,8 @@ import {
   renameApp,
   revokeKey,
   setAppSwitch,
-} from "../../src/accounts/apps/mod.ts";
-import { type Database, openDatabase } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+} from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { freshName } from "../support/push.ts";
 import { applyChange } from "../support/push_steps.ts";

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect } from "bun:test";
 import postgres from "postgres";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

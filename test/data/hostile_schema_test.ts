@@ -5,7 +5,9 @@
  */
 import { afterAll, beforeAll, expect } from "bun:test";
 import postgres from "postgres";
-import { setAppSwitch, toProof } from "../../src/accounts/apps/mod.ts";
+import { VALUES } from "../../src/kinds/mod.ts";
+import { PREVIEWS } from "../../src/preview.ts";
+import { setAppSwitch, toProof } from "../../src/records/apps/mod.ts";
 import {
   ALL_ENDPOINTS,
   type ColumnSet,
@@ -14,9 +16,7 @@ import {
   functionName,
   toColumnSet,
   toParameters,
-} from "../../src/catalog/mod.ts";
-import { VALUES } from "../../src/kinds/mod.ts";
-import { PREVIEWS } from "../../src/preview.ts";
+} from "../../src/tables/catalog/mod.ts";
 import { EVERY_KIND } from "../contract/every_kind.ts";
 import { LOGIN, withDatabase } from "../support/cluster.ts";
 import {

@@ -1,9 +1,9 @@
 /** `Idempotency-Key`: a repeated write happens once, and gets the first response again. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { issueKey, revokeKey, rollKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { Scope } from "../../src/principal.ts";
+import { issueKey, revokeKey, rollKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { IDEMPOTENCY_COUNT_S, IDEMPOTENCY_HOURS } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,12 +1,12 @@
 /** The serving login gets no data from the generated functions without a valid proof of the app's key. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { issueKey, revokeKey, rollKey } from "../../src/accounts/apps/mod.ts";
-import { endpointsOf, SCOPE_OF } from "../../src/catalog/functions.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import type { Scope } from "../../src/principal.ts";
+import { issueKey, revokeKey, rollKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { endpointsOf, SCOPE_OF } from "../../src/tables/catalog/functions.ts";
 import { citusUrl } from "../support/citus.ts";
 import { testDeps } from "../support/deps.ts";
 import { functionOf } from "../support/functions.ts";

@@ -6,9 +6,9 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { makeListCache } from "../../src/data/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { revokeKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";

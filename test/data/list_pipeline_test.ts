@@ -1,6 +1,6 @@
 /** Pipelined lists: the calls that are pipelined, and no caller gets another caller's page despite modified responses. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { makeRow, splitRow } from "../support/postgres_protocol.ts";
 import { type Action, openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";

@@ -1,6 +1,6 @@
 /** The tag of a page changes if and only if the page changes. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { postDefinition } from "../support/push.ts";
 import {

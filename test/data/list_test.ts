@@ -1,7 +1,7 @@
 /** Lists: pages and limits, order, content negotiation, pushes by other processes, and the number of queries. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";

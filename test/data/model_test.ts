@@ -1,7 +1,7 @@
 /** Random calls of three apps on shared tables over HTTP, compared with a model of three independent maps. @module */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { drawRuns } from "../support/tier.ts";

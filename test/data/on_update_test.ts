@@ -1,7 +1,7 @@
 /** `.onUpdate("now")`: an update that changes another value of the row sets the timestamp, and nothing else does. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { defineSchema, type Json, t } from "../../src/dsl/mod.ts";
+import { defineSchema, type Json, t } from "../../src/schema/mod.ts";
 import { postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";

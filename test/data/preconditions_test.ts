@@ -1,6 +1,6 @@
 /** Entity tags: a reader with the current state gets no body, and a writer with a stale state changes nothing. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   openTestService,
   type TestApp,

@@ -1,6 +1,6 @@
 /** Where the limits of queries apply: visits, the work of comparing texts, and time. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { matches } from "../../src/sdk/matches.ts";
 import { whileLocked } from "../support/held_lock.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -1,7 +1,7 @@
 /** Lists with conditions, an order, a selection and cursors with the preview on, and their rejection by default. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { matches } from "../../src/sdk/matches.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { codeOf } from "../support/problem.ts";

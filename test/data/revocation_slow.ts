@@ -3,8 +3,8 @@
  * the machine can be busy.
  */
 import { expect, test } from "bun:test";
-import { issueKey, revokeKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { issueKey, revokeKey, setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { openEvents } from "../support/event_stream.ts";
 import { openTestService } from "../support/service.ts";

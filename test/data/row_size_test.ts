@@ -1,6 +1,6 @@
 /** Rows at the max response size: writes at the limit, and reads of larger rows that an operator inserted. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   openTestService,
   type TestApp,

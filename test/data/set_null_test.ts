@@ -1,6 +1,6 @@
 /** References with onDelete "set null": a delete clears them, only in rows of its app, and no tag remains valid. */
 import { afterAll, beforeAll, expect } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { postDefinition } from "../support/push.ts";
 import {

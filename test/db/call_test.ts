@@ -3,7 +3,7 @@
  * trip.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { pickCalled, readFunctions } from "../../src/bin/cli/generate.ts";
+import { pickCalled, readFunctions } from "../../src/cli/generate.ts";
 import { makeStatement } from "../../src/db/call.ts";
 import { FUNCTIONS } from "../../src/db/functions.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";

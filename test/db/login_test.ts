@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
 import { SERVICE_QUEUE, SIGNALS } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { CONSOLE_LOGIN, LOGIN, PUSH_LOGIN, toLogin } from "../support/cluster.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";

@@ -3,7 +3,6 @@
  * first.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { TABLE_LENGTH } from "../../src/catalog/functions.ts";
 import { APP_SETTING } from "../../src/db/isolation.ts";
 import { fillConstants, MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
@@ -18,6 +17,7 @@ import { SIGNAL_START } from "../../src/db/signals.ts";
 import { REPLAY } from "../../src/db/sql_constants.ts";
 import { SCOPE_BITS, SCOPES } from "../../src/principal.ts";
 import { LATENCY_BUCKETS } from "../../src/std/latency.ts";
+import { TABLE_LENGTH } from "../../src/tables/catalog/functions.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 
 const FOLDER = "src/db/migrations";

@@ -5,9 +5,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { checksumOf, writeMigrationText } from "../../src/push/migration_text.ts";
-import { refreshFunctions } from "../../src/push/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { checksumOf, writeMigrationText } from "../../src/tables/history/migration_text.ts";
+import { refreshFunctions } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { dumpDatabase } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

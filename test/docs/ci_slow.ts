@@ -78,7 +78,7 @@ async function openRepository() {
     repository.write("schema/mod.ts", schemaText(`{ ${name}: { ${columns} } }`));
   mkdirSync(join(repository.folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(
-    join(ROOT, "src/bin/entry.js"),
+    join(ROOT, "src/cli/entry.js"),
     join(repository.folder, "node_modules/.bin/rowhouse"),
   );
   const [staging, production] = [await service.makeApp(), await service.makeApp()];

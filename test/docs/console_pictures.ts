@@ -7,8 +7,8 @@
 import { test } from "bun:test";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createUser, grantRole } from "../../src/accounts/people/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { createUser, grantRole } from "../../src/records/people/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   DOMAIN,
   openBrowser,

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { Problem } from "../../src/problem.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { citusUrl } from "../support/citus.ts";
 import { ROOT } from "../support/command.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -96,6 +96,6 @@ function makeFiles(folder: string): void {
   writeFile(folder, "tsconfig.json", JSON.stringify(tsconfig));
   writeFile(folder, "package.json", JSON.stringify({ name: "wiki", type: "module" }));
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-  const script = `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/src/bin/rowhouse.ts' "$@"\n`;
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/src/cli/rowhouse.ts' "$@"\n`;
   writeFile(folder, ".bin/rowhouse", script, 0o755);
 }

@@ -31,7 +31,7 @@ beforeAll(async () => {
   for (const path of [
     "packages",
     "src/sdk",
-    "src/dsl",
+    "src/schema",
     "src/kinds",
     "src/std",
     "LICENSE",

@@ -1,7 +1,7 @@
 /** Requests without a valid API key: all get the same response, in one process and behind a gateway. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { issueKey, revokeKey } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { issueKey, revokeKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { toBase62 } from "../../src/std/secrets.ts";
 import { testDeps } from "../support/deps.ts";
 import { expectRejection } from "../support/problem.ts";

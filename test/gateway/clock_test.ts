@@ -1,7 +1,7 @@
 /** A clock that jumps an hour ahead or back in a running service: keys and sessions keep their validity. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { revokeKey } from "../../src/accounts/apps/mod.ts";
+import { revokeKey } from "../../src/records/apps/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Jar, makePerson, sharedCookie, signInAs } from "../support/people.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -1,7 +1,7 @@
 /** The identity of a client in limits for guesses: failed keys at the gateway, and sign-ins in the database. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { SIGN_IN_LIMITS } from "../../src/accounts/sessions/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
+import { SIGN_IN_LIMITS } from "../../src/records/sessions/mod.ts";
 import { submitSignIn, type VisitedService } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";
 

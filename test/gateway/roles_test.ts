@@ -1,6 +1,6 @@
 /** A service in three processes: the deployed command, each with the login of its role. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readConfig } from "../../src/config/mod.ts";
+import { readConfig } from "../../src/settings/mod.ts";
 import { makeDatabase, type SplitRole, type TestDatabase } from "../support/cluster.ts";
 import {
   makeProject,

@@ -1,6 +1,7 @@
 /** Callers get the same responses from a single process and from a gateway with separate services. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import SCHEMA from "../../schema/mod.ts";
+import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
 import {
   GRACES,
   type Grace,
@@ -8,8 +9,7 @@ import {
   revokeKey,
   rollKey,
   setLimit,
-} from "../../src/accounts/apps/mod.ts";
-import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
+} from "../../src/records/apps/mod.ts";
 import { toBase62 } from "../../src/std/secrets.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,9 +1,9 @@
 /** Limits that all processes share: two workers and two gateways get more requests than the limit. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setLimit } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { FAILURES_PER_MINUTE } from "../../src/gateway/authenticate.ts";
+import { setLimit } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { codeOf, expectRejection, type Rejection } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";
 import { type RawOptions, type RawResponse, sendRaw, writeRequest } from "../support/raw_http.ts";

@@ -1,6 +1,6 @@
 /** Bytes on a socket: framing, methods, paths and queries that no well-behaved client sends. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { openPostgresProxy, type PostgresProxy } from "../support/postgres_proxy.ts";
 import { codeOf } from "../support/problem.ts";
 import { measureProcessor } from "../support/processor_time.ts";

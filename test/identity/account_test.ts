@@ -1,7 +1,7 @@
 /** Account pages: profile, password and sessions, by the forms that a browser sends. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { toDeviceName } from "../../src/accounts/sessions/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { toDeviceName } from "../../src/records/sessions/mod.ts";
 import { RECENT_SIGN_IN, RECENT_SIGN_IN_S } from "../../src/std/limits.ts";
 import { listAudit } from "../support/lists.ts";
 import {

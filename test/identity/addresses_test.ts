@@ -1,6 +1,7 @@
 /** An address gives access only if this service has set it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { findMailedLink } from "../../src/accounts/mails/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { findMailedLink } from "../../src/records/mails/mod.ts";
 import {
   changeEmail,
   confirmAddresses,
@@ -8,10 +9,9 @@ import {
   isConfirmed,
   makePasswordLink,
   readAddresses,
-} from "../../src/accounts/people/mod.ts";
-import { makeIdentitySecrets } from "../../src/accounts/secrets/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { checkIdentitySecrets } from "../../src/service/identity_values.ts";
+} from "../../src/records/people/mod.ts";
+import { makeIdentitySecrets } from "../../src/records/secrets/mod.ts";
+import { checkIdentitySecrets } from "../../src/service/doctor/identity_values.ts";
 import { IDENTITY_SECRETS, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer } from "../support/mail_server.ts";

@@ -1,8 +1,8 @@
 /** Advisories of similar projects. test/system/security/advisories.md names the test of each. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createUser } from "../../src/accounts/people/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
 import { Problem } from "../../src/problem.ts";
+import { createUser } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import {
   identityCookie,

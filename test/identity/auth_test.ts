@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import {
   giveConsoleRole,
   grantRole,
   removeConsoleRole,
   revokeRole,
   setDisabled,
-} from "../../src/accounts/people/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+} from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
 import {

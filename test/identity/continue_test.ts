@@ -1,7 +1,7 @@
 /** A password link signs the person in, and continues to the app that is stored with the link. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppSwitch, setTargets } from "../../src/accounts/apps/mod.ts";
-import { invite, makePasswordLink } from "../../src/accounts/people/mod.ts";
+import { setAppSwitch, setTargets } from "../../src/records/apps/mod.ts";
+import { invite, makePasswordLink } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { type MailServer, openMailServer } from "../support/mail_server.ts";

@@ -1,6 +1,6 @@
 /** The duration of a password reset request does not reveal whether the account exists. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
+import { createUser, setDisabled } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, readToken, visit } from "../support/people.ts";
 import { openTestService, type TestService } from "../support/service.ts";

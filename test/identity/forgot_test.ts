@@ -1,7 +1,7 @@
 /** Password reset: the emailed link, and responses that do not reveal accounts. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createUser, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { createUser, setDisabled } from "../../src/records/people/mod.ts";
 import { toDurationText } from "../../src/std/duration.ts";
 import { FORGOTTEN_LINK_LIFE_S } from "../../src/std/limits.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";

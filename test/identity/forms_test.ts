@@ -1,6 +1,6 @@
 /** The forms of the sign-in and account pages after a rejection: what they repeat, and where the focus is. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { createUser } from "../../src/accounts/people/mod.ts";
+import { createUser } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, readHidden, signInAs, visit } from "../support/people.ts";
 import { enrolPerson, passPassword } from "../support/second_factor.ts";

@@ -3,8 +3,8 @@
  * The tests copy rows with an administrator's rights, so that only the secret protects them.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { makePasswordLink } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { makePasswordLink } from "../../src/records/people/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { TEST_HASHING, TEST_IDENTITY_SECRET, testDeps } from "../support/deps.ts";
 import {

@@ -1,8 +1,8 @@
 /** Sign-in limits: they bound strangers' attempts from any number of addresses, and do not lock out known devices. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { DEVICE_COOKIE } from "../../src/identity/mod.ts";
+import { SIGN_IN_LIMITS, sweepThrottle } from "../../src/records/sessions/mod.ts";
 import {
   type Jar,
   makePerson,

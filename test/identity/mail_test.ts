@@ -1,16 +1,16 @@
 /** Emails through a real SMTP server: their text, recipients and number, and that no database or log contains their secrets. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { readMailFrom } from "../../src/mail/settings.ts";
+import { TEMPLATES } from "../../src/mail/templates.ts";
+import { makeDeliver } from "../../src/mail/transport.ts";
 import {
   changeEmail,
   createUser,
   giveConsoleRole,
   makePasswordLink,
   setDisabled,
-} from "../../src/accounts/people/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { readMailFrom } from "../../src/mail/settings.ts";
-import { TEMPLATES } from "../../src/mail/templates.ts";
-import { makeDeliver } from "../../src/mail/transport.ts";
+} from "../../src/records/people/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { testDeps } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { clearPages } from "../../src/identity/cookies.ts";
 import { DEFAULT_SETTINGS, pageRoutes, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { setDisabled } from "../../src/records/people/mod.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 import { fillPath } from "../support/samples/routes.ts";

@@ -1,7 +1,7 @@
 /** A signed-in person links and unlinks an account at a provider. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { showUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { showUser } from "../../src/records/people/mod.ts";
 import { RECENT_SIGN_IN } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
 import {

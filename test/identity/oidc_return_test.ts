@@ -1,13 +1,13 @@
 /** The page to which a sign-in with a provider returns, and when the sign-in counts as recent. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { setTargets } from "../../src/accounts/apps/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import {
   type ReturnTo,
   readState,
   STATE_COOKIE,
   toStateCookie,
-} from "../../src/identity/provider_exchange.ts";
+} from "../../src/identity/oidc/exchange.ts";
+import { setTargets } from "../../src/records/apps/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { IDENTITY_SECRETS, testDeps } from "../support/deps.ts";
 import { type Jar, visit } from "../support/people.ts";

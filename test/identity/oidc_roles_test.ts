@@ -1,7 +1,10 @@
 /** Roles on apps by claims of a provider: granted and revoked at each sign-in, and never instead of a role from a person. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { readList } from "../../src/accounts/actions/mod.ts";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import type { RoleRule } from "../../src/identity/mod.ts";
+import { setPasswordByLink } from "../../src/identity/passwords/password.ts";
+import { readList } from "../../src/records/actions/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import {
   appPeopleList,
   grantRole,
@@ -9,21 +12,14 @@ import {
   makePasswordLink,
   revokeRole,
   showUser,
-} from "../../src/accounts/people/mod.ts";
-import { makeIdentitySecrets, makeSession } from "../../src/accounts/secrets/mod.ts";
-import {
-  createLinked,
-  finishProviderSignIn,
-  makePending,
-} from "../../src/accounts/sessions/mod.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import type { RoleRule } from "../../src/identity/mod.ts";
-import { setPasswordByLink } from "../../src/identity/password.ts";
+} from "../../src/records/people/mod.ts";
+import { makeIdentitySecrets, makeSession } from "../../src/records/secrets/mod.ts";
+import { createLinked, finishProviderSignIn, makePending } from "../../src/records/sessions/mod.ts";
 import {
   checkClaimedApps,
   checkClaimedRoles,
   checkWithheldClaims,
-} from "../../src/service/checks.ts";
+} from "../../src/service/doctor/checks.ts";
 import { systemRandomBytes } from "../../src/std/secrets.ts";
 import { testDeps } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";

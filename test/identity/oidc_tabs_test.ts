@@ -1,7 +1,7 @@
 /** Sign-ins with a provider as people use browsers: several tabs, back, reload, another account; and errors by who can cure them. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { STATE_COOKIE } from "../../src/identity/provider_exchange.ts";
+import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { passProvider, startProvider, type TestProvider } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";

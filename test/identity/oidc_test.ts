@@ -1,8 +1,8 @@
 /** Sign-in with a real OpenID Connect provider: who can sign in, as which person, and the page after it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { setDisabled } from "../../src/records/people/mod.ts";
 import { PROVIDER_STATE_LIFE_S } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";
 import { type Jar, keepCookies, makePerson, sharedCookie, visit } from "../support/people.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
-import { STATE_COOKIE } from "../../src/identity/provider_exchange.ts";
+import { STATE_COOKIE } from "../../src/identity/oidc/exchange.ts";
 import { type Jar, visit } from "../support/people.ts";
 import { startProvider, type TestProvider, type Wrong } from "../support/provider.ts";
 import { comeBack, invite, signInWith } from "../support/provider_people.ts";

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createUser, makePasswordLink, setDisabled } from "../../src/accounts/people/mod.ts";
-import { toKeyedPassword, toPasswordRecord } from "../../src/accounts/secrets/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import {
   DEVICE_COOKIE,
@@ -9,6 +7,8 @@ import {
   SESSION_COOKIE,
 } from "../../src/identity/mod.ts";
 import { withParents } from "../../src/identity/settings.ts";
+import { createUser, makePasswordLink, setDisabled } from "../../src/records/people/mod.ts";
+import { toKeyedPassword, toPasswordRecord } from "../../src/records/secrets/mod.ts";
 import { IDENTITY_SECRETS, TEST_HASHING, testDeps } from "../support/deps.ts";
 import { listAudit } from "../support/lists.ts";
 import {

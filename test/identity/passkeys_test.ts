@@ -1,10 +1,10 @@
 /** Passkeys on the account page, and sign-in with only a passkey: valid responses, and every invalid response. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { SettingsService } from "@simplewebauthn/server";
-import { exportUser } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { CHALLENGE_COOKIE } from "../../src/identity/passkey_response.ts";
+import { CHALLENGE_COOKIE } from "../../src/identity/passkeys/response.ts";
 import { findRelyingParty } from "../../src/identity/settings.ts";
+import { exportUser } from "../../src/records/people/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { CHALLENGE_LIFE_S } from "../../src/std/limits.ts";
 import { listEvents } from "../support/audit_events.ts";

@@ -3,7 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { KNOWN_PASSWORDS_FILE } from "../../src/identity/mod.ts";
-import { findPasswordIssues, makeBound, makeHashing } from "../../src/identity/password.ts";
+import {
+  findPasswordIssues,
+  makeBound,
+  makeHashing,
+} from "../../src/identity/passwords/password.ts";
 import { readDigestSet } from "../../src/std/digest_set.ts";
 import { ROOT } from "../support/command.ts";
 import { makePerson, signInAs } from "../support/people.ts";

@@ -1,8 +1,8 @@
 /** The people of an app: listed for a person with a role on it, if its setting allows it, and never with an address. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { setDisabled } from "../../src/records/people/mod.ts";
 import { MAX_PEOPLE } from "../../src/std/limits.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { listAudit } from "../support/lists.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { readTarget } from "../../src/accounts/apps/mod.ts";
 import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
+import { readTarget } from "../../src/records/apps/mod.ts";
 import { REDIRECT_CASES, REDIRECT_TARGETS } from "../support/redirect_cases.ts";
 import { drawRuns } from "../support/tier.ts";
 

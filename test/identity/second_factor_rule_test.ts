@@ -1,8 +1,8 @@
 /** The second factor: people who need one, pages that require it, resets, and sign-in with a provider. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { runOnPerson } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
+import { runOnPerson } from "../../src/records/people/mod.ts";
 import { openService } from "../../src/service/open.ts";
 import { FACTOR_GRACE_S } from "../../src/std/limits.ts";
 import { TEST_HASHING, TEST_IDENTITY_SECRET } from "../support/deps.ts";

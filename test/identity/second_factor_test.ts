@@ -1,6 +1,5 @@
 /** The second step of a sign-in, through the pages: codes of an authenticator app and recovery codes. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { makePasswordLink, runOnPerson, setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import {
   DEVICE_COOKIE,
@@ -9,6 +8,7 @@ import {
   SESSION_COOKIE,
   setPasswordByLink,
 } from "../../src/identity/mod.ts";
+import { makePasswordLink, runOnPerson, setDisabled } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
 import {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { exportUser, makePasswordLink } from "../../src/accounts/people/mod.ts";
-import { SIGN_IN_LIMITS } from "../../src/accounts/sessions/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import type { Hashing } from "../../src/identity/mod.ts";
+import { exportUser, makePasswordLink } from "../../src/records/people/mod.ts";
+import { SIGN_IN_LIMITS } from "../../src/records/sessions/mod.ts";
 import { TEST_HASHING, testDeps } from "../support/deps.ts";
 import { textOf } from "../support/page_text.ts";
 import {

@@ -3,8 +3,8 @@
  * become, and whether they can be converted back.
  */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { issueKey } from "../../src/accounts/apps/mod.ts";
 import { KINDS, type Kind, SQL } from "../../src/kinds/mod.ts";
+import { issueKey } from "../../src/records/apps/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { KIND_CASES, type Kinds, openKinds, tableWith, toTexts, typeOf } from "../support/kinds.ts";
 import { postChange } from "../support/push.ts";

@@ -1,12 +1,12 @@
 /** Facts that hold for every column kind: PostgreSQL's types and operators, and a value through a write, a filter and files. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { listIssues, makeIsolationCheck } from "../../src/catalog/mod.ts";
 import { readValue } from "../../src/db/mod.ts";
-import { defineSchema, type NamedColumn, readDefinition, t } from "../../src/dsl/mod.ts";
 import { KINDS, type Kind, SQL, VALUES } from "../../src/kinds/mod.ts";
-import { readDrift } from "../../src/push/mod.ts";
 import { makeMapping, makeRowsReader, makeRowsWriter, makeSource } from "../../src/rows/mod.ts";
+import { defineSchema, type NamedColumn, readDefinition, t } from "../../src/schema/mod.ts";
 import { splitObject } from "../../src/std/json_text.ts";
+import { listIssues, makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
+import { readDrift } from "../../src/tables/mod.ts";
 import { pushDefinition } from "../support/push_steps.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 

@@ -4,8 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import type { Json } from "../../src/dsl/mod.ts";
 import { KINDS, type Kind, VALUES } from "../../src/kinds/mod.ts";
+import type { Json } from "../../src/schema/mod.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { openApp } from "../support/archives.ts";
 import { makeProject, runHere } from "../support/command.ts";

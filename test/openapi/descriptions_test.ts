@@ -1,7 +1,7 @@
 /** The OpenAPI document describes every part of the API. */
 import { expect, test } from "bun:test";
-import { defineSchema, t, toDefinition } from "../../src/dsl/mod.ts";
 import { makeDocument } from "../../src/openapi/mod.ts";
+import { defineSchema, t, toDefinition } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
 
 const read = toDefinition(

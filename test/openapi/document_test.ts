@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { revokeKey } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import type { Preview } from "../../src/preview.ts";
+import { revokeKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
 import { testDeps } from "../support/deps.ts";
 import {

@@ -1,8 +1,8 @@
 /** The API reference over HTTP: its contents with and without a key, its content policy, and its size. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { type Document, makeDocument } from "../../src/openapi/mod.ts";
 import { listEndpoints } from "../../src/openapi/reference/endpoints.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { SHAPES } from "../support/shape.ts";

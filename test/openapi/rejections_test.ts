@@ -1,8 +1,8 @@
 /** Every endpoint returns each error code that the OpenAPI document lists for it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { issueKey } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import { makeDocument } from "../../src/openapi/mod.ts";
+import { issueKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { routes } from "../../src/service/routes.ts";
 import { testDeps } from "../support/deps.ts";
 import { codesOf } from "../support/described.ts";

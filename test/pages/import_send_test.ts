@@ -1,8 +1,8 @@
 /** The messages about stored rows with which the script of an import stops. */
 import { expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
-import type { ImportFile } from "../../src/pages/scripts/import_file.ts";
-import { type BatchSender, sendFile } from "../../src/pages/scripts/import_send.ts";
+import type { ImportFile } from "../../src/pages/scripts/import/file.ts";
+import { type BatchSender, sendFile } from "../../src/pages/scripts/import/send.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { definitionOf } from "../support/service.ts";
 
 const [TABLE] = definitionOf(defineSchema({ todos: { title: t.string().unique() } })).tables;

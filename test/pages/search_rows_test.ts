@@ -1,8 +1,8 @@
 /** The requests that the Console's search sends to the list endpoint, and their results. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { listSortedColumns } from "../../src/data/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
-import { findRows, type Search, type SearchReport } from "../../src/pages/scripts/search_rows.ts";
+import { findRows, type Search, type SearchReport } from "../../src/pages/scripts/search/rows.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { definitionOf, openTestService, type TestService } from "../support/service.ts";
 
 const VISITS = 40;

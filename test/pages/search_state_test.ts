@@ -8,7 +8,7 @@ import {
   type SearchState,
   toFragment,
   toWhere,
-} from "../../src/pages/scripts/search_state.ts";
+} from "../../src/pages/scripts/search/state.ts";
 import { matches } from "../../src/sdk/data.ts";
 
 const COLUMNS: readonly SearchColumn[] = [

@@ -5,11 +5,11 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { issueKey, setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { COMMANDS } from "../../src/bin/commands.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { COMMANDS } from "../../src/cli/commands.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { SCOPES, type Scope } from "../../src/principal.ts";
+import { issueKey, setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { testDeps } from "../support/deps.ts";

@@ -1,7 +1,6 @@
 /** Files of rows: parsing in pieces of any size, and exports that are read back unchanged. */
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Json, TableDefinition } from "../../src/dsl/mod.ts";
 import {
   type FileFormat,
   type MappingOptions,
@@ -14,6 +13,7 @@ import {
   type RowsRead,
   type SourceOptions,
 } from "../../src/rows/mod.ts";
+import type { Json, TableDefinition } from "../../src/schema/mod.ts";
 import { splitObject } from "../../src/std/json_text.ts";
 import { utf8Length } from "../../src/std/text.ts";
 import { column, listIssues, tableOf } from "../support/row_files.ts";

@@ -1,6 +1,6 @@
 /** `find()` of the client: by unique columns only, and never `undefined` after an incomplete search. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, type DataClient } from "../../src/sdk/data.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 

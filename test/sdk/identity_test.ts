@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { readTarget } from "../../src/accounts/apps/mod.ts";
 import { readRedirectUri } from "../../src/identity/redirect_uri.ts";
+import { readTarget } from "../../src/records/apps/mod.ts";
 import { createIdentityClient, IdentityError, type SessionState } from "../../src/sdk/identity.ts";
 
 const PAGE = "https://wiki.example.org/pages/1?edit=yes#title";

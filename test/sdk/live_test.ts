@@ -1,7 +1,7 @@
 /** Watching a page of a live app: by the event stream, and by polling without a stream. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, relay } from "../../src/sdk/data.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 

@@ -1,6 +1,6 @@
 /** The client and the states of rows and pages: conflicting writes, cached pages, watched pages. @module */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { createDataClient, type DataClient, DataError, etagOf } from "../../src/sdk/data.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -1,20 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
-import { RELEASE, recordRelease } from "../../src/push/mod.ts";
-import { type CheckResult, fail } from "../../src/service/check_result.ts";
-import { evaluateMails } from "../../src/service/checks.ts";
 import { evaluateDriver, evaluateSecrets } from "../../src/service/databases.ts";
-import { CHECKS, runChecks } from "../../src/service/doctor.ts";
-import { evaluateIdentitySecrets } from "../../src/service/identity_values.ts";
-import {
-  evaluateConsoleLogin,
-  evaluateLoginLimits,
-  evaluatePushingLogin,
-  evaluateServingLogin,
-  type Login,
-} from "../../src/service/logins.ts";
-import { evaluateMigrations } from "../../src/service/schema_state.ts";
+import { type CheckResult, fail } from "../../src/service/doctor/check_result.ts";
+import { evaluateMails } from "../../src/service/doctor/checks.ts";
+import { CHECKS, runChecks } from "../../src/service/doctor/doctor.ts";
+import { evaluateIdentitySecrets } from "../../src/service/doctor/identity_values.ts";
+import { evaluateMigrations } from "../../src/service/doctor/schema_state.ts";
 import {
   evaluateClock,
   evaluateFailureLog,
@@ -22,7 +14,15 @@ import {
   evaluateTemp,
   evaluateVersion,
   type Session,
-} from "../../src/service/session.ts";
+} from "../../src/service/doctor/session.ts";
+import {
+  evaluateConsoleLogin,
+  evaluateLoginLimits,
+  evaluatePushingLogin,
+  evaluateServingLogin,
+  type Login,
+} from "../../src/service/logins.ts";
+import { RELEASE, recordRelease } from "../../src/tables/mod.ts";
 import {
   LOGIN,
   makeDatabase,

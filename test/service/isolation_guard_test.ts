@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import schema from "../../schema/mod.ts";
-import { recordRelease } from "../../src/push/mod.ts";
 import { MAX_AGE_MS, makeGuard } from "../../src/service/isolation_guard.ts";
 import { IsolationError, openService } from "../../src/service/open.ts";
+import { recordRelease } from "../../src/tables/mod.ts";
 import { byHand } from "../support/citus.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,6 @@
 /** How long connections stay open: the setting reaches the server, and its default exceeds the limits of balancers. */
 import { expect, test } from "bun:test";
-import { readConfig } from "../../src/config/mod.ts";
+import { readConfig } from "../../src/settings/mod.ts";
 import { openTestService } from "../support/service.ts";
 
 test.each([

@@ -1,6 +1,6 @@
 /** The current state in /metrics: requests in flight, busy connections, and waiting, shed and rejected requests. @module */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";
 import { limitHeaders } from "../support/limit_headers.ts";

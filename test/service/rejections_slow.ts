@@ -1,7 +1,7 @@
 /** A client that sends 100,000 different errors: all are counted, few are stored, and no stored error contains a value. */
 import { expect, test } from "bun:test";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService } from "../support/service.ts";
 

@@ -1,9 +1,9 @@
 /** Counts and samples of rejected requests are exact, contain no values, and have a limit. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { revokeKey } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
 import type { ResponseRecord } from "../../src/observe.ts";
+import { revokeKey } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { addRejection, makeRejections, toStored } from "../../src/service/rejections.ts";
 import { MAX_REJECTED_A_MINUTE } from "../../src/std/limits.ts";
 import { testDeps } from "../support/deps.ts";

@@ -1,8 +1,8 @@
 /** Processes add their counts and failed requests once a minute and exactly once, despite outages and at their end. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { ALL_APPS, CONSOLE_APP, NO_APP, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { SLOW_MS } from "../../src/std/limits.ts";
 import { eventually } from "../support/eventually.ts";
 import { whileRowLocked } from "../support/held_lock.ts";

@@ -1,7 +1,7 @@
 /** Sweeps: one run at a time, and none that a busy app keeps from the others. */
 import { expect, test } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { call } from "../../src/db/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { startSweep } from "../../src/service/open.ts";
 import { eventually } from "../support/eventually.ts";
 import { openTestService } from "../support/service.ts";

@@ -1,7 +1,7 @@
 /** Failed sign-ins do not reveal accounts, second factors or disabled accounts, by their responses or their timing. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setDisabled } from "../../src/accounts/people/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { setDisabled } from "../../src/records/people/mod.ts";
 import { testDeps } from "../support/deps.ts";
 import { type Jar, makePerson, PASSWORD, readToken, visit } from "../support/people.ts";
 import { enrolPerson } from "../support/second_factor.ts";

@@ -1,8 +1,8 @@
 /** Two gateways and a data service, with two workers each: all workers share the limits, and a write is accepted only once. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { setLimit } from "../../src/accounts/apps/mod.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setLimit } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { SplitRole } from "../support/cluster.ts";
 import { makeProject, type Running, type Settings, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { LOCK_BUDGET_MS, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
-import type { Applied } from "../../src/push/migration_text.ts";
-import { readDrift } from "../../src/push/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import type { Applied } from "../../src/tables/history/migration_text.ts";
+import { readDrift } from "../../src/tables/mod.ts";
 import { makeDatabase, withDatabase } from "../support/cluster.ts";
 import { eventually } from "../support/eventually.ts";
 import { PGBOUNCER, type Pooler, startPooler } from "../support/pgbouncer.ts";

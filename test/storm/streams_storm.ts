@@ -6,8 +6,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { FETCH_LIMIT } from "../../src/std/fetch_limit.ts";
 import { ROOT } from "../support/command.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";

@@ -9,7 +9,7 @@ import {
   migrate,
   openDatabase,
 } from "../../src/db/mod.ts";
-import { RELEASE, recordRelease } from "../../src/push/mod.ts";
+import { RELEASE, recordRelease } from "../../src/tables/mod.ts";
 
 import {
   type CitusDatabase,

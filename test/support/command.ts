@@ -2,12 +2,12 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { toTerminalText } from "../../src/bin/cli/terminal.ts";
-import { main } from "../../src/bin/main.ts";
+import { main } from "../../src/cli/main.ts";
+import { toTerminalText } from "../../src/cli/terminal.ts";
 import { eventually } from "./eventually.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
-const SCRIPT = join(ROOT, "src/bin/rowhouse.ts");
+const SCRIPT = join(ROOT, "src/cli/rowhouse.ts");
 
 export type Outcome = { code: number; out: string; err: string };
 export type Settings = Readonly<Record<string, string>>;
@@ -182,5 +182,5 @@ export function makeProject(files: Readonly<Record<string, string>> = {}): {
 
 /** Renders a schema's module with these tables, as TypeScript. */
 export function schemaText(tables: string): string {
-  return `import { defineSchema, t } from ${JSON.stringify(join(ROOT, "src/dsl/mod.ts"))};\nexport default defineSchema(${tables});\n`;
+  return `import { defineSchema, t } from ${JSON.stringify(join(ROOT, "src/schema/mod.ts"))};\nexport default defineSchema(${tables});\n`;
 }

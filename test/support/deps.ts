@@ -1,7 +1,8 @@
 /** Dependencies to create apps, keys and people in tests: the service's own randomness, and its key prefix. @module */
-import { type IdentitySecrets, makeIdentitySecrets } from "../../src/accounts/secrets/mod.ts";
+
 import type { Database } from "../../src/db/mod.ts";
 import { type Hashing, makeHashing } from "../../src/identity/mod.ts";
+import { type IdentitySecrets, makeIdentitySecrets } from "../../src/records/secrets/mod.ts";
 import { type RandomBytes, systemRandomBytes } from "../../src/std/secrets.ts";
 
 /** Signs the sessions, links and passwords of every test service. */

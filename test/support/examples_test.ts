@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { findExamples, findSources, runExample } from "./examples.ts";
 
-const examples = [...(await findExamples("src/std")), ...(await findExamples("src/dsl"))];
+const examples = [...(await findExamples("src/std")), ...(await findExamples("src/schema"))];
 
 /** Only constants: an example would repeat their values. */
 const CONSTANTS = "src/std/limits.ts";

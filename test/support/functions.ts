@@ -1,5 +1,5 @@
 /** The names of a schema's generated functions, for tests that call them in SQL. @module */
-import { type Endpoint, functionName, printedArguments } from "../../src/catalog/mod.ts";
+import { type Endpoint, functionName, printedArguments } from "../../src/tables/catalog/mod.ts";
 import { definitionOf } from "./service.ts";
 
 /** Returns the bare name of a function that serves an app of this schema. */

@@ -1,9 +1,9 @@
 /** Creates a project's migration history without a service. A service reads only the definitions in the history. @module */
 
-import type { Definition } from "../../src/dsl/mod.ts";
-import { splitMigrationText, writeMigrationText } from "../../src/push/migration_text.ts";
-import type { Change } from "../../src/push/mod.ts";
+import type { Definition } from "../../src/schema/mod.ts";
 import { canonicalJson } from "../../src/std/json.ts";
+import { splitMigrationText, writeMigrationText } from "../../src/tables/history/migration_text.ts";
+import type { Change } from "../../src/tables/mod.ts";
 import { postSteps } from "./push.ts";
 import { definitionOf, type TestApp, type TestResponse, type TestService } from "./service.ts";
 

@@ -6,9 +6,9 @@
  * @module
  */
 import { expect } from "bun:test";
-import { setAppSwitch } from "../../src/accounts/apps/mod.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { docs, routes } from "../../src/service/routes.ts";
 import { citusUrl } from "./citus.ts";
 import { openEvents } from "./event_stream.ts";

@@ -1,5 +1,5 @@
 /** JSON documents of commands, compared with the types in the command's help. @module */
-import type { Command } from "../../src/bin/cli/command.ts";
+import type { Command } from "../../src/cli/command.ts";
 
 /** The type of the JSON document that a command prints, as its help has it; `undefined` if the help has none for these flags. */
 export function findShape(

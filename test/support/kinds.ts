@@ -1,8 +1,8 @@
 /** Values of every column kind, and what holds for them, in plain TypeScript: the oracle of tests. @module */
 import { expect } from "bun:test";
 import fc from "fast-check";
-import { defineSchema, type Json, t } from "../../src/dsl/mod.ts";
 import { KINDS, type Kind } from "../../src/kinds/mod.ts";
+import { defineSchema, type Json, t } from "../../src/schema/mod.ts";
 import { canonicalJson } from "../../src/std/json.ts";
 import type { TestApp, TestService } from "./service.ts";
 import { drawRuns } from "./tier.ts";

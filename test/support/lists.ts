@@ -1,7 +1,8 @@
 /** Lists of records, as operators read them. @module */
-import { auditList, readList, toJsonRow } from "../../src/accounts/actions/mod.ts";
-import { appList, keyList } from "../../src/accounts/apps/mod.ts";
+
 import type { Database } from "../../src/db/mod.ts";
+import { auditList, readList, toJsonRow } from "../../src/records/actions/mod.ts";
+import { appList, keyList } from "../../src/records/apps/mod.ts";
 
 type Deps = { admin: Database };
 

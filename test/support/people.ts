@@ -1,7 +1,8 @@
 /** People in tests: created as an operator does, signed in as a browser does. @module */
-import { type ConsoleRole, createUser, grantRole } from "../../src/accounts/people/mod.ts";
+
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { IDENTITY_COOKIE, SESSION_COOKIE, setPasswordByLink } from "../../src/identity/mod.ts";
+import { type ConsoleRole, createUser, grantRole } from "../../src/records/people/mod.ts";
 import { RECENT_SIGN_IN_S } from "../../src/std/limits.ts";
 import { testDeps } from "./deps.ts";
 import type { TestApp, TestResponse, TestService } from "./service.ts";

@@ -1,6 +1,6 @@
 /** Code that a stolen push login plants, and what that code can read. @module */
 import postgres from "postgres";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { signatureOf } from "./functions.ts";
 import { openTestService, UNGUARDED } from "./service.ts";
 import type { Shape } from "./shape.ts";

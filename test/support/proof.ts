@@ -1,5 +1,5 @@
 /** The proof of a key, for tests that call a generated function directly. @module */
-import { toProof } from "../../src/accounts/apps/mod.ts";
+import { toProof } from "../../src/records/apps/mod.ts";
 
 /** Renders the proof of a key's text as an SQL literal. */
 export function proofOf(key: string): string {

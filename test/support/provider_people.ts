@@ -1,5 +1,5 @@
 /** People who sign in with a provider: invited without a password, signed in through the provider's pages. @module */
-import { createUser, grantRole } from "../../src/accounts/people/mod.ts";
+import { createUser, grantRole } from "../../src/records/people/mod.ts";
 import { testDeps } from "./deps.ts";
 import { type Jar, type Person, visit } from "./people.ts";
 import { passProvider } from "./provider.ts";

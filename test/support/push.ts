@@ -1,7 +1,7 @@
 /** Helpers for tests of push: requests with definitions, and a dump of everything that a push can change. @module */
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import type { Definition, TableDefinition } from "../../src/dsl/mod.ts";
-import type { Applied, MigrationRecord } from "../../src/push/migration_text.ts";
+import type { Definition, TableDefinition } from "../../src/schema/mod.ts";
+import type { Applied, MigrationRecord } from "../../src/tables/history/migration_text.ts";
 import type { TestApp, TestResponse, TestService } from "./service.ts";
 import { definitionOf } from "./service.ts";
 

@@ -1,12 +1,12 @@
 /** Pushes of one step each, without HTTP. @module */
-import type { Definition } from "../../src/dsl/mod.ts";
+import type { Definition } from "../../src/schema/mod.ts";
 import {
   type Change,
   type PushDeps,
   type PushRequest,
   type PushResult,
   push,
-} from "../../src/push/mod.ts";
+} from "../../src/tables/mod.ts";
 
 type Request<Step> = Omit<PushRequest, "steps"> & Step;
 

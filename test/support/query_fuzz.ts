@@ -4,6 +4,8 @@
  *
  * @module
  */
+
+import { VALUES } from "../../src/kinds/mod.ts";
 import {
   type Json,
   KINDS,
@@ -11,8 +13,7 @@ import {
   type NamedColumn,
   readDefinition,
   type TableDefinition,
-} from "../../src/dsl/mod.ts";
-import { VALUES } from "../../src/kinds/mod.ts";
+} from "../../src/schema/mod.ts";
 import { createDataClient, DataError } from "../../src/sdk/data.ts";
 import { makeCompare, matches, type TableKinds } from "../../src/sdk/matches.ts";
 import { pushDefinition } from "./push_steps.ts";

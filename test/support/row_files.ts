@@ -1,6 +1,7 @@
 /** Tables and errors of files of rows. @module */
-import type { Kind, NamedColumn, TableDefinition } from "../../src/dsl/mod.ts";
+
 import type { RowsRead } from "../../src/rows/mod.ts";
+import type { Kind, NamedColumn, TableDefinition } from "../../src/schema/mod.ts";
 
 export const column = (name: string, kind: Kind, more: Partial<NamedColumn> = {}): NamedColumn => ({
   name,

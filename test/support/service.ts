@@ -1,12 +1,13 @@
 /** A served service on a disposable database, with apps: the basis of every HTTP test. @module */
-import { createApp, issueKey } from "../../src/accounts/apps/mod.ts";
+
 import { type Database, recordPreviews } from "../../src/db/mod.ts";
-import { type Definition, toDefinition } from "../../src/dsl/mod.ts";
 import type { IdentitySettings } from "../../src/identity/mod.ts";
 import type { Log } from "../../src/observe.ts";
 import type { Scope } from "../../src/principal.ts";
-import type { PushDeps } from "../../src/push/mod.ts";
+import { createApp, issueKey } from "../../src/records/apps/mod.ts";
+import { type Definition, toDefinition } from "../../src/schema/mod.ts";
 import type { Service, ServiceOptions } from "../../src/service/open.ts";
+import type { PushDeps } from "../../src/tables/mod.ts";
 import { type ClusterUrls, makeDatabase, type TestDatabase, withDatabase } from "./cluster.ts";
 import { TEST_IDENTITY_SECRET, testDeps } from "./deps.ts";
 import { checkDescribed } from "./described.ts";

@@ -1,6 +1,6 @@
 /** A table that two apps share, and that its owner makes as expensive as possible for the other app. @module */
 import { expect } from "bun:test";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import { eventually } from "./eventually.ts";
 import { freshName, postDefinition } from "./push.ts";
 import { definitionOf, type TestService } from "./service.ts";

@@ -1,8 +1,9 @@
 /** Requests signed with the gateway's secret. @module */
-import { toProof } from "../../src/accounts/apps/mod.ts";
+
 import { type Audience, SIGNED_HEADERS, sign } from "../../src/gateway/signature.ts";
 import { writeSignedContext } from "../../src/gateway/signed_context.ts";
 import { makePrincipal, type Scope } from "../../src/principal.ts";
+import { toProof } from "../../src/records/apps/mod.ts";
 import type { TestApp } from "./service.ts";
 import { TEST_SECRETS } from "./shape.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import schema from "../../schema/mod.ts";
 import { type Database, openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { runChecks } from "../../src/service/doctor.ts";
+import { runChecks } from "../../src/service/doctor/doctor.ts";
 import { openService, type Service } from "../../src/service/open.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { PUSH_LOGIN } from "../support/cluster.ts";
@@ -100,7 +100,7 @@ describe.skipIf(!hasDebianPostgres)("a saved and restored copy", () => {
   /** Runs commands of the page and returns their output. @throws {Error} if a command fails */
   const run = (commands: string, env: Record<string, string>): string => {
     const { PATH = "", HOME = "" } = process.env;
-    const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/bin/rowhouse.ts' "$@"; }`;
+    const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/cli/rowhouse.ts' "$@"; }`;
     const script = `${rowhouse}\n${commands}`;
     const shell = Bun.spawnSync(["bash", "-e", "-o", "pipefail", "-c", script], {
       cwd: folder,

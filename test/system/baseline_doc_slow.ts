@@ -86,7 +86,7 @@ describe.skipIf(!hasDebianPostgres)("the rows of a database of another baseline"
     Object.assign(new URL(url), { username: "rowhouse_restore", password: "restore" }).href;
   const run = (text: string, env: Record<string, string>) => {
     const { PATH = "", HOME = "" } = process.env;
-    const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/bin/rowhouse.ts' "$@"; }`;
+    const rowhouse = `rowhouse() { '${process.execPath}' '${ROOT}/src/cli/rowhouse.ts' "$@"; }`;
     const shell = Bun.spawnSync(["bash", "-e", "-o", "pipefail", "-c", `${rowhouse}\n${text}`], {
       cwd: folder,
       env: { PATH: `${DEBIAN_BIN}:${PATH}`, HOME, ...env },

@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findAppId } from "../../src/accounts/apps/mod.ts";
-import { SETTINGS, toFileVariable } from "../../src/config/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { findAppId } from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { SETTINGS, toFileVariable } from "../../src/settings/mod.ts";
 import { makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, ROOT, runCommand } from "../support/command.ts";
 import { COMPOSE, SERVICES } from "../support/compose.ts";

@@ -10,8 +10,8 @@ import {
   endRegistration,
   findAppContents,
   findEndedUse,
-} from "../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+} from "../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 import {
   APART_LOGIN,
   LOGIN,

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PREVIEWS } from "../../src/preview.ts";
-import { renderFunctions } from "../../src/push/functions.ts";
+import { renderFunctions } from "../../src/tables/sql/functions.ts";
 import { EVERY_KIND } from "../contract/every_kind.ts";
 import {
   type DebianCluster,

@@ -8,16 +8,16 @@ import { findUnvisited, openToured, type Toured, tour } from "../support/tour/mo
 
 /** Functions that a correct request or command does not call, by the reason. A new function belongs into the tour. */
 const ELSEWHERE: Readonly<Record<string, string[]>> = {
-  "a push of a large table (test/push/deferred_test.ts)": [
+  "a push of a large table (test/tables/deferred_test.ts)": [
     ...["claim_deferred_step", "renew_deferred_step", "end_deferred_step", "find_index"],
   ],
-  "other work of pushes (test/push/)": [
+  "other work of pushes (test/tables/)": [
     "read_generated",
     "list_table_apps",
     "find_unused_sets",
     "check_drop_key",
   ],
-  "an action that fails (test/bin/, test/console/)": [...["cancel_rows_job", "find_app_id"]],
+  "an action that fails (test/cli/, test/console/)": [...["cancel_rows_job", "find_app_id"]],
   "processes apart, and limits (test/gateway/)": ["lease_tokens", "use_nonces", "sweep_nonces"],
   "doctor, dev and the front page (test/service/)": [
     ...["count_claimed_roles", "count_identity_values", "count_users", "has_administrator"],

@@ -1,13 +1,13 @@
 /** The types of the clients, which have no dependencies, compared with the schemas of the service. Compiled, never run. @module */
 import type * as v from "valibot";
-import type {
-  AppPerson as StoredPerson,
-  IdentityUser as StoredUser,
-} from "../../src/accounts/sessions/sessions.ts";
 import type { foundOf, pageOf } from "../../src/data/mod.ts";
 import type { ProblemBody } from "../../src/http/mod.ts";
 import type { PeopleBody, UserBody } from "../../src/identity/operations.ts";
 import type { Detail } from "../../src/problem.ts";
+import type {
+  AppPerson as StoredPerson,
+  IdentityUser as StoredUser,
+} from "../../src/records/sessions/sessions.ts";
 import type { DataErrorDetail, Page } from "../../src/sdk/data.ts";
 import type { AppPerson, IdentityUser } from "../../src/sdk/identity.ts";
 import { expectEqual } from "./equal.ts";

@@ -1,7 +1,7 @@
 /** The types of a data client, and calls that the compiler rejects. Compiled by `tsc`, never run. @module */
 import exampleSchema from "../../schema/mod.ts";
-import { defineSchema, type Id, type TablesOf, t } from "../../src/dsl/mod.ts";
 import type { ProblemCode } from "../../src/problem.ts";
+import { defineSchema, type Id, type TablesOf, t } from "../../src/schema/mod.ts";
 import {
   createDataClient,
   type DataClient,

@@ -10,7 +10,7 @@ import {
   t,
   type Unique,
   type Update,
-} from "../../src/dsl/mod.ts";
+} from "../../src/schema/mod.ts";
 import { expectEqual } from "./equal.ts";
 
 type Shape = { readonly tags: Set<string> };

@@ -1,5 +1,5 @@
 /** Schemas that the compiler accepts or rejects. Compiled by `tsc`, never run. @module */
-import { defineSchema, t } from "../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
 
 type Shape = { readonly tags: readonly string[] };
 

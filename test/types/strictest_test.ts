@@ -16,7 +16,7 @@ test("the schema language compiles under every strict flag", async () => {
 
 test("the schema language imports only itself, src/kinds and src/std", async () => {
   const built = await Bun.build({
-    entrypoints: [join(ROOT, "src/dsl/mod.ts")],
+    entrypoints: [join(ROOT, "src/schema/mod.ts")],
     target: "browser",
     metafile: true,
   });

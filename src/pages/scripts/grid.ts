@@ -5,10 +5,12 @@
  * @module
  */
 import { openAnnouncements } from "./dom.ts";
-import { arrangeColumns, startColumns } from "./grid_columns.ts";
-import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid_editor.ts";
-import { isInputMethodKey } from "./grid_input.ts";
-import { startLive } from "./grid_live.ts";
+import { openFormDialog } from "./forms/row_dialog.ts";
+import { addFieldHelp } from "./forms/row_form.ts";
+import { arrangeColumns, startColumns } from "./grid/columns.ts";
+import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
+import { isInputMethodKey } from "./grid/input.ts";
+import { startLive } from "./grid/live.ts";
 import {
   findCurrent,
   findGrid,
@@ -22,7 +24,7 @@ import {
   renewRows,
   startRows,
   toChord,
-} from "./grid_rows.ts";
+} from "./grid/rows.ts";
 import {
   currentState,
   isSearch,
@@ -30,11 +32,9 @@ import {
   openState,
   renewFound,
   startSearch,
-} from "./grid_search.ts";
-import { addGridKeys, startSelection, toNextOrder } from "./grid_selection.ts";
+} from "./grid/search.ts";
+import { addGridKeys, startSelection, toNextOrder } from "./grid/selection.ts";
 import { startReferrers } from "./referrers.ts";
-import { openFormDialog } from "./row_dialog.ts";
-import { addFieldHelp } from "./row_form.ts";
 import { pressSaveAction } from "./save_state.ts";
 
 /** The effects of keys on the focused cell, except moves. */

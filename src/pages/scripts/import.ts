@@ -4,8 +4,9 @@
  *
  * @module
  */
-import type { TableDefinition } from "../../dsl/mod.ts";
+
 import { ENCODINGS, findFormat, hasUniques } from "../../rows/mod.ts";
+import type { TableDefinition } from "../../schema/mod.ts";
 import { announce, element, openAnnouncements } from "./dom.ts";
 import {
   type ChosenFile,
@@ -15,8 +16,8 @@ import {
   readChoices,
   readNames,
   renderMapping,
-} from "./import_file.ts";
-import { type BatchSender, makeSender, type Stop, sendFile } from "./import_send.ts";
+} from "./import/file.ts";
+import { type BatchSender, makeSender, type Stop, sendFile } from "./import/send.ts";
 
 openAnnouncements();
 const section = document.querySelector<HTMLElement>("[data-import]");

@@ -5,7 +5,7 @@
  * @module
  */
 import { announce, element, requestPage } from "./dom.ts";
-import { isInputMethodKey } from "./grid_input.ts";
+import { isInputMethodKey } from "./grid/input.ts";
 
 const PAUSE_MS = 120;
 

@@ -10,9 +10,9 @@ import { showOrigin, startAnchors } from "./docs_page.ts";
 import { openAnnouncements } from "./dom.ts";
 import { startKeySecrets } from "./key_secrets.ts";
 import { startPalette } from "./palette.ts";
-import { startKeyField } from "./reference_key.ts";
-import { openPage, startPages } from "./reference_pages.ts";
-import { startTrying } from "./reference_try.ts";
+import { startKeyField } from "./reference/key.ts";
+import { openPage, startPages } from "./reference/pages.ts";
+import { startTrying } from "./reference/try.ts";
 
 // One choice of language for all examples of the reference, stored in this browser.
 

@@ -1,5 +1,5 @@
 /** Runs each search in a separate worker. @module */
-import type { Search, SearchReport } from "./search_rows.ts";
+import type { Search, SearchReport } from "./search/rows.ts";
 
 /** Not in the types of every compiler. @see https://www.w3.org/TR/trusted-types/ */
 declare const trustedTypes:

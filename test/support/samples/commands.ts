@@ -1,5 +1,5 @@
 /** The example of each command, whose help has it, as arguments. @module */
-import { COMMANDS } from "../../../src/bin/commands.ts";
+import { COMMANDS } from "../../../src/cli/commands.ts";
 
 export type CommandSample = {
   name: string;

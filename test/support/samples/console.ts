@@ -1,9 +1,10 @@
 /** Every page and form of the Console, with subjects for which each page exists and each form succeeds. @module */
-import { readList } from "../../../src/accounts/actions/mod.ts";
-import { endRegistration } from "../../../src/accounts/apps/mod.ts";
-import { sessionList } from "../../../src/accounts/people/mod.ts";
+
 import { consoleRoutes } from "../../../src/console/mod.ts";
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
+import { readList } from "../../../src/records/actions/mod.ts";
+import { endRegistration } from "../../../src/records/apps/mod.ts";
+import { sessionList } from "../../../src/records/people/mod.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { withDatabase } from "../cluster.ts";
 import { makePerson, type Person, signInAs } from "../people.ts";
 import { invite } from "../provider_people.ts";

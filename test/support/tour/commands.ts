@@ -1,8 +1,8 @@
 /** One run of every command of an operator on one PostgreSQL, as a script runs it. @module */
 import { join } from "node:path";
 import { APP_SWITCH_NAMES, toDashed } from "../../../src/app_switch.ts";
-import { COMMANDS } from "../../../src/bin/commands.ts";
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
+import { COMMANDS } from "../../../src/cli/commands.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { makeProject, type Outcome, runHere } from "../command.ts";
 import { TEST_IDENTITY_SECRET } from "../deps.ts";
 import { findMisfits, findShape } from "../json_shape.ts";

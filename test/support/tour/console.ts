@@ -1,7 +1,7 @@
 /** A visit to every page and form of the Console. @module */
 import { expect } from "bun:test";
-import { setAppSwitch } from "../../../src/accounts/apps/mod.ts";
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
+import { setAppSwitch } from "../../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { openEvents } from "../event_stream.ts";
 import { type Jar, makePerson, signInAs, toCookieHeader, visit } from "../people.ts";
 import { CONSOLE_FORMS, CONSOLE_PAGES, makeSubjects } from "../samples/console.ts";

@@ -1,5 +1,5 @@
 /** Requests of apps: schema, rows, documentation and health. @module */
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { docs } from "../../../src/service/routes.ts";
 import { makeHistory, postMigrations } from "../history.ts";
 import { postChange, postSchema, postSteps } from "../push.ts";

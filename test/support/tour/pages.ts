@@ -1,6 +1,6 @@
 /** Visits of people: sign-in, account settings and the Console. @module */
-import { setAppSwitch } from "../../../src/accounts/apps/mod.ts";
-import { createUser } from "../../../src/accounts/people/mod.ts";
+import { setAppSwitch } from "../../../src/records/apps/mod.ts";
+import { createUser } from "../../../src/records/people/mod.ts";
 import { makeAuthenticator } from "../authenticator.ts";
 import { testDeps } from "../deps.ts";
 import { addPasskey, PASSKEYS, submitPasskey } from "../passkeys.ts";

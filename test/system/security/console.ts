@@ -1,10 +1,10 @@
 /** Attempts for the Console's login and the device cookie. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
-import { endRegistration } from "../../../src/accounts/apps/mod.ts";
-import { toPresented } from "../../../src/accounts/secrets/mod.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { DEVICE_COOKIE, IDENTITY_COOKIE, SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { endRegistration } from "../../../src/records/apps/mod.ts";
+import { toPresented } from "../../../src/records/secrets/mod.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { toDurationText } from "../../../src/std/duration.ts";
 import { FACTOR_GRACE_S, ROWS_KEY_LIFE_S } from "../../../src/std/limits.ts";
 import { withDatabase } from "../../support/cluster.ts";

@@ -1,9 +1,9 @@
 /** Attempts for an API key, a session cookie and a dump. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
-import { revokeKey, toProof } from "../../../src/accounts/apps/mod.ts";
-import { makePasswordLink } from "../../../src/accounts/people/mod.ts";
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { revokeKey, toProof } from "../../../src/records/apps/mod.ts";
+import { makePasswordLink } from "../../../src/records/people/mod.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { testDeps } from "../../support/deps.ts";
 import { makeHistory, postMigrations } from "../../support/history.ts";
 import { type Jar, PASSWORD, sharedCookie, signInAs, visit } from "../../support/people.ts";

@@ -1,8 +1,5 @@
 /** Attempts for a password without the second factor. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
-import { makePasswordLink } from "../../../src/accounts/people/mod.ts";
-import { makeIdentitySecrets, toPresented } from "../../../src/accounts/secrets/mod.ts";
-import { openTotp } from "../../../src/accounts/sessions/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import {
   IDENTITY_COOKIE,
@@ -10,6 +7,9 @@ import {
   SESSION_COOKIE,
   setPasswordByLink,
 } from "../../../src/identity/mod.ts";
+import { makePasswordLink } from "../../../src/records/people/mod.ts";
+import { makeIdentitySecrets, toPresented } from "../../../src/records/secrets/mod.ts";
+import { openTotp } from "../../../src/records/sessions/mod.ts";
 import { FACTOR_GRACE_S } from "../../../src/std/limits.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";
 import { type Jar, makePerson, OLD_SIGN_IN, PASSWORD, visit } from "../../support/people.ts";

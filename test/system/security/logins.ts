@@ -2,7 +2,10 @@
 import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import postgres from "postgres";
-import { revokeKey } from "../../../src/accounts/apps/mod.ts";
+import { makeCursors } from "../../../src/data/list_query.ts";
+import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
+import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+import { revokeKey } from "../../../src/records/apps/mod.ts";
 import {
   changeEmail,
   confirmAddresses,
@@ -12,13 +15,10 @@ import {
   readAddresses,
   runOnPerson,
   showUser,
-} from "../../../src/accounts/people/mod.ts";
-import { type StoredGrant, toGrantedRole } from "../../../src/accounts/people/roles.ts";
-import { proveSignIn, toPresented } from "../../../src/accounts/secrets/mod.ts";
-import { findProviderPerson } from "../../../src/accounts/sessions/mod.ts";
-import { makeCursors } from "../../../src/data/list_query.ts";
-import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
-import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
+} from "../../../src/records/people/mod.ts";
+import { type StoredGrant, toGrantedRole } from "../../../src/records/people/roles.ts";
+import { proveSignIn, toPresented } from "../../../src/records/secrets/mod.ts";
+import { findProviderPerson } from "../../../src/records/sessions/mod.ts";
 import { unsealText } from "../../../src/std/secrets.ts";
 import { withDatabase } from "../../support/cluster.ts";
 import { IDENTITY_SECRETS, testDeps } from "../../support/deps.ts";

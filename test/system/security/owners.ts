@@ -1,12 +1,12 @@
 /** Attempts for the pushing, rows and administrator's logins. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
 import postgres from "postgres";
-import { toProof } from "../../../src/accounts/apps/mod.ts";
-import { askForPassword, claimMails, findMailedLink } from "../../../src/accounts/mails/mod.ts";
-import { findProviderPerson } from "../../../src/accounts/sessions/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
-import { writeMigrationText } from "../../../src/push/migration_text.ts";
+import { toProof } from "../../../src/records/apps/mod.ts";
+import { askForPassword, claimMails, findMailedLink } from "../../../src/records/mails/mod.ts";
+import { findProviderPerson } from "../../../src/records/sessions/mod.ts";
+import { writeMigrationText } from "../../../src/tables/history/migration_text.ts";
 import { TEST_HASHING, testDeps } from "../../support/deps.ts";
 import { functionOf } from "../../support/functions.ts";
 import {

@@ -1,7 +1,7 @@
 /** Attempts for a passkey, and for a database without a passkey. The keys are the sentences of docs/security.md. @module */
 import { expect } from "bun:test";
 import { SERVICE_QUEUE } from "../../../src/db/mod.ts";
-import { toUserHandle } from "../../../src/identity/passkey_form.tsx";
+import { toUserHandle } from "../../../src/identity/passkeys/form.tsx";
 import { listEvents } from "../../support/audit_events.ts";
 import { type Lies, makeAuthenticator } from "../../support/authenticator.ts";
 import {

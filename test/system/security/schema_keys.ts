@@ -1,10 +1,10 @@
 /** Attempts of keys that push or read schemas: to delete values, and to learn them. @module */
 import { expect } from "bun:test";
-import { toProof } from "../../../src/accounts/apps/mod.ts";
 import { SIGNALS } from "../../../src/db/mod.ts";
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { SCOPES, type Scope } from "../../../src/principal.ts";
-import type { Change } from "../../../src/push/mod.ts";
+import { toProof } from "../../../src/records/apps/mod.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
+import type { Change } from "../../../src/tables/mod.ts";
 import { makeHistory, postMigrations } from "../../support/history.ts";
 import { proofOf } from "../../support/proof.ts";
 import { freshName, postChange, postDefinition } from "../../support/push.ts";

@@ -5,10 +5,10 @@
  */
 import { expect } from "bun:test";
 import postgres from "postgres";
-import { issueKey } from "../../../src/accounts/apps/mod.ts";
-import { toKeyedPassword } from "../../../src/accounts/secrets/secrets.ts";
-import { defineSchema, t } from "../../../src/dsl/mod.ts";
 import { APP_SCOPES, type Scope } from "../../../src/principal.ts";
+import { issueKey } from "../../../src/records/apps/mod.ts";
+import { toKeyedPassword } from "../../../src/records/secrets/secrets.ts";
+import { defineSchema, t } from "../../../src/schema/mod.ts";
 import { openService } from "../../../src/service/open.ts";
 import {
   IDENTITY_SECRETS,

@@ -1,0 +1,106 @@
+/** `rowhouse admin` commands that create, list, resend and withdraw invitations. @module */
+import { flag, oneOf, orNull, text } from "../../records/actions/mod.ts";
+import {
+  DISPLAY_NAME,
+  INVITATION_OUTCOMES,
+  type InvitationOutcome,
+  invitationList,
+  invite,
+  readEmail,
+  resendInvitation,
+  withdrawInvitation,
+} from "../../records/people/mod.ts";
+import { toDurationText } from "../../std/duration.ts";
+import { LINK_LIFE_S } from "../../std/limits.ts";
+import { command, makeListCommand, typed } from "./command.ts";
+import { describeLink, makeLinkCommand, toLink } from "./links.ts";
+import { confirmNewRole, makeAdminCommands, NEW_ROLE, readIdentitySecrets } from "./task.ts";
+
+function describeOutcome(
+  outcome: InvitationOutcome,
+  { email, what }: { email: string; what: string },
+): string {
+  if (outcome === "granted") return `${email} already has an account and is now ${what}`;
+  if (outcome === "added") return `Added to the pending invitation of ${email}: ${what}`;
+  return `Invited ${email} as ${what}`;
+}
+
+const MAIL_TEXTS = { sent: "mailed", waiting: "mail pending", failed: "mail failed" } as const;
+
+const listCommand = makeListCommand(invitationList, {
+  summary: "lists pending invitations: people who cannot sign in yet",
+  example: "rowhouse admin list-invitations --json",
+  about: "The roles are the first five.",
+  limit: 100,
+  lines: {
+    roles: ({ roles, roleCount }) => {
+      const more = roleCount - roles.length;
+      const all = roles.map(({ app, role }) => `${app}:${role}`);
+      return [...all, ...(more > 0 ? [`and ${more} more`] : [])].join("  ");
+    },
+    state: ({ state, disabledAt }) => (disabledAt === null ? state : "disabled"),
+    invitedBy: ({ invitedBy, invitedByEmail, invitedAt }) =>
+      `by ${invitedByEmail ?? invitedBy} ${invitedAt}`,
+    linkEndsAt: ({ linkEndsAt }) => (linkEndsAt === null ? "no link" : `link until ${linkEndsAt}`),
+    mail: ({ mail, mailedAt }) =>
+      mail === null ? "not mailed" : [MAIL_TEXTS[mail], mailedAt ?? ""].join(" ").trim(),
+    disabledAt: () => "",
+  },
+  none: () => "No pending invitations",
+});
+
+export const adminInvitationCommands = makeAdminCommands({
+  invite: command("invites a person to an app with a role", {
+    example: "rowhouse admin invite ada@example.org wiki editor --name 'Ada Lovelace'",
+    about: `Creates the account, grants the role, and prints a link that sets the password once, within ${toDurationText(LINK_LIFE_S)}.
+With MAIL_URL the link is also mailed. If the person has a pending invitation, the role is added to it. If the person can
+already sign in, only the role is granted. A role that no one has on the app needs a confirmation, as with admin grant.`,
+    args: { email: typed, app: typed, role: typed },
+    flags: { name: DISPLAY_NAME, ...NEW_ROLE },
+    json: {
+      email: text(),
+      app: text(),
+      role: text(),
+      outcome: oneOf(INVITATION_OUTCOMES),
+      passwordLink: orNull(text()),
+    },
+    run: async (deps, { email: address, app: slug, role, name, "new-role": isConfirmed }) => {
+      const identitySecrets = readIdentitySecrets(deps.config);
+      await confirmNewRole(deps, isConfirmed, { slug, role });
+      const options = { email: address, slug, role, displayName: name };
+      const { email, outcome, linkText } = await invite({ ...deps, identitySecrets }, options);
+      const link = linkText === undefined ? null : toLink(deps.config, linkText);
+      return {
+        document: { email, app: slug, role, outcome, passwordLink: link },
+        lines: [
+          describeOutcome(outcome, { email, what: `${role} on ${slug}` }),
+          ...(link === null ? [] : describeLink(link, outcome === "mailed" ? "mailed" : "none")),
+        ],
+      };
+    },
+  }),
+  "list-invitations": listCommand,
+  "resend-invitation": makeLinkCommand(resendInvitation, {
+    summary: "creates a new link for a pending invitation; the previous link stops working",
+    example: "rowhouse admin resend-invitation ada@example.org",
+    about: "Works for expired invitations too.",
+  }),
+  "withdraw-invitation": command(
+    "withdraws a pending invitation and removes its account and roles",
+    {
+      example: "rowhouse admin withdraw-invitation ada@example.org",
+      about: "Fails if the invitation was accepted: use rowhouse admin disable or delete-user.",
+      args: { email: readEmail },
+      json: { email: text(), withdrawn: flag() },
+      run: async (deps, { email }) => {
+        await withdrawInvitation(deps, email);
+        return {
+          document: { email, withdrawn: true },
+          lines: [
+            `Withdrew the invitation of ${email}: the link no longer works, and the roles are removed`,
+          ],
+        };
+      },
+    },
+  ),
+});

@@ -1,0 +1,209 @@
+/** Shared by all `admin` commands: the administrator's connection and `--json`. @module */
+
+import { type Database, PROGRESS } from "../../db/mod.ts";
+import { APP_SCOPES } from "../../principal.ts";
+import { readSetup } from "../../records/apps/mod.ts";
+import { describeNewRole, listAppRoles } from "../../records/people/mod.ts";
+import { type IdentitySecrets, makeIdentitySecrets } from "../../records/secrets/mod.ts";
+import type { Config } from "../../settings/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { type RandomBytes, systemRandomBytes } from "../../std/secrets.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandResult,
+  type Flags,
+  JSON_FLAG,
+  RejectedError,
+  type Setting,
+  type Terminal,
+  UsageError,
+} from "../command.ts";
+import {
+  checkMigrated,
+  checkVersion,
+  withDatabase,
+  withPushDatabase,
+  withRowsDatabase,
+} from "../database.ts";
+import { DEV_FILE, findDevDatabase } from "../dev/file.ts";
+import { findAdminAddress, readSettings } from "../settings.ts";
+
+export type AdminDeps = {
+  admin: Database;
+  /** Runs a task with a connection that can only read and change apps' rows. */
+  withRows: <Result>(task: (rows: Database) => Promise<Result>) => Promise<Result>;
+  /** Runs a task with a connection that can only push. */
+  withPush: <Result>(task: (pushing: Database) => Promise<Result>) => Promise<Result>;
+  config: Config;
+  /** The current folder of the command. */
+  folder: string;
+  makeId: () => string;
+  randomBytes: RandomBytes;
+  now: () => Date;
+  /** Asks the person at the terminal. */
+  ask: Terminal["ask"];
+  /** Writes a progress line to standard error. */
+  report: (line: string) => void;
+};
+type AdminTask = (deps: AdminDeps, args: Arguments) => Promise<CommandResult>;
+
+const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of a running rowhouse dev (${DEV_FILE}).`;
+
+export type AdminRow = Pick<Command, "example" | "positionals" | "flags"> & {
+  summary: string;
+  about: string;
+  task: AdminTask;
+};
+
+/** Commands from tasks over the administrator's connection, by their names after `admin`. */
+export function makeAdminCommands(rows: Readonly<Record<string, AdminRow>>): readonly Command[] {
+  return Object.entries(rows).map(([name, { task, ...row }]) => ({
+    name: `admin ${name}`,
+    ...row,
+    about: `${row.about}\n\n${ABOUT}`,
+    flags: { ...row.flags, json: JSON_FLAG },
+    run: (setting) => runTask(setting, task),
+  }));
+}
+
+async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult> {
+  const { args, env, folder, terminal } = setting;
+  const config = readSettings(env);
+  const set = findAdminAddress(config);
+  const dev = set === undefined ? findDevDatabase(setting) : undefined;
+  const address = set ?? dev?.address;
+  if (address === undefined)
+    throw new UsageError(
+      "No database is set: set ADMIN_DATABASE_URL (or DATABASE_URL), or start rowhouse dev in this folder",
+    );
+  const settled = {
+    ...config,
+    COOKIE_DOMAIN: config.COOKIE_DOMAIN ?? (dev && DEV_COOKIE_DOMAIN),
+    IDENTITY_URL: config.IDENTITY_URL ?? dev?.identityUrl,
+    IDENTITY_SECRET: config.IDENTITY_SECRET ?? dev?.identitySecrets,
+  };
+  return await withDatabase(
+    address,
+    config,
+    async (admin) =>
+      await task(
+        {
+          admin,
+          withRows: (rowsTask) => withRowsDatabase({ admin, address, config }, rowsTask),
+          withPush: (pushTask) => withPushDatabase({ admin, address, config }, pushTask),
+          config: settled,
+          folder,
+          makeId: () => Bun.randomUUIDv7(),
+          randomBytes: systemRandomBytes,
+          now: () => new Date(),
+          ask: terminal.ask,
+          report: terminal.warn,
+        },
+        args,
+      ),
+    {
+      check: async (database) => {
+        await checkVersion(database);
+        await checkMigrated(database);
+      },
+      // Only progress of the service's own SQL, no notices of PostgreSQL or an extension.
+      onNotice: (text) => {
+        if (text.startsWith(PROGRESS)) terminal.warn(text.slice(PROGRESS.length));
+      },
+    },
+  );
+}
+
+/** @throws {UsageError} IDENTITY_SECRET is not set: links and confirmations require it */
+export function readIdentitySecrets(
+  { IDENTITY_SECRET }: Config,
+  missing = "Cannot create a password link: set IDENTITY_SECRET to the secret of the service that will accept the link",
+): IdentitySecrets {
+  if (IDENTITY_SECRET !== undefined) return makeIdentitySecrets(IDENTITY_SECRET);
+  throw new UsageError(missing);
+}
+
+/** In the database of `dev`, origins are registered under the domain that `dev` serves. */
+export const DEV_COOKIE_DOMAIN = "rowhouse.localhost";
+
+// Asks the operator to confirm an action that no command can undo, or a role that no one has on the
+// app.
+
+export const YES = { yes: { about: "do not ask for confirmation" } } as const satisfies Flags;
+
+/** The effect, the question, and whether a reply confirms it. Defaults to a question with yes or no. */
+type Confirmation = {
+  message: string;
+  question?: string;
+  isYes?: (reply: string) => boolean;
+  /** The flag that confirms it; default: `yes`. */
+  flag?: string;
+};
+
+/** Asks unless a flag has confirmed. @throws {RejectedError} the reply does not confirm, or there is no terminal to ask on */
+export async function confirm(
+  { ask }: AdminDeps,
+  isConfirmed: boolean,
+  {
+    message,
+    question = "Continue? [y/N]",
+    isYes = (reply) => /^y(es)?$/i.test(reply),
+    flag = "yes",
+  }: Confirmation,
+): Promise<void> {
+  if (isConfirmed) return;
+  const reply = await ask(`${message} ${question}`);
+  if (reply === undefined)
+    throw new RejectedError(
+      `${message} Cannot ask for confirmation without a terminal: add --${flag}`,
+    );
+  if (!isYes(reply.trim())) throw new RejectedError("Nothing was changed");
+}
+
+export const NEW_ROLE = {
+  "new-role": { about: "grants a role that no one has on the app yet, without a question" },
+} as const satisfies Flags;
+
+/** @throws {RejectedError} the operator does not confirm the new role */
+export async function confirmNewRole(
+  deps: AdminDeps,
+  isConfirmed: boolean,
+  { slug, role }: { slug: string; role: string },
+): Promise<void> {
+  if (isConfirmed) return;
+  const rules = deps.config.providers.flatMap(({ roles }) => roles);
+  const message = await describeNewRole({ slug, role, rules }, () => listAppRoles(deps, slug));
+  if (message === undefined) return;
+  await confirm(deps, isConfirmed, {
+    message: message.endsWith("?") ? message : `${message}.`,
+    question: `Create the role ${role}? [y/N]`,
+    flag: "new-role",
+  });
+}
+
+// The next steps until an app can be used: its origins, the first administrator, its first key.
+
+/** A line for each remaining step, all optional. Defaults to the newest app without a key. */
+export async function listNextSteps(deps: AdminDeps, slug?: string): Promise<string[]> {
+  const { app, hasApps, hasAdministrator } = await readSetup(deps, slug);
+  const domain = deps.config.COOKIE_DOMAIN ?? "example.org";
+  return [
+    ...(hasApps ? [] : ["Next, create an app: rowhouse admin create-app <slug>"]),
+    ...(app === undefined || app.hasTargets
+      ? []
+      : [
+          `Next, if people sign in to ${app.slug}, set the origin of its pages: rowhouse admin set-origins ${quoteForShell(app.slug)} --add-origin ${quoteForShell(`https://${app.slug}.${domain}`)}`,
+        ]),
+    ...(hasAdministrator
+      ? []
+      : [
+          "Next, create the first administrator: rowhouse admin create-user <email> --role super_admin",
+        ]),
+    ...(app === undefined || app.hasKeys
+      ? []
+      : [
+          `Next, issue a key that can also push the schema: rowhouse admin issue-key ${quoteForShell(app.slug)} --scope ${quoteForShell(APP_SCOPES.join(","))}`,
+        ]),
+  ];
+}

@@ -1,0 +1,220 @@
+/** `rowhouse data import`: reads a file twice, first to check it, then to send it. @module */
+
+import { resolve } from "node:path";
+import type { Detail } from "../../problem.ts";
+import {
+  ENCODINGS,
+  findFormat,
+  hasUniques,
+  type LineIssue,
+  type Mapping,
+  type Match,
+  makeBatcher,
+  makeMapping,
+  readValue,
+  toMatchKey,
+} from "../../rows/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import {
+  type Arguments,
+  type CommandResult,
+  EXIT,
+  RejectedError,
+  type Setting,
+  UsageError,
+} from "../command.ts";
+import { readWhole } from "../settings.ts";
+import { showCount } from "../terminal.ts";
+import { type App, listAll, openApp } from "./app.ts";
+import { readFormat } from "./export.ts";
+import { sendFile } from "./import_send.ts";
+import { type Checked, type ImportTask, LIMITS, readRowsFile } from "./import_task.ts";
+
+// References whose values in the file are those of a unique column: looks up their ids in the
+// table.
+
+const EXPECTED = "must be column=table.column, such as project=projects.name";
+
+/** @throws {UsageError} a text is not column=table.column, or its columns cannot be matched */
+async function readMatches(
+  app: App,
+  table: TableDefinition,
+  texts: readonly string[],
+): Promise<ReadonlyMap<string, Match>> {
+  const planned = texts.map((text) => planMatch(app, table, text));
+  const matches = new Map<string, Match>();
+  for (const { reference, target, column } of planned) {
+    if (matches.has(reference))
+      throw new UsageError(`Flag --match is given twice for ${reference}: must be given once`);
+    const ids = await readIds(app, target, column);
+    matches.set(reference, { column, find: (key) => ids.get(key) });
+  }
+  return matches;
+}
+
+type Plan = { reference: string; target: string; column: NamedColumn };
+
+function planMatch(app: App, table: TableDefinition, text: string): Plan {
+  const [, reference = "", target = "", name = ""] =
+    /^([^=.]+)=([^=.]+)\.([^=.]+)$/.exec(text) ?? [];
+  if (reference === "") throw new UsageError(`Cannot read --match ${text}: ${EXPECTED}`);
+  const source = table.columns.find((column) => column.name === reference);
+  if (source?.table === undefined)
+    throw new UsageError(`Cannot match ${reference}: it is not a reference of ${table.name}`);
+  if (source.table !== target)
+    throw new UsageError(`Cannot match ${reference} by ${target}: it references ${source.table}`);
+  const column = app.findTable(target).columns.find((column) => column.name === name);
+  if (column?.unique !== true)
+    throw new UsageError(`Cannot match by ${target}.${name}: it is not a unique column`);
+  return { reference, target, column };
+}
+
+async function readIds(app: App, table: string, column: NamedColumn): Promise<Map<string, string>> {
+  const ids = new Map<string, string>();
+  for await (const rows of listAll(app, table))
+    for (const { values } of rows) {
+      const read = readValue(values[column.name] ?? null, { ...column, required: false });
+      if ("value" in read && read.value !== null)
+        ids.set(toMatchKey(read.value), String(values["id"]));
+    }
+  return ids;
+}
+
+const MAX_LINE = 999_999_999;
+
+export async function runImport(setting: Setting): Promise<CommandResult> {
+  const { args, folder } = setting;
+  const [name = "", path = ""] = args.positionals;
+  const format = readFormat(args) ?? findFormat(path);
+  if (format === undefined)
+    throw new UsageError(
+      `Cannot determine the format of ${path} from its name: add --format, or save a sheet of a spreadsheet as CSV`,
+    );
+  const encoding = readEncoding(args);
+  const file = resolve(folder, path);
+  if (!(await Bun.file(file).exists())) throw new RejectedError(`File not found: ${path}`);
+  const fromLine = args.text("from-line");
+  const app = await openApp(setting, "data:write");
+  // The project, or a file of it, can have named the address.
+  setting.terminal.warn(`Importing into ${app.url}`);
+  const table = app.findTable(name);
+  const task: ImportTask = {
+    app,
+    table: table.name,
+    name: path,
+    fromLine: fromLine === undefined ? 1 : readWhole("--from-line", fromLine, [1, MAX_LINE]),
+    run: args.has("again") ? crypto.randomUUID() : "",
+    file: {
+      path: file,
+      format,
+      table,
+      mapping: readMapping(table, args),
+      matches: await readMatches(app, table, args.texts("match")),
+      encoding,
+      isProtected: args.has("spreadsheet") || undefined,
+    },
+    setting,
+  };
+  const checked = await checkFile(task);
+  const dryRun = args.has("dry-run");
+  const replayed = dryRun ? 0 : await sendFile(task, checked);
+  const { rows, batches } = checked;
+  return {
+    document: { table: table.name, rows, batches, replayed, dryRun },
+    lines: [describe(table, { rows, replayed, dryRun })],
+  };
+}
+
+/** @throws {UsageError} no encoding has the name in `--encoding` */
+function readEncoding(args: Arguments): string | undefined {
+  const name = args.text("encoding");
+  try {
+    return name === undefined ? undefined : new TextDecoder(name).encoding;
+  } catch {
+    const names = ENCODINGS.map(({ name }) => name).join(", ");
+    throw new UsageError(`Cannot read --encoding ${name}: must be an encoding, such as ${names}`);
+  }
+}
+
+type Imported = { rows: number; replayed: number; dryRun: boolean };
+
+function describe(table: TableDefinition, { rows, replayed, dryRun }: Imported): string {
+  const count = showCount(rows, "row");
+  const later = hasUniques(table) ? "; duplicates of stored rows are found while storing" : "";
+  if (dryRun)
+    return `Checked ${count} for ${table.name}: no errors in the file${later}. Nothing was sent`;
+  const before =
+    replayed === 0
+      ? ""
+      : `, ${replayed} of them in an earlier run; to store those again, add --again`;
+  return `Stored ${count} in ${table.name}${before}`;
+}
+
+function readMapping(table: TableDefinition, args: Arguments): Mapping {
+  const map = new Map<string, string>();
+  for (const text of args.texts("map")) {
+    // A name in the file can contain "=", a column cannot.
+    const at = text.lastIndexOf("=");
+    if (at <= 0) throw new UsageError(`Cannot read --map ${text}: must be name=column`);
+    map.set(text.slice(0, at), text.slice(at + 1));
+  }
+  try {
+    return makeMapping(table, { map, skip: args.texts("skip") });
+  } catch (error) {
+    if (error instanceof RangeError) throw new UsageError(`Cannot use --map: ${error.message}`);
+    throw error;
+  }
+}
+
+/** @throws {RejectedError} the file has errors; all are printed */
+async function checkFile(task: ImportTask): Promise<Checked> {
+  const { setting } = task;
+  const issues = makeIssueReport(task);
+  const hasher = new Bun.CryptoHasher("sha256");
+  const batcher = makeBatcher(LIMITS);
+  let [rows, batches] = [0, 0];
+  const stop = setting.terminal.spin(() => `Checking: ${rows} rows`);
+  try {
+    for await (const read of readRowsFile(task.file, (bytes) => void hasher.update(bytes))) {
+      for (const issue of read.issues) issues.add(issue);
+      for (const row of read.rows) {
+        if (row.line < task.fromLine) continue;
+        rows++;
+        const { full, issue } = batcher.add(row);
+        batches += full.length;
+        if (issue !== undefined) issues.add(issue);
+      }
+    }
+  } finally {
+    stop();
+  }
+  if (issues.count() > 0)
+    throw new RejectedError(
+      `Nothing was stored: ${task.name} has ${showCount(issues.count(), "error")}`,
+      EXIT.rejected,
+      { code: "validation_failed", details: issues.details() },
+    );
+  return { digest: hasher.digest("hex"), rows, batches: batches + batcher.end().length };
+}
+
+type IssueReport = {
+  add: (issue: LineIssue) => void;
+  count: () => number;
+  details: () => Detail[];
+};
+
+/** Prints each error immediately; with `--json` collects them for one document. */
+function makeIssueReport({ name, setting: { args, terminal } }: ImportTask): IssueReport {
+  const details: Detail[] = [];
+  let count = 0;
+  return {
+    add: ({ line, column, message }) => {
+      count++;
+      const path = column === undefined ? `/${line}` : `/${line}/${column}`;
+      if (args.has("json")) details.push({ path, message });
+      else terminal.warn(`${name}:${line}: ${column === undefined ? "" : `${column}: `}${message}`);
+    },
+    count: () => count,
+    details: () => details,
+  };
+}

@@ -1,0 +1,123 @@
+/**
+ * Sends a checked file in batches. The idempotency key of a batch is derived from the file, so a repeated command does not store
+ * rows twice.
+ *
+ * @module
+ */
+import { type Detail, Problem } from "../../problem.ts";
+import { type Batch, describeStored, findLostColumns, makeBatcher } from "../../rows/mod.ts";
+import { EXIT, RejectedError } from "../command.ts";
+import { type Checked, type ImportTask, LIMITS, readRowsFile } from "./import_task.ts";
+
+/** Sends a checked file; returns how many rows an earlier run had stored. */
+export async function sendFile(task: ImportTask, { digest, rows }: Checked): Promise<number> {
+  const batcher = makeBatcher(LIMITS);
+  const progress = { number: 0, stored: 0, replayed: 0 };
+  const stop = task.setting.terminal.spin(() => `Storing: ${progress.stored} of ${rows} rows`);
+  const send = async (batches: readonly Batch[]) => {
+    for (const batch of batches) {
+      const key = toKey([digest, task.table, task.fromLine, task.run, progress.number++]);
+      const isReplay = await sendBatch(task, { batch, key, stored: progress.stored });
+      progress.stored += batch.lines.length;
+      if (isReplay) progress.replayed += batch.lines.length;
+    }
+  };
+  try {
+    for await (const read of readRowsFile(task.file)) {
+      if (read.issues.length > 0) throw hasChanged(task);
+      for (const row of read.rows) if (row.line >= task.fromLine) await send(batcher.add(row).full);
+    }
+    await send(batcher.end());
+  } finally {
+    stop();
+  }
+  if (progress.stored !== rows) throw hasChanged(task);
+  return progress.replayed;
+}
+
+function hasChanged({ name }: ImportTask): RejectedError {
+  return new RejectedError(`${name} has changed since it was checked: run the command again`);
+}
+
+function toKey(parts: readonly (string | number)[]): string {
+  return `import-${Bun.CryptoHasher.hash("sha256", parts.join("\n"), "hex")}`;
+}
+
+type SentBatch = { batch: Batch; key: string; stored: number };
+
+/** Whether an earlier run had stored the batch. */
+async function sendBatch(task: ImportTask, { batch, key, stored }: SentBatch): Promise<boolean> {
+  const request = {
+    path: task.table,
+    body: batch.body,
+    headers: { "idempotency-key": key },
+  };
+  try {
+    const { headers, body } = await task.app.call(request);
+    const lost = findLostColumns(batch.body, body);
+    if (lost.length > 0) throw explainLost(lost, task, { batch, stored });
+    return headers.get("idempotency-replayed") === "true";
+  } catch (error) {
+    if (error instanceof LostColumnsError) throw error;
+    throw explainStop(error, task, { batch, stored });
+  }
+}
+
+/** A column of the file was renamed or dropped during the import. */
+class LostColumnsError extends RejectedError {}
+
+function explainLost(
+  lost: readonly string[],
+  { table }: ImportTask,
+  { batch: { lines }, stored }: Pick<SentBatch, "batch" | "stored">,
+): LostColumnsError {
+  const [first = 1, last = first] = [lines[0], lines.at(-1)];
+  return new LostColumnsError(
+    `The import stopped: ${table} no longer has ${lost.join(", ")}. ${stored + lines.length} rows are stored; those from line ${first} to line ${last} lack these values, which you can add with an update. Continue with --from-line ${last + 1}, and name the new column with --map`,
+    EXIT.rejected,
+    { code: "unknown_column" },
+  );
+}
+
+/** Adds to the error which rows are stored and how to resume. */
+function explainStop(
+  error: unknown,
+  { name }: ImportTask,
+  { batch, stored }: Pick<SentBatch, "batch" | "stored">,
+): unknown {
+  const [line = 1] = batch.lines;
+  if (!(error instanceof RejectedError || error instanceof Problem)) return error;
+  const isUnknown =
+    error instanceof Problem ? error.status >= 500 : error.exitCode === EXIT.unreachable;
+  const rows = isUnknown ? "unknown" : "not stored";
+  const state = describeStored({ stored, lines: batch.lines, rows });
+  const again = `${error.message}\n${state} Repeat the command to continue: no row is stored twice`;
+  if (error instanceof RejectedError) return Object.assign(error, { message: again });
+  if (isUnknown) return new RejectedError(again, EXIT.rejected, { code: error.code });
+  if (error.code === "idempotency_mismatch")
+    return new RejectedError(
+      `An earlier import of this file sent other values: its mapping or the referenced rows have changed. ${state} To send them with the current values, add --from-line ${line}`,
+      EXIT.rejected,
+      { code: error.code },
+    );
+  const details = (error.details ?? []).map((detail) => toLineDetail(detail, batch));
+  const lines = details.map(
+    ({ path, message }) => `  ${name}:${path.slice(1).replace("/", ": ")}: ${message}`,
+  );
+  return new RejectedError(
+    [
+      error.message,
+      ...lines,
+      `${state} Correct the file and continue with --from-line ${line}`,
+    ].join("\n"),
+    EXIT.rejected,
+    { code: error.code, details },
+  );
+}
+
+/** Translates the path of a detail, such as `/3/title`, to the line of the file. */
+function toLineDetail({ path, message }: Detail, { lines }: Batch): Detail {
+  const [, index = "", ...rest] = path.split("/");
+  const line = lines[Number(index)];
+  return line === undefined ? { path, message } : { path: ["", line, ...rest].join("/"), message };
+}

@@ -1,0 +1,130 @@
+/** The journal's files: compared before a push, and written after it. @module */
+import { rm } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import {
+  compareJournal,
+  type JournalComparison,
+  type JournalFile,
+  journalFileName,
+} from "../../tables/history/journal.ts";
+import {
+  compareHistory,
+  type ProjectRecord,
+  type RecordedMigration,
+  readJournal,
+  toProjectHistory,
+  writeJournal,
+} from "../../tables/history/journal_files.ts";
+import type { MigrationRecord, MigrationText } from "../../tables/history/migration_text.ts";
+import type { StoredMigration } from "../../tables/history/status.ts";
+import { EXIT, RejectedError, type Setting } from "../command.ts";
+import { HIDDEN_FOLDER } from "../dev/file.ts";
+import type { SchemaService } from "./schema_service.ts";
+import { type Destination, isDev, withDestination } from "./service.ts";
+
+/** The journal of `rowhouse dev`, in the project's folder. */
+export const DEV_JOURNAL = join(HIDDEN_FOLDER, "migrations");
+
+export type CheckedJournal = Omit<JournalComparison<ProjectRecord>, "issues"> & {
+  /** Whether project and service each have migrations that the other lacks. `ahead` has those of the project. */
+  isDiverged: boolean;
+  /** Files of a `rowhouse dev` whose database no longer exists: to be deleted. */
+  stale: readonly string[];
+};
+
+/**
+ * The folder of `--journal`, or next to the schema's file; for `rowhouse dev` in the hidden folder, because each machine's
+ * database has its own history.
+ */
+export function findJournalFolder(
+  { args, folder }: Pick<Setting, "args" | "folder">,
+  file: string,
+  destination: Destination,
+): string {
+  const journal = args.text("journal");
+  if (journal !== undefined) return resolve(folder, journal);
+  return isDev(destination) ? join(folder, DEV_JOURNAL) : join(dirname(file), "migrations");
+}
+
+/** A journal of a project, and the destination that it is compared with. */
+export type JournalLocation = { folder: string; journal: string; destination: Destination };
+
+/**
+ * Compares the journal with the service: entries to send, and missing files.
+ *
+ * @throws {RejectedError} a file differs from the applied migration; lists all such files with a remedy
+ */
+export async function checkJournalFiles(
+  location: JournalLocation,
+  migrations: readonly RecordedMigration[],
+  { mayDiverge = false }: { mayDiverge?: boolean | undefined } = {},
+): Promise<CheckedJournal> {
+  const files = await readJournal(location.journal);
+  const recorded = toProjectHistory(migrations);
+  const isStale = location.journal.endsWith(DEV_JOURNAL) && isOfAnother(files, recorded);
+  const compared = compareJournal(isStale ? [] : files, recorded);
+  const isDiverged = compared.issues.some(({ code }) => code === "diverged");
+  const issues = compared.issues.filter(({ code }) => !mayDiverge || code !== "diverged");
+  const stale = isStale ? files.map(({ file }) => file) : [];
+  if (issues.length === 0) return { ...compared, isDiverged, stale };
+  const lines = [
+    ...issues.map(({ message }) =>
+      [PULL, RESOLVE].reduce(
+        (text, command) => text.replaceAll(command, withDestination(command, location.destination)),
+        message,
+      ),
+    ),
+    `The project's migrations are in ${relative(location.folder, location.journal)}`,
+  ];
+  throw new RejectedError(lines.join("\n"), EXIT.rejected, {
+    code: isDiverged ? "diverged_history" : "edited_migration",
+    details: issues.flatMap(
+      ({ file, message, details }) => details ?? [{ path: `/${file}`, message }],
+    ),
+  });
+}
+
+const PULL = "rowhouse db pull";
+const RESOLVE = "rowhouse db resolve";
+
+/** Whether the files belong to another database: its first migration differs. */
+function isOfAnother(files: readonly JournalFile[], recorded: readonly MigrationRecord[]): boolean {
+  const [first] = recorded;
+  return files.length > 0 && (first === undefined || compareHistory(files, [first]).ahead > 0);
+}
+
+/** Deletes files that {@linkcode checkJournalFiles} found stale. */
+export async function removeJournalFiles(folder: string, stale: readonly string[]): Promise<void> {
+  for (const file of stale) await rm(join(folder, file), { recursive: true, force: true });
+}
+
+/** Fetches migrations one by one: together they can be too large for a response. */
+export async function fetchMigrations(
+  service: Pick<SchemaService, "migration">,
+  wanted: readonly ProjectRecord[],
+): Promise<MigrationText[]> {
+  const stored = new Map<number, StoredMigration>();
+  for (const { at } of wanted) if (!stored.has(at)) stored.set(at, await service.migration(at));
+  return wanted.flatMap(({ at, ...record }) => {
+    const found = stored.get(at);
+    const joined = found?.joins?.find(({ seq }) => seq === record.seq);
+    return joined ?? (found === undefined ? [] : { ...record, text: found.text });
+  });
+}
+
+/** The paths of these migrations' files, relative to the project. */
+export function listJournalFiles(
+  { folder, journal }: { folder: string; journal: string },
+  migrations: readonly MigrationRecord[],
+): string[] {
+  return migrations.map((migration) => relative(folder, join(journal, journalFileName(migration))));
+}
+
+/** Writes the missing files; returns their paths relative to the project. */
+export async function writeJournalFiles(
+  options: { folder: string; journal: string },
+  migrations: readonly MigrationText[],
+): Promise<string[]> {
+  const written = await writeJournal(options.journal, migrations);
+  return written.map((file) => relative(options.folder, join(options.journal, file)));
+}

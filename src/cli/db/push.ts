@@ -1,0 +1,55 @@
+/** A push from a project's folder: evaluates the schema, sends it, waits for other pushes, writes journal and types. @module */
+import type { Definition } from "../../schema/mod.ts";
+import type { Status } from "../../tables/history/status.ts";
+import type { Setting } from "../command.ts";
+import { agree, type Confirm, listDropped, listShared, warnOfSharing } from "./describe.ts";
+import { planHistory, pushHistory } from "./history.ts";
+import { listJournalFiles } from "./journal.ts";
+import { type ProjectOptions, type WrittenFiles, withProject, writeProject } from "./project.ts";
+import type { Pushed as PushResponse } from "./schema_service.ts";
+
+export type PushTask = ProjectOptions & {
+  dryRun: boolean;
+  /** The tables of other apps that the app may start to use; default: every table. */
+  share: readonly string[] | undefined;
+  confirm?: Confirm | undefined;
+  /** Throws to stop the push. `plan` is a dry run. */
+  check?: (definition: Definition, plan: () => Promise<PushResponse>) => Promise<void>;
+};
+export type Pushed = WrittenFiles & {
+  definition: Definition;
+  result: PushResponse;
+  /** The journal's missing files; a dry run does not write them. */
+  missing: string[];
+};
+
+/** Pushes a project's schema and writes its files, or with `dryRun` returns the plan. */
+export async function pushProject(setting: Setting, task: PushTask): Promise<Pushed> {
+  const { dryRun, share, confirm } = task;
+  return await withProject(setting, task, async (project) => {
+    const { definition, location, tables, missing, ahead, stale } = project;
+    const history = { ...project, share };
+    if (dryRun) {
+      const result = await planHistory(history);
+      // Files of another database of `dev` will be replaced, so none is missing.
+      const lacked = stale.length === 0 ? listJournalFiles(location, missing) : [];
+      return { result, definition, types: undefined, files: [], missing: lacked };
+    }
+    await task.check?.(definition, () => planHistory(history));
+    const dropped = listDropped(ahead);
+    const isAsked =
+      confirm !== undefined &&
+      (confirm.isForAll || dropped.length > 0 || hasNewTable(definition, tables));
+    const agreed = isAsked
+      ? await agree(() => planHistory(history), { ask: (plan) => confirm.ask(plan, dropped) })
+      : share;
+    const result = await pushHistory({ ...history, share: agreed });
+    if (!isAsked) warnOfSharing(setting.terminal, listShared(result));
+    return { result, definition, ...(await writeProject(project, result)), missing: [] };
+  });
+}
+
+/** Only a table that the app has not pushed before can become shared. */
+function hasNewTable(definition: Definition, pushed: Status["tables"]): boolean {
+  return definition.tables.some(({ name }) => !pushed.some((table) => table.name === name));
+}

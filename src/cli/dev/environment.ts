@@ -1,0 +1,174 @@
+/** The environment of `dev`: settings of one process, without those of a service, such as its database. @module */
+
+import { join } from "node:path";
+import * as v from "valibot";
+import { makeSecret } from "../../records/secrets/mod.ts";
+import {
+  type Environment,
+  SETTINGS,
+  type SettingName,
+  toFileVariable,
+} from "../../settings/mod.ts";
+import { readIfThere, writeAtomically } from "../../std/files.ts";
+import { tryParseJson } from "../../std/json.ts";
+import { systemRandomBytes } from "../../std/secrets.ts";
+import { DEV_COOKIE_DOMAIN } from "../admin/task.ts";
+import { type Arguments, RejectedError, UsageError } from "../command.ts";
+import { readWhole } from "../settings.ts";
+import { DevPeople, HIDDEN_FOLDER } from "./file.ts";
+
+/** Other settings are ignored: connections, secrets, hosts, mail and providers can belong to a real service. */
+const READ: ReadonlySet<string> = new Set<SettingName>([
+  "HOST",
+  "PORT",
+  "LOG_LEVEL",
+  "API_KEY_PREFIX",
+  "DATABASE_POOL",
+  "DATABASE_PREPARE",
+  "MAX_RESPONSE_BYTES",
+  "LIST_CACHE_BYTES",
+  "QUERY_TIMEOUT",
+  "GROUP_CREATES",
+  "IDEMPOTENCY_BYTES",
+  "PUSHES_PER_HOUR",
+  "JOURNAL_BYTES",
+  "SESSION_IDLE",
+  "SESSION_MAX",
+  "REQUIRE_SECOND_FACTOR",
+  "AUDIT_RETENTION",
+  // The destination of `rowhouse db`: dev pushes to itself.
+  "ROWHOUSE_URL",
+  "ROWHOUSE_API_KEY",
+]);
+
+/** The environment without the settings of a service, and with defaults for a local machine. */
+export function toDevEnvironment(env: Environment, args: Arguments): Environment {
+  const port = args.text("port");
+  if (port !== undefined) readWhole("--port", port, [0, 65_535]);
+  const preview = args.text("preview");
+  if (preview !== undefined) checkFlag("preview", SETTINGS.PREVIEW.form, preview);
+  const read = Object.entries(env).filter(
+    ([name]) => !isOfService(name) && name !== PASSWORD_VARIABLE,
+  );
+  return {
+    ...Object.fromEntries(read),
+    HOST: env["HOST"] || "127.0.0.1",
+    PORT: port ?? env["PORT"],
+    COOKIE_DOMAIN: DEV_COOKIE_DOMAIN,
+    LOG_LEVEL: env["LOG_LEVEL"] || "info",
+    PREVIEW: preview,
+  };
+}
+
+/** @throws {UsageError} the value of the flag is invalid */
+function checkFlag(
+  flag: string,
+  form: v.GenericSchema<string | undefined, unknown>,
+  text: string,
+): void {
+  const { success, issues } = v.safeParse(form, text);
+  if (!success) throw new UsageError(`Cannot read --${flag}: ${issues[0].message}`);
+}
+
+/** One line that names the variables that are set and ignored; `undefined` without such variables. */
+export function describeIgnored(env: Environment): string | undefined {
+  const ignored = Object.keys(env).filter((name) => isOfService(name) && env[name] !== "");
+  if (ignored.length === 0) return undefined;
+  return `Notice: rowhouse dev ignores ${ignored.join(", ")}, which belong to a service. It uses its own PostgreSQL, or the database of --database <url>`;
+}
+
+function isOfService(name: string): boolean {
+  if (name.startsWith("OIDC_")) return true;
+  return Object.keys(SETTINGS).some(
+    (setting) => !READ.has(setting) && [setting, toFileVariable(setting)].includes(name),
+  );
+}
+
+/** Unlike a command line, other users of the machine cannot read it. */
+const PASSWORD_VARIABLE = "PGPASSWORD";
+
+/**
+ * The connection string of `--database`, with the password of `PGPASSWORD` if it has none.
+ *
+ * @throws {UsageError} it is not a connection string, or another flag is for the embedded database
+ */
+export function readNamedDatabase(args: Arguments, env: Environment): string | undefined {
+  const url = args.text("database");
+  if (url === undefined) return undefined;
+  checkFlag("database", SETTINGS.ADMIN_DATABASE_URL.form, url);
+  const flag = ["data-dir", "reset"].find(args.has);
+  if (flag !== undefined)
+    throw new UsageError(
+      `Flags --database and --${flag} exclude each other: --${flag} is for the embedded database`,
+    );
+  const password = env[PASSWORD_VARIABLE];
+  if (hasPassword(url) || password === undefined) return url;
+  return Object.assign(new URL(url), { password }).href;
+}
+
+/** A warning if the connection string of `--database` contains a password; otherwise `undefined`. */
+export function describeVisiblePassword(args: Arguments): string | undefined {
+  const url = args.text("database");
+  if (url === undefined || !hasPassword(url)) return undefined;
+  return `Warning: all users of this machine can read the password of --database in the process list. Set ${PASSWORD_VARIABLE} instead`;
+}
+
+function hasPassword(url: string): boolean {
+  return new URL(url).password !== "";
+}
+
+// Secrets that `dev` generates once and stores in the hidden folder, so that commands can be pasted
+// again later.
+
+const Secrets = v.object({
+  loginPassword: v.string(),
+  pushPassword: v.string(),
+  /** Missing in files of older releases. */
+  consolePassword: v.optional(v.string()),
+  identitySecret: v.string(),
+  /** The slug of the app whose tables the database has. */
+  app: v.optional(v.string()),
+  apiKey: v.optional(v.string()),
+  people: v.optional(DevPeople),
+});
+export type Secrets = v.InferOutput<typeof Secrets> & { consolePassword: string };
+
+const SECRETS_FILE = `${HIDDEN_FOLDER}/secrets.json`;
+
+function toPath(folder: string): string {
+  return join(folder, SECRETS_FILE);
+}
+
+/**
+ * The stored secrets, or new ones if nothing is stored.
+ *
+ * @throws {RejectedError} they cannot be read; lost secrets cannot be recovered, so they are never replaced
+ */
+export function openSecrets(folder: string): Secrets {
+  const text = readIfThere(toPath(folder));
+  const stored = text === undefined ? undefined : readSecrets(text);
+  const { consolePassword = makeSecret(systemRandomBytes) } = stored ?? {};
+  if (stored?.consolePassword !== undefined) return { ...stored, consolePassword };
+  const secrets = {
+    loginPassword: makeSecret(systemRandomBytes),
+    pushPassword: makeSecret(systemRandomBytes),
+    identitySecret: makeSecret(systemRandomBytes),
+    ...stored,
+    consolePassword,
+  };
+  keepSecrets(folder, secrets);
+  return secrets;
+}
+
+function readSecrets(text: string): v.InferOutput<typeof Secrets> {
+  const stored = v.safeParse(Secrets, tryParseJson(text));
+  if (stored.success) return stored.output;
+  throw new RejectedError(
+    `Cannot read ${SECRETS_FILE}: the file is damaged. Restore it, or delete it: rowhouse dev then creates new secrets, and all old passwords and keys of its database are lost`,
+  );
+}
+
+/** The file is readable only by its owner. */
+export function keepSecrets(folder: string, secrets: Secrets): void {
+  writeAtomically(toPath(folder), `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+}

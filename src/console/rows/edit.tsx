@@ -1,0 +1,228 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/**
+ * A row: its values in a form, and to copy. Only changed values are sent, with the tag of the opened version: if another user has
+ * changed the row since, nothing is stored, and the form shows both versions.
+ *
+ * @module
+ */
+import { shortenId } from "../../kinds/mod.ts";
+import { redirect } from "../../pages/mod.ts";
+import type { Problem } from "../../problem.ts";
+import type { Visit } from "../enter.tsx";
+import { renderEmpty, renderError, renderLink } from "../parts.tsx";
+import { toRowsPath } from "../paths.ts";
+import { findTypingIssues, type TypedValue, toBody } from "./body.ts";
+import { callRows, type Row, readRow, toRejection } from "./call.ts";
+import { type RowsTable, respondWithRowsPage, toRowPath } from "./cells.tsx";
+import { renderCopies } from "./copy.tsx";
+import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
+import {
+  readExact,
+  readPosition,
+  readState,
+  type State,
+  toMark,
+  toReferencePath,
+  toState,
+  withLineEnds,
+  withPosition,
+} from "./list.ts";
+import { findLabelColumn, listReferrers } from "./related.ts";
+
+export type FoundRow = { row: Row; etag: string };
+
+/** The row in the address; `undefined` if it does not exist. */
+export async function findRow(
+  visit: Visit,
+  { appId, table }: RowsTable,
+  id = visit.context.params["row"] ?? "",
+): Promise<FoundRow | undefined> {
+  try {
+    const path = `${table}/${id}`;
+    const { text, etag } = await callRows(visit, { appId, path });
+    return { row: readRow(text), etag };
+  } catch (error) {
+    const { code } = toRejection(error);
+    if (code !== "not_found" && code !== "invalid_id") throw error;
+    return undefined;
+  }
+}
+
+export function respondWithNoRow(table: RowsTable): Response {
+  const body = renderEmpty(
+    "Row not found. It may have been deleted.",
+    renderLink("All rows", table.path),
+  );
+  return respondWithRowsPage(table, { title: "Row not found", body, status: 404 });
+}
+
+export async function handleRow(visit: Visit, table: RowsTable): Promise<Response> {
+  const found = await findRow(visit, table);
+  if (found === undefined) return respondWithNoRow(table);
+  return await respondWithForm(visit, table, { found, typed: [] });
+}
+
+export async function handleRowForm(visit: Visit, table: RowsTable): Promise<Response> {
+  const found = await findRow(visit, table);
+  if (found === undefined) return respondWithNoRow(table);
+  const typed = readTyped(visit, table, found.row);
+  const etag = visit.fields.get("etag") ?? "";
+  if (etag !== found.etag)
+    return await respondWithForm(visit, table, { found, typed, isOutdated: true });
+  try {
+    if (typed.length > 0)
+      await callRows(visit, {
+        appId: table.appId,
+        method: "PATCH",
+        path: `${table.table}/${found.row.id}`,
+        headers: { "if-match": etag },
+        body: toBody(typed),
+      });
+    return redirect(withPosition(table.path, readPosition(visit), { stored: found.row.id }));
+  } catch (error) {
+    const problem = toRejection(error);
+    const now = await findRow(visit, table);
+    if (now === undefined) return respondWithNoRow(table);
+    const isOutdated = problem.code === "precondition_failed";
+    return await respondWithForm(visit, table, {
+      found: now,
+      typed,
+      ...(isOutdated ? { isOutdated } : { problem }),
+    });
+  }
+}
+
+/** The values that the user changed in the form. */
+function readTyped({ fields }: Visit, { definition }: RowsTable, row: Row): TypedValue[] {
+  const opened = readOpened(fields);
+  return definition.columns.flatMap((column) => {
+    const first = opened.get(column.name) ?? "";
+    const state = readState(column, fields, { first, isNew: false });
+    if (state === undefined || toMark(state) === first) return [];
+    const exact = readExact(state, fields.get(`exact.${column.name}`));
+    return [{ column, state: exact === state ? withLineEnds(column, state, row) : exact }];
+  });
+}
+
+/** The mark of each column's state when the form was opened. */
+function readOpened(fields: ReadonlyMap<string, string>): Map<string, string> {
+  const pairs = (fields.get("opened") ?? "").split(" ").map((pair) => pair.split(":"));
+  return new Map(pairs.map(([name = "", mark = ""]) => [name, mark]));
+}
+
+type FormState = {
+  found: FoundRow;
+  typed: readonly TypedValue[];
+  /** Whether another user has changed the row since. */
+  isOutdated?: boolean;
+  problem?: Problem;
+};
+
+async function respondWithForm(
+  visit: Visit,
+  table: RowsTable,
+  { found: { row, etag }, typed, isOutdated = false, problem }: FormState,
+): Promise<Response> {
+  const position = readPosition(visit);
+  const { columns } = table.definition;
+  const stored = new Map(columns.map((column) => [column.name, toState(column, row)]));
+  const states = new Map([
+    ...stored,
+    ...typed.map(({ column, state }) => [column.name, state] as const),
+  ]);
+  const changed = isOutdated ? findChanged(visit, stored) : new Map<string, State>();
+  const issues = problem && sortIssues(problem, table.definition, findTypingIssues(typed));
+  const path = toRowPath(table.path, row.id);
+  const marks = [...stored].map(([name, state]) => `${name}:${toMark(state)}`);
+  const form = renderRowForm(visit, {
+    action: withPosition(path, position),
+    hidden: { etag, opened: marks.join(" ") },
+    fields: await makeFields(visit, table, { states, issues, now: toNow(changed), row }),
+    created: (
+      <>
+        <div class="field created">
+          <dl>
+            <dt>id</dt>
+            <dd class="mono">{row.id}</dd>
+            <dt>app_id</dt>
+            <dd class="mono">{table.appId}</dd>
+          </dl>
+        </div>
+        {renderReferrers(table, row.id)}
+      </>
+    ),
+    button: isOutdated ? "Overwrite" : "Save",
+    cancel: withPosition(table.path, position),
+    deletion: withPosition(`${path}/delete`, position),
+    duplicate: withPosition(`${table.path}/new`, position, { like: row.id }),
+  });
+  return respondWithRowsPage(table, {
+    title: `Row ${shortenId(row.id)}`,
+    body: [
+      isOutdated && renderConflict([...changed.keys()]),
+      issues && renderIssues("Nothing was stored.", issues),
+      <div class="row-page">
+        {form}
+        {renderCopies(visit, table, row)}
+      </div>,
+    ],
+    status: isOutdated ? 412 : (problem?.status ?? 200),
+    script: "grid",
+  });
+}
+
+/** Links to the rows that reference this row. A script lists the first of these rows here. */
+function renderReferrers(table: RowsTable, id: string) {
+  const referrers = listReferrers(table);
+  if (referrers.length === 0) return undefined;
+  return (
+    <div class="field referrers">
+      <h2>Referenced by</h2>
+      {referrers.map(({ referrer, column }) => {
+        const path = toRowsPath(table.slug, referrer.name);
+        const label = findLabelColumn(referrer)?.name ?? "id";
+        return (
+          <details
+            data-referrer={path}
+            data-referrer-column={column.name}
+            data-referrer-id={id}
+            data-referrer-label={label}
+          >
+            <summary>
+              <bdi>
+                {referrer.name}.{column.name}
+              </bdi>
+            </summary>
+            <ul />
+            <a href={toReferencePath(path, { column: column.name, id })}>Show these rows</a>
+          </details>
+        );
+      })}
+    </div>
+  );
+}
+
+/** Columns that another user has changed since the form was opened, with their stored values. */
+function findChanged({ fields }: Visit, stored: ReadonlyMap<string, State>): Map<string, State> {
+  const opened = readOpened(fields);
+  return new Map([...stored].filter(([name, state]) => opened.get(name) !== toMark(state)));
+}
+
+const VISIBLE_CHARS = 200;
+
+function toNow(changed: ReadonlyMap<string, State>): ReadonlyMap<string, string> {
+  return new Map(
+    [...changed].map(([name, state]) => {
+      const text = typeof state === "string" ? state : state.text === "" ? "empty" : state.text;
+      return [name, text.length > VISIBLE_CHARS ? `${text.slice(0, VISIBLE_CHARS)}…` : text];
+    }),
+  );
+}
+
+function renderConflict(names: readonly string[]) {
+  const what = names.length === 0 ? "" : `: ${names.join(", ")}`;
+  return renderError("Another user changed this row while you had it open. Nothing was stored.", [
+    `Changed${what}. Each changed field shows its stored value; your input is retained`,
+    "Save again to overwrite the stored values, or cancel",
+  ]);
+}

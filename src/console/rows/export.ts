@@ -1,0 +1,128 @@
+/**
+ * All rows of a table as a file, read and sent page by page. Each page begins with the last row of the previous page, so that a
+ * deletion during the export skips no rows. An error aborts the response, so that an incomplete file never looks complete.
+ *
+ * @module
+ */
+import { makeRowsWriter, type PagePosition, readPages } from "../../rows/mod.ts";
+import type { Visit } from "../enter.tsx";
+import { TEXTS, toRejection } from "./call.ts";
+import type { RowsTable } from "./cells.tsx";
+import { findRows, type ListedRow, listRows, type RowsPage, readPosition } from "./list.ts";
+
+const PAGE_ROWS = 500;
+const MAX_WAITS = 5;
+/** Sockets are closed after a longer silence. */
+const MAX_WAIT_S = 20;
+
+type Format = {
+  type: string;
+  /** Starts a file: the text before the first row, and the texts of its rows in order. */
+  open: (table: RowsTable) => { start: string; toText: (row: ListedRow) => string };
+  /** The text after the last row. */
+  end: string;
+};
+
+const FORMATS: Readonly<Record<"csv" | "json", Format>> = {
+  csv: {
+    type: "text/csv; charset=utf-8; header=present",
+    open: ({ definition }) => {
+      const { start, toText } = makeRowsWriter(definition, "csv", { isInert: true });
+      return { start, toText: ({ row }) => toText(row[TEXTS]) };
+    },
+    end: "",
+  },
+  json: {
+    type: "application/json",
+    open: () => {
+      let separator = "\n";
+      return {
+        start: "[",
+        toText: ({ text }) => {
+          const line = `${separator}${text}`;
+          separator = ",\n";
+          return line;
+        },
+      };
+    },
+    end: "\n]\n",
+  },
+};
+
+export const handleCsv = (visit: Visit, table: RowsTable) => handleExport(visit, table, "csv");
+export const handleJsonFile = (visit: Visit, table: RowsTable) =>
+  handleExport(visit, table, "json");
+
+async function handleExport(
+  visit: Visit,
+  table: RowsTable,
+  format: keyof typeof FORMATS,
+): Promise<Response> {
+  const { appId, table: name } = table;
+  const list = (position: PagePosition) =>
+    listPatiently(visit, { appId, table: name, ...position });
+  const { ids } = readPosition(visit);
+  const pages =
+    ids.length > 0
+      ? readSome(visit, table, ids)
+      : readPages(list, { limit: PAGE_ROWS, idOf: ({ row }) => row.id });
+  // Read the first page before the response begins, so that an error is a page.
+  const first = await pages.next();
+  return new Response(toStream(table, FORMATS[format], { first, pages }), {
+    headers: {
+      "content-type": FORMATS[format].type,
+      "content-disposition": `attachment; filename="${table.slug}-${table.table}.${format}"`,
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; sandbox",
+      "cross-origin-resource-policy": "same-origin",
+    },
+  });
+}
+
+type Pages = AsyncGenerator<readonly ListedRow[], void>;
+
+/** The rows in the address. */
+async function* readSome(visit: Visit, table: RowsTable, ids: readonly string[]): Pages {
+  yield await findRows(visit, { ...table, ids });
+}
+
+/** Waits if the rate limit is reached. */
+async function listPatiently(
+  visit: Visit,
+  position: { appId: string; table: string } & PagePosition,
+): Promise<RowsPage> {
+  for (let waited = 0; ; waited++) {
+    try {
+      return await listRows(visit, { ...position, isExport: true });
+    } catch (error) {
+      const { code, headers } = toRejection(error);
+      if (code !== "rate_limited" || waited === MAX_WAITS) throw error;
+      await Bun.sleep(Math.min(Number(headers["retry-after"] ?? 1), MAX_WAIT_S) * 1000);
+    }
+  }
+}
+
+type Read = { first: IteratorResult<readonly ListedRow[], void>; pages: Pages };
+
+function toStream(table: RowsTable, format: Format, { first, pages }: Read): ReadableStream {
+  let read: typeof first | undefined = first;
+  const { start, toText } = format.open(table);
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    pull: async (controller) => {
+      try {
+        const { done, value } = read ?? (await pages.next());
+        const before = read === undefined ? "" : start;
+        read = undefined;
+        const rows = (done === true ? [] : value).map(toText);
+        controller.enqueue(
+          encoder.encode(before + rows.join("") + (done === true ? format.end : "")),
+        );
+        if (done === true) controller.close();
+      } catch {
+        controller.error(); // without the reason: the server would print it, and it cannot reach the reader
+      }
+    },
+    cancel: () => void pages.return(),
+  });
+}

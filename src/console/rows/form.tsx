@@ -1,0 +1,170 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** The form of a new or existing row: fields, their errors, and the choices of references. @module */
+
+import { shortenId } from "../../kinds/mod.ts";
+import { type Html, type Part, TOKEN_FIELD, toScriptPath } from "../../pages/mod.ts";
+import type { Detail, Problem } from "../../problem.ts";
+import type { NamedColumn } from "../../schema/mod.ts";
+import { isUuid } from "../../std/patterns.ts";
+import type { Visit } from "../enter.tsx";
+import { type Choice, renderError, renderLink } from "../parts.tsx";
+import { toRowsPath } from "../paths.ts";
+import { type Row, TEXTS, toRejection } from "./call.ts";
+import { type RowsTable, toRowPath } from "./cells.tsx";
+import { type RowField, renderRowField } from "./fields.tsx";
+import { listRows, type State } from "./list.ts";
+import { findLabelColumn, findTable, toLabel } from "./related.ts";
+
+export type Issues = { of: ReadonlyMap<string, string[]>; others: string[] };
+
+/** The issues by column; this page's own issues replace the endpoint's for the same column. */
+export function sortIssues(
+  { message, details = [] }: Problem,
+  { columns }: RowsTable["definition"],
+  own: readonly Detail[] = [],
+): Issues {
+  const names = new Set(columns.map(({ name }) => name));
+  const found = new Set(own.map(({ path }) => path));
+  const all = [...own, ...details.filter(({ path }) => !found.has(path))];
+  const of = new Map<string, string[]>();
+  const others: string[] = [];
+  for (const detail of all) {
+    const name = detail.path.split("/")[1] ?? "";
+    if (names.has(name)) of.set(name, [...(of.get(name) ?? []), detail.message]);
+    else others.push(detail.message);
+  }
+  return { of, others: all.length === 0 ? [message] : others };
+}
+
+export function renderIssues(title: string, { of, others }: Issues): Html {
+  const names = [...of.keys()];
+  return renderError(title, [
+    ...others,
+    ...(names.length === 0 ? [] : [`Check ${names.join(", ")}`]),
+  ]);
+}
+
+type FieldValues = {
+  states: ReadonlyMap<string, State>;
+  issues?: Issues | undefined;
+  now?: ReadonlyMap<string, string>;
+  /** The displayed row. */
+  row?: Row;
+};
+
+/** Max bytes of a form's values as a browser sends them. */
+const MAX_FORM_BYTES = 80_000;
+
+/** A field for each column, up to the max bytes of a form. */
+export async function makeFields(
+  visit: Visit,
+  table: RowsTable,
+  { states, issues, now, row }: FieldValues,
+): Promise<RowField[]> {
+  const targets = await readTargets(visit, table);
+  let freeBytes = MAX_FORM_BYTES;
+  return table.definition.columns.map((column): RowField => {
+    const state = states.get(column.name) ?? "null";
+    const text = typeof state === "string" ? "" : state.text;
+    const size = encodeURIComponent(text).length;
+    const isTooLong = size > freeBytes;
+    if (!isTooLong) freeBytes -= size;
+    return {
+      column,
+      state,
+      issues: issues?.of.get(column.name) ?? [],
+      now: now?.get(column.name),
+      targets: targets.get(column.table ?? ""),
+      target: toTarget(table, column, text),
+      picked: toPicked(table, column),
+      exact: toExact(column, row),
+      isTooLong,
+    };
+  });
+}
+
+/** A script sends it if it restores the value. */
+function toExact({ name }: NamedColumn, row: Row | undefined): string | undefined {
+  const value = row?.[name];
+  return typeof value === "string" && value.includes("\r") ? row?.[TEXTS].get(name) : undefined;
+}
+
+function toTarget({ slug }: RowsTable, { kind, table = "" }: NamedColumn, id: string) {
+  return kind === "ref" && isUuid(id) ? toRowPath(toRowsPath(slug, table), id) : undefined;
+}
+
+/** The data of a script that searches for a referenced row. */
+function toPicked(table: RowsTable, { kind, table: name = "" }: NamedColumn) {
+  const target = kind === "ref" ? findTable(table, name) : undefined;
+  return target && { path: toRowsPath(table.slug, name), label: findLabelColumn(target)?.name };
+}
+
+const MAX_TARGET_TABLES = 5;
+const MAX_TARGETS = 100;
+
+/** The first rows of the referenced tables; other rows can be entered by id. */
+async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<string, Choice[]>> {
+  const { appId, definition } = of;
+  const tables = new Set(definition.columns.flatMap(({ table }) => table ?? []));
+  const read = async (table: string): Promise<[string, Choice[]]> => {
+    const position = { limit: MAX_TARGETS, offset: 0 };
+    // If the page cannot be read, for example because a row is too large, the user types the id.
+    const { rows } = await listRows(visit, { appId, table, ...position }).catch((error) => {
+      toRejection(error);
+      return { rows: [] };
+    });
+    const known = findTable(of, table);
+    return [
+      table,
+      rows.map(({ row }) => ({ value: row.id, label: toLabel(known, row) ?? shortenId(row.id) })),
+    ];
+  };
+  const some = [...tables].slice(0, MAX_TARGET_TABLES);
+  return new Map(await Promise.all(some.map(read)));
+}
+
+export type RowForm = {
+  action: string;
+  hidden: Readonly<Record<string, string>>;
+  fields: readonly RowField[];
+  /** The generated values below the fields. */
+  created?: Part;
+  button: string;
+  cancel: string;
+  deletion?: string;
+  /** The form of a new row with the values of this row. */
+  duplicate?: string;
+};
+
+export function renderRowForm({ token, deps }: Visit, form: RowForm): Html {
+  const hidden = Object.entries({ ...form.hidden, [TOKEN_FIELD]: token });
+  return (
+    <form
+      class="sheet action row-form"
+      method="post"
+      action={form.action}
+      data-row-form
+      data-unsaved
+      data-worker={toScriptPath("search")}
+      data-has-filters={deps.hasFilters}
+    >
+      {hidden.map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      {form.fields.map(renderRowField)}
+      {form.created}
+      <div class="action-buttons">
+        <button class="button button-primary" type="submit">
+          {form.button}
+        </button>
+        {renderLink("Cancel", form.cancel)}
+        {form.deletion !== undefined && (
+          <span class="action-end">
+            {form.duplicate !== undefined && renderLink("Duplicate", form.duplicate)}{" "}
+            {renderLink("Delete", form.deletion, "danger")}
+          </span>
+        )}
+      </div>
+    </form>
+  );
+}

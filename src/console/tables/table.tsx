@@ -1,0 +1,255 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** A table: its columns, constraints and indexes, the apps that use them, and differences from the recorded schema. @module */
+
+import { VALUES } from "../../kinds/mod.ts";
+import type { Html, Part } from "../../pages/mod.ts";
+import type { TableView } from "../../records/console/mod.ts";
+import type { NamedColumn } from "../../schema/mod.ts";
+import { indexesOf, keysOf, referencesOf } from "../../tables/catalog/mod.ts";
+import { type Difference, findTableDifferences } from "../../tables/mod.ts";
+import type { Visit } from "../enter.tsx";
+import { respondWithConsolePage } from "../frame.tsx";
+import { numeric, renderLink, renderPill, renderTable, renderText } from "../parts.tsx";
+import { renderDone, TABLES, toAppPath, toTablePath } from "../paths.ts";
+import {
+  countOf,
+  ESTIMATES,
+  readTable,
+  renderAppLinks,
+  renderBuilds,
+  renderBytes,
+  renderRowCount,
+} from "./table_parts.tsx";
+
+export async function handleTable(visit: Visit): Promise<Response> {
+  const { me, table } = await readTable(visit);
+  const path = toTablePath(table.name);
+  const open = table.builds.filter(({ state }) => state !== "done");
+  return respondWithConsolePage({
+    me,
+    title: table.name,
+    crumbs: [{ name: "Tables", path: TABLES }],
+    actions: [
+      table.apps > 0 && renderLink("Transfer ownership", `${path}/transfer`),
+      table.apps === 0 && renderLink("Drop", `${path}/drop`, "danger"),
+    ],
+    body: [
+      renderDone(visit),
+      renderDifferences(findTableDifferences(table)),
+      renderSummary(table),
+      renderBuilds(open, visit.deps.now(), path),
+      <h2>Columns</h2>,
+      renderColumns(table),
+      <h2>Keys, indexes and references</h2>,
+      renderConstraints(table),
+      <h2>Apps that use it</h2>,
+      renderUses(table),
+      ESTIMATES,
+    ],
+  });
+}
+
+function renderSummary({ owner, apps, rows, bytes, definition, referredToBy }: TableView): Html {
+  const facts: { name: string; value: Part }[] = [
+    { name: "Owner", value: <a href={toAppPath(owner)}>{owner}</a> },
+    { name: "Used by", value: apps === 0 ? "no app" : countOf(apps, "app") },
+    { name: "Columns", value: definition.columns.length },
+    { name: "Rows", value: renderRowCount(rows) },
+    { name: "Size", value: renderBytes(bytes) },
+  ];
+  if (referredToBy.length > 0)
+    facts.push({
+      name: "Referenced by",
+      value: (
+        <>
+          {referredToBy.map((name, position) => (
+            <>
+              {position > 0 && ", "}
+              <a href={toTablePath(name)}>{name}</a>
+            </>
+          ))}
+        </>
+      ),
+    });
+  return (
+    <dl class="figures">
+      {facts.map(({ name, value }) => (
+        <div>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** Lists the differences. Repairs nothing. */
+function renderDifferences(differences: readonly Difference[]): Part {
+  if (differences.length === 0) return undefined;
+  return (
+    <section class="attention" aria-label="Differences">
+      <ul>
+        <li>
+          <span>
+            <b>The database differs from the pushed schema.</b> The table was changed by other
+            means. Undo the change. <code>rowhouse db status</code> shows all differences.
+          </span>
+        </li>
+        {differences.slice(0, MAX_DIFFERENCES).map(renderDifference)}
+        {differences.length > MAX_DIFFERENCES && (
+          <li>and {differences.length - MAX_DIFFERENCES} more</li>
+        )}
+      </ul>
+    </section>
+  );
+}
+
+const MAX_DIFFERENCES = 50;
+
+function renderDifference({ thing, wanted, found }: Difference): Html {
+  return (
+    <li>
+      <span>{renderText(thing.replace(/^table \S+ \/ /, ""))}</span>
+      <span>
+        pushed: <b>{renderText(wanted)}</b>, found: <b>{renderText(found)}</b>
+      </span>
+    </li>
+  );
+}
+
+function renderColumns({ definition, uses, apps: users }: TableView): Html {
+  const isShared = users > 1;
+  return renderTable(
+    "Columns",
+    ["Column", "Kind", "Null", "Default", "Rules", ...(isShared ? [numeric("Used by")] : [])],
+    definition.columns.map((column): Part[] => {
+      const apps = uses
+        .filter(({ columns }) => columns.includes(column.name))
+        .reduce((sum, { count }) => sum + count, 0);
+      return [
+        <code class="row-code">{column.name}</code>,
+        renderKind(column),
+        column.required ? <span class="quiet">no</span> : "yes",
+        renderDefault(column),
+        renderRules(column),
+        ...(isShared ? [`${apps} of ${users}`] : []),
+      ];
+    }),
+  );
+}
+
+function renderKind({ kind, table, values = [] }: NamedColumn): Part {
+  if (table !== undefined)
+    return (
+      <span>
+        → <a href={toTablePath(table)}>{table}</a>
+      </span>
+    );
+  if (kind !== "enum") return kind;
+  const visible = values.slice(0, MAX_VALUES);
+  const more = values.length - visible.length;
+  return (
+    <span>
+      enum{" "}
+      <span class="quiet">
+        {visible.map((value, position) => (
+          <>
+            {position > 0 && ", "}
+            {renderText(value)}
+          </>
+        ))}
+        {more > 0 && ` and ${more} more`}
+      </span>
+    </span>
+  );
+}
+
+const MAX_VALUES = 12;
+
+/** As JSON, cut. Computed defaults have names, such as "now". */
+function renderDefault({ kind, default: value }: NamedColumn): Part {
+  if (value === undefined) return undefined;
+  if (VALUES[kind].default.computed?.[String(value)] !== undefined) return String(value);
+  return <code>{renderText(JSON.stringify(value))}</code>;
+}
+
+function renderRules({ unique, index, onDelete, onUpdate }: NamedColumn): Part {
+  const rules = [
+    unique && "unique",
+    index && "indexed",
+    onDelete !== undefined && `on delete ${onDelete}`,
+    onUpdate !== undefined && `on update ${onUpdate}`,
+  ].filter((rule) => rule !== false);
+  return rules.join(", ");
+}
+
+function renderConstraints({ name, definition, builds, found }: TableView): Html {
+  const stateOf = (part: string) => {
+    const build = builds.find((build) => build.name === part && build.state !== "done");
+    if (build !== undefined) return renderPill(BUILD_LABELS[build.state] ?? "to be built", "warn");
+    return found !== null && findState(found.parts, part) === undefined ? (
+      renderPill("missing", "warn")
+    ) : (
+      <span class="quiet">
+        {findState(found?.parts ?? {}, part) === "there" ? "valid" : "not valid"}
+      </span>
+    );
+  };
+  const targets = new Map(definition.columns.map((column) => [column.name, column.table]));
+  const rows = [
+    { kind: "primary key", name: `${name}__pkey`, columns: ["id"] },
+    ...keysOf(definition).map((constraint) => ({ ...constraint, kind: "unique" })),
+    ...referencesOf(definition).map((reference) => ({
+      ...reference,
+      kind: `→ ${targets.get(reference.columns[0] ?? "")}`,
+    })),
+    ...indexesOf(definition).map((constraint) => ({ ...constraint, kind: "index" })),
+  ];
+  return renderTable(
+    "Keys, indexes and references",
+    ["Kind", "Columns", "Name", "State"],
+    rows.map((row): Part[] => [
+      row.kind,
+      <code>{row.columns.join(", ")}</code>,
+      <code class="quiet">{row.name}</code>,
+      stateOf(row.name),
+    ]),
+  );
+}
+
+const BUILD_LABELS: Readonly<Record<string, string>> = {
+  waiting: "waiting to be built",
+  running: "being built",
+  failed: "could not be built",
+};
+
+function findState(parts: Readonly<Record<string, string>>, name: string): string | undefined {
+  return parts[`constraint ${name}`] ?? parts[`index ${name}`];
+}
+
+const MAX_APPS = 30;
+
+function renderUses({ uses, definition }: TableView): Part {
+  if (uses.length === 0)
+    return <p class="quiet">No app uses this table. Its rows remain until it is dropped.</p>;
+  return renderTable(
+    "Apps that use it",
+    ["Apps", "Declared columns"],
+    uses.map(({ columns, count, apps }): Part[] => [
+      <span>
+        {renderAppLinks(apps.slice(0, MAX_APPS))}
+        {count > MAX_APPS && (
+          <>
+            {" "}
+            <span class="quiet">and {count - MAX_APPS} more</span>
+          </>
+        )}
+      </span>,
+      columns.length === definition.columns.length ? (
+        <span class="quiet">all</span>
+      ) : (
+        <code>{columns.join(", ")}</code>
+      ),
+    ]),
+  );
+}

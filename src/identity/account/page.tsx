@@ -1,0 +1,223 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/** The layout of the account pages: tabs, session check, and a redirect to the sign-in without a session. @module */
+
+import { type RequestContext, splitTarget } from "../../http/mod.ts";
+import {
+  type FormField,
+  type FormFields,
+  type FormPage,
+  type Html,
+  makeFormPage,
+  type NoFields,
+  type PageOptions,
+  type Part,
+  redirect,
+  renderHeading,
+  respondWithPage,
+  type ScriptName,
+} from "../../pages/mod.ts";
+import { type AccountSettings, readAccountSettings } from "../../records/account_settings/mod.ts";
+import { NotSignedIn, SignInTooOld, type VisitorActor } from "../../records/actions/mod.ts";
+import { EMAIL_MAX_CHARS } from "../../std/patterns.ts";
+import { clearPlanted } from "../cookies.ts";
+import { isFactorDemanded, type PageDeps, readPageForm, toActor } from "../page_deps.tsx";
+import { findPasswordIssues, MAX_BYTES, PASSWORD_HINT } from "../passwords/password.ts";
+import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
+import {
+  ACCOUNT_PASSWORD_PATH,
+  ACCOUNT_PATH,
+  ACCOUNT_PROVIDERS_PATH,
+  ACCOUNT_SECURITY_PATH,
+  ACCOUNT_SESSIONS_PATH,
+  ADD_FACTOR_PATH,
+  LOGIN_PATH,
+} from "../settings.ts";
+
+/** An account page needs a line here and a line in page_routes.ts. */
+const TABS = [
+  { name: "Apps", path: LOGIN_PATH },
+  { name: "Profile", path: ACCOUNT_PATH },
+  { name: "Password", path: ACCOUNT_PASSWORD_PATH },
+  { name: "Security", path: ACCOUNT_SECURITY_PATH },
+  { name: "Linked", path: ACCOUNT_PROVIDERS_PATH },
+  { name: "Sessions", path: ACCOUNT_SESSIONS_PATH },
+] as const;
+export type TabName = (typeof TABS)[number]["name"];
+
+/** An authenticated request for an account page. */
+export type OwnVisit = {
+  /** Dependencies with the cookies, which identify the person. */
+  deps: PageDeps & VisitorActor;
+  context: RequestContext;
+  account: AccountSettings;
+  /** Form fields; empty on `GET`. */
+  fields: ReadonlyMap<string, string>;
+  token: string;
+};
+
+/** Reads the account and the submitted form. @throws {Problem} forbidden — the form token is invalid */
+export function enterAccount(
+  handle: (visit: OwnVisit) => Response | Promise<Response>,
+): (deps: PageDeps, context: RequestContext) => Promise<Response> {
+  return async (given, context) => {
+    const { request } = context;
+    const deps = { ...given, ...toActor(given, context) };
+    const form = await readPageForm(deps, context, { binding: "session" });
+    try {
+      const account = await readAccountSettings(deps);
+      if (isFactorDemanded(deps, account) && !isSecurityPage(request))
+        return redirect(ADD_FACTOR_PATH);
+      return await handle({ deps, context, account, ...form });
+    } catch (error) {
+      if (error instanceof NotSignedIn)
+        return redirect(
+          toOwnSignIn(
+            isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : splitTarget(request.url).path,
+          ),
+          { cookies: clearPlanted(request, deps.identity) },
+        );
+      if (error instanceof SignInTooOld)
+        return redirect(
+          toOwnSignIn(isSecurityPage(request) ? ACCOUNT_SECURITY_PATH : ACCOUNT_PROVIDERS_PATH),
+        );
+      throw error;
+    }
+  };
+}
+
+/** People who must add a second factor can open only these pages. */
+function isSecurityPage({ url }: Request): boolean {
+  return splitTarget(url).path.startsWith(ACCOUNT_SECURITY_PATH);
+}
+
+type AccountPage = PageOptions & {
+  tab: TabName;
+  title: string;
+  lead?: Part;
+  /** Result of the previous form. */
+  done?: Part;
+  /** The reason for a rejected form. */
+  notice?: Part;
+  body: Part;
+  /** In addition to `page`, which every account page loads. */
+  scripts?: readonly ScriptName[];
+};
+
+export function respondWithAccountPage(
+  deps: TabDeps,
+  { tab, title, lead, done, notice, body, scripts = [], ...options }: AccountPage,
+): Response {
+  const framed = (
+    <>
+      {renderTabs(deps, tab)}
+      {renderHeading({ title, lead, done, notice })}
+      {body}
+    </>
+  );
+  return respondWithPage(
+    { title, body: framed, width: "wide", scripts: ["page", ...scripts] },
+    options,
+  );
+}
+
+type AccountForm<Content, Fields extends FormFields> = Pick<AccountPage, "tab" | "title" | "lead"> &
+  Omit<FormPage<OwnVisit, Content, Fields>, "title" | "sentTo" | "respond"> & {
+    /** Results of the previous form, by the page's query. */
+    notices?: ReadonlyMap<string, string>;
+  };
+
+export function makeAccountForm<Content, Fields extends FormFields = NoFields>({
+  tab,
+  lead,
+  notices,
+  ...page
+}: AccountForm<Content, Fields>) {
+  return makeFormPage({
+    ...page,
+    // The address of a rejected form must not show a result, or repeat parameters that no page reads.
+    sentTo: ({ context }) =>
+      `${splitTarget(context.request.url).path}${toReturnQuery(readReturnTo(context.query))}`,
+    respond: (_content, body, { deps, context }) =>
+      respondWithAccountPage(deps, {
+        tab,
+        lead,
+        done: body.status === 200 ? notices?.get(context.query) : undefined,
+        ...body,
+      }),
+  });
+}
+
+type TabDeps = Pick<PageDeps, "providers">;
+
+export function renderTabs({ providers }: TabDeps, chosen: TabName): Html {
+  // Hide the tab if no provider is set up.
+  const tabs = TABS.filter(
+    ({ path }) => path !== ACCOUNT_PROVIDERS_PATH || providers.list.length > 0,
+  );
+  return (
+    <nav class="tabs" aria-label="Your account">
+      {tabs.map(({ name, path }) => (
+        <a href={path} aria-current={name === chosen && "page"}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+// The fields of the sign-in and account pages.
+
+export const EMAIL: FormField = {
+  label: "Email address",
+  type: "email",
+  autocomplete: "username",
+  maxLength: EMAIL_MAX_CHARS,
+};
+
+/** The current password. */
+export const PASSWORD: FormField = {
+  label: "Password",
+  type: "password",
+  autocomplete: "current-password",
+  maxLength: MAX_BYTES,
+};
+
+/** The code of an authenticator app. */
+export const CODE: FormField = {
+  label: "Code",
+  inputMode: "numeric",
+  autocomplete: "one-time-code",
+  maxLength: 40,
+};
+
+/** A check that rejects an empty value. */
+export function rejectEmpty(issue: string) {
+  return (value: string): string[] => (value === "" ? [issue] : []);
+}
+
+/** Both fields of a person's new password. A form can omit the second. */
+export function makeNewPasswordFields(person: {
+  email: string;
+  displayName?: string | null | undefined;
+  appSlugs: readonly string[];
+}): FormFields<"password" | "password_again"> {
+  const { email, displayName, appSlugs } = person;
+  const names = [email, displayName ?? [], appSlugs].flat();
+  const field = { ...PASSWORD, autocomplete: "new-password" } as const;
+  return {
+    password: {
+      ...field,
+      label: "New password",
+      hint: PASSWORD_HINT,
+      check: (password) => findPasswordIssues(password, names),
+    },
+    password_again: {
+      ...field,
+      label: "Confirm new password",
+      check: (again, sent) =>
+        again === sent.get("password") || !sent.has("password_again")
+          ? []
+          : ["The passwords do not match."],
+    },
+  };
+}

@@ -1,0 +1,313 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/**
+ * `/account/security`: a person's second factor and recovery codes. Every change requires a sign-in within the last 10
+ * minutes.
+ *
+ * @module
+ */
+
+import { type FormView, type Html, redirect, renderForm, renderTime } from "../../pages/mod.ts";
+import {
+  endOwnSessions,
+  type OwnSecondFactor,
+  type OwnSession,
+  putOwnRecoveryCodes,
+  readOwnSecondFactor,
+  removeOwnTotp,
+} from "../../records/account_settings/mod.ts";
+import { isIdText } from "../../records/secrets/mod.ts";
+import { makeRecoveryCodes } from "../../records/sessions/mod.ts";
+import { RECENT_SIGN_IN } from "../../std/limits.ts";
+import { readReturnTo, toOwnSignIn, toReturnQuery } from "../return_to.ts";
+import {
+  ACCOUNT_PASSKEYS_PATH,
+  ACCOUNT_SECURITY_PATH,
+  ACCOUNT_SESSIONS_PATH,
+  ACCOUNT_TOTP_PATH,
+  findRelyingParty,
+} from "../settings.ts";
+import { makeAccountForm, type OwnVisit } from "./page.tsx";
+import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./password.tsx";
+import { CODES_REPLAYED_PATH, REPLACED_FIELD, respondWithRecoveryCodes } from "./totp.tsx";
+
+const REMOVE = "remove";
+const REMOVED = `${ACCOUNT_SECURITY_PATH}?done=removed`;
+/** Result of the previous form, keyed by the page's query. */
+const NOTICES: ReadonlyMap<string, string> = new Map([
+  ["done=removed", "Authenticator app removed. You no longer need its codes to sign in."],
+  [
+    "done=app-changed",
+    "The authenticator app was already set up, by the same form or in another tab, and the recovery codes were shown then. If codes from your app are not accepted, remove its entry and set up the app again.",
+  ],
+  [
+    "done=shown",
+    "Your recovery codes were already shown and cannot be shown again. If you did not save them, create new codes.",
+  ],
+]);
+
+export const securityPage = makeAccountForm({
+  tab: "Security",
+  title: "Security",
+  lead: "Second factors for your sign-in",
+  notices: NOTICES,
+  read: ({ account }) => account,
+  form: (_account, visit) => readSecurity(visit),
+  run: change,
+});
+
+/** The second factors, or the confirmation page of a removal. @throws {SignInTooOld} */
+async function readSecurity(visit: OwnVisit): Promise<FormView | Response> {
+  const { deps, context, token } = visit;
+  const own = await readOwnSecondFactor(deps);
+  if (readRemoved(context.query) === "app" && own.totpSince !== null)
+    return respondWithRemoval(visit, own, {
+      action: ACCOUNT_SECURITY_PATH,
+      title: "Remove the authenticator app",
+      text: "You will no longer need its codes to sign in.",
+    });
+  const query = toReturnQuery(readReturnTo(context.query));
+  const next = `${ACCOUNT_TOTP_PATH}${query}`;
+  return {
+    instead: (
+      <>
+        {!own.isFresh && renderStale()}
+        <ul class="sessions">
+          {renderApp(own, { next, now: deps.now() })}
+          {findRelyingParty(deps.identity) !== undefined && renderPasskeys(own, query)}
+          {renderCodes(own, token)}
+        </ul>
+        {own.totpSince === null && (
+          <p class="more">
+            An app such as Google Authenticator, Microsoft Authenticator, Aegis or 1Password shows a
+            new code every 30 seconds. Someone who learns your password cannot sign in without the
+            code.
+          </p>
+        )}
+        {own.totpSince === null && own.passkeys === 0 && (
+          <p class="more">
+            Your first second factor, an app or a passkey, comes with recovery codes and ends all
+            your other sessions.
+          </p>
+        )}
+      </>
+    ),
+  };
+}
+
+/** Creates new recovery codes, or removes the authenticator app. @throws {SignInTooOld} */
+async function change(visit: OwnVisit): Promise<Response> {
+  const { deps, fields, account } = visit;
+  if (fields.get(ACTION_FIELD) === REMOVE) {
+    await removeOwnTotp(deps);
+    return redirect(REMOVED);
+  }
+  const codes = makeRecoveryCodes(deps, account.id);
+  const replaced = fields.get(REPLACED_FIELD) ?? "";
+  const outcome = await putOwnRecoveryCodes(deps, {
+    userId: account.id,
+    codes,
+    replaced,
+  });
+  if (outcome === "repeated") return redirect(CODES_REPLAYED_PATH);
+  if (outcome === "other_session") return redirect(ACCOUNT_SECURITY_PATH);
+  return respondWithRecoveryCodes(visit, { codes: codes.texts, next: ACCOUNT_SECURITY_PATH });
+}
+
+function renderStale(): Html {
+  return (
+    <p class="notice notice-warn">
+      Changes require a sign-in within the last {RECENT_SIGN_IN}:{" "}
+      <a href={toOwnSignIn(ACCOUNT_SECURITY_PATH)}>sign in again</a>.
+    </p>
+  );
+}
+
+type RowOptions = { next: string; now: number };
+
+function renderApp({ totpSince, isFresh }: OwnSecondFactor, options: RowOptions): Html {
+  const { next, now } = options;
+  const setUp = (
+    <a class={`button button-${totpSince === null ? "primary" : "quiet"}`} href={next}>
+      {totpSince === null ? "Set up" : "Replace"}
+      <span class="visually-hidden"> the authenticator app</span>
+    </a>
+  );
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">Authenticator app</span>
+        {totpSince !== null && (
+          <>
+            {" "}
+            <span class="pill pill-good">on</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {totpSince === null ? "not set up" : <>added {renderTime(totpSince, now)}</>}
+        </span>
+      </div>
+      {isFresh && (
+        <div class="session-actions">
+          {setUp}
+          {totpSince !== null && (
+            <a class="button button-quiet" href={`${ACCOUNT_SECURITY_PATH}?remove=app`}>
+              Remove<span class="visually-hidden"> the authenticator app</span>
+            </a>
+          )}
+        </div>
+      )}
+    </li>
+  );
+}
+
+function renderPasskeys({ passkeys }: OwnSecondFactor, query: string): Html {
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">Passkeys</span>
+        {passkeys > 0 && (
+          <>
+            {" "}
+            <span class="pill pill-good">on</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {passkeys === 0
+            ? "none yet: use a fingerprint, face or PIN instead of a code or password"
+            : `${passkeys} added`}
+        </span>
+      </div>
+      <div class="session-actions">
+        <a class="button button-quiet" href={`${ACCOUNT_PASSKEYS_PATH}${query}`}>
+          {passkeys === 0 ? "Add" : "Manage"}
+          <span class="visually-hidden"> passkeys</span>
+        </a>
+      </div>
+    </li>
+  );
+}
+
+function renderCodes(
+  { totpSince, passkeys, recoveryCodes, codesVersion, isFresh }: OwnSecondFactor,
+  token: string,
+): Html | false {
+  if (totpSince === null && passkeys === 0) return false;
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">Recovery codes</span>
+        {recoveryCodes < 3 && (
+          <>
+            {" "}
+            <span class="pill pill-warn">{recoveryCodes === 0 ? "none" : "few left"}</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {recoveryCodes > 0 && `${recoveryCodes} left, `}for when you do not have your phone
+        </span>
+      </div>
+      {isFresh && <div class="session-actions">{renderMakeCodes(token, codesVersion)}</div>}
+    </li>
+  );
+}
+
+function renderMakeCodes(token: string, replaced: string): Html {
+  return renderForm({
+    action: ACCOUNT_SECURITY_PATH,
+    token,
+    hidden: { [ACTION_FIELD]: "codes", [REPLACED_FIELD]: replaced },
+    button: (
+      <>
+        Create new codes<span class="visually-hidden"> that replace your recovery codes</span>
+      </>
+    ),
+    tone: "quiet",
+  });
+}
+
+// `/account/sessions`: lists and ends a person's sessions.
+
+const ALL_OTHERS = "others";
+
+export const sessionsPage = makeAccountForm({
+  tab: "Sessions",
+  title: "Sessions",
+  lead: "Your active sessions. End any session that you do not recognize, then change your password.",
+  notices: new Map([
+    ["ended=one", "Session ended."],
+    ["ended=others", "All other sessions ended."],
+  ]),
+  read: ({ account }) => account,
+  form: ({ sessions }, { deps, token }) => {
+    const others = sessions.filter(({ isOwn }) => !isOwn);
+    const now = deps.now();
+    return {
+      instead: (
+        <>
+          <ul class="sessions">
+            {sessions.map((session) => renderSession(session, { token, now }))}
+          </ul>
+          {others.length > 1 && (
+            <div class="actions">
+              {renderEnd({ token, session: ALL_OTHERS, button: "End all others" })}
+            </div>
+          )}
+        </>
+      ),
+    };
+  },
+  run: end,
+});
+
+/** Ends one session, or all others. */
+async function end({ deps, fields }: OwnVisit): Promise<Response> {
+  const wanted = fields.get("session") ?? "";
+  const isAll = wanted === ALL_OTHERS;
+  if (isAll) await endOwnSessions(deps, undefined);
+  else if (isIdText(wanted)) await endOwnSessions(deps, wanted);
+  return redirect(`${ACCOUNT_SESSIONS_PATH}?ended=${isAll ? "others" : "one"}`);
+}
+
+function renderSession(
+  { id, isOwn, device, address, signedInAt, lastSeenAt }: OwnSession,
+  { token, now }: { token: string; now: number },
+): Html {
+  const name = device ?? "Unknown browser";
+  return (
+    <li class="session">
+      <div class="session-text">
+        <span class="session-name">{name}</span>
+        {isOwn && (
+          <>
+            {" "}
+            <span class="pill pill-good">this session</span>
+          </>
+        )}{" "}
+        <span class="session-more">
+          {address !== null && <>from {address} · </>}signed in {renderTime(signedInAt, now)}
+          {!isOwn && <> · last seen {renderTime(lastSeenAt, now)}</>}
+        </span>
+      </div>
+      {!isOwn && renderEnd({ token, session: id, button: "End", about: `the session of ${name}` })}
+    </li>
+  );
+}
+
+function renderEnd(end: { token: string; session: string; button: string; about?: string }): Html {
+  const { token, session, button, about } = end;
+  return renderForm({
+    action: ACCOUNT_SESSIONS_PATH,
+    token,
+    hidden: { session },
+    button:
+      about === undefined ? (
+        button
+      ) : (
+        <>
+          {button}
+          <span class="visually-hidden"> {about}</span>
+        </>
+      ),
+    tone: "quiet",
+  });
+}

@@ -1,0 +1,292 @@
+/** @jsxImportSource #html @jsxRuntime automatic */
+/**
+ * `/account/security/app`: shows the secret for an authenticator app as a QR code, and stores it after a code from the app
+ * confirms it. Until then only the page holds the secret, sealed for this person.
+ *
+ * @module
+ */
+
+import { encode } from "uqr";
+import type { RequestContext } from "../../http/mod.ts";
+import {
+  type Html,
+  redirect,
+  renderCopyButton,
+  renderNotice,
+  renderTime,
+  respondWithPage,
+} from "../../pages/mod.ts";
+import { putOwnTotp, readOwnSecondFactor } from "../../records/account_settings/mod.ts";
+import { NotSignedIn, SignInTooOld } from "../../records/actions/mod.ts";
+import {
+  findStep,
+  makeRecoveryCodes,
+  makeTotpKey,
+  makeTotpRecord,
+  type NewTotp,
+  openNewTotp,
+  readTotpCode,
+  sealNewTotp,
+  toTotpUri,
+  type Visitor,
+} from "../../records/sessions/mod.ts";
+import { RECENT_SIGN_IN_S } from "../../std/limits.ts";
+import { markFactorDevice } from "../cookies.ts";
+import type { ReturnTo } from "../oidc/exchange.ts";
+import { isFactorDemanded, type PageDeps, readSessionOfPage } from "../page_deps.tsx";
+import { checkReturnTo, findDestination, readReturnTo, toReturnQuery } from "../return_to.ts";
+import { ACCOUNT_SECURITY_PATH, LOGIN_PATH } from "../settings.ts";
+import { CODE, makeAccountForm, type OwnVisit, respondWithAccountPage } from "./page.tsx";
+
+// A QR code as inline SVG, dark on light in every theme, because cameras require it.
+
+/** Width of the empty border that cameras require. */
+const BORDER = 4;
+
+/** `label` is the text alternative. */
+function renderQrCode(text: string, label: string): Html {
+  const { data, size } = encode(text, { ecc: "M", border: BORDER });
+  const path = data.map(toRuns).join("");
+  return (
+    <svg
+      class="qr-code"
+      viewBox={`0 0 ${size} ${size}`}
+      role="img"
+      aria-label={label}
+      shape-rendering="crispEdges"
+    >
+      <rect width={size} height={size} fill="#fff" />
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}
+
+/** A stroke for each run of dark modules. */
+function toRuns(row: readonly boolean[], y: number): string {
+  const bits = row.map((isDark) => (isDark ? "1" : "0")).join("");
+  return [...bits.matchAll(/1+/g)]
+    .map(({ index, 0: run }) => `M${index} ${y}h${run.length}v1h-${run.length}z`)
+    .join("");
+}
+
+// The page that shows new recovery codes, once.
+
+/** The version of the app or codes that a form replaces: reloading the page sends the form again. */
+export const REPLACED_FIELD = "replaced";
+/** The destinations of a repeated form. */
+export const CODES_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=shown`;
+const TOTP_REPLAYED_PATH = `${ACCOUNT_SECURITY_PATH}?done=app-changed`;
+
+type NewCodes = {
+  codes: readonly string[];
+  next: string;
+  /** The factor that was added with the codes: the `first` or another; `undefined` if the codes only replace old ones. */
+  added?: "first" | "done";
+  cookies?: readonly string[];
+};
+
+export function respondWithRecoveryCodes(
+  { deps, context, account }: OwnVisit,
+  { codes, next, added, cookies = [] }: NewCodes,
+): Response {
+  const body = (
+    <>
+      {added !== undefined && renderNotice("info", ADDED[added])}
+      <p class="lead">Store these recovery codes where you can find them without your phone</p>
+      <p>
+        Each code signs you in as <strong>{account.email}</strong> once without your second factor.
+        The codes are shown only once.{added !== "first" && " Your old codes no longer work."}
+      </p>
+      <div class="copyable">
+        <pre class="snippet codes" tabindex="0" aria-label="Your recovery codes">
+          <code id="codes">{codes.join("\n")}</code>
+        </pre>
+        {renderCopyButton("codes", "the recovery codes")}
+      </div>
+      <div class="actions">
+        <button
+          class="button button-quiet"
+          type="button"
+          data-download="codes"
+          data-file="recovery-codes.txt"
+          hidden
+        >
+          Download
+        </button>{" "}
+        <a class="button button-primary" href={next}>
+          I have saved them
+        </a>
+      </div>
+    </>
+  );
+  const marks = added === undefined ? [] : [markFactorDevice(deps, context.request, account.id)];
+  return respondWithAccountPage(deps, {
+    tab: "Security",
+    title: "Recovery codes",
+    body,
+    cookies: [...cookies, ...marks],
+  });
+}
+
+const ON = "Your second factor is on. You now need it to sign in.";
+const ADDED = {
+  first: `${ON} All your other sessions have ended.`,
+  done: ON,
+} as const;
+
+const SEALED_FIELD = "sealed";
+/** Time limit for adding the secret to an app: about as long as a sign-in counts as recent. */
+const LIFE_MS = RECENT_SIGN_IN_S * 1000;
+
+export const totpPage = makeAccountForm({
+  tab: "Security",
+  title: "Authenticator app",
+  read: readTotp,
+  fields: () => ({
+    code: { ...CODE, hint: "The 6 digits that the app shows for this account." },
+  }),
+  form: ({ totp, replaced }, visit) => ({
+    above: renderKey(totp.key, toUri(visit, totp.key)),
+    hidden: {
+      [SEALED_FIELD]: sealNewTotp(visit.deps, visit.account.id, totp),
+      [REPLACED_FIELD]: replaced,
+    },
+    button: "Turn on",
+    below: (
+      <p class="more">
+        <a href={ACCOUNT_SECURITY_PATH}>Cancel</a>
+      </p>
+    ),
+  }),
+  run: async (visit, { totp, replaced, isExpired }, { code }) => {
+    if (isExpired) return { status: 422, notice: EXPIRED };
+    const { deps, account } = visit;
+    const step = findStep(totp.key, readTotpCode(code), deps.now());
+    if (step === undefined) return { status: 422, issues: { code: [WRONG] } };
+    const next = (await findDestination(deps, visit.context)) ?? ACCOUNT_SECURITY_PATH;
+    const codes = makeRecoveryCodes(deps, account.id);
+    const record = makeTotpRecord(deps, account.id, totp.key);
+    const options = { userId: account.id, totp: record, step, codes, replaced };
+    const outcome = await putOwnTotp(deps, options);
+    if (outcome === "other_session") throw new NotSignedIn();
+    if (outcome === "repeated") return redirect(TOTP_REPLAYED_PATH);
+    return respondWithRecoveryCodes(visit, { codes: codes.texts, next, added: outcome });
+  },
+});
+
+/** The new or the sent secret. @throws {SignInTooOld} */
+async function readTotp({ deps, context, account, fields }: OwnVisit) {
+  if (context.request.method === "POST") {
+    const sent = openNewTotp(deps, account.id, fields.get(SEALED_FIELD) ?? "");
+    const replaced = fields.get(REPLACED_FIELD) ?? "";
+    return { totp: sent ?? makeNew(deps), replaced, isExpired: sent === undefined };
+  }
+  const { isFresh, totpVersion } = await readOwnSecondFactor(deps);
+  if (!isFresh) throw new SignInTooOld();
+  return { totp: makeNew(deps), replaced: totpVersion, isExpired: false };
+}
+
+const EXPIRED =
+  "The page expired. Remove the entry that you added to the app, then scan the new code below.";
+const WRONG = "The code is not correct. Check that your phone's clock is correct, then try again.";
+
+function makeNew(deps: PageDeps): NewTotp {
+  return { key: makeTotpKey(deps), endsAtMs: deps.now() + LIFE_MS };
+}
+
+function renderKey(key: string, uri: string): Html {
+  return (
+    <>
+      <p class="lead">Scan this QR code with your app, then enter the code from the app</p>
+      <div class="qr">
+        {renderQrCode(uri, "QR code for your authenticator app")}
+        <div class="qr-text">
+          <p>
+            Cannot scan it? <a href={uri}>Open it in an app on this device</a>, or enter this key
+            manually:
+          </p>
+          <p>
+            <code class="key">{key.match(/.{1,4}/g)?.join(" ") ?? key}</code>
+          </p>
+          <p class="quiet">Keep it secret: anyone who has it can generate your codes.</p>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function toUri({ deps: { identity }, account }: OwnVisit, key: string): string {
+  const origin = identity.identityUrl ?? identity.publicUrl;
+  const issuer = origin === undefined ? "Rowhouse" : new URL(origin).hostname;
+  return toTotpUri(key, { issuer, label: account.email });
+}
+
+// `/add-second-factor`: asks people to add a required second factor, after a sign-in and instead of
+// pages that require one. The query holds the original destination, which is checked again.
+
+/** @throws {Problem} unknown_app; invalid_request — the destination is invalid */
+export async function handleAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
+  const returnTo = readReturnTo(context.query);
+  const { location, back } = await checkReturnTo(deps, context, returnTo);
+  const { visitor } = await readSessionOfPage(deps, context);
+  if (visitor === undefined) return redirect(back);
+  if (visitor.factorDueAt === null) return redirect(location);
+  const isDemanded =
+    visitor.isFactorOverdue && (returnTo.kind === "console" || isFactorDemanded(deps, visitor));
+  const later = isDemanded ? undefined : location;
+  return respondWithFactorPrompt(visitor, { returnTo, later, now: deps.now() });
+}
+
+type Ask = { returnTo: ReturnTo; later: string | undefined; now: number };
+
+function respondWithFactorPrompt(visitor: Visitor, { returnTo, later, now }: Ask): Response {
+  const title = later === undefined ? "Add a second factor first" : "Add a second factor";
+  const body = (
+    <>
+      <h1>{title}</h1>
+      <p class="lead">
+        Signed in as <strong>{visitor.email}</strong>
+      </p>
+      <p>
+        A second factor protects your account if someone learns your password. You sign in with a
+        code from an app on your phone or with a passkey. Setup takes about a minute.
+      </p>
+      <p>
+        <a
+          class="button button-primary"
+          href={`${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}`}
+        >
+          Add a second factor
+        </a>
+      </p>
+      {later === undefined ? (
+        renderDemanded(returnTo)
+      ) : (
+        <>
+          <p>
+            <a class="button button-quiet" href={later}>
+              Later
+            </a>
+          </p>
+          {renderDue(visitor, now)}
+        </>
+      )}
+    </>
+  );
+  return respondWithPage({ title, body });
+}
+
+function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html | false {
+  if (factorDueAt === null || isFactorOverdue) return false;
+  return <p class="aside">Becomes required {renderTime(factorDueAt, now)}.</p>;
+}
+
+function renderDemanded({ kind }: ReturnTo): Html {
+  return kind === "console" ? (
+    <p class="aside">
+      The Console requires a second factor. <a href={LOGIN_PATH}>Your account</a> does not.
+    </p>
+  ) : (
+    <p class="aside">You need a second factor to continue.</p>
+  );
+}

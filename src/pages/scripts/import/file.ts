@@ -1,0 +1,163 @@
+/** A chosen file as rows of a table: its names, rows and errors. @module */
+
+import {
+  decodeChunks,
+  type FileFormat,
+  isNeeded,
+  type LineIssue,
+  makeBatcher,
+  makeMapping,
+  makeRowsReader,
+  makeSource,
+  type RowsRead,
+  readChunks,
+} from "../../../rows/mod.ts";
+import type { TableDefinition } from "../../../schema/mod.ts";
+import { MAX_BATCH } from "../../../std/limits.ts";
+import { element } from "../dom.ts";
+
+export type ChosenFile = {
+  readonly file: File;
+  readonly format: FileFormat;
+  readonly encoding: string;
+};
+
+export type ImportFile = ChosenFile & {
+  /** Whether to remove the apostrophes of an export for spreadsheets. */
+  readonly isProtected: boolean;
+  readonly table: TableDefinition;
+  /** The column of each name in the file; `skip` lists the ignored names. */
+  readonly map: ReadonlyMap<string, string>;
+  readonly skip: readonly string[];
+};
+
+/** Max bytes that are read to find the names of objects. */
+const NAMES_BYTES = 1_048_576;
+const MAX_NAMES = 500;
+
+type FileNames = {
+  readonly names: string[];
+  /** Whether the file has the mark of an export for spreadsheets. */
+  readonly isMarked: boolean;
+};
+
+/** The names in a file: from the first line of a CSV, or from the first objects. A column without a name counts if it has values. */
+export async function readNames({ file, format, encoding }: ChosenFile): Promise<FileNames> {
+  const source = makeSource(format);
+  const found = new Set<string>();
+  const isEnough = (bytes: number) =>
+    format === "csv" ? source.header()?.unnamed.size === 0 : bytes >= NAMES_BYTES;
+  let bytes = 0;
+  const add = (rows: ReturnType<typeof source.push>) => {
+    for (const { cells } of rows) for (const [name] of cells) found.add(name);
+  };
+  for await (const decoded of decodeChunks(readStream(file), encoding)) {
+    // The check reports the issue with its line.
+    if ("issue" in decoded) break;
+    add(source.push(decoded.text));
+    bytes += decoded.text.length;
+    if (isEnough(bytes)) break;
+  }
+  if (bytes < NAMES_BYTES || format === "csv") add(source.end());
+  const header = source.header();
+  const named = header?.names.filter((name) => !header.unnamed.has(name) || found.has(name));
+  const names = [...new Set(named ?? found)].slice(0, MAX_NAMES);
+  return { names, isMarked: source.isMarked() };
+}
+
+export function readFile(chosen: ImportFile): AsyncGenerator<RowsRead> {
+  const { file, format, encoding, isProtected, table, map, skip } = chosen;
+  const options = { table, mapping: makeMapping(table, { map, skip }) };
+  const reader = makeRowsReader(makeSource(format, { isProtected }), options);
+  return readChunks(readStream(file), reader, encoding);
+}
+
+/** Not every browser can iterate a stream. */
+async function* readStream(file: File): AsyncGenerator<Uint8Array> {
+  const reader = file.stream().getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    yield value;
+  }
+}
+
+/** Max rows of a batch, and max bytes of the form field that contains them. */
+export const LIMITS = { rows: MAX_BATCH, bytes: 90_000 };
+export const sizeOfField = (text: string) => new URLSearchParams([["", text]]).toString().length;
+
+export type FileCheck = {
+  /** Rows without errors. */
+  readonly rows: number;
+  readonly issues: readonly LineIssue[];
+  readonly issueCount: number;
+  readonly badLines: number;
+  readonly digest: string;
+};
+
+type CheckOptions = { maxIssues: number; onProgress: (rows: number) => void };
+
+/** Reads the whole file. Counts its rows and errors. */
+export async function checkFile(
+  file: ImportFile,
+  { maxIssues, onProgress }: CheckOptions,
+): Promise<FileCheck> {
+  const batcher = makeBatcher(LIMITS, sizeOfField);
+  const issues: LineIssue[] = [];
+  const badLines = new Set<number>();
+  let [rows, issueCount] = [0, 0];
+  const add = (issue: LineIssue) => {
+    issueCount++;
+    badLines.add(issue.line);
+    if (issues.length < maxIssues) issues.push(issue);
+  };
+  for await (const read of readFile(file)) {
+    read.issues.forEach(add);
+    for (const row of read.rows) {
+      const { issue } = batcher.add(row);
+      if (issue === undefined) rows++;
+      else add(issue);
+    }
+    onProgress(rows);
+  }
+  const hash = await crypto.subtle.digest("SHA-256", await file.file.arrayBuffer());
+  const bytes = Array.from(new Uint8Array(hash), (byte) => byte.toString(16).padStart(2, "0"));
+  return { rows, issues, issueCount, badLines: badLines.size, digest: bytes.join("") };
+}
+
+// The choice of a column for each name of a file.
+
+/** One field for each name; the column of the same name is chosen. */
+export function renderMapping(table: TableDefinition, names: readonly string[]): HTMLElement[] {
+  const mapping = makeMapping(table);
+  return names.map((name, index) => {
+    const target = mapping.targetOf(name);
+    const chosen = "column" in target ? target.column?.name : undefined;
+    const id = `column-${index}`;
+    const select = element("select", { id, "data-name": name }, new Option("Leave out", ""));
+    for (const column of table.columns) {
+      const text = isNeeded(column) ? `${column.name} (required)` : column.name;
+      select.append(new Option(text, column.name, false, column.name === chosen));
+    }
+    const label = element(
+      "label",
+      { for: id },
+      /^#\d+$/.test(name) ? `Column ${name.slice(1)} (no name)` : element("bdi", {}, name),
+    );
+    return element("div", { class: "field import-column" }, label, select);
+  });
+}
+
+type Choices = {
+  readonly map: ReadonlyMap<string, string>;
+  readonly skip: readonly string[];
+};
+
+export function readChoices(form: HTMLFormElement): Choices {
+  const selects = [...form.querySelectorAll<HTMLSelectElement>("select[data-name]")];
+  const chosen = selects.map(({ dataset, value }) => [dataset["name"] ?? "", value] as const);
+  return {
+    map: new Map(chosen.filter(([, column]) => column !== "")),
+    skip: chosen.filter(([, column]) => column === "").map(([name]) => name),
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * A combobox for a reference: typing searches the rows that the field can reference.
+ *
+ * @see https://www.w3.org/WAI/ARIA/apg/patterns/combobox/
+ * @module
+ */
+import { announce, element } from "../dom.ts";
+import { isInputMethodKey } from "../grid/input.ts";
+import type { Search } from "../search/rows.ts";
+import type { SearchColumn } from "../search/state.ts";
+import { makeSearcher } from "../search_worker.ts";
+
+const MAX_OPTIONS = 20;
+const TYPING_MS = 200;
+const ID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+let count = 0;
+
+export function addReferencePicker(field: HTMLInputElement, form: HTMLFormElement): void {
+  count += 1;
+  const list = element("ul", {
+    class: "options",
+    role: "listbox",
+    id: `options-${count}`,
+    "aria-label": "Rows",
+    hidden: "",
+  });
+  field.removeAttribute("list");
+  for (const [name, value] of [
+    ["role", "combobox"],
+    ["aria-autocomplete", "list"],
+    ["aria-expanded", "false"],
+    ["aria-controls", list.id],
+  ] as const)
+    field.setAttribute(name, value);
+  const picked = element("p", { class: "quiet picked" });
+  field.after(list, picked);
+  const searcher = makeSearcher();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  function close(): void {
+    clearTimeout(timer);
+    searcher.cancel();
+    list.hidden = true;
+    field.setAttribute("aria-expanded", "false");
+    field.removeAttribute("aria-activedescendant");
+  }
+  function pick(option: Element): void {
+    if (!(option instanceof HTMLElement)) return;
+    field.value = option.dataset["id"] ?? "";
+    picked.textContent = option.querySelector("bdi")?.textContent ?? "";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    close();
+  }
+  async function search(): Promise<void> {
+    const text = field.value.trim();
+    const found = await searcher.run(form.dataset["worker"] ?? "", toSearch(field, form, text));
+    if (found === undefined || !field.isConnected) return;
+    const options = found.kind === "failed" ? [] : found.ids.slice(0, MAX_OPTIONS);
+    list.replaceChildren(
+      ...options.map((id, position) => {
+        const label = (found.kind === "found" && found.labels[position]) || id;
+        const end = element("span", { class: "mono quiet" }, ` ${id.slice(0, 4)}…${id.slice(-4)}`);
+        const item = element("li", { role: "option", id: `${list.id}-${position}`, "data-id": id });
+        item.append(element("bdi", {}, label), end);
+        item.ariaSelected = "false";
+        return item;
+      }),
+    );
+    list.hidden = options.length === 0;
+    field.setAttribute("aria-expanded", String(options.length > 0));
+    if (found.kind === "failed") announce(found.reason);
+    else announce(options.length === 0 ? "No rows found" : `${options.length} rows`);
+  }
+  function move(step: number): void {
+    const options = [...list.children];
+    const now = options.findIndex(({ ariaSelected }) => ariaSelected === "true");
+    const next =
+      options[(Math.max(now, step > 0 ? -1 : 0) + step + options.length) % options.length];
+    for (const option of options) option.ariaSelected = String(option === next);
+    if (next === undefined) return;
+    field.setAttribute("aria-activedescendant", next.id);
+    next.scrollIntoView({ block: "nearest" });
+  }
+
+  field.addEventListener("input", ({ isTrusted }) => {
+    if (!isTrusted) return;
+    picked.textContent = "";
+    clearTimeout(timer);
+    if (ID.test(field.value.trim())) close();
+    else timer = setTimeout(() => void search(), TYPING_MS);
+  });
+  field.addEventListener("keydown", (event) => {
+    if (isInputMethodKey(event)) return;
+    const chosen = list.querySelector("[aria-selected=true]");
+    if (event.key === "ArrowDown" && list.hidden) void search();
+    else if (event.key === "ArrowDown" && !list.hidden) move(1);
+    else if (event.key === "ArrowUp" && !list.hidden) move(-1);
+    else if (event.key === "Enter" && !list.hidden && chosen !== null) pick(chosen);
+    else if (event.key === "Escape" && !list.hidden) close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  // On `pointerdown`: on `click`, the field would have lost the focus and closed the list.
+  list.addEventListener("pointerdown", (event) => {
+    event.preventDefault();
+    const option = event.target instanceof Element ? event.target.closest("[role=option]") : null;
+    if (option !== null) pick(option);
+  });
+  field.addEventListener("blur", close);
+}
+
+function toSearch(field: HTMLInputElement, form: HTMLFormElement, text: string): Search {
+  const label = field.dataset["pickLabel"] ?? "id";
+  const columns: SearchColumn[] = [{ name: "id", kind: "uuid", required: true }];
+  if (label !== "id") columns.push({ name: label, kind: "string", required: false });
+  return {
+    url: new URL(`${field.dataset["pick"]}/list`, location.href).href,
+    columns,
+    state: { text: ID.test(text) ? "" : text, conditions: [], order: undefined },
+    hasFilters: form.dataset["hasFilters"] !== undefined,
+    isLarge: true,
+    label,
+    max: MAX_OPTIONS,
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * Finds rows of a table: with conditions of the list endpoint if it supports them, otherwise by reading the table and comparing
+ * each row with the client's `matches()`. Stores only the id and the sort value of a row, to save memory.
+ *
+ * @module
+ */
+import { type PagePosition, readPages } from "../../../rows/mod.ts";
+import { makeCompare, matches } from "../../../sdk/matches.ts";
+import { toConditionParameters } from "../../../sdk/where.ts";
+import { MAX_ROWS } from "../../../std/limits.ts";
+import { type Row, readPage, SearchError } from "./pages.ts";
+import { type SearchColumn, type SearchState, toWhere } from "./state.ts";
+import { type FoundTargets, makeTextTest } from "./text.ts";
+
+export type Search = {
+  /** The address of pages of rows as JSON. */
+  readonly url: string;
+  readonly columns: readonly SearchColumn[];
+  readonly state: SearchState;
+  /** Whether to use the conditions of the list endpoint. */
+  readonly hasFilters: boolean;
+  /** Whether the list endpoint can sort all rows. Otherwise it sorts only by an index. */
+  readonly isSmall?: boolean;
+  /** Whether the endpoint also searches the text, because the table has too many rows to read. */
+  readonly isLarge?: boolean;
+  /** A column whose values are returned with the ids. */
+  readonly label?: string;
+  /** Without an order, the search ends after this number of rows. */
+  readonly max?: number;
+};
+
+export type SearchReport =
+  | { readonly kind: "progress"; readonly searched: number; readonly found: number }
+  | {
+      readonly kind: "found";
+      readonly ids: readonly string[];
+      /** Values of the requested column, as text. */
+      readonly labels: readonly string[];
+      readonly searched: number;
+      /** Whether the search ended before the last row. */
+      readonly isCut: boolean;
+    }
+  | { readonly kind: "failed"; readonly reason: string };
+
+const MAX_SEARCHED = 50_000;
+/** The list endpoint sorts by this many characters of a text. */
+const SORTED_CHARS = 200;
+/** Errors of an endpoint that does not support the query. The script then compares the rows itself. */
+const FALLBACK_CODES = ["unsupported_query", "needs_index", "not_implemented"];
+
+type Report = (report: SearchReport) => void;
+
+/** Reports progress, and the result at the end. */
+export async function findRows(search: Search, report: Report): Promise<void> {
+  try {
+    const isText = search.state.text !== "" && search.isLarge !== true;
+    const found = search.hasFilters && !isText ? await findByEndpoint(search, report) : undefined;
+    report(found ?? (await findHere(search, report)));
+  } catch (error) {
+    report({ kind: "failed", reason: error instanceof SearchError ? error.message : `${error}` });
+  }
+}
+
+/** `undefined` if the endpoint does not support such a query. Rows that it would not sort are sorted here. */
+async function findByEndpoint(
+  { url, columns, state, isSmall = false, label, max }: Search,
+  report: Report,
+): Promise<SearchReport | undefined> {
+  const { order } = state;
+  const isSorted =
+    order === undefined ||
+    isSmall ||
+    columns.some(({ name, isSorted }) => name === order.column && isSorted === true);
+  const selected = new Set(["id", label ?? "id", ...(isSorted ? [] : [order.column])]);
+  const parameters: [string, string][] = [
+    ...toConditionParameters(toWhere(state, columns)),
+    ...(order === undefined || !isSorted
+      ? []
+      : [["order", `${order.column}.${order.isDescending ? "desc" : "asc"}`] as [string, string]]),
+    ["select", [...selected].join(",")],
+    ["limit", String(max ?? MAX_ROWS)],
+  ];
+  const found: Match[] = [];
+  let after: string | undefined;
+  do {
+    const more: [string, string][] = after === undefined ? [] : [["after", after]];
+    const query = new URLSearchParams([...parameters, ...more]).toString();
+    const page = await readPage(url, { query }).catch(ignoreUnsupported);
+    if (page === undefined) return undefined;
+    found.push(...page.rows.map((row) => toMatch(row, { state, label })));
+    after = page.next;
+    report({ kind: "progress", searched: found.length, found: found.length });
+  } while (after !== undefined && found.length < (max ?? MAX_SEARCHED));
+  const sorted = isSorted ? found : sortMatches(found, state, columns);
+  return { ...toFound(sorted), searched: found.length, isCut: after !== undefined };
+}
+
+type MatchOptions = { readonly state: SearchState; readonly label: string | undefined };
+
+function toMatch(row: Row, { state, label }: MatchOptions): Match {
+  return {
+    id: row.id,
+    value: toSortValue(row[state.order?.column ?? "id"]),
+    label: label === undefined ? "" : toLabel(row[label]),
+  };
+}
+
+function toFound(matches: readonly Match[]) {
+  return {
+    kind: "found",
+    ids: matches.map(({ id }) => id),
+    labels: matches.map(({ label }) => label),
+  } as const;
+}
+
+function ignoreUnsupported(error: unknown): undefined {
+  if (error instanceof SearchError && FALLBACK_CODES.includes(error.code)) return undefined;
+  throw error;
+}
+
+type Value = string | number | boolean;
+/** A matching row. `value` is the value to sort by; `undefined` if it is null. */
+type Match = { readonly id: string; readonly value: Value | undefined; readonly label: string };
+
+async function findHere(
+  { url, columns, state, label, max = MAX_SEARCHED }: Search,
+  report: Report,
+): Promise<SearchReport> {
+  const where = toWhere({ ...state, text: "" }, columns);
+  const hasText =
+    state.text === ""
+      ? undefined
+      : makeTextTest(state.text, columns, await findTargets(state.text, columns));
+  const kinds = Object.fromEntries(columns.map((column) => [column.name, { column }]));
+  const found: Match[] = [];
+  let searched = 0;
+  let hasMore = false;
+  const list = async ({ limit, offset }: PagePosition) => {
+    const page = await readPage(`${url}?limit=${limit}&offset=${offset}`);
+    hasMore = page.hasMore;
+    const texts = hasText === undefined ? [] : page.texts();
+    return {
+      rows: page.rows.map((row, index) => ({ row, json: texts[index] ?? "{}" })),
+      hasMore,
+    };
+  };
+  for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ row }) => row.id })) {
+    for (const { row, json } of rows)
+      if (matches(row, where, kinds) && hasText?.(row, json) !== false)
+        found.push(toMatch(row, { state, label }));
+    searched += rows.length;
+    report({ kind: "progress", searched, found: found.length });
+    const isEnough = state.order === undefined && found.length >= max;
+    if (searched >= MAX_SEARCHED || isEnough) break;
+  }
+  return { ...toFound(sortMatches(found, state, columns)), searched, isCut: hasMore };
+}
+
+/** The ids of referenced rows whose label has the text. */
+async function findTargets(text: string, columns: readonly SearchColumn[]): Promise<FoundTargets> {
+  const found = new Map<string, ReadonlySet<string>>();
+  const ofTable = new Map<string, ReadonlySet<string>>();
+  for (const { name, target } of columns) {
+    if (target === undefined) continue;
+    const ids = ofTable.get(target.url) ?? (await findLabeled(text, target));
+    ofTable.set(target.url, ids);
+    found.set(name, ids);
+  }
+  return found;
+}
+
+async function findLabeled(
+  text: string,
+  { url, label }: NonNullable<SearchColumn["target"]>,
+): Promise<ReadonlySet<string>> {
+  const hasText = makeTextTest(text, [{ name: label, kind: "string", required: false }], new Map());
+  const ids = new Set<string>();
+  let searched = 0;
+  const list = ({ limit, offset }: PagePosition) =>
+    readPage(`${url}?limit=${limit}&offset=${offset}`);
+  for await (const rows of readPages(list, { limit: MAX_ROWS, idOf: ({ id }) => id })) {
+    for (const row of rows) if (hasText(row, "{}")) ids.add(row.id);
+    searched += rows.length;
+    if (searched >= MAX_SEARCHED) break;
+  }
+  return ids;
+}
+
+const LABEL_CHARS = 60;
+
+function toLabel(value: unknown): string {
+  return typeof value === "string" ? value.slice(0, LABEL_CHARS) : "";
+}
+
+function toSortValue(value: unknown): Value | undefined {
+  if (typeof value === "string") return value.slice(0, SORTED_CHARS);
+  return typeof value === "number" || typeof value === "boolean" ? value : undefined;
+}
+
+/** Sorts like the list endpoint: nulls come last in both directions, equal values in the order of their ids. */
+function sortMatches(
+  found: readonly Match[],
+  { order }: SearchState,
+  columns: readonly SearchColumn[],
+): readonly Match[] {
+  if (order === undefined) return found;
+  const compare = makeCompare(columns.find(({ name }) => name === order.column));
+  const direction = order.isDescending ? -1 : 1;
+  return found.toSorted((a, b) => {
+    const byId = direction * (a.id < b.id ? -1 : 1);
+    if (a.value === undefined || b.value === undefined)
+      return Number(a.value === undefined) - Number(b.value === undefined) || byId;
+    return direction * compare(a.value, b.value) || byId;
+  });
+}

@@ -1,0 +1,160 @@
+/**
+ * The search of a table as the fragment of an address: it can be shared and opened again, and no server sees the values. Pure.
+ *
+ * @module
+ */
+import { FIELDS, type Kind } from "../../../kinds/mod.ts";
+import { listSpellings } from "../../../std/letter_case.ts";
+import { listSameTimes, toNextSecond } from "../local_time.ts";
+
+/** A column of the table, or its id, as the page describes it. */
+export type SearchColumn = {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly required: boolean;
+  readonly values?: readonly string[];
+  /** Whether an index sorts the table by this column. */
+  readonly isSorted?: boolean;
+  /** The rows of a reference: the address of their JSON, and the column with their labels. */
+  readonly target?: { readonly url: string; readonly label: string };
+};
+
+export type SearchCondition = {
+  readonly column: string;
+  readonly operator: OperatorName;
+  readonly value: string;
+};
+
+export type SearchState = {
+  /** The text to find in any column. */
+  readonly text: string;
+  readonly conditions: readonly SearchCondition[];
+  readonly order: { readonly column: string; readonly isDescending: boolean } | undefined;
+};
+
+export const NO_SEARCH: SearchState = { text: "", conditions: [], order: undefined };
+
+type Operator = {
+  readonly label: string;
+  /** The condition, for `matches()` and the list endpoint. */
+  readonly toTests: (value: unknown) => object;
+  readonly hasValue: boolean;
+};
+
+const toContained = (value: unknown) => ({ ilike: `*${value}*` });
+
+export const OPERATORS = {
+  contains: { label: "contains", toTests: toContained, hasValue: true },
+  starts: {
+    label: "starts with",
+    toTests: (value: unknown) => ({ ilike: `${value}*` }),
+    hasValue: true,
+  },
+  eq: { label: "is", toTests: (value: unknown) => ({ eq: value }), hasValue: true },
+  neq: { label: "is not", toTests: (value: unknown) => ({ neq: value }), hasValue: true },
+  lt: { label: "is below", toTests: (value: unknown) => ({ lt: value }), hasValue: true },
+  lte: { label: "is at most", toTests: (value: unknown) => ({ lte: value }), hasValue: true },
+  gt: { label: "is above", toTests: (value: unknown) => ({ gt: value }), hasValue: true },
+  gte: { label: "is at least", toTests: (value: unknown) => ({ gte: value }), hasValue: true },
+  null: { label: "is null", toTests: () => ({ is: null }), hasValue: false },
+  present: { label: "is not null", toTests: () => ({ not: { is: null } }), hasValue: false },
+} as const satisfies Readonly<Record<string, Operator>>;
+export type OperatorName = keyof typeof OPERATORS;
+
+/** Operators that ignore case and spelling. */
+const SPELLED: readonly OperatorName[] = ["contains", "starts"];
+
+/** The operators of a column, the most useful first. */
+export function operatorsOf({ kind, required }: SearchColumn): readonly OperatorName[] {
+  const { operators } = FIELDS[kind].search;
+  return required ? operators : [...operators, "null", "present"];
+}
+
+/** The state in a fragment. Omits unreadable parts. */
+export function readState(fragment: string, columns: readonly SearchColumn[]): SearchState {
+  const parameters = new URLSearchParams(fragment.replace(/^#/, ""));
+  const find = (name: string) => columns.find((column) => column.name === name);
+  const conditions = parameters.getAll("where").flatMap((text): SearchCondition[] => {
+    const [, name = "", operator = "", value = ""] = /^([^.]+)\.(\w+)\.?(.*)$/s.exec(text) ?? [];
+    const column = find(name);
+    const known = column && operatorsOf(column).find((other) => other === operator);
+    return known === undefined ? [] : [{ column: name, operator: known, value }];
+  });
+  const [, name = "", way] = /^([^.]+)(\.desc)?$/.exec(parameters.get("order") ?? "") ?? [];
+  const sorted = find(name);
+  const order =
+    sorted === undefined || FIELDS[sorted.kind].search.operators.length === 0
+      ? undefined
+      : { column: name, isDescending: way !== undefined };
+  return { text: parameters.get("search") ?? "", conditions, order };
+}
+
+export function readPageNumber(fragment: string): number {
+  const page = new URLSearchParams(fragment.replace(/^#/, "")).get("page") ?? "";
+  return /^[1-9]\d{0,6}$/.test(page) ? Number(page) : 1;
+}
+
+/** The fragment of a state; empty without a search. */
+export function toFragment({ text, conditions, order }: SearchState, page = 1): string {
+  const parameters = new URLSearchParams();
+  if (text !== "") parameters.set("search", text);
+  for (const { column, operator, value } of conditions)
+    parameters.append("where", [column, operator, ...(value === "" ? [] : [value])].join("."));
+  if (order !== undefined)
+    parameters.set("order", order.column + (order.isDescending ? ".desc" : ""));
+  if (page > 1) parameters.set("page", String(page));
+  const fragment = parameters.toString();
+  return fragment === "" ? "" : `#${fragment}`;
+}
+
+/** The conditions in the format of the client's `matches()` and the list endpoint. */
+export function toWhere(state: SearchState, columns: readonly SearchColumn[]): object {
+  const and = state.conditions.map(({ column, operator, value }) => {
+    const kind = columns.find(({ name }) => name === column)?.kind;
+    if (kind && FIELDS[kind].cell === "moment" && OPERATORS[operator].hasValue)
+      return toTimeTest(column, operator, value);
+    const { toTests } = OPERATORS[operator];
+    const spellings = SPELLED.includes(operator) ? listSpellings(value) : [value];
+    const [only, ...others] = spellings.map((text) => ({
+      [column]: toTests(readValue(kind, text)),
+    }));
+    return others.length === 0 ? { ...only } : { or: [only, ...others] };
+  });
+  const anywhere = state.text === "" ? [] : [{ or: toAnywhere(state.text, columns) }];
+  return and.length + anywhere.length === 0 ? {} : { and: [...anywhere, ...and] };
+}
+
+/** A time is displayed to the second: the conditions treat all of its second as equal. */
+function toTimeTest(column: string, operator: OperatorName, value: string): object {
+  const isTime = !Number.isNaN(Date.parse(value));
+  if (!isTime) return { [column]: OPERATORS[operator].toTests(value) };
+  const next = toNextSecond(value);
+  if (operator === "eq")
+    return {
+      or: listSameTimes(value).map((same) => ({ [column]: { gte: same, lt: toNextSecond(same) } })),
+    };
+  if (operator === "gt") return { [column]: { gte: next } };
+  if (operator === "lte") return { [column]: { lt: next } };
+  return { [column]: OPERATORS[operator].toTests(value) };
+}
+
+/** The list endpoint finds a text in texts and choices, a whole number, and the start of an id. */
+export const SEARCHED_BY_ENDPOINT = "Search texts, choices, numbers, dates and ids";
+
+function toAnywhere(text: string, columns: readonly SearchColumn[]): object[] {
+  const folded = text.toLowerCase();
+  const found = columns.flatMap((column): object[] => {
+    const { toTests } = FIELDS[column.kind].search;
+    const choices = FIELDS[column.kind].choices?.(column) ?? [];
+    const chosen = choices.filter((value) => value.toLowerCase().includes(folded));
+    const tests = toTests?.(text) ?? chosen.map((value) => ({ eq: readValue(column.kind, value) }));
+    return tests.map((test) => ({ [column.name]: test }));
+  });
+  // No column can contain the text, so no row matches.
+  return found.length === 0 ? [{ id: { is: null } }] : found;
+}
+
+function readValue(kind: Kind | undefined, text: string): string | number | boolean {
+  const toValue = kind && FIELDS[kind].search.toValue;
+  return toValue?.(text) ?? text;
+}

@@ -1,0 +1,190 @@
+/**
+ * Reads of pages about tables, each one call on the Console's login. They read records and PostgreSQL's catalogs, never a row.
+ *
+ * @module
+ */
+
+import * as v from "valibot";
+import type { Scope } from "../../principal.ts";
+import { Problem } from "../../problem.ts";
+import { type Json, KINDS, type TableDefinition } from "../../schema/mod.ts";
+import type { RandomBytes } from "../../std/secrets.ts";
+import { type ConsoleActor, callConsole } from "../actions/action.ts";
+import {
+  type Checked,
+  count,
+  flag,
+  hidden,
+  many,
+  oneOf,
+  orNull,
+  record,
+  shaped,
+  text,
+} from "../actions/columns.ts";
+import { list, type RowsOf } from "../actions/list.ts";
+import { makeKeyText, toProof, toProofDigest } from "../apps/key_text.ts";
+import { beginEndRegistration } from "../apps/tables.ts";
+import { ROWS_WAIT_MS } from "./apps.ts";
+
+/** The recorded definition of a table. */
+export const DEFINITION = shaped<TableDefinition>(
+  v.object({
+    name: v.string(),
+    columns: v.array(
+      // A kind can have other keys, too.
+      v.looseObject({
+        ...{ name: v.string(), kind: v.picklist(KINDS) },
+        ...{ required: v.boolean(), unique: v.boolean(), index: v.boolean() },
+        default: v.exactOptional(v.custom<Json>(() => true)),
+        values: v.exactOptional(v.array(v.string())),
+        table: v.exactOptional(v.string()),
+        onUpdate: v.exactOptional(v.literal("now")),
+        onDelete: v.exactOptional(v.picklist(["cascade", "set null"])),
+      }),
+    ),
+    indexes: v.array(v.array(v.string())),
+    uniques: v.array(v.array(v.string())),
+  }),
+);
+
+/** A table in PostgreSQL, without its expressions. */
+const FOUND = shaped(
+  v.object({
+    ...{ owner: v.string(), rowSecurity: v.string() },
+    /** Name, type, and whether it is required. */
+    columns: v.array(v.tuple([v.string(), v.string(), v.boolean()])),
+    /** The values of each enum, by type. */
+    types: v.record(v.string(), v.array(v.string())),
+    /** Constraints, indexes, policies, triggers and rules, such as `index todos__title__idx`, with their validity. */
+    parts: v.record(v.string(), v.picklist(["there", "invalid", "not valid"])),
+  }),
+);
+export type FoundTable = Checked<typeof FOUND>;
+
+/** A build that a push deferred. */
+export const BUILD = record({
+  table: text(),
+  kind: oneOf(["index", "reference"]),
+  name: text(),
+  columns: many(text()),
+  state: oneOf(["waiting", "running", "done", "failed"]),
+  issue: orNull(text()),
+  attempts: count(),
+  /** The last recorded progress of a running index build. */
+  progress: orNull(
+    record({ phase: text(), done: count(), total: count(), unit: oneOf(["blocks", "rows"]) }),
+  ),
+  createdAt: text(),
+  finishedAt: orNull(text()),
+});
+export type ConsoleBuild = Checked<typeof BUILD>;
+
+export const PAGE_APP = record({ slug: text(), disabledAt: orNull(text()) });
+
+const NAMES = {
+  name: text({ title: "Table" }),
+  owner: text({ title: "Owner", label: "owned by" }),
+  /** The number of apps that use the table. */
+  apps: { ...count({ title: "Used by", label: "apps" }), kind: "text" as const },
+  firstApps: many(text(), { label: false, csv: false }),
+};
+/** Estimates: rows of all apps, and bytes of the table and its indexes; null before the first ANALYZE. */
+const SIZE = {
+  rows: orNull(count({ title: "Rows", label: "rows" })),
+  bytes: orNull(count({ title: "Size", label: "bytes" })),
+};
+const STATE = {
+  builds: hidden(many(BUILD, { title: "State" })),
+  definition: hidden(DEFINITION),
+  /** Null if PostgreSQL lacks the table. */
+  found: hidden(orNull(FOUND)),
+};
+
+/** Tables by name: of all apps, or as one app uses them. */
+export const tableList = list({
+  read: "list_tables",
+  name: "tables",
+  columns: {
+    ...NAMES,
+    /** The columns that the app declares; without an app, all columns. */
+    columns: { ...many(text(), { title: "Columns" }), kind: "count" as const },
+    ...SIZE,
+    ...STATE,
+  },
+  more: { app: orNull(PAGE_APP) },
+  of: "app",
+  isOfAll: true,
+  key: "name",
+  ask: ({ of, after, limit }) => ({
+    ...{ app_slug: of, search: "", after_name: after, max_rows: limit },
+  }),
+});
+export type ConsoleTable = Omit<RowsOf<typeof tableList>, "columns">;
+
+export const TABLE_VIEW = record({
+  ...{ ...NAMES, ...SIZE, ...STATE },
+  /** Apps that declare the same columns: their number, and the first 100. */
+  uses: many(record({ columns: many(text()), count: count(), apps: many(text()) })),
+  referredToBy: many(text()),
+});
+export type TableView = Checked<typeof TABLE_VIEW>;
+
+/** The progress when an app's use of a table ends. `rejected` if rows of another table reference its rows. */
+export type EndState = "waiting" | "done" | "rejected";
+
+/**
+ * Ends an app's use of the `expected` tables. Waits until the data service has deleted the rows, or until `isOverdue` is true;
+ * the deletion then continues in the background.
+ *
+ * @throws {Problem} as `findEndedUse`
+ */
+export async function endRegistrationByConsole(
+  deps: ConsoleActor & { isOverdue: () => boolean },
+  { table, slug, expected }: { table: string; slug: string; expected: readonly string[] },
+): Promise<EndState> {
+  await beginEndRegistration(deps, { table, slug, expected });
+  const values = { app_slug: slug, wanted: table };
+  for (;;) {
+    const state = await callConsole(deps, "console_find_end", values);
+    if (state !== "waiting" || deps.isOverdue()) return state as EndState;
+    await Bun.sleep(ROWS_WAIT_MS);
+  }
+}
+
+// Keys for the Console to read and write rows of an app. They expire after `ROWS_KEY_LIFE_S`, or
+// with the session that requested them. The same login reads the app's declaration of a table.
+
+export const ROWS_PAGE = record({
+  appId: text(),
+  isDisabled: flag(),
+  /** The current position of the app's changes, and the key for its cursors; `null` if live updates are off. */
+  position: orNull(text()),
+  cursorKey: orNull(text()),
+  /** The app's current declaration of the table, or the last one. */
+  definition: DEFINITION,
+  /** The tables that this table references, and the tables that reference it. */
+  related: many(DEFINITION),
+});
+
+export type RowsKey = { text: string; endsAt: number };
+
+/** @throws {Problem} unknown_app; forbidden — the app is disabled */
+export async function openRows(
+  deps: ConsoleActor & { randomBytes: RandomBytes; keyPrefix: string },
+  { appId, scopes, usedFor }: { appId: string; scopes: readonly Scope[]; usedFor: string },
+): Promise<RowsKey> {
+  const key = makeKeyText(deps.keyPrefix, deps.randomBytes);
+  const endsAt = await callConsole(deps, "console_open_rows", {
+    wanted: appId,
+    new_key_id: key.keyId,
+    new_digest: toProofDigest(toProof(key.secret)),
+    key_scopes: scopes,
+    used_for: usedFor,
+  });
+  if (endsAt === null)
+    throw new Problem("forbidden", {
+      message: "This app is disabled: enable it to see and change its rows",
+    });
+  return { text: key.text, endsAt };
+}

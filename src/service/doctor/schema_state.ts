@@ -1,0 +1,120 @@
+/** The doctor's checks of the database's schema: migrations, generated functions, isolation, nodes. @module */
+
+import {
+  type Database,
+  findNodeFailure,
+  type MigrationState,
+  type NodeEntry,
+  OTHER_BASELINE,
+  readPreviews,
+  toNodeRemedy,
+} from "../../db/mod.ts";
+import type { Preview } from "../../preview.ts";
+import { errorCode } from "../../std/network.ts";
+import type { Isolation } from "../../tables/catalog/mod.ts";
+import { findOutdatedTables, findUncallableTables } from "../../tables/mod.ts";
+import { type CheckResult, fail, pass, warn } from "./check_result.ts";
+
+export function evaluateMigrations({ missing, isOtherBaseline }: MigrationState): CheckResult {
+  const about = "migrations";
+  if (isOtherBaseline) {
+    const { message, remedy } = OTHER_BASELINE;
+    return fail(about, { message: `the database ${message}`, remedy });
+  }
+  if (missing.length === 0) return pass(about, "are all applied");
+  return fail(about, {
+    message: `${missing.length} missing`,
+    remedy: "run rowhouse migrate",
+  });
+}
+
+/** Compares PREVIEW with the value that `rowhouse migrate` recorded; if PREVIEW is invalid, reports the recorded value. */
+export async function checkPreviews(
+  admin: Database,
+  previews: readonly Preview[] | undefined,
+): Promise<CheckResult> {
+  const about = "previews";
+  const show = (names: readonly Preview[]) =>
+    names.length === 0 ? "none" : names.toSorted().join(", ");
+  const recorded = show(await readPreviews(admin));
+  if (previews === undefined || show(previews) === recorded) return pass(about, `on: ${recorded}`);
+  return fail(about, {
+    message: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
+    remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
+  });
+}
+
+/** Whether this release generated the functions of all tables, and otherwise whether it can call them. */
+export async function checkFunctions(admin: Database): Promise<CheckResult> {
+  const about = "functions";
+  const outdated = (await findOutdatedTables(admin)).length;
+  const uncallable = (await findUncallableTables(admin)).length;
+  if (outdated === 0) return pass(about, "of all tables are from this release");
+  const tables = `${outdated} ${outdated === 1 ? "table" : "tables"}`;
+  return {
+    about,
+    level: uncallable > 0 ? "fail" : "warn",
+    message: `of ${tables} are from another release${uncallable > 0 ? ": this release cannot serve their rows" : ""}`,
+    remedy: "run rowhouse migrate",
+  };
+}
+
+/** One result per issue of the isolation check. */
+export function evaluateIsolation(issues: readonly string[]): CheckResult[] {
+  const about = "isolation";
+  if (issues.length === 0)
+    return [pass(about, "holds: row security, policies, owners, grants, roles")];
+  return issues.map((message) =>
+    fail(about, {
+      message,
+      remedy: "restore the object in the message: until then the service rejects requests",
+    }),
+  );
+}
+
+/** The service compares no functions while `rowhouse migrate` renews them, nor after it was killed, until the next run. */
+export function evaluateRelease({ release }: Pick<Isolation, "release">): CheckResult[] {
+  if (release !== null) return [];
+  return [
+    warn("release", {
+      message:
+        "rowhouse migrate has not finished, so the service does not check the bodies of functions",
+      remedy: "run rowhouse migrate again, unless it is still running",
+    }),
+  ];
+}
+
+/** Nodes of a database with several; apps on other nodes are still served. */
+export function checkNodes({ silent, added }: Pick<Isolation, "silent" | "added">): CheckResult[] {
+  const unprepared = added.map((node) =>
+    warn("nodes", {
+      message: `${node} was added but is not set up: it gets no rows`,
+      remedy: "run rowhouse migrate",
+    }),
+  );
+  const unavailable = silent.map((node) =>
+    warn("nodes", {
+      message: `${node} does not respond: requests of apps on this node fail, and so does every push`,
+      remedy: `start PostgreSQL on ${node}, then run rowhouse doctor again: its isolation is not checked until then`,
+    }),
+  );
+  return [...unprepared, ...unavailable];
+}
+
+/** A warning for each node that rejects the login of `url`, does not respond to this machine, or is another server. */
+export async function checkNodeAddresses(
+  nodes: Iterable<NodeEntry>,
+  url: string,
+): Promise<CheckResult[]> {
+  const failures = await Promise.all(
+    [...nodes].map(async (node) => ({ node, failure: await findNodeFailure(url, node) })),
+  );
+  return failures
+    .filter(({ failure }) => failure !== undefined)
+    .map(({ node: { host, port }, failure }) =>
+      warn("nodes", {
+        message: `${host}:${port} does not accept connections from here (${errorCode(failure) ?? "unknown error"}): its calls go through the coordinator`,
+        remedy: toNodeRemedy({ host, port }),
+      }),
+    );
+}

@@ -1,0 +1,281 @@
+/**
+ * The functions of a column set as their callers see them: their names, their arguments, and whether a call can be
+ * retried. Push, drift, refresh and the data endpoints share these definitions. Pure.
+ *
+ * @module
+ */
+
+import {
+  type Dialect,
+  type DialectName,
+  dialectOf,
+  echoColumn,
+  PLAIN,
+  quoteName,
+} from "../../db/mod.ts";
+import { PREVIEWS, type Preview } from "../../preview.ts";
+import { Problem } from "../../problem.ts";
+import { type ColumnSet, hashColumnSet } from "./catalog.ts";
+
+const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
+/** The endpoints of each preview. */
+const PREVIEWED = { filters: "query", live: "changes" } as const;
+/** Creates of several requests. */
+const GROUPED = "create_group";
+export type Endpoint = (typeof ENDPOINTS)[number] | typeof GROUPED | (typeof PREVIEWED)[Preview];
+
+/** The site of the functions: the database's dialect, and the enabled previews. */
+export type FunctionSite = {
+  readonly dialect: DialectName;
+  readonly previews: readonly Preview[];
+};
+
+/** Whether a preview is on, and the database supports previews. */
+export function hasPreview(site: FunctionSite, preview: Preview): boolean {
+  return site.previews.includes(preview) && dialectOf(site).lacks === undefined;
+}
+
+/** The endpoints that have functions at this site. */
+export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
+  const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
+  const grouped: readonly Endpoint[] = dialectOf(site).groupsCreates ? [GROUPED] : [];
+  return [...ENDPOINTS, ...grouped, ...previews.map((preview) => PREVIEWED[preview])];
+}
+
+/** The endpoints without which a table cannot be served. */
+export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
+  return endpointsOf(site).filter((endpoint) => endpoint !== GROUPED);
+}
+
+/** Every endpoint that can have a function. */
+export const ALL_ENDPOINTS: readonly Endpoint[] = [
+  ...ENDPOINTS,
+  GROUPED,
+  ...Object.values(PREVIEWED),
+];
+
+/** The scope that a function requires of the key. */
+export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = {
+  list: "data:read",
+  get: "data:read",
+  create: "data:write",
+  create_many: "data:write",
+  create_group: "data:write",
+  update: "data:write",
+  delete: "data:write",
+  query: "data:read",
+  changes: "data:read",
+};
+
+/** The role that owns apps' tables and types, and nothing else: pushes run as this role. */
+export const TABLE_OWNER = "rowhouse_tables";
+/** The role that owns the functions and that they run as: row security applies to it. */
+export const FUNCTION_OWNER = "rowhouse_tenant";
+/** The result of a write function if the row has none of the requested tags. */
+export const NO_MATCH = "412";
+/** The start of a group's line for a row that violates a rule, after its id. */
+export const REJECTED = "E";
+
+/** The roles that may execute the functions. */
+export const FUNCTION_CALLERS = ["rowhouse_service", "rowhouse_data"] as const;
+
+/** Argument types as statements name them, and as PostgreSQL prints them. */
+const TYPES = {
+  uuid: { name: "pg_catalog.uuid", printed: "uuid" },
+  uuids: { name: "pg_catalog.uuid[]", printed: "uuid[]" },
+  int4: { name: "pg_catalog.int4", printed: "integer" },
+  text: { name: "pg_catalog.text", printed: "text" },
+  texts: { name: "pg_catalog.text[]", printed: "text[]" },
+  bytea: { name: "pg_catalog.bytea", printed: "bytea" },
+  tags: { name: "pg_catalog.text", printed: "text" },
+  claim: { name: "pg_catalog.bytea", printed: "bytea" },
+  claims: { name: "pg_catalog.bytea[]", printed: "bytea[]" },
+  bound: { name: "pg_catalog.int4", printed: "integer" },
+} as const;
+type ValueOf = {
+  uuid: string;
+  uuids: readonly string[];
+  int4: number;
+  text: string;
+  texts: readonly string[];
+  bytea: Uint8Array;
+  tags: string | null;
+  claim: Uint8Array | null;
+  claims: readonly (Uint8Array | null)[] | null;
+  bound: number | null;
+};
+
+const ARGUMENTS = {
+  /** The calling app. */
+  app: "uuid",
+  /** The proof of a live key of that app with the scope for the call. */
+  proof: "bytea",
+  /** The id of the existing or new row. */
+  id: "uuid",
+  /** The ids of new rows, in ascending order. */
+  ids: "uuids",
+  /** The sent columns, as a checked JSON object. */
+  body: "text",
+  /** The columns of each row, in the order of the ids, as a JSON array. */
+  bodies: "text",
+  /** The maximum number of rows. */
+  limit: "int4",
+  offset: "int4",
+  /** Max bytes of the response: exact for a row or a batch, within one row for a list. */
+  bytes: "int4",
+  /** The accepted tags of the row for a write, separated by commas; `null` accepts any. */
+  match: "tags",
+  /** The tags of the page that the caller has, separated by commas; `null` if it has none. */
+  known: "tags",
+  /** Above about this many bytes, the function returns only the tag of the page; `null`: no limit. */
+  inline: "bound",
+  /** The query's path, filters and order, as JSON: columns and values by number. */
+  plan: "text",
+  /** The values of a query's conditions. */
+  values: "texts",
+  /** The cursor after which changes are read; `null` returns the current cursor. */
+  since: "tags",
+  /** The idempotency key and its request, in the format of `rowhouse.claim_key`; `null` without a key. */
+  claim: "claim",
+  /** The claims of rows from several requests, in the order of the ids; `null` if none of them has a key. */
+  claims: "claims",
+} as const satisfies Readonly<Record<string, keyof typeof TYPES>>;
+type Argument = keyof typeof ARGUMENTS;
+
+/** The first arguments of every function: the caller. */
+const OF_CALLER = ["app", "proof"] as const satisfies readonly Argument[];
+/** The arguments after the caller. */
+const OF_ENDPOINT = {
+  list: ["limit", "offset", "bytes", "known", "inline"],
+  get: ["id", "bytes"],
+  create: ["id", "body", "bytes", "claim"],
+  create_many: ["ids", "bodies", "bytes", "claim"],
+  create_group: ["ids", "bodies", "bytes", "claims"],
+  update: ["id", "body", "bytes", "match", "claim"],
+  delete: ["id", "match"],
+  query: ["plan", "values", "bytes", "known"],
+  changes: ["since", "limit", "bytes"],
+} as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
+
+type CallerArgument = (typeof OF_CALLER)[number];
+type EndpointArgument<E extends Endpoint> = (typeof OF_ENDPOINT)[E][number];
+type Values<Name extends Argument> = { readonly [N in Name]: ValueOf[(typeof ARGUMENTS)[N]] };
+
+type Caller = Values<CallerArgument>;
+
+/** An endpoint, with the arguments of its function except the caller. */
+export type EndpointCall = {
+  [E in Endpoint]: { readonly endpoint: E; readonly values: Values<EndpointArgument<E>> };
+}[Endpoint];
+
+function argumentsOf(endpoint: Endpoint): readonly Argument[] {
+  return [...OF_CALLER, ...OF_ENDPOINT[endpoint]];
+}
+
+/** Characters of a table's name in a function's name: 32 + `__` + 16 + `_` + an endpoint fit into 63 bytes. */
+export const TABLE_LENGTH = 32;
+
+/** A recorded column set, by its table's name and its hash. */
+export type RecordedName = { readonly table: string; readonly hash: string };
+
+/** The name of a column set's function in the schema `api`. */
+export function functionName(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
+  const { table, hash } = "columns" in set ? { table: set.name, hash: hashColumnSet(set) } : set;
+  return `${table.slice(0, TABLE_LENGTH)}__${hash}_${endpoint}`;
+}
+
+/** A function as DDL names it: qualified, with the types of its arguments. */
+export function functionSignature(set: ColumnSet | RecordedName, endpoint: Endpoint): string {
+  const types = argumentsOf(endpoint).map((name) => TYPES[ARGUMENTS[name]].name);
+  return `api.${quoteName(functionName(set, endpoint))}(${types.join(", ")})`;
+}
+
+/** The types of a function's arguments as PostgreSQL's `oidvectortypes` prints them. */
+export function printedArguments(endpoint: Endpoint): string {
+  return argumentsOf(endpoint)
+    .map((name) => TYPES[ARGUMENTS[name]].printed)
+    .join(", ");
+}
+
+/** The placeholders of a function's arguments, `$1` and so on, by name. */
+export function placeholdersOf<E extends Endpoint>(
+  endpoint: E,
+): Readonly<Record<CallerArgument | EndpointArgument<E>, string>> {
+  const parameters = argumentsOf(endpoint).map((name, index) => [name, `$${index + 1}`]);
+  return Object.fromEntries(parameters) as Record<CallerArgument | EndpointArgument<E>, string>;
+}
+
+/** Endpoints whose calls can be pipelined. */
+const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list"]);
+
+/** The statement that calls a column set's function, with the parameters of {@linkcode toParameters}. */
+export function callText(
+  set: ColumnSet,
+  endpoint: Endpoint,
+  { callWithEcho }: Dialect = PLAIN,
+): string {
+  const parameters = argumentsOf(endpoint).map((_, index) => `$${index + 1}`);
+  const call = `api.${quoteName(functionName(set, endpoint))}(${parameters.join(", ")})`;
+  if (!PIPELINED.has(endpoint)) return `select ${call} as body`;
+  return callWithEcho(call, echoColumn(parameters.length + 1));
+}
+
+/** The parameters of a call, in the order of the function's arguments. */
+export function toParameters(
+  caller: Caller,
+  call: EndpointCall,
+): (string | number | Uint8Array | null)[] {
+  // A call has all arguments of its endpoint, and only these are read.
+  const values = { ...caller, ...call.values } as Values<Argument>;
+  return argumentsOf(call.endpoint).map((name) => {
+    const value = values[name];
+    // The driver does not know the types of arrays.
+    return isList(value) ? `{${value.map(quoteElement).join(",")}}` : value;
+  });
+}
+
+/** An element of an array's text. */
+function quoteElement(element: string | Uint8Array | null): string {
+  if (element === null) return "null";
+  if (typeof element !== "string") return `"\\\\x${element.toHex()}"`;
+  return `"${element.replaceAll(/["\\]/g, "\\$&")}"`;
+}
+
+function isList<Value>(value: Value): value is Extract<Value, readonly unknown[]> {
+  return Array.isArray(value);
+}
+
+/** The error for functions from another release. @param cause PostgreSQL's error, if a call failed */
+export function ofAnotherRelease(cause?: unknown): Problem {
+  return new Problem("unavailable", {
+    message:
+      "The tables' functions are from another release: the operator must run rowhouse migrate",
+    retryAfterS: 5,
+    cause,
+  });
+}
+
+// The tag of a row is a hash of the text that the row's function returns, so each state has its own
+// tag. Also the text between a page's tag and its rows, which identifies the request even if the
+// page is empty. Pure.
+
+/** Hex digits of the text's SHA-256 in a tag: 128 bits. */
+export const TAG_LENGTH = 32;
+
+/** The tag of a row's text. Write functions compute it in the same way. */
+export function rowTag(text: Uint8Array): string {
+  return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
+}
+
+/** A page by its app, the hash of its column set, and its position. */
+type PageRequest = {
+  readonly app: string;
+  readonly set: string;
+  readonly limit: number;
+  readonly offset: number;
+};
+
+/** The text between a page's tag and its rows. */
+export function pageHead({ app, set, limit, offset }: PageRequest): string {
+  return `${app} ${set} ${limit} ${offset} `;
+}

@@ -1,0 +1,108 @@
+/**
+ * Derived names of a table's constraints, indexes and enum types: `<table>__<columns>__<suffix>`, shortened with a hash if
+ * it does not fit PostgreSQL's 63 bytes. Tables, types and indexes share one namespace; `__` prevents conflicts with table names.
+ *
+ * @module
+ */
+import { isNamed } from "../../db/mod.ts";
+import type { Kind, NamedColumn, TableDefinition } from "../../schema/mod.ts";
+
+const MAX_BYTES = 63;
+const HASH_LENGTH = 10;
+
+/** A recorded table, with the parts that were added while other apps used it. */
+export type RecordedDefinition = TableDefinition & { readonly deferred?: DeferredParts };
+
+/** Parts that an owner added while other apps used the table. They must cost other apps almost nothing. */
+export type DeferredParts = {
+  /** Names of columns that were added, or whose default changed. */
+  readonly columns: readonly string[];
+  /** The owner when an index was added, by the name of the index. The index contains only that app's rows. */
+  readonly indexes: Readonly<Record<string, string>>;
+};
+
+export type Constraint = {
+  readonly kind: "key" | "idx" | "fkey";
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** The kinds of these columns, in the same order. */
+  readonly kinds: readonly Kind[];
+  /** The app whose rows the index contains; absent: all apps. */
+  readonly appId?: string;
+};
+
+/** The derived name of a table's constraint, index or enum type. */
+export function deriveName(
+  table: string,
+  columns: readonly string[],
+  suffix: "key" | "idx" | "fkey" | "enum",
+): string {
+  const name = `${table}__${columns.join("__")}__${suffix}`;
+  if (name.length <= MAX_BYTES && !columns.some(isAmbiguous)) return name;
+  const text = JSON.stringify([name, columns]);
+  const hash = Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
+  return `${name.slice(0, MAX_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
+}
+
+/** Whether a column's name is ambiguous, such as `a__b` for `a` and `b`, or looks like the hash of a shortened name. */
+function isAmbiguous(column: string): boolean {
+  return /^_|__|_$|^[0-9a-f]{10}$/.test(column);
+}
+
+export function enumTypeName(table: string, column: string): string {
+  return deriveName(table, [column], "enum");
+}
+
+/** The unique constraints of a table. */
+export function keysOf(table: TableDefinition): Constraint[] {
+  const single = toSingles(table, ({ unique }) => unique);
+  return toConstraints(table, [...single, ...table.uniques], "key");
+}
+
+/** The plain indexes of a table: the declared indexes, and one for each reference. */
+export function indexesOf(table: RecordedDefinition): Constraint[] {
+  const single = toSingles(table, ({ index, kind }) => index || kind === "ref");
+  return toConstraints(table, [...single, ...table.indexes], "idx").map((index) => {
+    const appId = table.deferred?.indexes[index.name];
+    return appId === undefined ? index : { ...index, appId };
+  });
+}
+
+export function referencesOf(table: TableDefinition): Constraint[] {
+  const single = toSingles(table, ({ kind }) => kind === "ref");
+  return toConstraints(table, single, "fkey");
+}
+
+function toSingles(
+  { columns }: TableDefinition,
+  has: (column: NamedColumn) => boolean,
+): string[][] {
+  return columns.filter(has).map(({ name }) => [name]);
+}
+
+/** The constraint or index of this table with this name. A shard can have shortened the name. */
+export function findConstraint(table: RecordedDefinition, name: string): Constraint | undefined {
+  const all = [...keysOf(table), ...indexesOf(table), ...referencesOf(table)];
+  const exact = all.find((named) => named.name === name);
+  if (exact !== undefined) return exact;
+  const [shortened, other] = all.filter((named) => isNamed(named.name, name));
+  return other === undefined ? shortened : undefined;
+}
+
+function toConstraints(
+  table: TableDefinition,
+  lists: readonly (readonly string[])[],
+  kind: Constraint["kind"],
+): Constraint[] {
+  const kindOf = new Map<string, Kind>([
+    ["id", "uuid"],
+    ...table.columns.map(({ name, kind }) => [name, kind] as const),
+  ]);
+  const byName = new Map<string, Constraint>();
+  for (const columns of lists) {
+    const name = deriveName(table.name, columns, kind);
+    const kinds = columns.flatMap((column) => kindOf.get(column) ?? []);
+    byName.set(name, { kind, name, columns, kinds });
+  }
+  return [...byName.values()];
+}

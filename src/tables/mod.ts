@@ -1,0 +1,32 @@
+/** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
+export type { PushDeps } from "./apply.ts";
+export type { PushBody } from "./bodies.ts";
+export type { JournalEntry } from "./history/journal.ts";
+export type { MigrationRecord } from "./history/migration_text.ts";
+export { type CheckBodies, makeCheckBodies, RELEASE, recordRelease } from "./history/release.ts";
+export type { CheckedMigration } from "./history/replayed_migration.ts";
+export {
+  readMigration,
+  readStatus,
+  readTableApps,
+  type Status,
+  type StoredMigration,
+  type TableApps,
+} from "./history/status.ts";
+export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
+export type { Change } from "./plan/change.ts";
+export { compareFacts, type Difference, readDrift } from "./plan/drift.ts";
+export { planPush } from "./plan/plan.ts";
+export { makePlanning } from "./plan/plan_sets.ts";
+export { findTableDifferences } from "./plan/table_drift.ts";
+export { type Planned, type PushRequest, type PushResult, push } from "./push.ts";
+export { type PushStep, toMigrationStep } from "./push_step.ts";
+export { readPush, readTexts } from "./read_push.ts";
+export { type PushRouteDeps, pushRoutes } from "./routes.ts";
+export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
+export {
+  findOutdatedTables,
+  findUncallableTables,
+  refreshFunctions,
+  sweepSets,
+} from "./sql/refresh.ts";

@@ -1,0 +1,136 @@
+/**
+ * The expected contents of PostgreSQL for the recorded tables, as facts: a path such as `table todos / column title / type`
+ * and its value. Derived only from definitions; snapshot.ts reads the same paths from PostgreSQL's catalogs. Pure.
+ *
+ * @module
+ */
+
+import { TENANT_POLICY } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import {
+  type ColumnSet,
+  endpointsOf,
+  enumTypeName,
+  FUNCTION_CALLERS,
+  FUNCTION_OWNER,
+  type FunctionSite,
+  functionName,
+  indexesOf,
+  keysOf,
+  printedArguments,
+  type RecordedDefinition,
+  referencesOf,
+  TABLE_OWNER,
+} from "../catalog/mod.ts";
+import { toDefaultText } from "../sql/default_text.ts";
+import { renderBody } from "../sql/functions.ts";
+import { printRows, printTerms } from "../sql/index_terms.ts";
+import { onDeleteClause } from "./types.ts";
+
+export type Facts = ReadonlyMap<string, string>;
+export const THERE = "there";
+
+/** The record of pushes: tables, and the column sets that apps use or used. */
+export type Recorded = FunctionSite & {
+  tables: readonly RecordedDefinition[];
+  sets: readonly ColumnSet[];
+};
+
+export function toFacts({ tables, sets, ...site }: Recorded): Facts {
+  return new Map([
+    ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),
+    ...sets.flatMap((set) => toFunctionFacts(set, site)),
+  ]);
+}
+
+type Fact = [path: string, value: string];
+
+function toTableFacts(table: RecordedDefinition): Fact[] {
+  const path = `table ${table.name}`;
+  return [
+    [path, THERE],
+    [`${path} / owner`, TABLE_OWNER],
+    [`${path} / row security`, "on, forced"],
+    [
+      `${path} / policy tenant`,
+      `permissive for * to public using ${TENANT_POLICY.printed} with check ${TENANT_POLICY.printed}`,
+    ],
+    [`${path} / grants to rowhouse_tenant`, "DELETE, INSERT, SELECT, UPDATE"],
+    ...toColumnFacts(path, { name: "app_id", type: "uuid", required: true, default: "none" }),
+    ...toColumnFacts(path, { name: "id", type: "uuid", required: true, default: "none" }),
+    ...table.columns.flatMap((column) =>
+      toColumnFacts(path, {
+        name: column.name,
+        type: toType(table, column),
+        required: column.required,
+        default: toDefaultText(column),
+      }),
+    ),
+    ...toConstraintFacts(path, table),
+  ];
+}
+
+function toColumnFacts(
+  path: string,
+  column: { name: string; type: string; required: boolean; default: string },
+): Fact[] {
+  const own = `${path} / column ${column.name}`;
+  return [
+    [own, THERE],
+    [`${own} / type`, column.type],
+    [`${own} / required`, column.required ? "required" : "optional"],
+    [`${own} / default`, column.default],
+  ];
+}
+
+function toType(table: TableDefinition, column: NamedColumn): string {
+  return SQL[column.kind].type?.printed ?? `data.${enumTypeName(table.name, column.name)}`;
+}
+
+function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
+  const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
+  const targets = new Map(table.columns.map((column) => [column.name, column]));
+  return [
+    [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
+    ...[...keysOf(table), ...indexesOf(table)].map(
+      (index): Fact => [
+        `${path} / index ${index.name}`,
+        `btree (${printTerms(index)})${index.kind === "key" ? ", unique" : ""} where ${printRows(index)}`,
+      ],
+    ),
+    ...referencesOf(table).map((reference): Fact => {
+      const column = targets.get(reference.columns[0] ?? "");
+      const effect = column === undefined ? "" : onDeleteClause(column, (name) => name);
+      return [
+        `${path} / constraint ${reference.name}`,
+        `foreign key ${list(reference.columns)} references ${column?.table} (app_id, id)${effect}`,
+      ];
+    }),
+  ];
+}
+
+function toTypeFacts(table: TableDefinition): Fact[] {
+  return table.columns
+    .filter((column) => column.kind === "enum")
+    .map((column) => [
+      `type ${enumTypeName(table.name, column.name)}`,
+      JSON.stringify(column.values ?? []),
+    ]);
+}
+
+function toFunctionFacts(set: ColumnSet, site: FunctionSite): Fact[] {
+  return endpointsOf(site).flatMap((endpoint): Fact[] => {
+    const path = `function ${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
+    return [
+      [path, THERE],
+      [`${path} / owner`, FUNCTION_OWNER],
+      [`${path} / security`, "definer"],
+      [`${path} / language`, "plpgsql"],
+      [`${path} / settings`, "none"],
+      [`${path} / argument defaults`, "none"],
+      ...FUNCTION_CALLERS.map((role): Fact => [`${path} / executed by ${role}`, "allowed"]),
+      [`${path} / body`, renderBody(set, endpoint, site)],
+    ];
+  });
+}

@@ -1,0 +1,182 @@
+/**
+ * Plans the effect of a push, as data. Uses only recorded definitions, never PostgreSQL's output from its
+ * catalogs. Independent of clock, database and SQL.
+ *
+ * @module
+ */
+
+import { dialectOf } from "../../db/mod.ts";
+import { type Definition, QUOTAS, type TableDefinition } from "../../schema/mod.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
+import { type Conflict, FOREIGN, TOO_MANY } from "../conflicts.ts";
+import { isShared, markDeferred } from "../sql/deferred.ts";
+import type { PushState, TableState } from "../state.ts";
+import { findForeignConflicts } from "./foreign_rules.ts";
+import { accumulate, mergeTable } from "./merge_table.ts";
+import {
+  describeAddedDefaults,
+  describeRemovals,
+  describeRemovedTables,
+  describeRename,
+} from "./notices.ts";
+import { findOwnerConflicts } from "./owner_rules.ts";
+import { planChanges } from "./plan_changes.ts";
+import { planSets } from "./plan_sets.ts";
+import { findTooManyReferences } from "./reference_quota.ts";
+import { orderSteps, type Plan, type Step } from "./step.ts";
+
+export type PlanOptions = {
+  /**
+   * A migration in a series of the project's migrations. `followed`: uses tables of other apps as a later definition
+   * declares.
+   */
+  replay?: "followed" | "last" | undefined;
+  /** The tables of other apps that the app may start to use. Default: all tables. */
+  share?: readonly string[] | undefined;
+};
+
+/** The plan that makes the database match an app's definition; without steps if it already matches. */
+export function planPush(
+  appId: string,
+  definition: Definition,
+  state: PushState,
+  { replay, share }: PlanOptions = {},
+): Plan {
+  const found = new Map(state.tables.map((table) => [table.name, table]));
+  const plans = definition.tables.map((declared) => {
+    const table = found.get(declared.name);
+    if (table === undefined) return planNewTable(declared);
+    const isReplay = replay !== undefined;
+    if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay });
+    if (replay === "followed") return NOTHING;
+    const isNew = findUse(appId, table) === undefined;
+    if (isNew && share?.includes(declared.name) === false) return rejectSharing(declared);
+    return planForeignTable(appId, declared, { found: table, isReplay });
+  });
+  return {
+    steps: orderSteps(plans.flatMap((plan) => plan.steps)),
+    conflicts: [
+      ...plans.flatMap((plan) => plan.conflicts),
+      ...findTooManyTables(appId, definition, state),
+      ...findTooManyReferences(appId, definition, state),
+      ...plans.flatMap((plan) => plan.steps).flatMap((step) => findUnsupported(step, state)),
+    ],
+    notes: [
+      ...plans.flatMap((plan) => plan.notes),
+      ...describeRemovedTables(appId, definition, state),
+    ],
+  };
+}
+
+function findUnsupported(step: Step, state: PushState): Conflict[] {
+  const { lacks } = dialectOf(state);
+  if (lacks === undefined) return [];
+  if (step.kind !== "add_reference" || step.column.onDelete !== "set null") return [];
+  return [{ table: step.table.name, column: step.column.name, ...lacks.setNull }];
+}
+
+const NOTHING: Plan = { steps: [], conflicts: [], notes: [] };
+
+function planNewTable(declared: TableDefinition): Plan {
+  const { name } = declared;
+  const references = declared.columns.filter((column) => column.kind === "ref");
+  return {
+    steps: [
+      { kind: "create_table", table: declared },
+      ...keysOf(declared).map((key): Step => ({ kind: "add_key", table: name, key })),
+      ...indexesOf(declared).map((index): Step => ({ kind: "add_index", table: name, index })),
+      ...references.map(
+        (column): Step => ({
+          ...{ kind: "add_reference", table: declared, column },
+          ...{ validate: "no", isReplaced: false },
+        }),
+      ),
+      { kind: "create_functions", table: declared },
+      { kind: "record_table", table: declared },
+      { kind: "register", table: declared },
+    ],
+    conflicts: [],
+    notes: [`NEW: you become the owner of ${name}`],
+  };
+}
+
+/** A table of another app is used unchanged, or not at all. */
+function planForeignTable(
+  appId: string,
+  declared: TableDefinition,
+  { found, isReplay }: Found,
+): Plan {
+  const before = findUse(appId, found)?.definition;
+  const conflicts = findForeignConflicts(declared, found, before);
+  const use = planUse(appId, declared, { found, isReplay, next: found.definition });
+  const isNews = conflicts.length === 0 && before === undefined;
+  return {
+    steps: isNews ? use.map(markSharing) : use,
+    conflicts,
+    notes: isNews
+      ? [`SHARED: ${declared.name} already exists; this app uses it unchanged`]
+      : describeRemovals(declared, before ?? declared),
+  };
+}
+
+function markSharing(step: Step): Step {
+  return step.kind === "register" ? { ...step, shares: true } : step;
+}
+
+/** Does not reveal whether the declaration fits: the app asked not to use the table. */
+function rejectSharing({ name }: TableDefinition): Plan {
+  return { ...NOTHING, conflicts: [{ table: name, ...FOREIGN.unshared }] };
+}
+
+function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Plan {
+  const { ownerAppId, definition: recorded } = found;
+  const next = markDeferred(mergeTable(declared, recorded), found);
+  const use = planUse(ownerAppId, declared, { found, isReplay, next });
+  const before = findUse(ownerAppId, found)?.definition ?? declared;
+  return {
+    steps: [
+      // The size of a shared table would reveal other apps' rows.
+      ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found) }),
+      ...use,
+    ],
+    conflicts: findOwnerConflicts({ declared, next, found }),
+    notes: [
+      ...describeRemovals(declared, before),
+      ...describeRename(declared, recorded),
+      ...describeAddedDefaults(next, recorded),
+    ],
+  };
+}
+
+type Found = { found: TableState; isReplay: boolean };
+
+/** The columns that an app will be served: its current and former declarations. */
+function planUse(
+  appId: string,
+  declared: TableDefinition,
+  { found, isReplay, next }: Found & { next: RecordedDefinition },
+): Step[] {
+  const before = findUse(appId, found)?.definition;
+  const used = accumulate(declared, before, next);
+  if (before !== undefined && canonicalJson(before) === canonicalJson(used)) return [];
+  return [
+    ...planSets(appId, used, { recorded: found.sets, isReplay }),
+    { kind: "register", table: used },
+  ];
+}
+
+function findUse(appId: string, found: TableState) {
+  return found.uses.find((use) => use.appId === appId);
+}
+
+/** Tables that an app no longer declares remain registered, and count. */
+function findTooManyTables(appId: string, definition: Definition, state: PushState): Conflict[] {
+  const registered = state.tables.filter((table) => findUse(appId, table) !== undefined);
+  const names = new Set([...registered, ...definition.tables].map((table) => table.name));
+  const fresh = definition.tables.find(
+    (table) => !registered.some((other) => other.name === table.name),
+  );
+  if (fresh === undefined || names.size <= QUOTAS.tables) return [];
+  return [{ table: fresh.name, ...TOO_MANY.tables(names.size) }];
+}

@@ -1,0 +1,204 @@
+/**
+ * The SQL of a retype: adds a copy of the column, fills it in batches, compares it once with the column, and swaps the two.
+ * All statements run as the owner of the tables with the app as the tenant, so they read only the app's rows. Other
+ * apps' rows have the copy's default. Pure.
+ *
+ * @module
+ */
+
+import {
+  APP_SETTING,
+  LOCK_BUDGET_MS,
+  quoteBody,
+  quoteLiteral,
+  quoteName,
+  SIGNALS,
+} from "../../db/mod.ts";
+import { allows } from "../../principal.ts";
+import type { NamedColumn } from "../../schema/mod.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { enumTypeName } from "../catalog/mod.ts";
+import type { PushingApp } from "../sql/begin_push.ts";
+import { COPY, copyType, copyTypeName, keepsValues, renderConversion } from "../sql/conversions.ts";
+import { MESSAGE_SETTINGS } from "../sql/message_settings.ts";
+import type { Change } from "./change.ts";
+import type { Plan, Step } from "./step.ts";
+import { sqlDefault } from "./types.ts";
+
+export type Swap = Extract<Step, { kind: "swap_column" }>;
+
+/** Rows per batch, far below the statement timeout. */
+const BATCH_ROWS = 2000;
+
+/** Settings of statements that read or write the rows of the app. */
+function renderTenant(appId: string): string[] {
+  return [
+    "set local search_path = pg_catalog",
+    "set local timezone = 'UTC'",
+    `select pg_catalog.set_config('${APP_SETTING}', ${quoteLiteral(appId)}, true), rowhouse.check_writes(${quoteLiteral(appId)})`,
+  ];
+}
+
+/** Adds the copy of a column; `lock`, the first statement, verifies that the state is unchanged. */
+export function renderBegin(
+  { appId, table, column }: Swap,
+  { change, lock }: { change: Change; lock: string },
+): string {
+  const type = copyType({ table, column });
+  const labels = (column.values ?? []).map(quoteLiteral).join(", ");
+  const initial = column.default === undefined ? "" : ` default ${copyDefault(table, column)}`;
+  return [
+    lock,
+    ...MESSAGE_SETTINGS,
+    `select rowhouse.begin_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)}, ${quoteLiteral(canonicalJson(change))}::pg_catalog.jsonb)`,
+    ...(column.kind === "enum" ? [`create type ${type} as enum (${labels})`] : []),
+    renderLock(table),
+    `alter table data.${quoteName(table)} add column "${COPY}" ${type}${initial}`,
+  ].join(";\n");
+}
+
+/** Drops the copy, unless another request has dropped it. */
+export function renderCancel(appId: string, table: string, lock: string): string {
+  return [
+    lock,
+    ...MESSAGE_SETTINGS,
+    renderLock(table),
+    `alter table data.${quoteName(table)} drop column if exists "${COPY}"`,
+    `drop type if exists data."${copyTypeName(table)}"`,
+    `select rowhouse.end_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)})`,
+  ].join(";\n");
+}
+
+/** Converts the next rows in the order of their ids. Returns whether there were any, and how many do not convert. */
+export function renderBatch({ appId, table, before, column }: Swap): string {
+  const { check, value } = convert({ table, before, column });
+  const name = `data.${quoteName(table)}`;
+  return [
+    ...MESSAGE_SETTINGS,
+    ...renderTenant(appId),
+    `with batch as materialized (
+  select id, pg_catalog.row_number() over (order by id desc) as ordinal from (
+    select id from ${name} where app_id = ${quoteLiteral(appId)}::pg_catalog.uuid
+      and id > (select coalesce(after, '00000000-0000-0000-0000-000000000000') from rowhouse.retypes where table_name = ${quoteLiteral(table)})
+    order by id limit ${BATCH_ROWS}) as next
+), copied as (
+  update ${name} as "$t" set "${COPY}" = ${value}
+  from batch where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and "$t".id = batch.id
+  returning ${check} as converts
+), recorded as (
+  update rowhouse.retypes set after = (select id from batch where ordinal = 1)
+  where table_name = ${quoteLiteral(table)} and exists (select from batch)
+)
+select (select pg_catalog.count(*) from batch)::pg_catalog.text as rows, pg_catalog.count(*) filter (where not converts)::pg_catalog.text as failed from copied`,
+  ].join(";\n");
+}
+
+/** Records the horizon of transactions that can change rows from now on. */
+export function renderHorizon(table: string): string {
+  return [
+    ...MESSAGE_SETTINGS,
+    `update rowhouse.retypes set horizon = pg_catalog.pg_snapshot_xmin(pg_catalog.pg_current_snapshot()) where table_name = ${quoteLiteral(table)} returning table_name`,
+  ].join(";\n");
+}
+
+/** Converts rows written since they were copied. Returns how many do not convert. */
+export function renderSettle(swap: Swap): string {
+  const { appId, table, before, column } = swap;
+  const { check, value } = convert({ table, before, column });
+  return [
+    ...MESSAGE_SETTINGS,
+    ...renderTenant(appId),
+    `with copied as (
+  update data.${quoteName(table)} as "$t" set "${COPY}" = ${value}
+  where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and "${COPY}" is distinct from ${value}
+)
+select pg_catalog.count(*)::pg_catalog.text as failed from data.${quoteName(table)} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and not ${check}`,
+  ].join(";\n");
+}
+
+/** The rows that do not convert, as a condition on "$t". */
+export function renderUnconverted({ table, before, column }: Swap): string {
+  return `not ${convert({ table, before, column }).check}`;
+}
+
+/**
+ * Swaps the copy and the column under the table's lock. Finds rows written since the last comparison by
+ * their transaction, without reading their values.
+ */
+export function renderSwap({ appId, table, before, column }: Swap): string[] {
+  const name = `data.${quoteName(table)}`;
+  const { check, value } = convert({ table, before, column });
+  const renamed = quoteName(column.name);
+  const type = enumTypeName(table, column.name);
+  return [
+    ...renderTenant(appId),
+    `do ${quoteBody(`declare
+  since xid8 := (select horizon from rowhouse.retypes where table_name = ${quoteLiteral(table)});
+begin
+  if since is null then
+    raise exception 'the column was not copied' using errcode = '${SIGNALS.catalogMoved}';
+  end if;
+  update ${name} as "$t" set "${COPY}" = ${value}
+  where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::pg_catalog.xid)
+    and "${COPY}" is distinct from ${value};
+  if exists (select from ${name} as "$t" where "$t".app_id = ${quoteLiteral(appId)}::pg_catalog.uuid
+    and pg_catalog.age("$t".xmin) <= pg_catalog.age(since::pg_catalog.xid) and not ${check}) then
+    raise exception 'a value does not convert' using errcode = '${SIGNALS.valueUnconverted}';
+  end if;
+end`)}`,
+    `alter table ${name} drop column ${renamed}`,
+    ...(before.kind === "enum" ? [`drop type data.${quoteName(type)}`] : []),
+    `alter table ${name} rename column "${COPY}" to ${renamed}`,
+    ...(column.kind === "enum"
+      ? [`alter type data."${copyTypeName(table)}" rename to ${quoteName(type)}`]
+      : []),
+    ...(column.required ? [`alter table ${name} alter column ${renamed} set not null`] : []),
+    `select rowhouse.end_retype(${quoteLiteral(appId)}, ${quoteLiteral(table)})`,
+  ];
+}
+
+type Retyped = Pick<Swap, "table" | "before" | "column">;
+
+function convert(retyped: Retyped) {
+  return renderConversion(`"$t".${quoteName(retyped.before.name)}`, retyped);
+}
+
+function renderLock(table: string): string {
+  return `do $rowhouse$ begin perform rowhouse.lock_tables(array[${quoteLiteral(table)}], '{}', ${LOCK_BUDGET_MS}); end $rowhouse$`;
+}
+
+/** The default of the copy. The name of its type can differ from the column's. */
+function copyDefault(table: string, column: NamedColumn): string {
+  const text = sqlDefault({ name: table }, column);
+  if (column.kind !== "enum") return text;
+  return `${quoteLiteral(String(column.default))}::${copyType({ table, column })}`;
+}
+
+// Finds the values that a plan deletes: an app's key needs a scope of its own for them. Pure.
+
+/** The tables and columns whose values a plan deletes, or stores in another form. */
+export function findDeleted({ steps }: Plan): string[] {
+  return steps.flatMap(toDeleted);
+}
+
+/** The notice for a plan that this key cannot apply. */
+export function describeDeleted({ by }: PushingApp, plan: Plan): string[] {
+  const deleted = findDeleted(plan);
+  if (by === undefined || deleted.length === 0 || allows(by.scopes, "schema:drop")) return [];
+  return [
+    `SCOPE: this deletes values (${deleted.join(", ")}): to apply it, use a key with schema:push and schema:drop`,
+  ];
+}
+
+function toDeleted(step: Step): string[] {
+  switch (step.kind) {
+    case "drop_table":
+      return [step.table.name];
+    case "drop_column":
+      return [`${step.table}.${step.column.name}`];
+    case "swap_column":
+      return keepsValues(step.before, step.column) ? [] : [`${step.table}.${step.column.name}`];
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,126 @@
+/** The steps of a push, and the plan that lists them. @module */
+
+import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import type { Constraint, RecordedDefinition } from "../catalog/mod.ts";
+import type { Conflict } from "../conflicts.ts";
+
+export type Step =
+  | { kind: "create_table"; table: TableDefinition }
+  | {
+      kind: "add_enum_value";
+      table: string;
+      column: string;
+      value: string;
+      before: string | undefined;
+    }
+  | { kind: "add_column"; table: TableDefinition; column: NamedColumn }
+  | { kind: "set_default"; table: TableDefinition; column: NamedColumn }
+  /** Only changes functions. */
+  | { kind: "set_on_update"; table: TableDefinition; column: NamedColumn }
+  | { kind: "set_required"; table: string; column: string; required: boolean }
+  | { kind: "add_key"; table: string; key: Constraint }
+  | { kind: "add_index"; table: string; index: Constraint }
+  /** Built after the push, without locking the table. */
+  | { kind: "defer_index"; table: string; index: Constraint }
+  | {
+      kind: "add_reference";
+      table: TableDefinition;
+      column: NamedColumn;
+      /** `no`: the table is new and empty. `later`: a separate step after the push. */
+      validate: "no" | "now" | "later";
+      /** Whether the column has a reference with another `onDelete`. */
+      isReplaced: boolean;
+    }
+  | { kind: "defer_reference"; table: string; reference: Constraint }
+  /** For a column set that an app uses. */
+  | { kind: "create_functions"; table: TableDefinition }
+  | {
+      kind: "drop_functions";
+      table: string;
+      /** The column sets whose functions are dropped. */
+      hashes: readonly string[];
+      /** The column sets that apps no longer use, whose records are removed too. */
+      removed: readonly { appId: string; hash: string }[];
+    }
+  /** Renames a table or a column, with all names derived from it. */
+  | {
+      kind: "rename";
+      table: RecordedDefinition;
+      before: RecordedDefinition;
+      column?: { from: string; to: string };
+    }
+  | { kind: "drop_column"; table: string; column: NamedColumn }
+  | { kind: "drop_table"; table: RecordedDefinition }
+  /** The label remains in PostgreSQL's type, under a name that no value can have. */
+  | { kind: "drop_enum_value"; table: string; column: string; value: string; label: string }
+  /** Replaces the column by a copy with another type. */
+  | { kind: "swap_column"; appId: string; table: string; before: NamedColumn; column: NamedColumn }
+  | { kind: "record_table"; table: RecordedDefinition }
+  /** All current and former declarations of the app for the table; `shares`: it starts to use another app's table. */
+  | { kind: "register"; table: TableDefinition; shares?: true }
+  /** Removes the records of the table from before an explicit change. */
+  | { kind: "record_change"; table: string };
+
+export type Plan = { steps: Step[]; conflicts: Conflict[]; notes: string[] };
+
+// The execution order of steps. Steps on tables that the push itself creates come first, before
+// existing tables are locked: apps that use an existing table should wait only for changes to that
+// table. Pure.
+
+/** References come after their targets: tables of one push can reference each other. */
+const ORDER: readonly Step["kind"][] = [
+  "rename",
+  "drop_column",
+  "drop_table",
+  "drop_enum_value",
+  "swap_column",
+  "add_enum_value",
+  "create_table",
+  "add_column",
+  "set_default",
+  "set_on_update",
+  "set_required",
+  "add_key",
+  "add_index",
+  "defer_index",
+  "add_reference",
+  "defer_reference",
+  "create_functions",
+  "drop_functions",
+  "record_table",
+  "register",
+  "record_change",
+];
+
+export function orderSteps(steps: readonly Step[]): Step[] {
+  const ordered = ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
+  const { early, deferred } = splitSteps(ordered);
+  return [...early, ...deferred];
+}
+
+/** Splits steps into those that need no lock on an existing table, and the others. */
+export function splitSteps(steps: readonly Step[]): { early: Step[]; deferred: Step[] } {
+  const created = findCreated(steps);
+  const isEarly = (step: Step) => isOnCreated(step, created);
+  return { early: steps.filter(isEarly), deferred: steps.filter((step) => !isEarly(step)) };
+}
+
+export function findCreated(steps: readonly Step[]): ReadonlySet<string> {
+  return new Set(steps.flatMap((step) => (step.kind === "create_table" ? [step.table.name] : [])));
+}
+
+function isOnCreated(step: Step, created: ReadonlySet<string>): boolean {
+  switch (step.kind) {
+    case "create_table":
+      return true;
+    case "add_key":
+    case "add_index":
+      return created.has(step.table);
+    case "create_functions":
+      return created.has(step.table.name);
+    case "add_reference":
+      return created.has(step.table.name) && created.has(step.column.table ?? "");
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The routes of push: `POST /v1/data/schema` pushes, `GET` returns the record, and the path `/migrations/:seq` below it one
+ * migration.
+ *
+ * @module
+ */
+import type { Database } from "../db/mod.ts";
+import {
+  checkJsonBody,
+  checkObject,
+  type KeyRequestContext,
+  keyRejected,
+  parseJson,
+  type Route,
+  readText,
+  rejectQuery,
+  respondWithBytes,
+  respondWithJson,
+} from "../http/mod.ts";
+import { type Log, logError } from "../observe.ts";
+import { Problem } from "../problem.ts";
+import { isObject } from "../std/json.ts";
+import { quote } from "../std/quote.ts";
+import { MAX_MIGRATIONS } from "./history/journal.ts";
+import { MAX_DEPTH } from "./history/migration_text.ts";
+import { readMigrationJson, readStatusJson } from "./history/status.ts";
+import {
+  MAX_BYTES,
+  MAX_REPLAY_BYTES,
+  MIGRATIONS_PATH,
+  type PushLimits,
+  SCHEMA_PATH,
+} from "./limits.ts";
+import { OPERATIONS } from "./operations.ts";
+import type { Planning } from "./plan/plan_sets.ts";
+import { type PushResult, push } from "./push.ts";
+import { readPush } from "./read_push.ts";
+import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./sql/begin_push.ts";
+
+export type PushRouteDeps = {
+  /** A pool with the pushing login. */
+  admin: Database;
+  catalog: { refresh: () => Promise<void> };
+  log: Log;
+  pushLimits: PushLimits;
+  planning: Planning;
+};
+
+/** A key that can only read the schema can plan a push. */
+const POST_PUSH = {
+  method: "POST",
+  access: "key",
+  scope: "schema:push",
+  lesserScope: "schema:read",
+} as const;
+const GET_RECORD = { method: "GET", access: "key", scope: "schema:read" } as const;
+
+export const pushRoutes: readonly Route<PushRouteDeps>[] = [
+  { ...POST_PUSH, path: SCHEMA_PATH, operation: OPERATIONS.push, handle: handlePush },
+  { ...GET_RECORD, path: SCHEMA_PATH, operation: OPERATIONS.status, handle: handleStatus },
+  {
+    ...GET_RECORD,
+    path: `${MIGRATIONS_PATH}/:seq`,
+    operation: OPERATIONS.migration,
+    handle: handleMigration,
+  },
+];
+
+/** Responds when the push is committed. Deferred steps continue in this process. */
+async function handlePush(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  const { principal } = context;
+  const { body, kinds, isLong } = await readRequest(context);
+  const dryRun = body["dryRun"] === true;
+  const isApplying = !dryRun && kinds[0] === "migration";
+  const begin = () => beginPush(deps, principal, { isApplying, dryRun });
+  const answer = async (begun?: PushingApp) => {
+    await acquireTurn(principal.appId);
+    const { options, ...request } = await readPush(body, principal.appId);
+    const app = begun ?? (await begin());
+    const limited = { ...options, journalBytes: deps.pushLimits.journalBytes };
+    return await respondWithPush(deps, await push(deps, { app, ...request, options: limited }));
+  };
+  if (!isLong) return await answer();
+  // Counted before it is read, because reading can last long.
+  if (!dryRun) return await answer(await begin());
+  return await deps.planning.admit(principal.appId, async () => {
+    const app = await begin();
+    return await deps.planning.inTurn(() => answer(app));
+  });
+}
+
+/** The body, and the kinds of its steps. Long: it contains migrations or several steps. */
+async function readRequest({ query, request }: KeyRequestContext) {
+  rejectQuery(query);
+  checkJsonBody(request);
+  const text = await readText(request, MAX_REPLAY_BYTES);
+  const body = checkObject(parseJson(text, undefined, MAX_DEPTH));
+  const { steps } = body;
+  const kinds = Array.isArray(steps) ? steps.map((step) => isObject(step) && step["kind"]) : [];
+  const hasMigrations = kinds.includes("migration") || kinds.includes("join");
+  if (!hasMigrations && Buffer.byteLength(text) > MAX_BYTES)
+    throw new Problem("body_too_large", {
+      message: `The body is larger than ${MAX_BYTES} bytes, the max without a migration`,
+    });
+  return { body, kinds, isLong: hasMigrations || kinds.length > 1 };
+}
+
+async function respondWithPush(
+  { catalog, log }: PushRouteDeps,
+  { deferred: _, ...result }: PushResult,
+): Promise<Response> {
+  // The push is committed. If this refresh fails, the response is still correct, and a later refresh reads the push.
+  if (result.status === "applied")
+    await catalog.refresh().catch(logError(log, "the check of a pushed table"));
+  return respondWithJson(result);
+}
+
+async function handleStatus(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  rejectQuery(context.query);
+  const status = await readKeyResult(deps, readStatusJson(deps.admin, context.principal));
+  if (status === undefined) throw keyRejected();
+  return respondWithBytes(status);
+}
+
+async function handleMigration(deps: PushRouteDeps, context: KeyRequestContext): Promise<Response> {
+  rejectQuery(context.query);
+  const seq = readSeq(context.params["seq"] ?? "");
+  const migration = await readKeyResult(
+    deps,
+    readMigrationJson(deps.admin, context.principal, seq),
+  );
+  if (migration === undefined)
+    throw new Problem("not_found", { message: `This app has no migration ${seq}` });
+  return respondWithBytes(migration);
+}
+
+function readSeq(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
+  throw new Problem("invalid_id", {
+    message: `Cannot read ${quote(text)} as the number of a migration: must be 1 to ${MAX_MIGRATIONS}`,
+  });
+}

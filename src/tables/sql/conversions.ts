@@ -1,0 +1,60 @@
+/**
+ * Converts values of one kind to another, as SQL, through the text that the API returns for a value, so clients see the same
+ * value. A value without such a text in the other kind does not convert. Pure.
+ *
+ * @module
+ */
+
+import { type Conversion as KindConversion, SQL, type SqlKind } from "../../kinds/mod.ts";
+import type { NamedColumn } from "../../schema/mod.ts";
+import { sqlType } from "../plan/types.ts";
+
+type Target = { table: string; column: NamedColumn };
+
+/** Whether a conversion keeps every value: from text, for example, `"007"` becomes 7, and a time loses its offset. */
+export function keepsValues({ kind: before }: NamedColumn, { kind }: NamedColumn): boolean {
+  return SQL[before].reversible.includes(kind) || SQL[kind].exactFrom?.includes(before) === true;
+}
+
+export type Conversion = {
+  /** Whether a value converts; true for null. */
+  check: string;
+  /** The converted value; null if the value does not convert. */
+  value: string;
+};
+
+/** The conversion of an expression. Its statement runs with only `pg_catalog` in the search path. */
+export function renderConversion(
+  expression: string,
+  { table, before, column }: { table: string; before: NamedColumn; column: NamedColumn },
+): Conversion {
+  const kind = SQL[before.kind];
+  const text = toText(kind, expression);
+  const { fromText } = SQL[column.kind];
+  const to: KindConversion = { column, type: copyType({ table, column }), before: kind };
+  const hasText = kind.hasText === undefined ? "" : `${kind.hasText(expression)} and `;
+  const checked = `case when ${expression} is null then true when ${hasText}true then ${fromText.check(text, to)} else false end`;
+  return {
+    check: `(${checked})`,
+    value: `case when ${checked} then ${fromText.toValue(text, to)} end`,
+  };
+}
+
+/** The text of a value; null for null. */
+function toText({ toText: render }: SqlKind, value: string): string {
+  return render?.(value) ?? `${value}::pg_catalog.text`;
+}
+
+/** The name of the copy that replaces a column. No column can have this name. */
+export const COPY = "$to";
+
+/** The name of the copy's enum type: the column's type name may be in use. */
+export function copyTypeName(table: string): string {
+  return `${COPY}__${table}__enum`;
+}
+
+export function copyType({ table, column }: Target): string {
+  return column.kind === "enum"
+    ? `data."${copyTypeName(table)}"`
+    : sqlType({ name: table }, column);
+}

@@ -1,0 +1,264 @@
+/** The bodies of functions that create rows. @see function_terms.ts for their parts @module */
+
+import { dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
+import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
+import { sqlType } from "../plan/types.ts";
+import {
+  beginAs,
+  claimKey,
+  completeKey,
+  declareLive,
+  idText,
+  initial,
+  isTooLarge,
+  outputs,
+  outputVariable,
+  ROW_TEXT,
+  recordChanges,
+  recordRow,
+  returnText,
+  target,
+  variable,
+} from "./function_terms.ts";
+
+export function createBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, proof, id, body, bytes, claim } = placeholdersOf("create");
+  const values = [app, id, ...table.columns.map((_, index) => variable(index))];
+  const declared = table.columns.map(
+    (column, index) => `${variable(index)} ${sqlType(table, column)} := ${initial(table, column)};`,
+  );
+  return `declare
+  "$body" jsonb := ${body}::jsonb;
+  ${declared.join("\n  ")}
+  ${declareLive("create", site)}
+  "$row" record;
+  "$text" text;
+begin
+  ${beginAs(table, "create", site)}
+  ${claimKey({ app, proof, claim, response: rowOfVariables(table, { app, id }), short: idText(id) })}
+  insert into ${target(table)}
+  values (${values.join(", ")})
+  returning ${outputs(table)} into "$row";
+  ${recordRow(table, site, { app, id })}
+  "$text" := ${ROW_TEXT};
+  ${returnText(id, bytes)}
+end`;
+}
+
+/** The row's text before its insert, equal to the later `returning`. It is recorded with an idempotency key. */
+function rowOfVariables(table: ColumnSet, { app, id }: { app: string; id: string }): string {
+  const own = table.columns.map((column, index) => {
+    return `${outputVariable(column, index)} as ${quoteName(column.name)}`;
+  });
+  const columns = [`${id} as "id"`, `${app} as "app_id"`, ...own].join(", ");
+  return `(select row_to_json("$new")::text from (select ${columns}) as "$new")`;
+}
+
+/**
+ * Inserts all rows by one statement. If a row violates a rule, retries them one by one, because PostgreSQL does not report
+ * the row. The error's hint contains the number of the first violating row. If no row fails in the retry, all rows are
+ * stored.
+ */
+export function createManyBody(table: ColumnSet, site: FunctionSite): string {
+  if (!dialectOf(site).insertsQueries) return createEachBody(table, site);
+  const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
+  const joined = `string_agg(${ROW_TEXT}, ',' order by "$row"."id") into "$text"`;
+  const insert = insertMany(table, joined);
+  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest(${ids}) as "$new" ("$id")`;
+  return `declare
+  "$all" jsonb := ${bodies}::jsonb;
+  "$ids" uuid[] := ${ids};
+  "$bodies" jsonb := "$all";
+  "$count" int4 := 0;
+  "$rows" text[] := '{}';
+  "$text" text;
+  "$state" text;
+  "$constraint" text;
+  "$column" text;
+  "$table" text;
+  ${declareLive("create_many", site)}
+begin
+  ${beginAs(table, "create_many", site)}
+  ${claimKey({ app, proof, claim, response: "null", short })}
+  begin
+    ${insert};
+  exception when integrity_constraint_violation then
+    begin
+      while "$count" < cardinality(${ids}) loop
+        "$bodies" := jsonb_build_array("$all" -> "$count");
+        "$count" := "$count" + 1;
+        "$ids" := array[(${ids})["$count"]];
+        ${insert};
+        "$rows" := array_append("$rows", "$text");
+      end loop;
+      "$text" := array_to_string("$rows", ',');
+    exception when integrity_constraint_violation then
+      get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+        "$column" = column_name, "$table" = table_name;
+      raise exception 'a row of a batch breaks a rule' using errcode = "$state", constraint = "$constraint",
+        column = "$column", table = "$table", hint = ("$count" - 1)::text;
+    end;
+  end;
+  ${recordChanges(site, changed)}
+  "$text" := ${rowsText('"$text"')};
+  ${completeKey({ app, claim })}
+  ${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
+/** The response to a batch. */
+function rowsText(texts: string): string {
+  return `concat('{"rows":[', ${texts}, ']}')`;
+}
+
+/**
+ * Inserts the rows of `$ids` and `$bodies`, and selects these values of them. `now` is the time of a row, an expression that can
+ * use its position `"$new"."$nth"`; by default all rows have the statement's time.
+ */
+function insertMany(table: ColumnSet, selected: string, now?: string): string {
+  const { app } = placeholdersOf("create_many");
+  const columns = table.columns.map((column) => initial(table, column, now));
+  const values = [app, '"$new"."$id"', ...columns];
+  const [ordinality, nth] = now === undefined ? ["", ""] : [" with ordinality", ', "$nth"'];
+  return `with "$row" as (
+      insert into ${target(table)}
+      select ${values.join(",\n        ")}
+      from rows from (unnest("$ids"), jsonb_array_elements("$bodies"))${ordinality} as "$new" ("$id", "$body"${nth})
+      returning ${outputs(table)})
+    select ${selected} from "$row"`;
+}
+
+/**
+ * Creates the rows with one statement per row. Raises PostgreSQL's message unchanged: a node forwards only the message, which
+ * names the constraint.
+ */
+function createEachBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, proof, ids, bodies, bytes, claim } = placeholdersOf("create_many");
+  const texts = `string_agg(${idText('"$one"."$id"')}, ',' order by "$one"."$id")`;
+  const short = `(select ${rowsText(texts)} from unnest(${ids}) as "$one" ("$id"))`;
+  const names = table.columns.map((_, index) => variable(index));
+  const declared = table.columns.map(
+    (column, index) => `${variable(index)} ${sqlType(table, column)};`,
+  );
+  const read = table.columns.map(
+    (column, index) => `${variable(index)} := ${initial(table, column)};`,
+  );
+  return `declare
+  "$all" jsonb := ${bodies}::jsonb;
+  "$body" jsonb;
+  "$id" uuid;
+  ${declared.join("\n  ")}
+  "$row" record;
+  "$count" int4 := 0;
+  "$rows" text[] := '{}';
+  "$text" text;
+  "$state" text;
+  "$message" text;
+begin
+  ${beginAs(table, "create_many", site)}
+  ${claimKey({ app, proof, claim, response: "null", short })}
+  begin
+    while "$count" < cardinality(${ids}) loop
+      "$body" := "$all" -> "$count";
+      "$count" := "$count" + 1;
+      "$id" := (${ids})["$count"];
+      ${read.join("\n      ")}
+      insert into ${target(table)}
+      values (${[app, '"$id"', ...names].join(", ")})
+      returning ${outputs(table)} into "$row";
+      "$rows" := array_append("$rows", ${ROW_TEXT});
+    end loop;
+  exception when integrity_constraint_violation then
+    get stacked diagnostics "$state" = returned_sqlstate, "$message" = message_text;
+    raise exception '%', "$message" using errcode = "$state", hint = ("$count" - 1)::text;
+  end;
+  "$text" := ${rowsText(`array_to_string("$rows", ',')`)};
+  ${completeKey({ app, claim })}
+  ${returnText(`(${ids})[1]`, bytes)}
+end`;
+}
+
+// The body of the function that creates rows of several requests, each of which succeeds or fails
+// independently.
+
+/** The default times of two rows differ by a microsecond, as if the rows were created one after the other. */
+const OFFSET = `("$new"."$nth" * '1 microsecond'::interval)`;
+const NOW = `("$now" + ${OFFSET})`;
+
+/**
+ * Inserts all rows by one statement, and claims their idempotency keys. If a row violates a rule, or a key was used
+ * before, creates the rows one by one instead. Returns a line for each row, in the order of the ids: its id, then the row's
+ * text, a replay, or the error. A row that is too large, or that waits for a lock, undoes the whole group.
+ */
+export function createGroupBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, proof, ids, bodies, bytes, claims } = placeholdersOf("create_group");
+  const values = `array_agg(${ROW_TEXT} order by "$row"."id") into "$rows"`;
+  const changed = `select ${app}, ${quoteLiteral(table.name)}, "$new"."$id" from unnest("$ids") as "$new" ("$id")`;
+  const insert = `${insertMany(table, values, NOW)};
+    ${recordChanges(site, changed)}`;
+  const claim = `(${claims})["$count"]`;
+  return `declare
+  "$all" jsonb := ${bodies}::jsonb;
+  "$ids" uuid[] := ${ids};
+  "$bodies" jsonb := "$all";
+  "$count" int4 := 0;
+  "$now" timestamptz := now();
+  "$rows" text[];
+  "$lines" text[] := '{}';
+  "$text" text;
+  "$state" text;
+  "$constraint" text;
+  "$column" text;
+  "$table" text;
+  ${declareLive("create_group", site)}
+begin
+  ${beginAs(table, "create_group", site)}
+  begin
+    ${insert}
+    if ${claims} is not null and exists (
+      select from rows from (unnest(${claims}), unnest(${ids}), unnest("$rows"))
+        as "$one" ("$claim", "$id", "$text")
+      where case when "$one"."$claim" is not null then
+        rowhouse.claim_key(${app}, ${proof}, "$one"."$claim", "$one"."$text", ${idText('"$one"."$id"')}) is not null end) then
+      raise integrity_constraint_violation;
+    end if;
+    "$lines" := "$rows";
+  exception when integrity_constraint_violation then
+    while "$count" < cardinality(${ids}) loop
+      "$bodies" := jsonb_build_array("$all" -> "$count");
+      "$count" := "$count" + 1;
+      "$ids" := array[(${ids})["$count"]];
+      -- Another group can have begun in the same moment.
+      "$now" := clock_timestamp();
+      "$text" := null;
+      begin
+        if ${claim} is not null then
+          "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, null, ${idText('"$ids"[1]')});
+        end if;
+        if "$text" is null then
+          ${insert}
+          "$text" := "$rows"[1];
+          if ${claim} is not null then
+            perform rowhouse.complete_key(${app}, ${claim}, "$text");
+          end if;
+        end if;
+      exception when integrity_constraint_violation then
+        get stacked diagnostics "$state" = returned_sqlstate, "$constraint" = constraint_name,
+          "$column" = column_name, "$table" = table_name;
+        "$text" := '${REJECTED}' || json_build_object('code', "$state", 'constraint_name', "$constraint",
+          'column_name', "$column", 'table_name', "$table")::text;
+      end;
+      "$lines" := array_append("$lines", "$text");
+    end loop;
+  end;
+  foreach "$text" in array "$lines" loop
+    if ${isTooLarge("$text", bytes)} then
+      return rowhouse.reject_row((${ids})[1]);
+    end if;
+  end loop;
+  return (select string_agg(concat("$one"."$id", "$one"."$line"), chr(10) order by "$one"."$id")
+    from rows from (unnest(${ids}), unnest("$lines")) as "$one" ("$id", "$line"));
+end`;
+}

@@ -1,0 +1,252 @@
+/**
+ * Renders steps as SQL: with functions.ts and retype_messages.ts the only writer of generated DDL. Every name comes from a
+ * checked definition, and every value goes through `quoteLiteral`.
+ *
+ * @module
+ */
+
+import {
+  dialectOf,
+  quoteBody,
+  quoteLiteral,
+  quoteName,
+  SIGNALS,
+  TENANT_POLICY,
+} from "../../db/mod.ts";
+import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { type Cases, matchKind } from "../../std/match_kind.ts";
+import {
+  type Constraint,
+  deriveName,
+  enumTypeName,
+  type FunctionSite,
+  indexesOf,
+  keysOf,
+  referencesOf,
+} from "../catalog/mod.ts";
+import { renderSwap } from "../plan/retype_messages.ts";
+import { type Plan, type Step, splitSteps } from "../plan/step.ts";
+import { onDeleteClause, sqlDefault, sqlType } from "../plan/types.ts";
+import { renderDropFunctions, renderFunctions } from "./functions.ts";
+import { renderRows, renderTerms } from "./index_terms.ts";
+
+const RENDERERS: Cases<Step, string[]> = {
+  create_table: ({ table }) => renderTable(table),
+  add_enum_value: ({ table, column, value, before }) => [
+    `alter type data.${quoteName(enumTypeName(table, column))} add value ${quoteLiteral(value)}` +
+      (before === undefined ? "" : ` before ${quoteLiteral(before)}`),
+  ],
+  add_column: ({ table, column }) => [
+    ...renderEnumTypes(table, [column]),
+    `alter table data.${quoteName(table.name)} add column ${renderColumn(table, column)}`,
+  ],
+  set_default: ({ table, column }) => [
+    `alter table data.${quoteName(table.name)} alter column ${quoteName(column.name)} ` +
+      (column.default === undefined ? "drop default" : `set default ${sqlDefault(table, column)}`),
+  ],
+  set_on_update: () => [],
+  set_required: ({ table, column, required }) => [
+    `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
+  ],
+  add_key: ({ table, key }) => [`create unique index ${renderIndex(table, key)}`],
+  add_index: ({ table, index }) => [`create index ${renderIndex(table, index)}`],
+  defer_index: () => [],
+  add_reference: renderReference,
+  defer_reference: () => [],
+  // Their text depends on the site.
+  create_functions: () => [],
+  drop_functions: ({ table, hashes }) =>
+    hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
+  rename: renderRename,
+  drop_column: ({ table, column }) => [
+    `alter table data.${quoteName(table)} drop column ${quoteName(column.name)}`,
+    ...(column.kind === "enum" ? [`drop type ${sqlType({ name: table }, column)}`] : []),
+  ],
+  drop_table: ({ table }) => [
+    `drop table data.${quoteName(table.name)}`,
+    ...table.columns
+      .filter(({ kind }) => kind === "enum")
+      .map((column) => `drop type ${sqlType(table, column)}`),
+  ],
+  drop_enum_value: renderDropValue,
+  swap_column: renderSwap,
+  record_table: () => [],
+  register: () => [],
+  record_change: () => [],
+};
+
+/** A plan with the statements that a migration records, without semicolons. */
+export type RenderedPlan = { plan: Plan; recorded: readonly string[] };
+
+/** Omits generated functions: they follow from the definition, and are many times larger. */
+const UNRECORDED: ReadonlySet<Step["kind"]> = new Set(["create_functions", "drop_functions"]);
+
+export function renderPlan(plan: Plan): RenderedPlan {
+  const { early, deferred } = splitSteps(plan.steps);
+  const recorded = [...early, ...deferred].filter(({ kind }) => !UNRECORDED.has(kind));
+  return { plan, recorded: recorded.flatMap(renderStep) };
+}
+
+/** All statements of a plan. Statements that need no lock on an existing table come first. */
+export function renderStatements(
+  { steps }: Plan,
+  site: FunctionSite,
+): { early: string[]; deferred: string[] } {
+  const { early, deferred } = splitSteps(steps);
+  const { toStatement, placeTable } = dialectOf(site);
+  const render = (step: Step) => {
+    if (step.kind === "create_functions") return renderFunctions(step.table, site);
+    const statements = renderStep(step).map(toStatement);
+    return step.kind === "create_table"
+      ? [...statements, ...placeTable(step.table.name)]
+      : statements;
+  };
+  return { early: early.flatMap(render), deferred: deferred.flatMap(render) };
+}
+
+/** The statements of a step; empty for steps that only change the record. */
+function renderStep(step: Step): string[] {
+  return matchKind(RENDERERS, step);
+}
+
+function renderTable(table: TableDefinition): string[] {
+  const name = `data.${quoteName(table.name)}`;
+  const { written } = TENANT_POLICY;
+  const columns = [
+    `"app_id" pg_catalog.uuid not null`,
+    `"id" pg_catalog.uuid not null`,
+    ...table.columns.map((column) => renderColumn(table, column)),
+    `constraint ${quoteName(`${table.name}__pkey`)} primary key ("app_id", "id")`,
+  ];
+  return [
+    ...renderEnumTypes(table, table.columns),
+    `create table ${name} (\n  ${columns.join(",\n  ")}\n)`,
+    `alter table ${name} enable row level security`,
+    `alter table ${name} force row level security`,
+    `create policy tenant on ${name} for all to public\n  using (${written})\n  with check (${written})`,
+    `grant select, insert, update, delete on ${name} to rowhouse_tenant`,
+  ];
+}
+
+function renderEnumTypes(table: TableDefinition, columns: readonly NamedColumn[]): string[] {
+  return columns
+    .filter((column) => column.kind === "enum")
+    .map((column) => {
+      const labels = (column.values ?? []).map(quoteLiteral).join(", ");
+      return `create type data.${quoteName(enumTypeName(table.name, column.name))} as enum (${labels})`;
+    });
+}
+
+function renderColumn(table: TableDefinition, column: NamedColumn): string {
+  const parts = [quoteName(column.name), sqlType(table, column)];
+  if (column.required) parts.push("not null");
+  if (column.default !== undefined) parts.push(`default ${sqlDefault(table, column)}`);
+  return parts.join(" ");
+}
+
+type AddReference = Extract<Step, { kind: "add_reference" }>;
+
+/**
+ * Validation reads rows as the owner. Forced row security hides all rows from the owner, so it is lifted during the
+ * check, in the same message.
+ */
+function renderReference({ table, column, validate, isReplaced }: AddReference): string[] {
+  if (column.table === undefined) throw new Error(`Column ${column.name} is not a reference`);
+  const source = `data.${quoteName(table.name)}`;
+  const target = `data.${quoteName(column.table)}`;
+  const constraint = quoteName(deriveName(table.name, [column.name], "fkey"));
+  const add =
+    `alter table ${source} add constraint ${constraint}` +
+    ` foreign key ("app_id", ${quoteName(column.name)}) references ${target} ("app_id", "id")${onDeleteClause(column)}`;
+  if (validate === "no") return [add];
+  const drop = isReplaced ? [`alter table ${source} drop constraint ${constraint}`] : [];
+  if (validate === "later") return [...drop, `${add} not valid`];
+  const both = [...new Set([source, target])];
+  return [
+    ...drop,
+    `${add} not valid`,
+    ...both.map((name) => `alter table ${name} no force row level security`),
+    `alter table ${source} validate constraint ${constraint}`,
+    ...both.map((name) => `alter table ${name} force row level security`),
+  ];
+}
+
+type DropValue = Extract<Step, { kind: "drop_enum_value" }>;
+
+/** Checks that no app has a row with the value. Forced row security is lifted for the check, in the same message. */
+function renderDropValue({ table, column, value, label }: DropValue): string[] {
+  const name = `data.${quoteName(table)}`;
+  return [
+    `alter table ${name} no force row level security`,
+    `do ${quoteBody(`begin
+  if exists (select from ${name} where ${quoteName(column)} = ${quoteLiteral(value)}) then
+    raise exception 'rows have the value' using errcode = '${SIGNALS.valueInUse}';
+  end if;
+end`)}`,
+    `alter table ${name} force row level security`,
+    `alter type data.${quoteName(enumTypeName(table, column))} rename value ${quoteLiteral(value)} to ${quoteLiteral(label)}`,
+  ];
+}
+
+type Rename = Extract<Step, { kind: "rename" }>;
+
+/** Indexes, constraints and types are named after their table and columns, so they are renamed too. */
+function renderRename({ table, before, column }: Rename): string[] {
+  const rename = (name: string) => (name === column?.from ? column.to : name);
+  const found = `data.${quoteName(before.name)}`;
+  const renamed = `data.${quoteName(table.name)}`;
+  const derived = [...keysOf(before), ...indexesOf(before), ...referencesOf(before)].map(
+    (constraint) => ({
+      ...constraint,
+      to: deriveName(table.name, constraint.columns.map(rename), constraint.kind),
+    }),
+  );
+  const types = before.columns
+    .filter(({ kind }) => kind === "enum")
+    .map(({ name }) => ({
+      from: enumTypeName(before.name, name),
+      to: enumTypeName(table.name, rename(name)),
+    }));
+  return [
+    ...(before.name === table.name
+      ? []
+      : [
+          `alter table ${found} rename to ${quoteName(table.name)}`,
+          `alter table ${renamed} rename constraint ${quoteName(`${before.name}__pkey`)} to ${quoteName(`${table.name}__pkey`)}`,
+        ]),
+    ...(column === undefined
+      ? []
+      : [
+          `alter table ${renamed} rename column ${quoteName(column.from)} to ${quoteName(column.to)}`,
+        ]),
+    ...derived
+      .filter(({ name, to }) => name !== to)
+      .map(({ kind, name, to }) =>
+        kind === "fkey"
+          ? `alter table ${renamed} rename constraint ${quoteName(name)} to ${quoteName(to)}`
+          : `alter index data.${quoteName(name)} rename to ${quoteName(to)}`,
+      ),
+    ...types
+      .filter(({ from, to }) => from !== to)
+      .map(({ from, to }) => `alter type data.${quoteName(from)} rename to ${quoteName(to)}`),
+  ];
+}
+
+export type DeferredBuild = { table: string; constraint: Constraint };
+
+/** A deferred step is the only statement of its message, as a concurrent build requires. */
+export function renderDeferred({ table, constraint }: DeferredBuild): string {
+  const { kind, name } = constraint;
+  return kind === "idx"
+    ? `create index concurrently ${renderIndex(table, constraint)}`
+    : `alter table data.${quoteName(table)} validate constraint ${quoteName(name)}`;
+}
+
+function renderIndex(table: string, index: Constraint): string {
+  return `${quoteName(index.name)} on data.${quoteName(table)} (${renderTerms(index)}) where ${renderRows(index)}`;
+}
+
+/** Drops an index with an unfinished build. On several nodes, some may not have started the build. */
+export function renderDropIndex(name: string): string {
+  return `drop index concurrently if exists data.${quoteName(name)}`;
+}

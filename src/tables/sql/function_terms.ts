@@ -1,0 +1,257 @@
+/**
+ * The parts of the functions' bodies, as plain SQL without schemas of `pg_catalog`: see `qualify()`. They expect hostile column
+ * names: parameters are `$n`, and every variable and alias contains a `$`, which no column can.
+ *
+ * @module
+ */
+
+import { APP_SWITCHES, STOP_BITS } from "../../app_switch.ts";
+import { APP_SETTING, dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
+import { SCOPE_BITS } from "../../principal.ts";
+import {
+  type ColumnSet,
+  type Endpoint,
+  type FunctionSite,
+  hasPreview,
+  placeholdersOf,
+  SCOPE_OF,
+} from "../catalog/mod.ts";
+import { sqlDefault, sqlType } from "../plan/types.ts";
+
+export type SetColumn = ColumnSet["columns"][number];
+
+/**
+ * Sets the tenant and UTC for this transaction only, so one plan serves every tenant. A session that plans while a table is
+ * small would choose a full scan and reuse that plan as the table grows. So plans always use indexes, also for cascades.
+ */
+export function setTenant(
+  app: string,
+  site: FunctionSite,
+  others: readonly (readonly [string, string])[] = [],
+): string {
+  const plans = ["plan_cache_mode", dialectOf(site).planCacheMode] as const;
+  const settings = [...SETTINGS, plans, ...INDEXES, ...others].map(
+    ([name, value]) => `set_config('${name}', '${value}', true)`,
+  );
+  return `perform set_config('${APP_SETTING}', ${app}::text, true),
+    ${settings.join(",\n    ")};`;
+}
+
+const SETTINGS = [["timezone", "UTC"]] as const;
+const INDEXES = [["enable_seqscan", "off"]] as const;
+
+/**
+ * A page's plan must fit any limit. The plan's estimated cost can be so high that PostgreSQL would compile it to machine
+ * code per call.
+ */
+const NO_COMPILATION = [["jit", "off"]] as const;
+/**
+ * A query visits rows in the order of its planned index: a sort would read all rows of the app. Its inner statement is
+ * planned per call, without workers, because it lasts milliseconds.
+ */
+const SINGLE_WALK = [
+  ["enable_sort", "off"],
+  ["enable_incremental_sort", "off"],
+  ["max_parallel_workers_per_gather", "0"],
+] as const;
+/** A row that waits for a lock must not delay its group. After the timeout, the process sends each row individually. */
+const SHORT_WAIT = [["lock_timeout", "100ms"]] as const;
+const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string, string])[]>>> = {
+  list: NO_COMPILATION,
+  query: [...NO_COMPILATION, ...SINGLE_WALK],
+  create_group: SHORT_WAIT,
+};
+
+/**
+ * Whether a live key of the calling app has a proof with the endpoint's scope, and the app still uses the table. The lookup
+ * follows the settings, so it uses its index even if the session first planned it with few keys.
+ */
+export function isProved(table: ColumnSet, endpoint: Endpoint): string {
+  return `exists (select ${fromProof(table, endpoint)})`;
+}
+
+/** The call that raises why {@linkcode isProved} is false. For a write it can return a replay. */
+export function rejectCall({ name }: ColumnSet, endpoint: Endpoint): string {
+  const { app, proof, ...others } = placeholdersOf(endpoint);
+  const values = [app, proof, quoteLiteral(name)].join(", ");
+  if (SCOPE_OF[endpoint] !== "data:write") return `rowhouse.reject_call(${values})`;
+  const claim = "claim" in others ? others.claim : "null";
+  return `rowhouse.reject_write(${values}, ${claim})`;
+}
+
+function fromProof({ name }: ColumnSet, endpoint: Endpoint): string {
+  const { app, proof } = placeholdersOf(endpoint);
+  const scope = SCOPE_OF[endpoint];
+  return `from rowhouse."proofs" as "$p"
+    where "$p"."app_id" = ${app} and "$p"."digest" = sha256(${proof})
+      and ${hasOnly('"$p"."scopes"', SCOPE_BITS[scope], scope === "data:write" ? STOP_BITS : 0)}
+      and "$p"."expires_at" > clock_timestamp()
+      and ("$p"."ended" is null or ${quoteLiteral(name)} <> all ("$p"."ended"))`;
+}
+
+/** Whether the bits contain `bit` and none of `others`. */
+function hasOnly(bits: string, bit: number, others: number): string {
+  return `(${bits} & ${bit | others}::int2) = ${bit}::int2`;
+}
+
+function hasBit(bits: string, bit: number): string {
+  return `(${bits} & ${bit}::int2) <> 0::int2`;
+}
+
+/** The start of a body: sets the tenant, and rejects calls without a proof. */
+export function beginAs(table: ColumnSet, endpoint: Endpoint, site: FunctionSite): string {
+  const settings = SETTINGS_OF[endpoint] ?? [];
+  const asksLive = declareLive(endpoint, site) !== "";
+  const isLive = hasBit('"$p"."scopes"', APP_SWITCHES.live.proofBit);
+  return `${setTenant(placeholdersOf(endpoint).app, site, settings)}
+  ${asksLive ? `"$live" := (select ${isLive} ${fromProof(table, endpoint)});` : ""}
+  if ${asksLive ? `"$live" is null` : `not ${isProved(table, endpoint)}`} then
+    return ${rejectCall(table, endpoint)};
+  end if;`;
+}
+
+/** The variable for whether the app is live, in functions of changes and writes, if live apps are on. */
+export function declareLive(endpoint: Endpoint, site: FunctionSite): string {
+  const asks = endpoint === "changes" || SCOPE_OF[endpoint] === "data:write";
+  return asks && hasPreview(site, "live") ? `"$live" bool;` : "";
+}
+
+/** Records changed rows of a live app; `rows` are values or a query of app, table and row id. */
+export function recordChanges(site: FunctionSite, rows: string): string {
+  if (!hasPreview(site, "live")) return "";
+  return `if "$live" then
+    insert into rowhouse."changes" ("app_id", "table_name", "row_id") ${rows};
+  end if;`;
+}
+
+/** 10% faster than json_agg of the same rows, and without its line breaks. */
+export const ROW_TEXT = `row_to_json("$row")::text`;
+
+export function isTooLarge(text: string, bytes: string): string {
+  return `octet_length("${text}") > ${bytes}`;
+}
+
+/** A text as base64url, which a query string can contain unescaped. */
+export function toBase64Url(text: string): string {
+  return `translate(encode(convert_to(${text}, 'UTF8'), 'base64'), E'+/=\\n', '-_')`;
+}
+
+/** A lower bound of a row's size, without decompression: an oversized row must not be built only to be measured. */
+export function leastBytes(table: ColumnSet, alias: string): string {
+  return sumOf(unboundedSizes(table, alias));
+}
+
+/** The approximate size of a row's text: as stored, except compressed JSON. */
+export function rowSize(table: ColumnSet, alias: string): string {
+  const names = table.columns.reduce((bytes, { name }) => bytes + name.length, 0);
+  const fixed = OWN_COLUMNS_BYTES + names + table.columns.length * COLUMN_BYTES;
+  return sumOf([...unboundedSizes(table, alias), `${fixed}::int8`]);
+}
+
+/** The bytes of both ids. */
+const OWN_COLUMNS_BYTES = 98;
+/** The bytes of another column, without its name and without an unbounded value. */
+const COLUMN_BYTES = 16;
+
+/** The sizes of a row's unbounded values, without decompression. */
+function unboundedSizes(table: ColumnSet, alias: string): string[] {
+  return table.columns.flatMap(({ name, kind }) => {
+    const { size } = SQL[kind];
+    if (size === undefined) return [];
+    return `coalesce(${size}("${alias}".${quoteName(name)}), 0)::int8`;
+  });
+}
+
+function sumOf(sizes: readonly string[]): string {
+  return sizes.length === 0 ? "0" : `(${sizes.join(" + ")})`;
+}
+
+/** The end of a body that returns one row. Undoes a write of an oversized row. */
+export function returnText(id: string, bytes: string): string {
+  return `if ${isTooLarge("$text", bytes)} then
+    return rowhouse.reject_row(${id});
+  end if;
+  return "$text";`;
+}
+
+/** The target of an insert: the table and its columns, in the order of their values. */
+export function target(table: ColumnSet): string {
+  const names = ["app_id", "id", ...table.columns.map((column) => column.name)].map(quoteName);
+  return `data.${quoteName(table.name)} as "$t" (${names.join(", ")})`;
+}
+
+export function isRow(app: string, id: string): string {
+  return `"$t"."app_id" = ${app} and "$t"."id" = ${id}`;
+}
+
+/** Columns in the response format: decimals as text, because JSON numbers would lose digits. */
+export function outputs(table: ColumnSet): string {
+  const own = table.columns.map((column) => {
+    const name = quoteName(column.name);
+    return SQL[column.kind].isSentAsText ? `"$t".${name}::text as ${name}` : `"$t".${name}`;
+  });
+  return [`"$t"."id"`, `"$t"."app_id"`, ...own].join(", ");
+}
+
+/** A column's variable in the response format. */
+export function outputVariable({ kind }: SetColumn, index: number): string {
+  return SQL[kind].isSentAsText ? `${variable(index)}::text` : variable(index);
+}
+
+export function variable(index: number): string {
+  return `"$v${index}"`;
+}
+
+export function isGiven(column: SetColumn): string {
+  return `"$body" ? ${quoteLiteral(column.name)}`;
+}
+
+/** A column's value in a new row: from the body, or its default. */
+export function initial(table: ColumnSet, column: SetColumn, now?: string): string {
+  const given = input(table, column);
+  if (column.default === undefined) return given;
+  return `case when ${isGiven(column)} then ${given} else ${sqlDefault(table, column, now)} end`;
+}
+
+/** A column's value from the body, in the column's type; JSON null and an absent key are both SQL NULL. */
+export function input(table: ColumnSet, column: SetColumn): string {
+  const text = `("$body" ->> ${quoteLiteral(column.name)})`;
+  return SQL[column.kind].isJson
+    ? `case when ${text} is not null then "$body" -> ${quoteLiteral(column.name)} end`
+    : `${text}::${sqlType(table, column)}`;
+}
+
+// Parts that several bodies of write functions share.
+
+export function recordRow(
+  table: ColumnSet,
+  site: FunctionSite,
+  { app, id }: { app: string; id: string },
+): string {
+  return recordChanges(site, `values (${app}, ${quoteLiteral(table.name)}, ${id})`);
+}
+
+type Claim = { app: string; proof: string; claim: string; response: string; short: string };
+
+/** With an idempotency key, claims the key before writing. A used key replays its response. */
+export function claimKey({ app, proof, claim, response, short }: Claim): string {
+  return `if ${claim} is not null then
+    "$text" := rowhouse.claim_key(${app}, ${proof}, ${claim}, ${response}, ${short});
+    if "$text" is not null then
+      return "$text";
+    end if;
+  end if;`;
+}
+
+/** Records the response of a write that claimed its key. */
+export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): string {
+  return `if ${claim} is not null then
+    perform rowhouse.complete_key(${app}, ${claim}, "$text");
+  end if;`;
+}
+
+/** The text of a row with only its id. */
+export function idText(id: string): string {
+  return `concat('{"id":"', ${id}, '"}')`;
+}

@@ -1,0 +1,188 @@
+/** The body of the list function. @see function_terms.ts for its parts @module */
+
+import { quoteLiteral, quoteName } from "../../db/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  hashColumnSet,
+  hasPreview,
+  placeholdersOf,
+  TAG_LENGTH,
+} from "../catalog/mod.ts";
+import {
+  beginAs,
+  declareLive,
+  isRow,
+  isTooLarge,
+  leastBytes,
+  outputs,
+  ROW_TEXT,
+  rowSize,
+  toBase64Url,
+} from "./function_terms.ts";
+
+/** Up to about this many bytes, a page is built in one step and then measured. */
+export const SINGLE_STEP_BYTES = 786_432;
+
+/**
+ * The tag and the identity of the page, followed by the rows unless the caller has that tag or the page may exceed the
+ * caller's limit. A normal page is built in one step; a page that
+ * may be large is built row by row. It ends at the limit, and before a row larger than the limit. If that row is
+ * the first row, its id is reported. The function is stable, so all reads see one state of the table.
+ */
+export function listBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, limit, bytes, known, inline } = placeholdersOf("list");
+  const rows = `data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}`;
+  // The rows before the page were already skipped once, to find its start.
+  const page = `select ${outputs(table)} from ${rows}
+      and "$t"."id" >= "$first" order by "$t"."id" limit ${limit}`;
+  return `declare
+  "$states" bytea;
+  "$first" uuid;
+  "$tag" text;
+  "$head" text;
+  "$found" int8;
+  "$size" int8;
+  "$text" text;
+  "$one" record;
+  "$rows" text[] := '{}';
+  "$count" int8 := 0;
+  "$bytes" int8 := 0;
+begin
+  ${beginAs(table, "list", site)}
+  ${renderPageTag(table, rows)};
+  "$first" := encode(substring("$states", 1, ${ID_BYTES}), 'hex')::uuid;
+  "$tag" := ${tagOfPage(table, site)};
+  "$head" := ${headOfPage(table)};
+  if "$size" > ${inline} or "$tag" = any (string_to_array(${known}, ',')) then
+    return "$head";
+  end if;
+  if "$size" <= ${SINGLE_STEP_BYTES} then
+    select concat("$head", '{"rows":[', string_agg(${ROW_TEXT}, ','), ${envelopeEnd(limit, site)})
+    into "$text" from (${page}) as "$row";
+    if octet_length("$text") <= ${bytes} then
+      return "$text";
+    end if;
+  end if;
+  for "$one" in ${page} loop
+    exit when "$bytes" > ${bytes};
+    "$text" := case when ${leastBytes(table, "$one")} <= ${bytes} then row_to_json("$one")::text end;
+    if "$text" is null or ${isTooLarge("$text", bytes)} then
+      if "$count" = 0 then
+        return rowhouse.reject_row("$one"."id");
+      end if;
+      exit;
+    end if;
+    "$rows" := array_append("$rows", "$text");
+    "$count" := "$count" + 1;
+    "$bytes" := "$bytes" + octet_length("$text");
+  end loop;
+  return concat("$head", '{"rows":[', array_to_string("$rows", ','), ${envelopeEnd('"$count"', site)});
+end`;
+}
+
+/** The end of the text of a page with `counted` rows. More rows exist if the query found more than `counted`. */
+function envelopeEnd(counted: string, site: FunctionSite): string {
+  const { limit, offset } = placeholdersOf("list");
+  const next = hasPreview(site, "filters") ? ` ',"next":', ${nextOf(counted)},` : "";
+  return `'],"limit":', ${limit}, ',"offset":', ${offset}, ',"hasMore":',
+      case when "$found" > ${counted} then 'true' else 'false' end,${next} '}'`;
+}
+
+/** A cursor at the first row after the page, as JSON. A statement of its own would cost more than it saves. */
+function nextOf(counted: string): string {
+  const start = `(${counted} * ${STATE_BYTES} + 1)::int4`;
+  const id = `encode(substring("$states", ${start}, ${ID_BYTES}), 'hex')::uuid`;
+  const cursor = toBase64Url(`concat('["id.asc","', ${id}, '"]')`);
+  return `case when "$found" > ${counted} then concat('"', ${cursor}, '"') else 'null' end`;
+}
+
+/** Every state begins with the row's id, so the first state identifies the start of the page. */
+const ID_BYTES = 16;
+const STATE_BYTES = 26;
+/** The state of a row: its `xmin` and `ctid` change whenever the row does. */
+export const ROW_STATE = `uuid_send("$t"."id") || xidsend("$t"."xmin") || tidsend("$t"."ctid")`;
+/** Row states can repeat after a restore or in another database. These values then differ. */
+export const STATE_SEED = [
+  `(select "$seed"."value" from rowhouse."tag_seed" as "$seed" where "$seed"."is_only")`,
+  `timestamptz_send(pg_postmaster_start_time())`,
+] as const;
+
+/**
+ * Reads the page and the next row without building text: the states of the rows, their count,
+ * and their approximate bytes.
+ */
+function renderPageTag(table: ColumnSet, rows: string): string {
+  const { limit, offset } = placeholdersOf("list");
+  return `select string_agg("$row"."$state", ''::bytea),
+    count(*), coalesce(sum("$row"."$size"), 0)
+  into "$states", "$found", "$size" from (
+    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size"
+    from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$row"`;
+}
+
+/** @see ../catalog/tags.ts */
+function headOfPage(table: ColumnSet): string {
+  const { app, limit, offset } = placeholdersOf("list");
+  return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
+}
+
+/** The tag changes with every input of the page. */
+function tagOfPage(table: ColumnSet, site: FunctionSite): string {
+  const { limit, offset, bytes } = placeholdersOf("list");
+  const parts = [
+    ...STATE_SEED,
+    ...(hasPreview(site, "filters") ? [`'next'::bytea`] : []),
+    `${quoteLiteral(hashColumnSet(table))}::bytea`,
+    ...[limit, offset, bytes].map((name) => `int4send(${name})`),
+    `coalesce("$states", ''::bytea)`,
+  ];
+  return `left(encode(sha256(${parts.join(" || ")}), 'hex'), ${TAG_LENGTH})`;
+}
+
+// The body of the function that reads changes since a cursor: each row in its current state, or its
+// id if it was deleted. So the order of changes does not matter, and duplicates are harmless. @see
+// ../db/migrations/live.sql @see function_terms.ts for the parts of the body
+
+/**
+ * Three lines: the cursor, which names the set of columns, the kind and the events as a JSON list. `ready`: the call had no cursor. `reset`: the changes since
+ * the cursor are unknown, of other columns, or exceed the limit of rows or bytes; the caller reads the table again. An empty result:
+ * the app is not live.
+ */
+export function changesBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, since, limit, bytes } = placeholdersOf("changes");
+  const row = `data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$id"')}`;
+  const ids = 'unnest("$ids") as "$i" ("$id")';
+  const set = quoteLiteral(hashColumnSet(table));
+  const toResult = (kind: string, events: string) =>
+    `concat("$cursor", E'\\n${kind}\\n', ${events})`;
+  return `declare
+  "$cursor" constant text := rowhouse.feed_name() || '.' || pg_current_snapshot()::text || '.' || ${set};
+  "$since" constant pg_snapshot := rowhouse.read_cursor(${since}, ${set});
+  "$ids" uuid[];
+  "$text" text;
+  ${declareLive("changes", site)}
+begin
+  ${beginAs(table, "changes", site)}
+  if not "$live" then
+    return null;
+  end if;
+  if ${since} is null then
+    return ${toResult("ready", "'[]'")};
+  end if;
+  "$ids" := array(select distinct "$c"."row_id" from rowhouse."changes" as "$c"
+    where "$c"."app_id" = ${app} and "$c"."xid" >= pg_snapshot_xmin("$since")
+      and not pg_visible_in_snapshot("$c"."xid", "$since")
+      and "$c"."table_name" = any (array['', ${quoteLiteral(table.name)}]) limit ${limit} + 1);
+  if "$since" is null or cardinality("$ids") > ${limit}
+    or array_position("$ids", null) is not null
+    or (select sum(${rowSize(table, "$t")}) from ${ids}, ${row}) > ${bytes} then
+    return ${toResult("reset", "'[]'")};
+  end if;
+  select string_agg(coalesce('{"put":' || "$found"."$text" || '}',
+    concat('{"delete":"', "$i"."$id", '"}')), ',')
+  into "$text" from ${ids}
+  left join lateral (select ${ROW_TEXT} as "$text" from (select ${outputs(table)} from ${row} offset 0) as "$row") as "$found" on true;
+  return ${toResult("changes", `'[' || coalesce("$text", '') || ']'`)};
+end`;
+}

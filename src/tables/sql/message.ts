@@ -1,0 +1,206 @@
+/**
+ * A push as one message, which is one transaction: first the locks between pushes and the check that the state is unchanged
+ * since the plan; then the steps, with locks on existing tables before the first step that needs them; then the record. Pure.
+ *
+ * @module
+ */
+
+import {
+  DIALECT_SQL,
+  dialectOf,
+  LOCK_BUDGET_MS,
+  PREVIEWS_SQL,
+  quoteLiteral,
+  SIGNALS,
+} from "../../db/mod.ts";
+import type { Json } from "../../schema/mod.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
+import { type Applied, NO_PARENT } from "../history/migration_text.ts";
+import type { PreparedPush } from "../plan/prepare.ts";
+import { findCreated, type Plan, type Step } from "../plan/step.ts";
+import type { PushState } from "../state.ts";
+import type { PushingApp } from "./begin_push.ts";
+import { renderStatements } from "./ddl.ts";
+import { MESSAGE_SETTINGS } from "./message_settings.ts";
+
+export type Prepared = PreparedPush & {
+  migration: Applied;
+  state: PushState;
+  /** Whether the project already has this migration. */
+  isReplay?: boolean;
+};
+
+export function renderMessage(pusher: Pusher, prepared: Prepared): string {
+  const { plan } = prepared;
+  const { early, deferred } = renderStatements(plan, prepared.state);
+  return [
+    renderLockPush(pusher.id, prepared),
+    ...MESSAGE_SETTINGS,
+    ...early,
+    ...renderLockTables(plan),
+    // No build of the table of an explicit change may be running.
+    ...renderBeginChanges(pusher, plan),
+    ...deferred,
+    ...plan.steps.flatMap((step) =>
+      step.kind === "drop_functions" ? [renderForgetSets(step)] : [],
+    ),
+    ...renderRecord(pusher, prepared),
+  ].join(";\n");
+}
+
+type Pusher = Pick<PushingApp, "id" | "by">;
+
+/** An app id without an app: only a table is locked. */
+const NO_APP = "00000000-0000-0000-0000-000000000000";
+
+/** The first statement of a message that changes one table and no app's record; `stamp`: the version in the plan. */
+export function renderLockTable(name: string, stamp: number): string {
+  const seen = quoteLiteral(JSON.stringify({ [name]: stamp }));
+  return `do $rowhouse$ begin perform rowhouse.lock_push(array[${quoteLiteral(`table ${name}`)}], ${seen}, '${NO_APP}', 0); end $rowhouse$`;
+}
+
+/** Locks the app, every table of a step, and every table that these reference. */
+function renderLockPush(appId: string, { plan, state }: Prepared): string {
+  const tables = [...new Set(plan.steps.flatMap(toTables))].sort();
+  const stamps = new Map(state.tables.map((table) => [table.name, table.stamp]));
+  const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
+  const head = state.head?.seq ?? 0;
+  const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
+  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherPreviews(state)} end`;
+  return `do $rowhouse$ ${body} $rowhouse$`;
+}
+
+/** The dialect can change between the plan and the lock; tables then need other statements. */
+function rejectOtherDialect(state: PushState): string {
+  if (!dialectOf(state).canChange) return "";
+  return ` if ${DIALECT_SQL} <> ${quoteLiteral(state.dialect)} then raise exception 'the dialect has changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+}
+
+/** Previews can change between the plan and the lock; the functions then differ. */
+function rejectOtherPreviews({ previews }: PushState): string {
+  return ` if ${PREVIEWS_SQL}::pg_catalog.jsonb <> ${quoteLiteral(JSON.stringify(previews))}::pg_catalog.jsonb then raise exception 'the previews have changed' using errcode = '${SIGNALS.catalogMoved}'; end if;`;
+}
+
+function toTables(step: Step): string[] {
+  if (step.kind === "rename") return [step.before.name, step.table.name];
+  if (typeof step.table === "string") return [step.table];
+  return [step.table.name, ...step.table.columns.flatMap((column) => column.table ?? [])];
+}
+
+const LOCKING: ReadonlySet<Step["kind"]> = new Set([
+  "add_column",
+  "set_default",
+  "set_required",
+  "add_key",
+  "add_index",
+  "add_reference",
+  "rename",
+  "drop_column",
+  "drop_table",
+  "drop_enum_value",
+  "swap_column",
+]);
+
+/**
+ * Locks all existing tables before the first change to one of them, so that each request waits at most once. Tables
+ * that are only referenced can still be read.
+ */
+function renderLockTables({ steps }: Plan): string[] {
+  const created = findCreated(steps);
+  const locking = steps.filter((step) => LOCKING.has(step.kind));
+  const changed = new Set(locking.flatMap(toChanged));
+  const referenced = locking.flatMap((step) =>
+    step.kind === "add_reference" ? (step.column.table ?? []) : [],
+  );
+  const names = [...new Set([...changed, ...referenced])]
+    .filter((name) => !created.has(name))
+    .sort();
+  if (names.length === 0) return [];
+  const readable = names.filter((name) => !changed.has(name));
+  const lists = [names, readable].map(
+    (list) => `array[${list.map(quoteLiteral).join(", ")}]::text[]`,
+  );
+  return [
+    `do $rowhouse$ begin perform rowhouse.lock_tables(${lists.join(", ")}, ${LOCK_BUDGET_MS}); end $rowhouse$`,
+  ];
+}
+
+/** The tables that a step alters. Immediate validation also lifts the row security of the target. */
+function toChanged(step: Step): string[] {
+  if (step.kind === "rename") return [step.before.name];
+  if (step.kind === "drop_column")
+    return [step.table, ...(step.column.table === undefined ? [] : [step.column.table])];
+  if (step.kind === "drop_table") return toTables(step);
+  const name = typeof step.table === "string" ? step.table : step.table.name;
+  if (step.kind !== "add_reference" || step.validate !== "now") return [name];
+  return [name, ...(step.column.table === undefined ? [] : [step.column.table])];
+}
+
+/** The record of the push: its last statements, and the only statements that write to the record. */
+function renderRecord(
+  { id, by }: Pusher,
+  { plan, migration, joins, state: { head }, isReplay = false }: Prepared,
+): string[] {
+  // The number at this service: after a join the project's number can differ.
+  const position = { seq: (head?.seq ?? 0) + 1, parent: head?.checksum ?? NO_PARENT };
+  const parts = [
+    {
+      ...migration,
+      ...position,
+      ...(joins === undefined ? {} : { joins }),
+      isReplay,
+      keyId: by?.keyId ?? null,
+    },
+    plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
+    plan.steps.flatMap(toUse),
+    plan.steps.flatMap(toBuild),
+  ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
+  return [
+    `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
+    ...toChangedTables(plan).map(
+      (table) => `select rowhouse.record_change(${renderPair(id, table)})`,
+    ),
+  ];
+}
+
+function renderBeginChanges({ id }: Pusher, plan: Plan): string[] {
+  return toChangedTables(plan).map((table) => {
+    const isRetyped = plan.steps.some(
+      (step) => step.kind === "swap_column" && step.table === table,
+    );
+    return `select rowhouse.begin_change(${renderPair(id, table)}, ${isRetyped})`;
+  });
+}
+
+/** The tables of explicit changes. */
+function toChangedTables({ steps }: Plan): string[] {
+  return steps.flatMap((step) => (step.kind === "record_change" ? [step.table] : []));
+}
+
+function renderPair(id: string, table: string): string {
+  return `${quoteLiteral(id)}, ${quoteLiteral(table)}`;
+}
+
+/** The app's new column set of a table, as recorded. */
+function toUse(step: Step): Json[] {
+  if (step.kind !== "register") return [];
+  const { table } = step;
+  return [{ definition: table, hash: hashColumnSet(table), columns: toColumnSet(table) }];
+}
+
+/** The statement that removes the records of column sets whose functions the same message drops. */
+export function renderForgetSets({
+  table,
+  removed,
+}: Extract<Step, { kind: "drop_functions" }>): string {
+  const parts = [table, JSON.stringify(removed)].map(quoteLiteral).join(", ");
+  return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
+}
+
+/** A deferred build, as recorded. */
+function toBuild(step: Step): Json[] {
+  if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
+  const { kind, name, columns } = step.kind === "defer_index" ? step.index : step.reference;
+  return [{ table: step.table, kind: kind === "idx" ? "index" : "reference", name, columns }];
+}

@@ -1,0 +1,177 @@
+/**
+ * Renews the functions of existing tables that differ from this release's output.
+ * Changes no rows, tables or records. Works on one table at a time, under the locks of a push.
+ *
+ * @module
+ */
+
+import {
+  call,
+  type Database,
+  DIALECTS,
+  type DialectName,
+  dialectOf,
+  quoteLiteral,
+} from "../../db/mod.ts";
+import { Problem } from "../../problem.ts";
+import {
+  ALL_ENDPOINTS,
+  type ColumnSet,
+  type Endpoint,
+  endpointsOf,
+  type FunctionSite,
+  functionName,
+  printedArguments,
+  requiredEndpointsOf,
+} from "../catalog/mod.ts";
+import { digestOf } from "../history/release.ts";
+import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
+import { readMessageResult } from "../plan/rejections.ts";
+import { readSite } from "../site.ts";
+import type { RecordedSet } from "../state.ts";
+import {
+  findUnserved,
+  renderBody,
+  renderDropFunctions,
+  renderDropUnserved,
+  renderFunctions,
+} from "./functions.ts";
+import { renderForgetSets, renderLockTable } from "./message.ts";
+import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
+
+/** A recorded table with functions that are not from this release. */
+type OutdatedTable = {
+  name: string;
+  /** The column sets that apps use or used. */
+  sets: ColumnSet[];
+  /** Its highest recorded version: its functions are renewed only if this is still current. */
+  stamp: number;
+  site: FunctionSite;
+};
+
+type Recorded = FunctionSite & {
+  tables: Omit<OutdatedTable, "site">[];
+  functions: RecordedFunction[];
+};
+
+type RecordedFunction = { name: string; arguments: string; digest: string };
+
+/** How long to retry a table that other pushes hold. */
+const PATIENCE_MS = 60_000;
+const TRY_AGAIN_MS = 100;
+
+/**
+ * Renews the functions of every outdated table, and returns the tables' names. Idempotent, even if several processes run it
+ * concurrently or apps push: leaves functions that others have created since.
+ *
+ * @throws {Problem} push_busy — pushes hold a table for longer than a minute
+ */
+export async function refreshFunctions(
+  admin: Database,
+  report: (done: { name: string; index: number; count: number }) => void = () => undefined,
+): Promise<string[]> {
+  const outdated = await findOutdatedTables(admin);
+  const refreshed: string[] = [];
+  for (const [index, { name }] of outdated.entries()) {
+    if (!(await refreshTable(admin, name))) continue;
+    refreshed.push(name);
+    report({ name, index: index + 1, count: outdated.length });
+  }
+  return refreshed;
+}
+
+/** Whether this call renewed the functions. */
+async function refreshTable(admin: Database, name: string): Promise<boolean> {
+  for (const startedAt = performance.now(); performance.now() - startedAt < PATIENCE_MS; ) {
+    const [table] = await findOutdatedTables(admin, name);
+    if (table === undefined) return false;
+    try {
+      await admin.message(renderRefresh(table), { timeoutMs: MESSAGE_TIMEOUT_MS });
+      return true;
+    } catch (error) {
+      readMessageResult(error);
+    }
+    await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
+  }
+  throw new Problem("push_busy", {
+    message: `Cannot renew the functions of table ${name}: pushes keep it locked; run rowhouse migrate again`,
+    retryAfterS: 1,
+  });
+}
+
+function renderRefresh({ name, sets, stamp, site }: OutdatedTable): string {
+  const render = (set: ColumnSet) => {
+    const drops = renderDropUnserved(set, site).map(dialectOf(site).toStatement);
+    return [...renderFunctions(set, site), ...drops];
+  };
+  return [
+    renderLockTable(name, stamp),
+    ...MESSAGE_SETTINGS,
+    ...sets.flatMap(render),
+    `select ${quoteLiteral(name)} as name`,
+  ].join(";\n");
+}
+
+/** The tables with functions of another release; one table by name, or all. */
+export async function findOutdatedTables(
+  db: Database,
+  name: string | null = null,
+): Promise<OutdatedTable[]> {
+  const values = { wanted: name, endpoints: ALL_ENDPOINTS };
+  const recorded = (await call(db, "read_generated", values)) as Recorded;
+  const { tables, functions, ...site } = recorded;
+  const digests = new Map(
+    functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]),
+  );
+  const isOutdated = (set: ColumnSet, endpoint: Endpoint) =>
+    digests.get(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`) !==
+    digestOf(renderBody(set, endpoint, site));
+  const isUnserved = (set: ColumnSet, endpoint: Endpoint) =>
+    digests.has(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`);
+  return tables
+    .filter(({ sets }) =>
+      sets.some(
+        (set) =>
+          endpointsOf(site).some((endpoint) => isOutdated(set, endpoint)) ||
+          findUnserved(site).some((endpoint) => isUnserved(set, endpoint)),
+      ),
+    )
+    .map((table) => ({ ...table, site }));
+}
+
+/** The tables that this release cannot serve: a function is missing or has other arguments. */
+export async function findUncallableTables(db: Database): Promise<string[]> {
+  const wanted = requiredEndpointsOf(await readSite(db)).map((endpoint) => ({
+    endpoint,
+    arguments: printedArguments(endpoint),
+  }));
+  return await call(db, "find_uncallable_tables", { wanted });
+}
+
+// Drops the functions of column sets that no app has used for an hour; part of `rowhouse migrate`.
+
+type Table = { name: string; stamp: number; sets: RecordedSet[]; dialect: DialectName };
+
+/** Skips tables with a running push: that push or the next sweep drops their functions. */
+export async function sweepSets(admin: Database): Promise<void> {
+  const tables = (await call(admin, "find_unused_sets", {
+    unused_s: UNUSED_SET_LIFE_S,
+  })) as Table[];
+  for (const { name, stamp, sets, dialect } of tables) {
+    const removed = sets.filter(isExpired);
+    const left = sets.filter((set) => !isExpired(set)).map(({ hash }) => hash);
+    const messages = planDrop(name, removed, left).map((step) =>
+      [
+        renderLockTable(name, stamp),
+        ...MESSAGE_SETTINGS,
+        ...step.hashes
+          .flatMap((hash) => renderDropFunctions({ table: name, hash }))
+          .map(DIALECTS[dialect].toStatement),
+        renderForgetSets(step),
+        `select ${quoteLiteral(name)} as name`,
+      ].join(";\n"),
+    );
+    for (const text of messages)
+      await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS }).catch(readMessageResult);
+  }
+}

@@ -1,0 +1,228 @@
+/** The bodies of functions that update and delete rows. @see function_terms.ts for their parts @module */
+
+import { dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
+import {
+  type ColumnSet,
+  type FunctionSite,
+  NO_MATCH,
+  placeholdersOf,
+  TAG_LENGTH,
+} from "../catalog/mod.ts";
+import { sqlType } from "../plan/types.ts";
+import {
+  beginAs,
+  claimKey,
+  completeKey,
+  declareLive,
+  idText,
+  initial,
+  input,
+  isGiven,
+  isRow,
+  outputs,
+  ROW_TEXT,
+  recordChanges,
+  recordRow,
+  returnText,
+  type SetColumn,
+  variable,
+} from "./function_terms.ts";
+
+/** Whether the row has one of the requested tags, computed from its text. Checked again if another write came first. */
+function isMatch(table: ColumnSet, match: string): string {
+  const text = `(select row_to_json("$old")::text from (select ${outputs(table)}) as "$old")`;
+  return `${tagOf(text)} = any (string_to_array(${match}, ','))`;
+}
+
+/**
+ * Writes the row if it has one of the requested tags. A write without tags is a statement of its own: PostgreSQL prepares all
+ * functions of a statement, also those that it does not call.
+ */
+function ifMatched(
+  table: ColumnSet,
+  site: FunctionSite,
+  endpoint: "update" | "delete",
+  write: (condition: string) => string,
+): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  const rule = isRow(app, id);
+  if (!dialectOf(site).comparesInWrites)
+    return `${rejectUnmatched(table, endpoint)}\n  ${write(rule)}`;
+  return `if ${match} is null then
+    ${write(rule)}
+  else
+    ${write(`${rule} and ${isMatch(table, match)}`)}
+  end if;`;
+}
+
+/** The tag of a row: the first hex digits of its text's hash, as many as the process uses. */
+function tagOf(text: string): string {
+  return `left(encode(sha256(convert_to(${text}, 'UTF8')), 'hex'), ${TAG_LENGTH})`;
+}
+
+/** The result of a write without a matching row: empty, or a marker if the row has another tag. */
+function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  return `case when ${match} is not null and exists (
+    select from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)}) then '${NO_MATCH}' end`;
+}
+
+export function updateBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, proof, id, body, bytes, claim } = placeholdersOf("update");
+  const declared = table.columns.map(
+    (column, index) =>
+      `${variable(index)} ${sqlType(table, column)} := ${column.onUpdate === undefined ? input(table, column) : initial(table, column)};`,
+  );
+  const assigned = table.columns.map(
+    (column, index) =>
+      `${quoteName(column.name)} = ${nextValue(column, index, isSet(table, column))}`,
+  );
+  const rows = `data.${quoteName(table.name)} as "$t"`;
+  // An empty update does not change the row, nor anything derived from its state.
+  const read = (condition: string) =>
+    `select ${outputs(table)} into "$row" from ${rows} where ${condition};`;
+  const write = (condition: string) => `if "$body" = '{}' then
+      ${read(condition)}
+    else
+      update ${rows} set
+        ${assigned.join(",\n        ")}
+      where ${condition}
+      returning ${outputs(table)} into "$row";
+    end if;`;
+  return `declare
+  "$body" jsonb := ${body}::jsonb;
+  ${declared.join("\n  ")}
+  ${declareLive("update", site)}
+  "$row" record;
+  "$text" text;
+begin
+  ${beginAs(table, "update", site)}
+  ${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
+  ${ifMatched(table, site, "update", assigned.length === 0 ? read : write)}
+  if not found then
+    if ${claim} is not null then
+      perform rowhouse.forget_key(${app}, ${claim});
+    end if;
+    return ${notMatched(table, "update")};
+  end if;
+  ${recordRow(table, site, { app, id })}
+  "$text" := ${ROW_TEXT};
+  ${completeKey({ app, claim })}
+  ${returnText(id, bytes)}
+end`;
+}
+
+/** A column's value after the update. */
+function nextValue(column: SetColumn, index: number, isNew: string): string {
+  return `case when ${isNew} then ${variable(index)} else "$t".${quoteName(column.name)} end`;
+}
+
+/**
+ * Whether the update sets the column: to a value in the body, or to the time of an update that changes another value. Compares
+ * the bytes of the values: 1.5 and 1.50 are different texts, and a null equals a null.
+ */
+function isSet(table: ColumnSet, column: SetColumn): string {
+  const given = isGiven(column);
+  const others = table.columns.flatMap((other, index) =>
+    other === column ? [] : [{ other, index }],
+  );
+  if (column.onUpdate === undefined || others.length === 0) return given;
+  const before = others.map(({ other }) => `"$t".${quoteName(other.name)}`);
+  const after = others.map(({ other, index }) => nextValue(other, index, isGiven(other)));
+  return `${given} or record_image_ne(row(${before.join(", ")}), row(${after.join(", ")}))`;
+}
+
+export function deleteBody(table: ColumnSet, site: FunctionSite): string {
+  const rows = `data.${quoteName(table.name)} as "$t"`;
+  return `declare
+  ${declareLive("delete", site)}
+  ${declareLive("delete", site) === "" ? "" : '"$counts" jsonb;'}
+  ${dialectOf(site).comparesInWrites ? "" : '"$row" record;'}
+begin
+  ${beginAs(table, "delete", site)}
+  ${countBefore(table, site)}
+  ${ifMatched(table, site, "delete", (condition) => `delete from ${rows} where ${condition};`)}
+  if found then
+    ${recordDelete(table, site)}
+    return '';
+  end if;
+  return ${notMatched(table, "delete")};
+end`;
+}
+
+/**
+ * The tables whose rows a delete from the table can delete or change, as `"$t" ("$oid", "$cascades")`: those with references
+ * that cascade, and those with references to these tables that cascade or become null.
+ */
+function withReferring(table: ColumnSet): string {
+  const source = quoteLiteral(`data.${quoteName(table.name)}`);
+  // Searches pg_depend: constraints have no index by the referenced table.
+  const referring = (
+    oid: string,
+  ) => `select "$k"."conrelid", "$k"."confdeltype" = 'c'::pg_catalog."char"
+        from pg_depend as "$d"
+        join pg_constraint as "$k" on "$k"."oid" = "$d"."objid"
+        where "$d"."classid" = 'pg_catalog.pg_constraint'::regclass
+          and "$d"."refclassid" = 'pg_catalog.pg_class'::regclass
+          and "$d"."refobjid" = ${oid} and "$k"."confrelid" = "$d"."refobjid"
+          and "$k"."confdeltype" = any ('{c,n}'::pg_catalog."char"[])`;
+  return `with recursive "$t" ("$oid", "$cascades") as (
+        ${referring(`${source}::regclass::oid`)}
+        union
+        select "$n"."$oid", "$n"."$cascades" from "$t"
+        cross join lateral (${referring('"$t"."$oid"')}) as "$n" ("$oid", "$cascades") where "$t"."$cascades")`;
+}
+
+/** The rows of a table that this session has deleted or changed. */
+function countChanged(oid: string): string {
+  const count = (what: string) => `pg_stat_get_xact_tuples_${what}(${oid})`;
+  return `(${count("deleted")} + ${count("updated")})`;
+}
+
+/** Before a delete: the rows that this session has deleted or changed in each table that the delete can affect. */
+function countBefore(table: ColumnSet, site: FunctionSite): string {
+  if (declareLive("delete", site) === "") return "";
+  return `if "$live" then
+    "$counts" := (${withReferring(table)}
+      select jsonb_object_agg("$t"."$oid", ${countChanged('"$t"."$oid"')}) from "$t");
+  end if;`;
+}
+
+/** Records a deleted row, and each other table of which the delete affected rows. Without counts, each of which it could. */
+function recordDelete(table: ColumnSet, site: FunctionSite): string {
+  const { app, id } = placeholdersOf("delete");
+  const name = quoteLiteral(table.name);
+  const own = `case when "$c"."relname" = ${name} then 1 else 0 end`;
+  return recordChanges(
+    site,
+    `
+      select ${app}, ${name}, ${id}
+      union all
+      select ${app}, "$c"."relname", null
+      from jsonb_each_text("$counts") as "$t" ("$key", "$before")
+      join pg_class as "$c" on "$c"."oid" = "$t"."$key"::oid
+      where current_setting('track_counts') = 'off'
+        or ${countChanged('"$c"."oid"')} >
+          ("$t"."$before"::int8 + ${own})`,
+  );
+}
+
+/**
+ * Rejects a write of a row without a requested tag, in a separate statement. Locks the row, so that it does not change before the write.
+ */
+function rejectUnmatched(table: ColumnSet, endpoint: "update" | "delete"): string {
+  const { app, id, match } = placeholdersOf(endpoint);
+  const forget =
+    endpoint === "update"
+      ? `
+      if ${placeholdersOf("update").claim} is not null then
+        perform rowhouse.forget_key(${app}, ${placeholdersOf("update").claim});
+      end if;`
+      : "";
+  return `if ${match} is not null then
+    select ${outputs(table)} into "$row" from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for update;
+    if found and ${tagOf(ROW_TEXT)} <> all (string_to_array(${match}, ',')) then${forget}
+      return '${NO_MATCH}';
+    end if;
+  end if;`;
+}

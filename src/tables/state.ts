@@ -1,0 +1,82 @@
+/** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
+
+import { call, type Database, dialectOf } from "../db/mod.ts";
+import type { TableDefinition } from "../schema/mod.ts";
+import type { FunctionSite, RecordedDefinition } from "./catalog/mod.ts";
+import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
+import type { MigrationRecord } from "./history/migration_text.ts";
+import type { Change } from "./plan/change.ts";
+import { nodeUnreachable } from "./plan/rejections.ts";
+
+/** `definition`: all current and former declarations of the app. */
+export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
+
+/** A column set that an app uses or used; `unusedS`: seconds since its last use. */
+export type RecordedSet = { appId: string; hash: string; unusedS: number | null };
+
+/** A recorded table with every app's declaration of it. */
+export type TableState = {
+  name: string;
+  ownerAppId: string;
+  ownerSlug: string;
+  definition: RecordedDefinition;
+  /** Its highest recorded version: a plan is applied only if this is still current. */
+  stamp: number;
+  /** Whether a build on the table would be slow. */
+  isLarge: boolean;
+  /** References to the table from other apps than its owner: from this app, and from all. */
+  references: { own: number; foreign: number };
+  /** An unfinished retype of one of its columns. */
+  retype: Change | null;
+  uses: RecordedUse[];
+  sets: RecordedSet[];
+};
+
+export type PushState = FunctionSite & {
+  tables: TableState[];
+  /** The app's migrations in order, by the project's numbers. */
+  migrations: MigrationRecord[];
+  /** The last migration as recorded by the service. */
+  head: { seq: number; checksum: string } | undefined;
+  /** The bytes of their texts and SQL together. */
+  journalBytes: number;
+  /** Whether there are unfinished deferred steps of any app. */
+  hasDeferredSteps: boolean;
+};
+
+type ReadState = Omit<PushState, "migrations" | "head"> & {
+  migrations: Omit<RecordedMigration, "parent">[];
+};
+
+/** Tables with at least this many pages defer builds: 32 MB, about one second. */
+const LARGE_TABLE_PAGES = 4096;
+/** Assumed rows per page of a table that was never analyzed: few, so that the table counts as large if in doubt. */
+const ROWS_A_PAGE = 8;
+
+/** The state for an app that declares `names`: these tables and the app's registered tables. */
+export async function readState(
+  admin: Database,
+  appId: string,
+  names: readonly string[],
+  largeTablePages = LARGE_TABLE_PAGES,
+): Promise<PushState> {
+  const values = {
+    app: appId,
+    names,
+    large_pages: largeTablePages,
+    rows_a_page: ROWS_A_PAGE,
+  };
+  const read = (await call(admin, "read_push_state", values, { queue: appId })) as ReadState;
+  const migrations = toProjectHistory(read.migrations);
+  const state: PushState = { ...read, migrations, head: read.migrations.at(-1) };
+  const { findLargeTables } = dialectOf(state);
+  if (findLargeTables === undefined) return state;
+  const recorded = state.tables.map(({ name }) => name);
+  const large = await findLargeTables(admin, recorded, {
+    largeTablePages,
+    rowsAPage: ROWS_A_PAGE,
+    reject: nodeUnreachable,
+  });
+  const tables = state.tables.map((table) => ({ ...table, isLarge: large.has(table.name) }));
+  return { ...state, tables };
+}

@@ -1,0 +1,567 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
+import { eventually } from "../support/eventually.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+let service: TestService;
+let app: TestApp;
+let project: ReturnType<typeof makeProject>;
+const projects: (typeof project)[] = [];
+beforeAll(async () => {
+  service = await openTestService();
+});
+beforeEach(async () => {
+  app = await service.makeApp();
+  project = makeProject();
+  projects.push(project);
+});
+afterAll(async () => {
+  for (const made of projects) made.remove();
+  await service.close();
+});
+
+const db = (...words: string[]) =>
+  runHere(["db", ...words], {
+    ...project,
+    env: { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key },
+  });
+const makeName = () => `t_${crypto.randomUUID().slice(-12)}`;
+const typesOf = () => join(project.folder, ".rowhouse/types.d.ts");
+
+test("a second push after plan, check, push and status changes nothing", async () => {
+  const name = makeName();
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string().required() } }`));
+  const plan = await db("plan");
+  expect(plan).toMatchObject({ code: 0, err: "" });
+  expect(plan.out).toContain(`Would apply 0001_create_table_${name}\n  + create table ${name}\n`);
+  expect((await db("check")).code).toBe(3);
+  expect(existsSync(typesOf())).toBe(false);
+  const pushed = await db("push", "--json");
+  expect(JSON.parse(pushed.out)).toMatchObject({
+    status: "applied",
+    migration: { seq: 1 },
+    types: ".rowhouse/types.d.ts",
+  });
+  expect((await db("check")).code).toBe(0);
+  const status = JSON.parse((await db("status", "--json")).out);
+  expect(status).toMatchObject({ app: app.slug, tables: [name], migrations: [{ seq: 1 }] });
+  const before = statSync(typesOf()).mtimeMs;
+  expect(await db("push")).toEqual({ code: 0, out: "Nothing to do\n", err: "" });
+  expect(statSync(typesOf()).mtimeMs).toBe(before);
+});
+
+test("the generated types match the schema in the TypeScript compiler", async () => {
+  const name = makeName();
+  project.write(
+    "schema/mod.ts",
+    schemaText(`{ ${name}: { title: t.string().required(), list: t.json<{ done: boolean }>() } }`),
+  );
+  expect((await db("push")).code).toBe(0);
+  expect(readFileSync(join(project.folder, ".rowhouse/.gitignore"), "utf8")).toContain(
+    "!types.d.ts",
+  );
+  project.write(
+    "use.ts",
+    `import type { Tables } from "./.rowhouse/types.d.ts";
+export const insert: Tables["${name}"]["insert"] = { title: "a", list: { done: true } };
+export const unique: Tables["${name}"]["unique"] = "id";
+// @ts-expect-error a title is text
+export const update: Tables["${name}"]["update"] = { title: 1 };
+`,
+  );
+  const options = {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    module: "Preserve",
+    target: "ESNext",
+    moduleResolution: "bundler",
+    types: [],
+    lib: ["ESNext"],
+    allowImportingTsExtensions: true,
+    paths: { "rowhouse/schema": [join(ROOT, "src/schema/mod.ts")] },
+  };
+  project.write(
+    "tsconfig.json",
+    JSON.stringify({ compilerOptions: options, include: ["use.ts", ".rowhouse/*.d.ts"] }),
+  );
+  const compiler = Bun.spawn(
+    [process.execPath, join(ROOT, "node_modules/.bin/tsc"), "-p", project.folder],
+    {
+      stdout: "pipe",
+    },
+  );
+  expect(await new Response(compiler.stdout).text()).toBe("");
+  expect(await compiler.exited).toBe(0);
+});
+
+test.each([
+  {
+    name: "patterns that skip hidden folders",
+    tsconfig: '{ "include": ["src"], /* c */ }',
+    remark: true,
+  },
+  { name: "no patterns", tsconfig: "{}", remark: true },
+  {
+    name: "a pattern that includes hidden folders",
+    tsconfig: '{ "include": ["src", ".rowhouse/*.d.ts"] }',
+    remark: false,
+  },
+])("push warns about a tsconfig.json with $name: $remark", async ({ tsconfig, remark }) => {
+  project.write("tsconfig.json", tsconfig);
+  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+  const { code, err } = await db("push");
+  expect([code, err.includes("does not include .rowhouse/types.d.ts")]).toEqual([0, remark]);
+});
+
+test("a schema's output goes to standard error", async () => {
+  const text = schemaText(`{ ${makeName()}: { title: t.string() } }`);
+  project.write("schema/mod.ts", `console.log("printed by the schema");\n${text}`);
+  const { code, out, err } = await db("push", "--json");
+  expect([code, err]).toEqual([0, "printed by the schema\n"]);
+  expect(JSON.parse(out)).toMatchObject({ status: "applied" });
+});
+
+test("a schema cannot see the command's settings", async () => {
+  project.write("schema/mod.ts", "throw new Error(String(process.env.ROWHOUSE_API_KEY));\n");
+  const { err } = await db("push");
+  expect(err).toContain("undefined");
+  expect(err).not.toContain(app.key);
+});
+
+describe("a broken schema is reported with file and line, and changes nothing, if it", () => {
+  test.each([
+    {
+      name: "throws",
+      text: '\n\nthrow new Error("boom");\n',
+      says: "Cannot read schema/mod.ts: Error: boom at schema/mod.ts:3",
+    },
+    {
+      name: "is not TypeScript",
+      text: "export default {{\n",
+      says: 'Cannot read schema/mod.ts: Expected identifier but found "{" at schema/mod.ts:1:17',
+    },
+    {
+      name: "imports a missing file",
+      text: '\nimport "./none.ts";\n',
+      says: "Cannot read schema/mod.ts: Cannot find module './none.ts' at schema/mod.ts:2:8",
+    },
+    {
+      name: "imports a missing package",
+      text: 'import none from "no-such-package";\nexport default none;\n',
+      says: "Cannot read schema/mod.ts: Cannot find package 'no-such-package' at schema/mod.ts:1:18",
+    },
+    {
+      name: "exports nothing",
+      text: "const a = 1;\n",
+      says: "expected export default defineSchema",
+    },
+    {
+      name: "exports by name",
+      text: "export const schema = {};\n",
+      says: "it exports schema; expected export default",
+    },
+    {
+      name: "exports a number",
+      text: "export default 1;\n",
+      says: 'must be "export default defineSchema',
+    },
+    { name: "exits", text: "process.exit(0);\n", says: "a schema must not exit" },
+    { name: "is missing", text: undefined, says: "No schema at schema/mod.ts" },
+  ])("$name", async ({ text, says }) => {
+    if (text !== undefined) project.write("schema/mod.ts", text);
+    const { code, out, err } = await db("push");
+    expect(err).toContain(says);
+    expect(err).not.toMatch(/ResolveMessage|BuildMessage/);
+    expect([code, out]).toEqual([1, ""]);
+    expect(existsSync(typesOf())).toBe(false);
+  });
+
+  test("loops forever, and its process ends when the command is killed", async () => {
+    project.write("schema/mod.ts", 'console.log("looping");\nwhile (true);\n');
+    const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
+    const pushing = startCommand(["db", "push"], { ...project, env });
+    const evaluates = () =>
+      Bun.spawnSync(["ps", "-eo", "args"])
+        .stdout.toString()
+        .includes(`evaluate_process.ts ${project.folder}`);
+    await pushing.until(/looping/);
+    expect(evaluates()).toBe(true);
+    await pushing.kill("SIGKILL");
+    await eventually(() => !evaluates());
+  }, 30_000);
+
+  test("has 200 errors, which are reported together with table and column", async () => {
+    const columns = Array.from({ length: 200 }, (_, index) => `"c-${index}": t.string()`).join(
+      ", ",
+    );
+    project.write("schema/mod.ts", schemaText(`{ todos: { ${columns} } }`));
+    const { code, err } = await db("push");
+    expect(err).toContain("it has 200 errors");
+    for (let index = 0; index < 200; index++)
+      expect(err).toContain(`  todos.c-${index}: Cannot name`);
+    expect(code).toBe(1);
+  });
+});
+
+test("conflicts with another app's tables are reported together, with the owner", async () => {
+  const name = makeName();
+  const owner = await service.makeApp({ tables: { [name]: {} } });
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
+  const { code, err } = await db("push");
+  expect(code).toBe(1);
+  for (const part of [`/${name}/a`, `/${name}/b`, owner.slug]) expect(err).toContain(part);
+  expect(err.match(/: leave it out, ask /g)).toHaveLength(1);
+});
+
+test("an operator pushes directly to the database", async () => {
+  project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+  const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
+  const direct = (...words: string[]) => runHere(["db", ...words], { ...project, env });
+  expect(await direct("push", "--app", app.slug)).toMatchObject({ code: 0, err: "" });
+  expect(await direct("push", "--app", app.slug)).toMatchObject({
+    code: 0,
+    out: "Nothing to do\n",
+  });
+  expect(await direct("push", "--app", "nobody")).toEqual({
+    code: 1,
+    out: "",
+    err: expect.stringContaining('"nobody"'),
+  });
+});
+
+describe("a rejected push reports the reason", () => {
+  const push = (env: Record<string, string>) => {
+    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    return runHere(["db", "push"], { ...project, env });
+  };
+  test("an unknown key exits with 4", async () => {
+    const { code, err } = await push({
+      ROWHOUSE_URL: service.url,
+      ROWHOUSE_API_KEY: "rh_x.hunter2",
+    });
+    expect([code, err.includes("rejects this key"), err.includes("hunter2")]).toEqual([
+      4,
+      true,
+      false,
+    ]);
+  });
+  test("a key without the scope exits with 1 and names it", async () => {
+    const reader = await service.makeApp(undefined, { scopes: ["data:read"] });
+    const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
+    expect([code, err]).toEqual([1, expect.stringContaining("lacks the scope schema:read")]);
+  });
+  test("a key that cannot be sent is named as malformed", async () => {
+    const { code, err } = await push({
+      ROWHOUSE_URL: service.url,
+      ROWHOUSE_API_KEY: `${app.key}é`,
+    });
+    expect(code).toBe(4);
+    expect(err).toStartWith("ROWHOUSE_API_KEY is malformed: ");
+    expect(err).not.toContain(app.key);
+  });
+  test("a service that does not respond exits with 69", async () => {
+    const { code, err } = await push({
+      ROWHOUSE_URL: "http://127.0.0.1:1",
+      ROWHOUSE_API_KEY: app.key,
+    });
+    expect([code, err]).toEqual([
+      69,
+      expect.stringContaining("No response from http://127.0.0.1:1: "),
+    ]);
+  });
+  test("a server that is not Rowhouse is detected", async () => {
+    const other = Bun.serve({ port: 0, fetch: () => new Response("<html>") });
+    const { code, err } = await push({
+      ROWHOUSE_URL: `http://127.0.0.1:${other.port}`,
+      ROWHOUSE_API_KEY: app.key,
+    });
+    await other.stop(true);
+    expect([code, err.includes("is not a Rowhouse service")]).toEqual([1, true]);
+  });
+});
+
+describe("a push to an overloaded service", () => {
+  const OVERLOADED = { error: "overloaded", message: "No connection became free in time" };
+  /** Returns 503 for the first requests of each method, and forwards the others. */
+  function startOverloaded(count: number) {
+    const seen = new Map<string, number>();
+    const proxy = Bun.serve({
+      port: 0,
+      fetch: async (request) => {
+        const nth = (seen.get(request.method) ?? 0) + 1;
+        seen.set(request.method, nth);
+        if (nth <= count) return Response.json(OVERLOADED, { status: 503 });
+        const { pathname } = new URL(request.url);
+        const body = request.method === "GET" ? null : await request.text();
+        return await fetch(service.url + pathname, {
+          ...request,
+          headers: request.headers,
+          method: request.method,
+          body,
+        });
+      },
+    });
+    return { url: `http://127.0.0.1:${proxy.port}`, seen, stop: () => proxy.stop(true) };
+  }
+  const push = (url: string, wait: string) =>
+    runHere(["db", "push", "--wait", wait], {
+      ...project,
+      env: { ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key },
+    });
+
+  test("waits until the service accepts it", async () => {
+    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    const proxy = startOverloaded(2);
+    const { code, err } = await push(proxy.url, "60");
+    proxy.stop();
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: `Waiting: ${proxy.url} is unavailable: No connection became free in time\n`.repeat(2),
+    });
+    expect([...proxy.seen]).toEqual([
+      ["GET", 3],
+      ["POST", 3],
+    ]);
+  });
+
+  test("exits with 69 after --wait", async () => {
+    project.write("schema/mod.ts", schemaText(`{ ${makeName()}: { title: t.string() } }`));
+    const proxy = startOverloaded(1);
+    const { code, err } = await push(proxy.url, "0");
+    proxy.stop();
+    expect({ code, err }).toEqual({
+      code: 69,
+      err: `${proxy.url} is unavailable: No connection became free in time\n`,
+    });
+  });
+});
+
+test("seven of eight simultaneous pushes wait, and all succeed", async () => {
+  const name = makeName();
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+  const runs = await Promise.all(Array.from({ length: 8 }, () => db("push", "--json")));
+  const failures = runs.filter(({ code }) => code !== 0).map(({ err }) => err);
+  expect(failures).toEqual([]);
+  const applied = runs.filter(
+    ({ out }) => (JSON.parse(out) as { status: string }).status === "applied",
+  );
+  expect(applied).toHaveLength(1);
+});
+
+test("push --dry-run prints the plan and writes nothing", async () => {
+  const name = makeName();
+  project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+
+  const dry = await db("push", "--dry-run");
+
+  expect(dry).toEqual(await db("plan"));
+  expect(dry).toMatchObject({ code: 0, err: "" });
+  expect(dry.out).toStartWith(`Would apply 0001_create_table_${name}\n`);
+  expect(existsSync(typesOf())).toBe(false);
+  expect(JSON.parse((await db("status", "--json")).out).migrations).toEqual([]);
+});
+
+describe("status", () => {
+  const readStatus = async () => JSON.parse((await db("status", "--json")).out);
+
+  test("lists pending changes of the folder's schema", async () => {
+    const name = makeName();
+    expect((await readStatus()).pending).toBe(null);
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+    expect((await readStatus()).pending).toEqual([`create table ${name}`]);
+    expect((await db("status")).out).toContain("Pending: 1 step; see rowhouse db plan\n");
+    expect((await db("push")).code).toBe(0);
+    expect((await readStatus()).pending).toEqual([]);
+    expect((await db("status")).out).toContain("The schema is up to date\n");
+  });
+
+  test("lists the state of the database before the errors of an invalid schema", async () => {
+    const name = makeName();
+    const other = makeName();
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+    expect((await db("push")).code).toBe(0);
+    const owner = await service.makeApp({ tables: { [other]: {} } });
+    const broken = [
+      { text: 'import "./none.ts";\n', error: "invalid_schema", says: "./none.ts" },
+      {
+        text: schemaText(`{ ${name}: { title: t.string().default(7 as never) } }`),
+        error: "invalid_schema",
+        says: name,
+      },
+      {
+        text: schemaText(`{ ${other}: { title: t.string() } }`),
+        error: "incompatible_schema",
+        says: owner.slug,
+      },
+    ];
+    for (const { text, error, says } of broken) {
+      project.write("schema/mod.ts", text);
+      const told = await db("status");
+      expect([told.code, told.out]).toEqual([
+        1,
+        expect.stringContaining(`App ${app.slug}: ${name}`),
+      ]);
+      expect(told.err).toContain(says);
+      const { tables, pending, schema } = JSON.parse((await db("status", "--json")).out);
+      expect({ tables, pending, schema }).toMatchObject({
+        tables: [name],
+        pending: null,
+        schema: { error },
+      });
+    }
+  });
+
+  test("names an edited migration with the message of a push", async () => {
+    const name = makeName();
+    project.write("schema/mod.ts", schemaText(`{ ${name}: {} }`));
+    expect((await db("push")).code).toBe(0);
+    const [file = ""] = new Bun.Glob("schema/migrations/*.sql").scanSync({ cwd: project.folder });
+    project.write(file, `${await Bun.file(join(project.folder, file)).text()}-- edited\n`);
+    const told = await db("status");
+    expect([told.code, told.out]).toEqual([1, expect.stringContaining(`App ${app.slug}: ${name}`)]);
+    expect(told.err).toContain(basename(file));
+    expect(told.out).not.toContain("up to date");
+    expect((await readStatus()).schema).toMatchObject({ error: "edited_migration" });
+  });
+
+  test("names the apps of each table only to operators", async () => {
+    const name = makeName();
+    const owner = await service.makeApp({ tables: { [name]: {} } });
+    const others = [app, await service.makeApp({ tables: { [name]: {} } })];
+    project.write("schema/mod.ts", schemaText(`{ ${name}: {} }`));
+    expect((await db("push")).code).toBe(0);
+
+    const env = { ADMIN_DATABASE_URL: service.database.adminUrl };
+    const asOperator = (...words: string[]) =>
+      runHere(["db", "status", "--app", app.slug, ...words], { ...project, env });
+    const users = others.map(({ slug }) => slug).sort();
+
+    expect(JSON.parse((await asOperator("--json")).out).apps).toEqual([
+      { table: name, owner: owner.slug, users },
+    ]);
+    expect((await asOperator()).out).toContain(
+      `  ${name}: owned by ${owner.slug}, used by ${users.join(", ")}\n`,
+    );
+    for (const { out } of [await db("status"), await db("status", "--json")]) {
+      expect(out).not.toContain(owner.slug);
+      expect(out).not.toContain(others[1]?.slug ?? "");
+    }
+    expect((await readStatus()).apps).toBe(null);
+  });
+});
+
+describe("with --json a failure is one document, and standard error has the usual text:", () => {
+  const schema = (columns: string) => schemaText(`{ ${makeName()}: { ${columns} } }`);
+  type Row = {
+    name: string;
+    words: string[];
+    env?: Record<string, string>;
+    text?: string;
+    code: number;
+    error: string;
+    details?: unknown[];
+  };
+  const operator = () => ({ ADMIN_DATABASE_URL: service.database.adminUrl });
+  const rows: Row[] = [
+    { name: "an unknown flag", words: ["db", "push", "--jsno"], code: 2, error: "usage" },
+    {
+      name: "no environment for the push",
+      words: ["db", "push"],
+      env: {},
+      code: 2,
+      error: "usage",
+    },
+    {
+      name: "an unavailable service",
+      words: ["db", "status"],
+      env: { ROWHOUSE_URL: "http://127.0.0.1:1", ROWHOUSE_API_KEY: "rh_x.hunter2" },
+      code: 69,
+      error: "unreachable",
+    },
+    {
+      name: "a schema that throws",
+      words: ["db", "push"],
+      text: "throw new Error('x');\n",
+      code: 1,
+      error: "invalid_schema",
+    },
+    {
+      name: "an invalid schema",
+      words: ["db", "push"],
+      text: schemaText('{ todos: { "a/b": t.string() } }'),
+      code: 1,
+      error: "invalid_schema",
+      details: [{ path: "/todos/a~1b", message: expect.stringContaining("Cannot name") }],
+    },
+    {
+      name: "invalid settings",
+      words: ["admin", "list-apps"],
+      env: { PORT: "hunter2" },
+      code: 1,
+      error: "invalid_settings",
+      details: [{ path: "", message: expect.stringContaining("PORT") }],
+    },
+  ];
+  const run = (words: string[], env: Record<string, string>) =>
+    runHere([...words, "--json"], { ...project, env });
+  const settings = () => ({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key });
+
+  test.each(rows)("$name", async ({ words, env, text, code, error, details = [] }) => {
+    project.write("schema/mod.ts", text ?? schema("title: t.string()"));
+    const failed = await run(words, env ?? settings());
+    const document = JSON.parse(failed.out);
+    expect(document).toEqual({ error, message: expect.any(String), details });
+    expect(Object.keys(document)).toEqual(["error", "message", "details"]);
+    expect(failed.code).toBe(code);
+    expect(failed.err).toContain(document.message);
+    expect(failed.out).not.toContain("hunter2");
+  });
+
+  test("an unknown key", async () => {
+    project.write("schema/mod.ts", schema("title: t.string()"));
+    const failed = await run(["db", "push"], { ...settings(), ROWHOUSE_API_KEY: "rh_x.hunter2" });
+    expect([failed.code, JSON.parse(failed.out).error]).toEqual([4, "unauthenticated"]);
+    expect(failed.out).not.toContain("hunter2");
+  });
+
+  test("an unknown app, to an operator", async () => {
+    const failed = await run(["admin", "issue-key", "no-such-app"], operator());
+    expect([failed.code, JSON.parse(failed.out)]).toEqual([
+      1,
+      { error: "unknown_app", message: failed.err.trim(), details: [] },
+    ]);
+  });
+
+  test("tables that conflict with another app's tables", async () => {
+    const name = makeName();
+    await service.makeApp({ tables: { [name]: {} } });
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { a: t.string(), b: t.number() } }`));
+    const failed = await run(["db", "push"], settings());
+    const { error, details } = JSON.parse(failed.out);
+    expect([failed.code, error]).toEqual([1, "incompatible_schema"]);
+    expect(details.map(({ path }: { path: string }) => path)).toEqual([
+      expect.stringContaining(`/${name}/a`),
+      expect.stringContaining(`/${name}/b`),
+    ]);
+  });
+
+  test("an edited migration", async () => {
+    const name = makeName();
+    project.write("schema/mod.ts", schemaText(`{ ${name}: { title: t.string() } }`));
+    expect((await db("push")).code).toBe(0);
+    const file = `0001_create_table_${name}.sql`;
+    project.write(`schema/migrations/${file}`, "select 1;\n");
+    const failed = await run(["db", "push"], settings());
+    expect([failed.code, JSON.parse(failed.out)]).toEqual([
+      1,
+      {
+        error: "edited_migration",
+        message: expect.stringContaining("was edited"),
+        details: [{ path: `/${file}`, message: expect.stringContaining("was edited") }],
+      },
+    ]);
+  });
+});

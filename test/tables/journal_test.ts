@@ -1,0 +1,400 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtemp, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { compareJournal, journalFileName } from "../../src/tables/history/journal.ts";
+import { readJournal, writeJournal } from "../../src/tables/history/journal_files.ts";
+import { type Applied, writeMigrationText } from "../../src/tables/history/migration_text.ts";
+import { codeOf } from "../support/problem.ts";
+import { dumpDatabase, freshName, postSchema, readMigrations } from "../support/push.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+
+const first = makeMigration(1, "create_table_todos", "", "-- one\ncreate table a;\n");
+const second = makeMigration(2, "add_column_note", first.checksum, "-- two\nalter table a;\n");
+const third = makeMigration(3, "register", second.checksum, "-- three\n");
+const fourth = makeMigration(4, "later", third.checksum, "-- four\n");
+const fifth = makeMigration(5, "latest", fourth.checksum, "-- five\n");
+const resealed = makeMigration(2, "add_column_note", first.checksum, "-- another\n");
+const RECORDED = [first, second, third];
+
+function makeMigration(seq: number, name: string, parent: string, sql: string): Applied {
+  const definition = { version: 1, tables: [] } as const;
+  const written = writeMigrationText({ seq, name, parent, steps: [], definition, sql });
+  return { seq, name, parent, sql, ...written };
+}
+
+function fileOf(migration: Applied, change: (sql: string) => string = (sql) => sql) {
+  return { file: journalFileName(migration), text: change(migration.text) };
+}
+
+const FILES = RECORDED.map((migration) => fileOf(migration));
+
+type JournalCase = {
+  name: string;
+  files: ((typeof FILES)[number] | undefined)[];
+  issues?: string[];
+  missing?: number[];
+  ahead?: number[];
+};
+const CASES: JournalCase[] = [
+  { name: "as recorded", files: FILES },
+  { name: "of a fresh clone without the folder", files: [], missing: [1, 2, 3] },
+  {
+    name: "with CRLF",
+    files: RECORDED.map((m) => fileOf(m, (sql) => sql.replaceAll("\n", "\r\n"))),
+  },
+  {
+    name: "with a byte order mark",
+    files: RECORDED.map((m) => fileOf(m, (sql) => `\uFEFF${sql}`)),
+  },
+  {
+    name: "without the final newline",
+    files: RECORDED.map((m) => fileOf(m, (sql) => sql.trimEnd())),
+  },
+  {
+    name: "with three final newlines",
+    files: RECORDED.map((m) => fileOf(m, (sql) => `${sql}\n\n`)),
+  },
+  { name: "with one missing", files: [FILES[0], FILES[2]], missing: [2] },
+  {
+    name: "with one character changed",
+    files: [FILES[0], fileOf(second, (text) => text.replace("a;", "b;")), FILES[2]],
+    issues: ["edited 0002_add_column_note.sql"],
+  },
+  {
+    name: "with one space changed",
+    files: [fileOf(first, (text) => text.replace("create", "create ")), FILES[1], FILES[2]],
+    issues: ["edited 0001_create_table_todos.sql"],
+  },
+  {
+    name: "with one edited file and a matching checksum",
+    files: [FILES[0], fileOf(resealed), FILES[2]],
+    issues: ["edited 0002_add_column_note.sql"],
+  },
+  {
+    name: "with an edit below the checksum",
+    files: [FILES[0], FILES[1], fileOf(third, (text) => `${text}drop table a;\n`)],
+    issues: ["edited 0003_register.sql"],
+  },
+  { name: "with one more than the service", files: [...FILES, fileOf(fourth)], ahead: [4] },
+  {
+    name: "with two more, and one missing",
+    files: [FILES[0], FILES[2], fileOf(fourth), fileOf(fifth)],
+    missing: [2],
+    ahead: [4, 5],
+  },
+  {
+    name: "with one more that was edited",
+    files: [...FILES, fileOf(fourth, (text) => text.replace("four", "4")), fileOf(fifth)],
+    issues: ["edited 0004_later.sql"],
+    ahead: [5],
+  },
+  {
+    name: "with one more, but without the file before it",
+    files: [...FILES, fileOf(fifth)],
+    issues: ["gap 0005_latest.sql"],
+  },
+  {
+    name: "with a renamed applied file",
+    files: [FILES[0], { ...fileOf(second), file: "0002_other.sql" }, FILES[2]],
+    issues: ["renamed 0002_other.sql"],
+  },
+  {
+    name: "with a renumbered applied file",
+    files: [FILES[0], FILES[1], { ...fileOf(third), file: "0004_register.sql" }],
+    issues: ["renamed 0004_register.sql"],
+    missing: [3],
+  },
+  {
+    name: "with a renamed new file",
+    files: [...FILES, { ...fileOf(fourth), file: "0004_other.sql" }],
+    issues: ["renamed 0004_other.sql"],
+    ahead: [4],
+  },
+  {
+    name: "of another history since the second file",
+    files: [FILES[0], fileOf(resealed), fileOf(makeMigration(3, "mine", resealed.checksum, ""))],
+    issues: ["diverged 0002_add_column_note.sql"],
+    ahead: [2, 3],
+  },
+  {
+    name: "of another app",
+    files: [fileOf(makeMigration(1, "create_table_notes", "", "-- notes\n"))],
+    issues: ["diverged 0001_create_table_notes.sql"],
+    missing: [2, 3],
+    ahead: [1],
+  },
+  {
+    name: "with one more that push did not write",
+    files: [...FILES, { file: "0004_later.sql", text: "x" }],
+    issues: ["unknown 0004_later.sql"],
+  },
+  {
+    name: "with an equal number but another name and content",
+    files: [FILES[0], { file: "0002_other.sql", text: "x" }],
+    issues: ["other_content 0002_other.sql"],
+    missing: [3],
+  },
+  {
+    name: "with a duplicate number",
+    files: [...FILES, { file: "0002_zz.sql", text: "x" }],
+    issues: ["twice 0002_zz.sql"],
+  },
+  {
+    name: "with an unexpected file",
+    files: [...FILES, { file: "notes.txt", text: "x" }],
+    issues: ["stray notes.txt"],
+  },
+  {
+    name: "with an uppercase name",
+    files: [...FILES, { file: "0005_Big.sql", text: "x" }],
+    issues: ["stray 0005_Big.sql"],
+  },
+  {
+    name: "with a name that leaves the folder",
+    files: [...FILES, { file: "0005_..%2fx.sql", text: "x" }],
+    issues: ["stray 0005_..%2fx.sql"],
+  },
+  {
+    name: "with two edited files and one unexpected file",
+    files: [
+      fileOf(first, () => "x"),
+      fileOf(second, () => "y"),
+      FILES[2],
+      { file: "README", text: "" },
+    ],
+    issues: [
+      "edited 0001_create_table_todos.sql",
+      "edited 0002_add_column_note.sql",
+      "stray README",
+    ],
+  },
+];
+
+test.each(CASES)(
+  "compareJournal() compares files $name",
+  ({ files, issues = [], missing = [], ahead = [] }) => {
+    const compared = compareJournal(
+      files.filter((file) => file !== undefined),
+      RECORDED,
+    );
+
+    const found = compared.issues.map(({ code, file }) => `${code} ${file}`);
+    expect(found.toSorted()).toEqual(issues.toSorted());
+    for (const { file, message } of compared.issues)
+      expect(message).toContain(file.replace(/\.sql$/, ""));
+    expect(compared.missing.map(({ seq }) => seq)).toEqual(missing);
+    expect(compared.ahead.map(({ parts }) => parts.seq)).toEqual(ahead);
+  },
+);
+
+test("every kind of issue has a distinct message", () => {
+  const files = [
+    fileOf(first, () => "x"),
+    { file: "0002_other.sql", text: "" },
+    fileOf(makeMigration(7, "gone", "x", "")),
+    { file: "0008_register.sql", text: third.text },
+    { file: "0009_x.sql", text: "" },
+    { file: "0009_y.sql", text: "" },
+    { file: "z", text: "" },
+  ];
+  const messages = compareJournal(files, RECORDED).issues.map(({ message, file }) =>
+    message.replaceAll(file, ""),
+  );
+  expect(new Set(messages).size).toBe(7);
+});
+
+test("readJournal() reads the output of writeJournal(), which leaves no temporary file", async () => {
+  const folder = join(await mkdtemp(join(tmpdir(), "rowhouse-journal-")), "migrations");
+  expect(await readJournal(folder)).toEqual([]);
+  await writeJournal(folder, [first]);
+  await writeFile(join(folder, ".0002_x.sql.4194305.tmp"), "half");
+
+  expect(await writeJournal(folder, [second, third])).toEqual([
+    "0002_add_column_note.sql",
+    "0003_register.sql",
+  ]);
+
+  expect(await readJournal(folder)).toEqual(FILES);
+  expect((await readdir(folder)).sort()).toEqual([
+    ".gitattributes",
+    ...FILES.map(({ file }) => file),
+  ]);
+  expect(await readFile(join(folder, ".gitattributes"), "utf8")).toBe("*.sql text eol=lf\n");
+});
+
+test("writeJournal() without migrations changes nothing, and rejects malformed names", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
+  await utimes(folder, 1, 1);
+  expect(await writeJournal(folder, [])).toEqual([]);
+  expect((await stat(folder)).mtimeMs).toBe(1000);
+  for (const name of ["../../etc", "a/b", "", "A", "x.sql"])
+    expect(writeJournal(folder, [{ ...first, name }])).rejects.toThrow("Cannot name a migration");
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("readJournal() rejects a file that is not UTF-8, and names it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
+  await writeFile(join(folder, "0001_x.sql"), new Uint8Array([0xff, 0xfe, 0x41]));
+  expect(readJournal(folder)).rejects.toThrow("0001_x.sql is not UTF-8");
+});
+
+let service: TestService;
+let app: TestApp;
+const table = freshName();
+const SCHEMA = defineSchema({ [table]: { title: t.string().required().default("a\r\nb\\'c") } });
+const WIDER = defineSchema({
+  [table]: { title: t.string().required().default("a\r\nb\\'c"), more: t.json() },
+});
+beforeAll(async () => {
+  service = await openTestService();
+  app = await service.makeApp(SCHEMA);
+});
+afterAll(() => service.close());
+
+test("GET /v1/data/schema and its migrations restore the journal, with any line ends of a checkout", async () => {
+  const recorded = await readMigrations(service, app);
+  const folder = await mkdtemp(join(tmpdir(), "rowhouse-journal-"));
+  await writeJournal(folder, recorded);
+  const files = await readJournal(folder);
+
+  expect(compareJournal(files, recorded)).toMatchObject({ issues: [], missing: [] });
+  const crlf = files.map(({ file, text }) => ({ file, text: text.replaceAll("\n", "\r\n") }));
+  expect(compareJournal(crlf, recorded).issues).toEqual([]);
+  expect(recorded[0]?.sql).toContain("E'a\\r\nb\\\\''c'");
+});
+
+test("GET /v1/data/schema lists migrations without their SQL, and a migration's path returns its SQL", async () => {
+  const name = freshName();
+  const columns = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`column_${n}`, t.string()]));
+  const writer = await service.makeApp(defineSchema({ [name]: columns(150) }));
+  const grown = await postSchema(service, writer, defineSchema({ [name]: columns(180) }));
+
+  const status = await service.call(writer, "/v1/data/schema");
+  const got = await service.call(writer, "/v1/data/schema/migrations/2");
+
+  const { migration } = grown.json as { migration: Applied };
+  const { text, sql, ...listed } = migration;
+  expect(text).toContain(sql);
+  // Functions are derived from the definition, and would dominate its size.
+  expect(text).not.toContain("create or replace function");
+  expect(text.length).toBeLessThan(25_000);
+  expect(got).toMatchObject({ status: 200, json: migration });
+  expect((status.json as { migrations: unknown[] }).migrations[1]).toEqual({
+    ...listed,
+    joins: null,
+  });
+  expect(status.text.length).toBeLessThan(2000);
+});
+
+test.each([
+  { name: "an unknown number", path: "9", want: [404, "not_found"] },
+  { name: "a number of only another app", path: "2", want: [404, "not_found"] },
+  { name: "zero", path: "0", want: [400, "invalid_id"] },
+  { name: "a number with five digits", path: "10000", want: [400, "invalid_id"] },
+  { name: "a missing number", path: "1;2", want: [400, "invalid_id"] },
+  { name: "a query", path: "1?sql=true", want: [400, "unsupported_query"] },
+])("GET /v1/data/schema/migrations/$path, $name, gets $want", async ({ path, want }) => {
+  const [table, wider] = [freshName(), { note: t.string() }];
+  const reader = await service.makeApp(defineSchema({ [table]: {} }));
+  const other = await service.makeApp(defineSchema({ [freshName()]: {} }));
+  await service.pushSchema(other, defineSchema({ [freshName()]: wider }));
+
+  const response = await service.call(reader, `/v1/data/schema/migrations/${path}`);
+
+  expect([response.status, codeOf(response.text)]).toEqual(want as never);
+});
+
+const OTHER = `sha256:${"0".repeat(64)}`;
+test.each([
+  {
+    name: "a first migration that differs from the applied migration",
+    journal: [{ seq: 1, checksum: OTHER }],
+    status: 409,
+    error: "diverged_history",
+    expected: "0001_create_table",
+  },
+  {
+    name: "an unapplied migration",
+    journal: [{ seq: 7, checksum: OTHER }],
+    status: 409,
+    error: "diverged_history",
+    expected: "must first apply migration 7",
+  },
+  {
+    name: "a journal that is not a list",
+    journal: { seq: 1 },
+    status: 422,
+    error: "invalid_schema",
+    expected: "/journal",
+  },
+  {
+    name: "an invalid entry",
+    journal: [null],
+    status: 422,
+    error: "invalid_schema",
+    expected: "/journal/0",
+  },
+  {
+    name: "an invalid checksum",
+    journal: [{ seq: 1, checksum: "sha256:x" }],
+    status: 422,
+    error: "invalid_schema",
+    expected: "/journal/0",
+  },
+  {
+    name: "a fractional number",
+    journal: [{ seq: 1.5, checksum: OTHER }],
+    status: 422,
+    error: "invalid_schema",
+    expected: "/journal/0",
+  },
+])(
+  "POST /v1/data/schema with $name gets $status and writes nothing",
+  async ({ journal, status, error, expected }) => {
+    const before = await dumpDatabase(service.service.admin);
+
+    const response = await postSchema(service, app, WIDER, { journal });
+
+    expect(response).toMatchObject({ status, json: { error } });
+    expect(response.text).toContain(expected);
+    expect(await dumpDatabase(service.service.admin)).toBe(before);
+  },
+);
+
+test("POST /v1/data/schema with the recorded journal applies the schema, and chains the checksum", async () => {
+  const recorded = await readMigrations(service, app);
+  const journal = compareJournal([], recorded).entries.concat(
+    recorded.map(({ seq, checksum }) => ({ seq, checksum })),
+  );
+
+  const response = await postSchema(service, app, WIDER, { journal });
+  const applied = response.json as { migration: Applied };
+  const edited = [
+    { seq: 1, checksum: OTHER },
+    { seq: 2, checksum: applied.migration.checksum },
+  ];
+  expect(await postSchema(service, app, WIDER, { journal: edited })).toMatchObject({
+    status: 409,
+    json: { error: "edited_migration", details: [{ path: "/journal/0" }] },
+  });
+
+  expect(response.json).toMatchObject({
+    status: "applied",
+    migration: { seq: 2, parent: recorded[0]?.checksum },
+  });
+  const { migration } = response.json as { migration: Applied };
+  const definition = definitionOf(WIDER);
+  const steps = [`add column ${table}.more`];
+  const parent = recorded[0]?.checksum ?? "";
+  const { checksum, text } = writeMigrationText({ ...migration, parent, steps, definition });
+  expect(migration).toMatchObject({ checksum, text });
+  expect(text).toEndWith(`-- checksum ${checksum}\n`);
+});

@@ -1,0 +1,68 @@
+/** Pushes that wait for their turn or let other pushes run. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makeProject, runHere, schemaText } from "../support/command.ts";
+import { postSchema } from "../support/push.ts";
+import { definitionOf, openTestService, type TestService } from "../support/service.ts";
+
+const PUSHES_PER_HOUR = 3;
+let service: TestService;
+beforeAll(async () => {
+  service = await openTestService({
+    service: { pushLimits: { pushesPerHour: PUSHES_PER_HOUR, journalBytes: 20_000 } },
+  });
+});
+afterAll(() => service.close());
+
+test("pushes with a long plan let other pushes run", async () => {
+  const [other, ...apps] = await Promise.all(Array.from({ length: 5 }, () => service.makeApp()));
+  const columns = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`c${n}`, t.string()]));
+  const tables = Array.from({ length: 300 }, (_, n) => [`wide_${n}`, columns]);
+  const definition = definitionOf(defineSchema(Object.fromEntries(tables)));
+  const body = JSON.stringify({ steps: [{ kind: "define", definition }], dryRun: true });
+  const call = { method: "POST", body, headers: { "content-type": "application/json" } };
+  let longest = 0;
+  let isOver = false;
+  const ask = async () => {
+    while (!isOver) {
+      const askedAt = performance.now();
+      await service.call(other, "/v1/data/db/nothing");
+      longest = Math.max(longest, performance.now() - askedAt);
+    }
+  };
+  const startedAt = performance.now();
+  const asking = ask();
+  const pushes = apps.flatMap((app) =>
+    Array.from({ length: PUSHES_PER_HOUR }, () => service.call(app, "/v1/data/schema", call)),
+  );
+  const statuses = (await Promise.all(pushes)).map(({ status }) => status);
+  isOver = true;
+  await asking;
+  // Each push is planned, and then exceeds the limit of the journal.
+  expect(statuses).toEqual(pushes.map(() => 413));
+  expect(longest).toBeLessThan((performance.now() - startedAt) / 2);
+});
+
+test("rowhouse db plan waits for its turn up to --wait, and reports the reason", async () => {
+  const app = await service.makeApp();
+  for (let n = 0; n < PUSHES_PER_HOUR; n++) await postSchema(service, app, defineSchema({}));
+  const project = makeProject({ "schema/mod.ts": schemaText("{}") });
+  const env = { ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: app.key };
+  const plan = (wait: string) =>
+    runHere(["db", "plan", "--wait", wait], { folder: project.folder, env });
+
+  const impatient = await plan("1");
+  // The next push is due in seconds, regardless of the start time of the commands.
+  await service.service.admin.query(
+    "update rowhouse.push_allowances set pushes = 0, counted_at = clock_timestamp() - interval '1194 s' where app_id = $1",
+    [app.id],
+    { retry: "safe", queue: "test" },
+  );
+  const patient = await plan("30");
+
+  expect(impatient.code).toBe(1);
+  expect(impatient.err).toContain(`the limit is ${PUSHES_PER_HOUR} pushes an hour`);
+  expect(patient).toMatchObject({ code: 0 });
+  expect(patient.err).toContain("Waiting: ");
+  project.remove();
+});
