@@ -5,23 +5,23 @@ import { Glob } from "bun";
 
 /** The layer of every module. `sdk` has no layer, because it runs in other programs. */
 const LAYERS: Readonly<Record<string, number>> = {
-  bin: 8,
+  cli: 8,
   service: 7,
-  config: 7,
+  settings: 7,
   console: 6,
   openapi: 6,
   gateway: 5,
   data: 5,
-  push: 5,
+  tables: 5,
   identity: 5,
   mail: 5,
-  accounts: 4,
-  catalog: 4,
+  records: 4,
+  "tables/catalog": 4,
   pages: 4,
   rows: 3,
   http: 3,
   db: 3,
-  dsl: 2,
+  schema: 2,
   "app_switch.ts": 2,
   "field.ts": 2,
   "observe.ts": 2,
@@ -33,7 +33,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   std: 0,
 };
 
-/** The folders of `accounts/`, each entered by its own mod.ts. Files import from their own folder and from earlier folders. */
+/** The folders of `records/`, each entered by its own mod.ts. Files import from their own folder and from earlier folders. */
 const SUBJECTS = [
   "secrets",
   "actions",
@@ -55,6 +55,11 @@ type Source = {
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
+/** A folder or file of `src/`. The catalog is a module of its own inside `tables/`. */
+function toModule(path: string): string {
+  return path.startsWith("tables/catalog/") ? "tables/catalog" : (path.split("/")[0] ?? "");
+}
+
 const sources: Source[] = await Promise.all(
   [...new Glob("**/*.{ts,tsx,sql}").scanSync("src")].sort().map(async (path) => {
     const text = await Bun.file(join("src", path)).text();
@@ -62,7 +67,7 @@ const sources: Source[] = await Promise.all(
       name: match[2] ?? match[3] ?? match[4] ?? "",
       isType: match[1] !== undefined,
     }));
-    return { path, module: path.split("/")[0] ?? "", text, imports };
+    return { path, module: toModule(path), text, imports };
   }),
 );
 
@@ -106,7 +111,7 @@ describe("imports", () => {
 
   test("go to lower layers only, and modules of a layer do not import each other", () => {
     const upward = edges.filter(({ from, module, target }) => {
-      const to = target.split("/")[0] ?? "";
+      const to = toModule(target);
       if (module === to || module === "sdk" || isBrowserImport(from, to) || to.startsWith(".."))
         return false;
       return (LAYERS[to] ?? Number.POSITIVE_INFINITY) >= (LAYERS[module] ?? 0);
@@ -114,49 +119,30 @@ describe("imports", () => {
     expect(upward).toEqual([]);
   });
 
-  test("reach a module through its mod.ts or its pure.ts, and std has one function per file", () => {
-    const pastTheEntry = edges.filter(({ from, module, target }) => {
-      const [to = "", ...rest] = target.split("/");
-      if (module === to || to === "std" || to.startsWith("..") || rest.length === 0) return false;
+  test("reach a module through its mod.ts, or through a file without database and packages", () => {
+    const pastTheEntry = edges.filter(({ from, module, target, isType }) => {
+      const to = toModule(target);
+      if (module === to || to === "std" || to.startsWith("..") || to === target) return false;
       if (isBrowserImport(from, to)) return false;
-      const entry = to === "accounts" && SUBJECTS.includes(rest[0] ?? "") ? rest.slice(1) : rest;
-      return !["mod.ts", "pure.ts"].includes(entry.join("/"));
+      const [subject = "", ...inside] = target.slice(to.length + 1).split("/");
+      const isSubject = to === "records" && SUBJECTS.includes(subject);
+      const entry = isSubject ? inside.join("/") : [subject, ...inside].join("/");
+      if (entry === "mod.ts") return false;
+      return !(["settings", "cli", "service"].includes(module) && (isType || isLight(target)));
     });
     expect(pastTheEntry).toEqual([]);
+    expect(isLight("db/mod.ts")).toBe(false);
+    expect(isLight("identity/settings.ts")).toBe(true);
   });
 
-  test("go from a folder of accounts/ only to folders that are listed earlier", () => {
-    const toSubject = (path: string) =>
-      SUBJECTS.indexOf(/^accounts\/(\w+)\//.exec(path)?.[1] ?? "");
+  test("go from a folder of records/ only to folders that are listed earlier", () => {
+    const toSubject = (path: string) => SUBJECTS.indexOf(/^records\/(\w+)\//.exec(path)?.[1] ?? "");
     const later = edges.filter(
       ({ from, target }) => toSubject(from) >= 0 && toSubject(target) > toSubject(from),
     );
     expect(later).toEqual([]);
-    const files = sources.filter(
-      ({ module, path }) => module === "accounts" && toSubject(path) < 0,
-    );
-    expect(files.map(({ path }) => path)).toEqual(["accounts/pure.ts"]);
-  });
-
-  test("reach no database, no HTTP and no package except valibot from a pure.ts", () => {
-    const reached = new Set(
-      sources.map(({ path }) => path).filter((path) => /\/pure\.ts$/.test(path)),
-    );
-    expect(reached.size).toBeGreaterThan(3);
-    for (const path of reached)
-      for (const { from, target, isType } of edges)
-        if (from === path && !isType) reached.add(target);
-    expect(
-      within(
-        [...reached],
-        /^(std|kinds|dsl)\/|^\w+\.ts$|^(accounts|data|gateway|identity|mail|openapi|push)\//,
-      ),
-    ).toEqual([]);
-    const packages = sources
-      .filter(({ path }) => reached.has(path))
-      .flatMap(({ imports }) => imports.filter(({ isType }) => !isType).map(({ name }) => name))
-      .filter((name) => !/^(\.|node:|valibot$)/.test(name));
-    expect(packages).toEqual([]);
+    const files = sources.filter(({ module, path }) => module === "records" && toSubject(path) < 0);
+    expect(files.map(({ path }) => path)).toEqual([]);
   });
 
   test("leave the SDK only for types and for the order of values, and enter the SDK only from scripts of pages", () => {
@@ -207,20 +193,20 @@ describe("only allowed modules", () => {
     {
       action: "read the environment",
       pattern: /process\.env|Bun\.env|import\.meta\.env/,
-      allowed: /^(config\/|bin\/)/,
+      allowed: /^(settings\/|cli\/)/,
     },
     {
       action: "print",
       pattern: /console\.\w+\(|process\.stdout|process\.stderr/,
-      allowed: /^(bin\/|db\/embedded\/process\.ts$)/,
+      allowed: /^(cli\/|db\/embedded\/process\.ts$)/,
     },
     {
-      // push/migration.ts, service/logins.ts and the help of bin/migrate.ts contain DDL in messages.
+      // tables/sql/migration.ts, service/logins.ts and the help of cli/migrate.ts contain DDL in messages.
       action: "write DDL",
       pattern:
         /\b(create|alter|drop) (or replace )?(table|function|index|unique index|type|policy|schema|role|domain|trigger)\b|\b(grant|revoke) (all|execute|select|usage|create|insert)\b/i,
       allowed:
-        /^(push\/(ddl|retype_messages|functions|migration)\.ts$|bin\/migrate\.ts$|service\/log(ins|in_limits)\.ts$|db\/)/,
+        /^(tables\/(sql\/(ddl|functions|migration)|plan\/retype_messages)\.ts$|cli\/migrate\.ts$|service\/logins\.ts$|db\/)/,
     },
     {
       action: "construct a principal",
@@ -236,10 +222,10 @@ describe("only allowed modules", () => {
       action: "declare a class",
       // Classes are for errors and for state that lives as long as the process.
       pattern: /^(export )?class (?!\w+ extends (Error|Problem|\w*Error)\b)/m,
-      allowed: /^(std\/bounded_map|db\/pool\/(acquire|connections|groups))\.ts$/,
+      allowed: /^(std\/bounded|db\/pool\/(acquire|connections|groups))\.ts$/,
     },
     { action: "use the type any", pattern: /: any\b|<any>|as any\b/, allowed: /^$/ },
-    { action: "have a default export", pattern: /^export default/m, allowed: /^bin\/init\.ts$/ },
+    { action: "have a default export", pattern: /^export default/m, allowed: /^$/ },
     {
       action: "set state of a database session",
       pattern: /\bset_config\([^)]*false\)|\bset session\b/i,
@@ -283,6 +269,20 @@ test("every file starts with its purpose", () => {
   );
   expect(undescribed.map(({ path }) => path)).toEqual([]);
 });
+
+/** Whether a file reaches no database, no HTTP and no package except valibot. */
+function isLight(start: string): boolean {
+  const reached = new Set([start]);
+  for (const path of reached)
+    for (const { from, target, isType } of edges) if (from === path && !isType) reached.add(target);
+  return [...reached].every(
+    (path) =>
+      !/^(db|http|pages|service|console)\//.test(path) &&
+      (sources.find((source) => source.path === path)?.imports ?? []).every(
+        ({ name, isType }) => isType || /^(\.|node:|valibot$)/.test(name),
+      ),
+  );
+}
 
 /** Returns the groups of files that import each other in a cycle. */
 function findCycles(imports: readonly { from: string; target: string }[]): string[][] {

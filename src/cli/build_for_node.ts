@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 
-const BIN = join(import.meta.dirname, "..");
+const BIN = import.meta.dirname;
 /** The dynamic imports that the build contains. */
 const CONTAINED = ["./db/mod.ts", "./init/mod.ts", "../config/mod.ts"];
 

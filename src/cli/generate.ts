@@ -127,7 +127,7 @@ function readComment(name: string, comment: string) {
 export async function pickCalled(
   shapes: Readonly<Record<string, FunctionShape>>,
 ): Promise<Record<string, FunctionShape>> {
-  const src = join(import.meta.dirname, "../..");
+  const src = join(import.meta.dirname, "..");
   const files = [...new Bun.Glob("**/*.{ts,tsx}").scanSync({ cwd: src, absolute: true })];
   const code = await Promise.all(files.map((file) => Bun.file(file).text()));
   const named = new Set(code.flatMap((text) => text.match(/(?<=")[a-z_]+(?=")/g) ?? []));
@@ -155,7 +155,7 @@ function render(value: unknown): string {
 }
 
 const terminal = openTerminal(process.env);
-const root = join(import.meta.dirname, "../../..");
+const root = join(import.meta.dirname, "../..");
 const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
 const texts = [
   { path: ".env.example", text: renderEnvExample() },

@@ -41,7 +41,7 @@ export type Part = {
 const PARALLEL = ["test/parallel.ts", "--tier=all"];
 const TOUR = "test/system/tour_slow.ts";
 /** The tests that depend on PostgreSQL's version, or on a pooler in front of it. */
-const MODULES = ["accounts", "console", "data", "db", "identity", "push", "service", "system"];
+const MODULES = ["records", "console", "data", "db", "identity", "tables", "service", "system"];
 const ON_OTHER_SERVERS = [
   ...MODULES.map((module) => `test/${module}/*_test.ts*`),
   "test/cli/migrate_test.ts",
@@ -49,8 +49,8 @@ const ON_OTHER_SERVERS = [
 ];
 /** Slow tests that depend on the server. The other slow tests start their own servers, or none. */
 const SLOW_ON_OTHER_SERVERS = [
-  ...["data/query_*", "db/pool", "identity/throttle", "push/change_*", "push/limits"],
-  ...["push/locked", "push/shared_table", "system/operating_doc"],
+  ...["data/query_*", "db/pool", "identity/throttle", "tables/change_*", "tables/limits"],
+  ...["tables/locked", "tables/shared_table", "system/operating_doc"],
 ].map((file) => `test/${file}_slow.ts`);
 
 /** The same in both runs. */
@@ -139,12 +139,12 @@ export const PARTS: readonly Part[] = [
       // check the statements of all functions (test/system/plpgsql_slow.ts) there.
       reduced: {
         command: tests(
-          ...["data", "push"].map((module) => `test/${module}/*_test.ts*`),
+          ...["data", "tables"].map((module) => `test/${module}/*_test.ts*`),
           ...["call", "grants", "login", "migrations", "pool", "push_login", "temporary_login"].map(
             (file) => `test/db/${file}_test.ts`,
           ),
-          ...["bin/migrate_test", "service/doctor_test"].map((file) => `test/${file}.ts`),
-          ...["db/pool", "push/change_*", "push/locked"].map((file) => `test/${file}_slow.ts`),
+          ...["cli/migrate_test", "service/doctor_test"].map((file) => `test/${file}.ts`),
+          ...["db/pool", "tables/change_*", "tables/locked"].map((file) => `test/${file}_slow.ts`),
           TOUR,
         ),
         minutes: 3,

@@ -8,12 +8,12 @@ import { Glob } from "bun";
 /** SQL that sets the search path itself, in the same function or message. */
 const PINNED: ReadonlySet<string> = new Set([
   // FACTS_SETTINGS is at the start of the same message. In the database, the SQL is part of a function that sets the path.
-  "push/snapshot.ts",
+  "tables/plan/snapshot.ts",
   // Runs only at development, in a new embedded database.
-  "bin/cli/functions.ts",
+  "cli/generate.ts",
 ]);
 /** The bodies of generated functions: `qualify()` adds the schemas. */
-const GENERATED = /^push\/\w+_(body|bodies|terms)\.ts$/;
+const GENERATED = /^tables\/sql\/\w+_(body|bodies|terms)\.ts$/;
 /** Keywords of the language that look like function calls. PostgreSQL resolves them without a search path. */
 const SYNTAX = new Set(
   `all and any array as by cast coalesce conflict exists extract filter from greatest in into lateral least not nullif on
