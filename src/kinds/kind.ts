@@ -28,7 +28,7 @@ export type ColumnParts = {
   readonly table?: string;
   /** The effect on the row when the row it references is deleted. Without it, the delete fails. */
   readonly onDelete?: OnDelete;
-  /** An update that changes another value of the row sets this timestamp to its time, unless it sets the timestamp itself. */
+  /** An update that changes another value of the row sets this timestamp to the time of its write, unless it sets the timestamp itself. */
   readonly onUpdate?: "now";
 };
 

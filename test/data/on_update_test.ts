@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { defineSchema, type Json, t } from "../../src/schema/mod.ts";
+import { eventually } from "../support/eventually.ts";
+import { countLockWaits, whileDone } from "../support/held_lock.ts";
 import { postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
@@ -147,6 +149,42 @@ test("an update without a change keeps the row and its tag", async () => {
     updated: changed["updated"] ?? null,
     seen: changed["updated"] ?? null,
   });
+});
+
+test.each([
+  ["a lock", "select from data.things where app_id = $1 and id = $2 for update", "b", true],
+  ["an update", "update data.things set text = 'c' where app_id = $1 and id = $2", "b", true],
+  [
+    "an update to the old value",
+    "update data.things set text = 'c' where app_id = $1 and id = $2",
+    "a",
+    true,
+  ],
+  [
+    "an update to the same value",
+    "update data.things set text = 'b' where app_id = $1 and id = $2",
+    "b",
+    false,
+  ],
+])("an update that waits for %s has the time of its write", async (_, text, sent, isSet) => {
+  const row = await send(THINGS, "POST", { text: "a" });
+  const { adminUrl } = service.database;
+  const { admin } = service.service;
+  const { pending, at } = await whileDone(
+    adminUrl,
+    { text, values: [app.id, row.id] },
+    async (session) => {
+      const pending = send(`${THINGS}/${row.id}`, "PATCH", { text: sent });
+      await eventually(async () => (await countLockWaits(admin)) > 0);
+      const [clock] =
+        await session`select to_json(clock_timestamp() at time zone 'UTC') #>> '{}' as at`;
+      return { pending: { response: pending }, at: String(clock?.["at"]) };
+    },
+  );
+  const { updated, seen } = await pending.response;
+  expect(seen).toEqual(updated ?? null);
+  if (isSet) expect(isAfter(updated, at)).toBe(true);
+  else expect(updated).toEqual(row["updated"] ?? null);
 });
 
 test("a table with only such a column keeps the time until an update sets it", async () => {

@@ -1564,7 +1564,9 @@ declare
   "$v3" pg_catalog.numeric := ("$body" operator(pg_catalog.->>) 'estimate_hours')::pg_catalog.numeric;
   "$v4" pg_catalog.jsonb := case when ("$body" operator(pg_catalog.->>) 'checklist') is not null then "$body" operator(pg_catalog.->) 'checklist' end;
   "$v5" pg_catalog.uuid := ("$body" operator(pg_catalog.->>) 'blocks')::pg_catalog.uuid;
-  "$v6" pg_catalog.timestamptz := case when "$body" operator(pg_catalog.?) 'changed' then ("$body" operator(pg_catalog.->>) 'changed')::pg_catalog.timestamptz else pg_catalog.now() end;
+  "$v6" pg_catalog.timestamptz := ("$body" operator(pg_catalog.->>) 'changed')::pg_catalog.timestamptz;
+  "$changed" pg_catalog.bool;
+  "$now" pg_catalog.timestamptz;
   "$row" pg_catalog.record;
   "$text" pg_catalog.text;
 begin
@@ -1585,6 +1587,11 @@ begin
       return "$text";
     end if;
   end if;
+  if "$body" operator(pg_catalog.<>) '{}' then
+    select pg_catalog.record_image_ne(row("$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed"), row(case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end, case when "$body" operator(pg_catalog.?) 'status' then "$v1" else "$t"."status" end, case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end, case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end, case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end, case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end, case when "$body" operator(pg_catalog.?) 'changed' then "$v6" else "$t"."changed" end)) into "$changed"
+    from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for no key update;
+    "$now" := pg_catalog.clock_timestamp();
+  end if;
   if $6 is not null then
     select "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row" from data."todos" as "$t" where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3 for update;
     if found and pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(pg_catalog.convert_to(pg_catalog.row_to_json("$row")::pg_catalog.text, 'UTF8')), 'hex'), 32) operator(pg_catalog.<>) all (pg_catalog.string_to_array($6, ',')) then
@@ -1604,7 +1611,7 @@ begin
         "estimate_hours" = case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end,
         "checklist" = case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end,
         "blocks" = case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end,
-        "changed" = case when "$body" operator(pg_catalog.?) 'changed' or pg_catalog.record_image_ne(row("$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours", "$t"."checklist", "$t"."blocks"), row(case when "$body" operator(pg_catalog.?) 'title' then "$v0" else "$t"."title" end, case when "$body" operator(pg_catalog.?) 'status' then "$v1" else "$t"."status" end, case when "$body" operator(pg_catalog.?) 'project' then "$v2" else "$t"."project" end, case when "$body" operator(pg_catalog.?) 'estimate_hours' then "$v3" else "$t"."estimate_hours" end, case when "$body" operator(pg_catalog.?) 'checklist' then "$v4" else "$t"."checklist" end, case when "$body" operator(pg_catalog.?) 'blocks' then "$v5" else "$t"."blocks" end)) then "$v6" else "$t"."changed" end
+        "changed" = case when "$body" operator(pg_catalog.?) 'changed' then "$v6" when "$changed" then "$now" else "$t"."changed" end
       where "$t"."app_id" operator(pg_catalog.=) $1 and "$t"."id" operator(pg_catalog.=) $3
       returning "$t"."id", "$t"."app_id", "$t"."title", "$t"."status", "$t"."project", "$t"."estimate_hours"::pg_catalog.text as "estimate_hours", "$t"."checklist", "$t"."blocks", "$t"."changed" into "$row";
     end if;

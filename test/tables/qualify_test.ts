@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { DIALECT_NAMES } from "../../src/db/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
+import { QUOTAS } from "../../src/schema/mod.ts";
 import { ALL_ENDPOINTS } from "../../src/tables/catalog/mod.ts";
 import { qualify } from "../../src/tables/qualify.ts";
 import { renderBody } from "../../src/tables/sql/functions.ts";
@@ -89,6 +91,21 @@ test("a body names the file that generates it, and has no empty lines", async ()
     expect(await Bun.file(path).text()).toContain("export function renderBody(");
     expect(body).not.toMatch(/\n\s*\n/);
   }
+});
+
+test("the functions of the widest table have max 300 KB each", () => {
+  const columns = Array.from({ length: QUOTAS.columnsPerTable }, (_, n) => ({
+    name: `c${n}`.padEnd(63, "_"),
+    kind: "timestamp" as const,
+    default: "now",
+    ...(n < QUOTAS.onUpdatePerTable ? { onUpdate: "now" as const } : {}),
+  }));
+  for (const dialect of DIALECT_NAMES)
+    for (const endpoint of ALL_ENDPOINTS) {
+      const set = { name: "t".repeat(48), columns };
+      const body = renderBody(set, endpoint, { dialect, previews: PREVIEWS });
+      expect([endpoint, body.length < 300_000]).toEqual([endpoint, true]);
+    }
 });
 
 describe("PostgreSQL", () => {

@@ -15,7 +15,6 @@ import {
   completeKey,
   declareLive,
   idText,
-  initial,
   input,
   isGiven,
   isRow,
@@ -70,13 +69,13 @@ function notMatched(table: ColumnSet, endpoint: "update" | "delete"): string {
 export function updateBody(table: ColumnSet, site: FunctionSite): string {
   const { app, proof, id, body, bytes, claim } = placeholdersOf("update");
   const declared = table.columns.map(
-    (column, index) =>
-      `${variable(index)} ${sqlType(table, column)} := ${column.onUpdate === undefined ? input(table, column) : initial(table, column)};`,
+    (column, index) => `${variable(index)} ${sqlType(table, column)} := ${input(table, column)};`,
   );
   const assigned = table.columns.map(
     (column, index) =>
-      `${quoteName(column.name)} = ${nextValue(column, index, isSet(table, column))}`,
+      `${quoteName(column.name)} = ${nextValue(column, index, isUpdated(column) ? ` when "$changed" then "$now"` : "")}`,
   );
+  const setsTime = table.columns.some(isUpdated);
   const rows = `data.${quoteName(table.name)} as "$t"`;
   // An empty update does not change the row, nor anything derived from its state.
   const read = (condition: string) =>
@@ -93,11 +92,14 @@ export function updateBody(table: ColumnSet, site: FunctionSite): string {
   "$body" jsonb := ${body}::jsonb;
   ${declared.join("\n  ")}
   ${declareLive("update", site)}
+  ${setsTime ? '"$changed" bool;' : ""}
+  ${setsTime ? '"$now" timestamptz;' : ""}
   "$row" record;
   "$text" text;
 begin
   ${beginAs(table, "update", site)}
   ${claimKey({ app, proof, claim, response: "null", short: idText(id) })}
+  ${setsTime ? findChange(table) : ""}
   ${ifMatched(table, site, "update", assigned.length === 0 ? read : write)}
   if not found then
     if ${claim} is not null then
@@ -112,24 +114,29 @@ begin
 end`;
 }
 
-/** A column's value after the update. */
-function nextValue(column: SetColumn, index: number, isNew: string): string {
-  return `case when ${isNew} then ${variable(index)} else "$t".${quoteName(column.name)} end`;
+/** A column's value after the update; `otherwise` are further branches for a column that the body omits. */
+function nextValue(column: SetColumn, index: number, otherwise = ""): string {
+  return `case when ${isGiven(column)} then ${variable(index)}${otherwise} else "$t".${quoteName(column.name)} end`;
+}
+
+function isUpdated({ onUpdate }: SetColumn): boolean {
+  return onUpdate !== undefined;
 }
 
 /**
- * Whether the update sets the column: to a value in the body, or to the time of an update that changes another value. Compares
- * the bytes of the values: 1.5 and 1.50 are different texts, and a null equals a null.
+ * Finds whether the body changes a value, and the time for the columns that such an update sets. Compares the bytes of the
+ * values: 1.5 and 1.50 are different texts, and a null equals a null. Reads the time once the row is locked: the time of an
+ * update that waits for another one must not be the earlier of both.
  */
-function isSet(table: ColumnSet, column: SetColumn): string {
-  const given = isGiven(column);
-  const others = table.columns.flatMap((other, index) =>
-    other === column ? [] : [{ other, index }],
-  );
-  if (column.onUpdate === undefined || others.length === 0) return given;
-  const before = others.map(({ other }) => `"$t".${quoteName(other.name)}`);
-  const after = others.map(({ other, index }) => nextValue(other, index, isGiven(other)));
-  return `${given} or record_image_ne(row(${before.join(", ")}), row(${after.join(", ")}))`;
+function findChange(table: ColumnSet): string {
+  const { app, id } = placeholdersOf("update");
+  const before = table.columns.map(({ name }) => `"$t".${quoteName(name)}`);
+  const after = table.columns.map((column, index) => nextValue(column, index));
+  return `if "$body" <> '{}' then
+    select record_image_ne(row(${before.join(", ")}), row(${after.join(", ")})) into "$changed"
+    from data.${quoteName(table.name)} as "$t" where ${isRow(app, id)} for no key update;
+    "$now" := clock_timestamp();
+  end if;`;
 }
 
 export function deleteBody(table: ColumnSet, site: FunctionSite): string {
