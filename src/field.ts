@@ -1,5 +1,5 @@
 /**
- * An input of an action: its texts, its limits and its parser. A command's flag (`bin/admin/command.ts`) and a form's field
+ * An input of an action: its texts, its limits and its parser. A command's flag (`cli/admin/command.ts`) and a form's field
  * (`pages/form.tsx`) derive from it.
  *
  * @module

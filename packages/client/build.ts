@@ -11,11 +11,11 @@ import { $, Glob } from "bun";
 const HERE = import.meta.dir;
 const ROOT = join(HERE, "../..");
 const DIST = join(HERE, "dist");
-const ENTRIES = ["dsl/mod", "sdk/data", "sdk/identity", "sdk/react"];
+const ENTRIES = ["schema/mod", "sdk/data", "sdk/identity", "sdk/react"];
 
 const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
 /** Types that a program reaches only through others, so that no editor shows their comments. */
-const INTERNAL = join(DIST, "kinds/kind.d.ts");
+const INTERNAL = /\/(kinds\/kind|std\/\w+)\.d\.ts$/;
 const COMMENT = /^ *\/\*\*[\s\S]*?\*\/\n/gm;
 const EXAMPLE = /\n \*\n \* @example\n(?: \*(?!\/).*\n)*? \*\//g;
 const INDENTED_EXAMPLE = /\n {5}\*\n {5}\* @example\n(?: {5}\*(?!\/).*\n)*? {5}\*\//g;
@@ -51,10 +51,9 @@ async function reach(file: string, reached: Set<string>): Promise<void> {
   if (reached.has(file)) return;
   reached.add(file);
   const types = await Bun.file(file).text();
-  const text =
-    file === INTERNAL
-      ? types.replaceAll(COMMENT, "")
-      : types.replaceAll(EXAMPLE, "\n */").replaceAll(INDENTED_EXAMPLE, "\n     */");
+  const text = INTERNAL.test(file)
+    ? types.replaceAll(COMMENT, "")
+    : types.replaceAll(EXAMPLE, "\n */").replaceAll(INDENTED_EXAMPLE, "\n     */");
   await Bun.write(file, text);
   for (const [, path = ""] of text.matchAll(RELATIVE_IMPORT))
     await reach(join(dirname(file), `${path}.d.ts`), reached);

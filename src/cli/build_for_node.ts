@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 const BIN = import.meta.dirname;
 /** The dynamic imports that the build contains. */
-const CONTAINED = ["./db/mod.ts", "./init/mod.ts", "../config/mod.ts"];
+const CONTAINED = ["./db/mod.ts", "./init/mod.ts", "../settings/mod.ts"];
 
 await Bun.build({
   entrypoints: ["rowhouse.ts", "db/evaluate_process.ts", "db/evaluate_guard.ts"].map((path) =>

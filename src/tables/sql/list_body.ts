@@ -121,7 +121,7 @@ function renderPageTag(table: ColumnSet, rows: string): string {
     from ${rows} order by "$t"."id" limit ${limit} + 1 offset ${offset}) as "$row"`;
 }
 
-/** @see ../catalog/tags.ts */
+/** @see ../catalog/functions.ts */
 function headOfPage(table: ColumnSet): string {
   const { app, limit, offset } = placeholdersOf("list");
   return `concat("$tag", ${app}, ' ${hashColumnSet(table)} ', ${limit}, ' ', ${offset}, ' ')`;
