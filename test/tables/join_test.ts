@@ -61,6 +61,13 @@ test("a dry run lists the steps, and the join runs them once", async () => {
   expect((await post(body())).json).toMatchObject({ status: "applied" });
   const joined = await dump();
   expect((await post(body())).json).toMatchObject({ status: "unchanged", migration: null });
+  for (const at of [0, 1]) {
+    const edited = history.map((text, index) =>
+      index === at ? text.replace("made", "Made") : text,
+    );
+    const rejected = await post(body({ migrations: edited }));
+    expect([rejected.status, rejected.json]).toMatchObject([409, { error: "edited_migration" }]);
+  }
   expect(await dump()).toBe(joined);
 
   const record = await readRecord();
@@ -83,6 +90,8 @@ test("a join without steps is recorded, and a later push follows the project's l
   const record = await readRecord();
   expect(record.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
   expect(record.at(-1)).toMatchObject({ text: third, parent: record.at(-2)?.checksum });
+  const again = await postSteps(service, app, [{ kind: "migration", text: third }]);
+  expect(again.json).toMatchObject({ status: "unchanged" });
 });
 
 test("two histories can be joined repeatedly, each time they diverge", async () => {

@@ -386,6 +386,21 @@ test.each([
   expect(response.text).toContain("0001_step_1 was edited");
 });
 
+test("an applied text that was edited is rejected, at any place and in plans", async () => {
+  const { history, now } = makeSchemas();
+  const app = await service.makeApp();
+  await applyAll(app, history, now);
+  for (const text of history.slice(0, 2)) {
+    const edited = text.replace("made", "Made");
+    for (const more of [{}, { dryRun: true }]) {
+      const response = await postMigrations({ service, app }, [edited], now, more);
+      expect(response).toMatchObject({ status: 409, json: { error: "edited_migration" } });
+      expect(response.text).toContain("was edited after it was applied");
+    }
+  }
+  expect(await applyAll(app, history, now)).toEqual(history.map(() => "unchanged"));
+});
+
 test("line ends of a checkout do not count as an edit", async () => {
   const app = await service.makeApp();
   const text = `\uFEFF${valid.trimEnd().replaceAll("\n", "\r\n")}`;

@@ -114,7 +114,7 @@ export function findDuplicateFiles(files: readonly JournalFile[]): JournalIssue[
 
 /** Whether a file equals its recorded migration. */
 export function isSame(
-  parts: Migration | undefined,
+  parts: Pick<Migration, "checksum" | "body"> | undefined,
   recorded: MigrationRecord | undefined,
 ): boolean {
   return (

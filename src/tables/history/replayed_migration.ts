@@ -5,6 +5,7 @@ import type { Definition } from "../../schema/mod.ts";
 import { REJECTIONS } from "../conflicts.ts";
 import type { Change } from "../plan/change.ts";
 import { describeDivergence } from "../plan/divergence.ts";
+import { isSame } from "./journal.ts";
 import {
   checksumOf,
   type Migration,
@@ -26,7 +27,7 @@ export type CheckedMigration = Omit<Migration, "definition" | "change"> & {
  * Returns whether the service has already applied the migration. Otherwise, it must be the next migration.
  *
  * @throws {Problem} diverged_history — another migration has its number, or an earlier migration is missing; edited_migration —
- *   the text does not match its checksum after the last applied migration
+ *   the text does not match its checksum after the migration before it
  */
 export function isApplied(
   replayed: CheckedMigration,
@@ -35,7 +36,11 @@ export function isApplied(
   const { seq, checksum, body } = replayed;
   const head = applied.at(-1);
   const same = applied.find((migration) => migration.seq === seq);
-  if (same?.checksum === checksum) return true;
+  if (isSame(replayed, same)) return true;
+  if (same?.checksum === checksum)
+    throw new Problem("edited_migration", {
+      message: `Cannot push: ${showMigration(same)} was edited after it was applied; nothing was written`,
+    });
   if (same !== undefined || seq !== (head?.seq ?? 0) + 1) throw diverged(replayed, applied);
   if (checksumOf(head?.checksum ?? NO_PARENT, body) === checksum) return false;
   const before =

@@ -10,7 +10,7 @@ import type { Problem } from "../../problem.ts";
 import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { type Constraint, indexesOf, keysOf } from "../catalog/mod.ts";
 import { type Conflict, REJECTIONS, SURPLUS } from "../conflicts.ts";
-import { type CheckedMigration, checkChain } from "../history/replayed_migration.ts";
+import { type CheckedMigration, checkChain, isApplied } from "../history/replayed_migration.ts";
 import { advanceState } from "../sql/begin_push.ts";
 import { renderPlan } from "../sql/ddl.ts";
 import { makeMigration } from "../sql/migration.ts";
@@ -40,7 +40,10 @@ export function prepareJoin(
   { app, definition, join, options }: JoinRequest,
 ): PreparedPush {
   const last = join.migrations.at(-1);
-  if (last === undefined || isKnown(last, state)) return { ...NOTHING, migration: null };
+  if (last === undefined || isKnown(last, state)) {
+    for (const migration of join.migrations) isApplied(migration, state.migrations);
+    return { ...NOTHING, migration: null };
+  }
   const joins = checkChain(join.migrations, state.migrations);
   const wanted = toWanted(app.id, { definition, declared: join.declared }, state);
   const plan = planPush(app.id, wanted, state, { share: options.share });
