@@ -32,9 +32,13 @@ export const OWN = {
     message: `The schema declares ${wanted}, but the table has ${found}`,
     remedy: "keep it as it is, and add a column under another name",
   }),
-  otherOnDelete: ({ wanted, found }: Compared) => ({
-    message: `The schema declares ${wanted}, but the table has ${found}, and many rows or other apps that use it`,
-    remedy: "keep it as it is, or add a column under another name",
+  sharedOnDelete: ({ wanted, found }: Compared) => ({
+    message: `The schema declares ${wanted}, but the table has ${found}, and other apps use the table`,
+    remedy: "onDelete can change only while no other app uses the table",
+  }),
+  largeOnDelete: ({ wanted, found }: Compared) => ({
+    message: `The schema declares ${wanted}, but the table has ${found}, and is too large to validate another reference in a push`,
+    remedy: "keep it as it is, and add a column under another name",
   }),
   otherType: ({ wanted, found }: Compared) => ({
     message: `The schema declares ${wanted}, but the table has ${found}`,

@@ -87,7 +87,8 @@ function findOtherOnDelete(
   );
   if (isDeclared || (others.length === 0 && !isLarge)) return [];
   const compared = { wanted: showOnDelete(column), found: showOnDelete(before) };
-  return [{ table: definition.name, column: column.name, ...OWN.otherOnDelete(compared) }];
+  const describe = others.length > 0 ? OWN.sharedOnDelete : OWN.largeOnDelete;
+  return [{ table: definition.name, column: column.name, ...describe(compared) }];
 }
 
 type Declarations = {
