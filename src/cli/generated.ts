@@ -143,7 +143,7 @@ function toNumberText(name: string, value: number | string): string {
 function renderSettings(): string {
   const rows = ALL_SETTINGS.map(
     ([name, { about, initial }]) =>
-      `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(toFirstSentence(about))} |`,
+      `| \`${name}\` | ${initial ? `\`${initial}\`` : ""} | ${toCell(about)} |`,
   );
   return ["| Variable | Default | Meaning |", "|---|---|---|", ...rows].join("\n");
 }
@@ -172,11 +172,6 @@ function renderQuotas(): string {
     ([name, label]) => `| ${label} | ${QUOTAS[name as keyof typeof QUOTAS]} |`,
   );
   return ["| What | Limit |", "|---|---|", ...rows].join("\n");
-}
-
-/** The first sentence of a text; `.env.example` has all of them. */
-function toFirstSentence(text: string): string {
-  return /^.*?\.(?= |$)/.exec(text)?.[0] ?? text;
 }
 
 /** Builders with an argument. */
