@@ -31,13 +31,14 @@ export function describeShape(value: unknown): string {
   return `{${fields.join(",")}}`;
 }
 
-/** A line for each form of a page: method, action, then the name, type and rules of each field. */
+/** A line for each form of a page: method, action, then the name, type and rules of each field. Lists repeat forms: once each. */
 export function describeForms(html: string): string[] {
-  return readForms(html).map(({ method, action, fields }) =>
+  const lines = readForms(html).map(({ method, action, fields }) =>
     mask(
       `form ${method} ${action.replaceAll("&", "&amp;")}: ${fields.map(describeField).join(", ")}`,
     ),
   );
+  return [...new Set(lines)];
 }
 
 const RULES = ["required", "maxlength", "minlength", "pattern", "autocomplete", "inputmode"];

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
-import { relay } from "../../src/sdk/data.ts";
+import { relay } from "../../src/sdk/relay.ts";
 import { ROOT } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
 import { findFreePort } from "../support/free_port.ts";
@@ -44,7 +44,7 @@ beforeAll(async () => {
   for (const file of ["package.json", "bun.lock"])
     cpSync(join(import.meta.dir, file), join(folder, file));
   await Bun.$`${process.execPath} install --frozen-lockfile`.cwd(folder).quiet();
-  cpSync(join(ROOT, "src/sdk/data.ts"), join(folder, "relay.ts"));
+  cpSync(join(ROOT, "src/sdk/relay.ts"), join(folder, "relay.ts"));
   writeFileSync(join(folder, "servers.mjs"), NODE_SERVERS);
   const server = serve("Bun.serve without options", () =>
     relay(async function* () {
