@@ -27,32 +27,35 @@ function toSet(words: string): ReadonlySet<string> {
   return new Set(words.trim().split(/\s+/));
 }
 
-const TOKEN = new RegExp(
-  [
-    /(?<space>(?:\s|--[^\r\n]*)+)/,
-    /(?<name>"(?:[^"]|"")+")/,
-    /(?<value>e'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^'\\]|'')*'|(?<tag>\$(?:[a-z_]\w*)?\$)[\s\S]*?\k<tag>|\$\d+|\d+(?:\.\d+)?)/,
-    /(?<word>[a-z_]\w*)/,
-    /(?<mark>::|:=|[()[\],;.:])/,
-    /(?<operator>[-+*/<>=~!@#%^&|`?]+)/,
-  ]
-    .map(({ source }) => source)
-    .join("|"),
-  "giy",
-);
+/** The kinds of tokens, in the order in which they are tried. A path is a name after its alias. */
+const PATTERNS: Readonly<Record<string, RegExp>> = {
+  space: /(?:\s|--[^\r\n]*)+/,
+  path: /"(?:[^"]|"")+"(?:\."(?:[^"]|"")+")+/,
+  name: /"(?:[^"]|"")+"/,
+  value:
+    /e'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^'\\]|'')*'|(?<tag>\$(?:[a-z_]\w*)?\$)[\s\S]*?\k<tag>|\$\d+|\d+(?:\.\d+)?/,
+  word: /[a-z_]\w*/,
+  mark: /::|:=|[()[\],;.:]/,
+  operator: /[-+*/<>=~!@#%^&|`?]+/,
+};
+const SOURCES = Object.entries(PATTERNS).map(([kind, { source }]) => [kind, source] as const);
+const TOKEN = new RegExp(SOURCES.map(([, source]) => source).join("|"), "giy");
+const STARTS = SOURCES.map(([kind, source]) => [kind, new RegExp(`^(?:${source})`, "i")] as const);
 
-type Token = { kind: string; text: string; space: string };
+type Token = { readonly kind: string; readonly text: string };
 
 /** @throws at the first token without a safe meaning */
 export function qualify(sql: string): string {
-  const tokens = tokenize(sql);
+  const { tokens, spaces } = tokenize(sql);
   const frames: Frame[] = [{ closer: "", level: Infinity }];
-  const qualified = tokens.map(({ kind, text, space }, index) => {
-    const [earlier = "", before = "", next = ""] = [-2, -1, 1].map(
-      (offset) => tokens[index + offset]?.text,
-    );
-    const rendered = RULES[kind]?.({ text, earlier, before, next, frames });
-    if (rendered !== undefined) return `${space}${rendered}`;
+  const place: Place = { text: "", earlier: "", before: "", next: "", frames };
+  const qualified = tokens.map(({ kind, text }, index) => {
+    place.earlier = place.before;
+    place.before = place.text;
+    place.text = text;
+    place.next = tokens[index + 1]?.text ?? "";
+    const rendered = RULES[kind]?.(place);
+    if (rendered !== undefined) return `${spaces[index]}${rendered}`;
     const near = tokens.slice(Math.max(0, index - 9), index + 3).map((token) => token.text);
     throw new Error(`Cannot qualify ${text} in ${near.join(" ")}`);
   });
@@ -60,20 +63,36 @@ export function qualify(sql: string): string {
   return qualified.join("");
 }
 
-/** The tokens, each with the space and the comments before it. */
-function tokenize(sql: string): Token[] {
+/** The tokens, and the spaces and comments before them. */
+function tokenize(sql: string): { tokens: Token[]; spaces: string[] } {
   const tokens: Token[] = [];
+  const spaces: string[] = [];
+  const known = new Map<string, Token>();
   let space = "";
   let end = 0;
-  for (const { 0: text, groups = {}, index } of sql.matchAll(TOKEN)) {
-    end = index + text.length;
-    const [kind = ""] = Object.keys(groups).filter((name) => groups[name] !== undefined);
-    if (kind !== "space") tokens.push({ kind, text, space });
-    // An empty part of a template leaves an empty line.
-    space = kind === "space" ? text.replaceAll(/\n\s*(?=\n)/g, "") : "";
+  // Most tokens repeat, and reading a kind costs more than finding the token.
+  for (const text of sql.match(TOKEN) ?? []) {
+    end += text.length;
+    let token = known.get(text);
+    if (token === undefined) {
+      token = readToken(text);
+      known.set(text, token);
+    }
+    if (token.kind === "space") space = token.text;
+    else {
+      tokens.push(token);
+      spaces.push(space);
+      space = "";
+    }
   }
   if (end < sql.length) throw new Error(`Cannot qualify ${sql.slice(end, end + 40)}`);
-  return tokens;
+  return { tokens, spaces };
+}
+
+function readToken(text: string): Token {
+  const [kind = ""] = STARTS.find(([, start]) => start.test(text)) ?? [];
+  // An empty part of a template leaves an empty line.
+  return { kind, text: kind === "space" ? text.replaceAll(/\n\s*(?=\n)/g, "") : text };
 }
 
 /** A part of the SQL within parentheses, brackets, or `case … end`. */
@@ -93,6 +112,7 @@ type Place = { text: string; earlier: string; before: string; next: string; fram
 /** A token as qualified SQL; `undefined` if it has no safe meaning. */
 const RULES: Readonly<Record<string, (place: Place) => string | undefined>> = {
   value: ({ text }) => text,
+  path: ({ text }) => text,
   name: checkName,
   mark: readMark,
   word: qualifyWord,
@@ -132,7 +152,7 @@ function qualifyWord(place: Place): string | undefined {
   if (before === "." || next === "." || INNER.has(text) || ITEMS.has(text)) return text;
   if (!OUTER.has(text) || (text === "left" && next === "(")) {
     // The text of such a value is itself a name.
-    const isLookup = text.startsWith("reg") && before === "::" && !place.earlier.includes(".");
+    const isLookup = text.startsWith("reg") && before === "::" && !/^'.*\./s.test(place.earlier);
     return isLookup ? undefined : `pg_catalog.${text}`;
   }
   if (!isSafeKeyword(place)) return undefined;

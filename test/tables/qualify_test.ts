@@ -60,6 +60,8 @@ describe("has no safe form for", () => {
     'declare "$a" "uuid";',
     "'pg_class'::regclass",
     "$1::regclass",
+    '"$t"."a"::regclass',
+    '"$a.b"::regclass',
     '"id" + 1',
     "$1 = $2 + 1",
     "$1 = $2 = $3",
