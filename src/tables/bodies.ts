@@ -94,7 +94,7 @@ const JOIN = only({
 });
 
 /** Enough for the project's migrations and its schema. */
-const MAX_STEPS = MAX_MIGRATIONS_SENT + 1;
+export const MAX_STEPS = MAX_MIGRATIONS_SENT + 1;
 
 export const PushBody = only({
   steps: v.pipe(

@@ -76,7 +76,7 @@ async function apply(deps: PushDeps, { steps, ...request }: PushRequest): Promis
   try {
     return { ...(await applyStep(deps, { ...request, step })), rows: null, earlier };
   } catch (error) {
-    throw nameStep(error, step);
+    throw nameStep(error, steps, 0);
   }
 }
 
@@ -96,12 +96,12 @@ async function planSteps(
   if (journal !== undefined) checkJournal(journal, state.migrations);
   const planned: Outcome["planned"][] = [];
   let now: Situation = { state, head };
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
     await acquireTurn(app.id);
     const isLater = planned.length > 0;
     const outcome = await planStep(admin, { app, step, options, isLater }, now).catch(
       (error: unknown) => {
-        throw nameStep(error, step);
+        throw nameStep(error, steps, index);
       },
     );
     planned.push(outcome.planned);

@@ -73,13 +73,23 @@ export function listTables(step: PushStep | ReadyStep): string[] {
   ];
 }
 
-/** The error of a step. For a migration, adds its name, unless the message has it. */
-export function nameStep(error: unknown, step: PushStep): unknown {
-  if (step.kind !== "migration" || !(error instanceof Problem) || error.code === "push_busy")
-    return error;
-  const name = showMigration(step.migration);
-  if (error.message.includes(name)) return error;
+/** The error of a step. For a migration, adds its name, unless the message has it; in a request of several steps, the step. */
+export function nameStep(error: unknown, steps: readonly PushStep[], index: number): unknown {
+  if (!(error instanceof Problem) || error.code === "push_busy") return error;
   const { code, details, headers, cause } = error;
-  const message = error.message.replace(/^Cannot push: /, `Cannot apply ${name}: `);
-  return new Problem(code, { message, headers, cause, ...(details ? { details } : {}) });
+  const named = nameMigration(error.message, steps[index]);
+  const isOnly = steps.length === 1;
+  const message = isOnly ? named : `${named} (step ${index + 1} of ${steps.length})`;
+  const placed = details?.map(({ path, ...rest }) => ({
+    path: isOnly ? path : `/steps/${index}${path}`,
+    ...rest,
+  }));
+  return new Problem(code, { message, headers, cause, ...(placed ? { details: placed } : {}) });
+}
+
+function nameMigration(message: string, step: PushStep | undefined): string {
+  if (step?.kind !== "migration") return message;
+  const name = showMigration(step.migration);
+  if (message.includes(name)) return message;
+  return message.replace(/^Cannot push: /, `Cannot apply ${name}: `);
 }

@@ -1,7 +1,8 @@
 /** Reads a push, checked completely as hostile input. @module */
 import type * as v from "valibot";
 import { type Detail, Problem } from "../problem.ts";
-import { PushBody } from "./bodies.ts";
+import { isObject } from "../std/json.ts";
+import { MAX_STEPS, PushBody } from "./bodies.ts";
 import { journalFileName } from "./history/journal.ts";
 import {
   MAX_MIGRATION_BYTES,
@@ -12,6 +13,7 @@ import {
 } from "./history/migration_text.ts";
 import type { CheckedMigration } from "./history/replayed_migration.ts";
 import { type Reading, readValue } from "./issues.ts";
+import { MAX_MIGRATIONS_SENT } from "./limits.ts";
 import type { PushRequest } from "./push.ts";
 import type { PushStep } from "./push_step.ts";
 import { acquireTurn } from "./sql/begin_push.ts";
@@ -23,11 +25,14 @@ import { acquireTurn } from "./sql/begin_push.ts";
  */
 export async function readPush(body: unknown, appId: string): Promise<Omit<PushRequest, "app">> {
   const read = readValue(PushBody, body);
-  if ("details" in read) throw invalid(read.details);
+  const texts = await readEach(listTexts(body), appId);
+  const details = [
+    ...("details" in read ? read.details : findSteps(read.value)),
+    ...texts.flatMap((text) => ("details" in text ? text.details : [])),
+  ];
+  if ("details" in read || details.length > 0) throw invalid(details);
   const { steps: sent, journal, dryRun = false, share } = read.value;
-  if (!dryRun && sent.length > 1) throw invalid([{ path: "/steps", message: ONE_STEP }]);
-  const texts = sent.flatMap((step, index) => toTexts(step, `/steps/${index}`));
-  const migrations = (await readTexts(texts, appId)).values();
+  const migrations = texts.flatMap((text) => ("value" in text ? [text.value] : [])).values();
   const next = () => {
     const { value } = migrations.next();
     if (value === undefined) throw new Error("A migration was not read");
@@ -41,19 +46,39 @@ export async function readPush(body: unknown, appId: string): Promise<Omit<PushR
   return { steps, journal, options: { dryRun, share } };
 }
 
+function findSteps({ steps, dryRun }: v.InferOutput<typeof PushBody>): Detail[] {
+  return steps.length > 1 && dryRun !== true ? [{ path: "/steps", message: ONE_STEP }] : [];
+}
+
 const ONE_STEP = "Must have one entry; several steps can only be planned, with dryRun";
 
 /** The text of a migration, and its path in the body. */
 type SentText = { text: string; path: string };
 
-function toTexts(step: v.InferOutput<typeof PushBody>["steps"][number], path: string): SentText[] {
-  if (step.kind === "migration") return [{ text: step.text, path: `${path}/text` }];
-  if (step.kind !== "join") return [];
-  return step.migrations.map((text, index) => ({ text, path: `${path}/migrations/${index}` }));
+/** The texts in a body, which can have errors. Lists that are too long are not read. */
+function listTexts(body: unknown): SentText[] {
+  const steps = isObject(body) ? listUpTo(body["steps"], MAX_STEPS) : [];
+  return steps.flatMap((step, index): SentText[] => {
+    if (!isObject(step)) return [];
+    const path = `/steps/${index}`;
+    if (step["kind"] === "migration") return toText(step["text"], `${path}/text`);
+    if (step["kind"] !== "join") return [];
+    return listUpTo(step["migrations"], MAX_MIGRATIONS_SENT).flatMap((text, nth) =>
+      toText(text, `${path}/migrations/${nth}`),
+    );
+  });
+}
+
+function listUpTo(value: unknown, max: number): unknown[] {
+  return Array.isArray(value) && value.length <= max ? value : [];
+}
+
+function toText(text: unknown, path: string): SentText[] {
+  return typeof text === "string" ? [{ text, path }] : [];
 }
 
 /**
- * The migrations in texts. Splits all texts first, so that a text that is no migration costs no turn.
+ * The migrations in texts.
  *
  * @throws {Problem} invalid_schema — with all errors
  */
@@ -61,24 +86,29 @@ export async function readTexts(
   texts: readonly SentText[],
   appId: string,
 ): Promise<CheckedMigration[]> {
-  const split = texts.map(({ text }) => splitText(text));
-  checkReadings(texts, split);
-  const read: Reading<CheckedMigration>[] = [];
-  for (const parts of split) {
-    await acquireTurn(appId);
-    read.push("value" in parts ? readMigration(parts.value) : parts);
-  }
-  checkReadings(texts, read);
-  return read.flatMap((reading) => ("value" in reading ? [reading.value] : []));
+  const read = await readEach(texts, appId);
+  const details = read.flatMap((text) => ("details" in text ? text.details : []));
+  if (details.length > 0) throw invalid(details);
+  return read.flatMap((text) => ("value" in text ? [text.value] : []));
 }
 
-function checkReadings(texts: readonly SentText[], readings: readonly Reading<unknown>[]): void {
-  const details = readings.flatMap((reading, index) =>
-    "value" in reading
-      ? []
-      : reading.details.map(({ message }) => ({ path: texts[index]?.path ?? "", message })),
-  );
-  if (details.length > 0) throw invalid(details);
+/** Each text's migration, or its errors. A text that is no migration costs no turn. */
+async function readEach(
+  texts: readonly SentText[],
+  appId: string,
+): Promise<Reading<CheckedMigration>[]> {
+  const read: Reading<CheckedMigration>[] = [];
+  for (const { text, path } of texts) {
+    const parts = splitText(text);
+    if ("value" in parts) await acquireTurn(appId);
+    const reading = "value" in parts ? readMigration(parts.value) : parts;
+    read.push(
+      "value" in reading
+        ? reading
+        : { details: reading.details.map(({ message }) => ({ path, message })) },
+    );
+  }
+  return read;
 }
 
 function splitText(text: string): Reading<Migration> {

@@ -473,6 +473,83 @@ test.each([
   expect(Object(response.json).details[0].path).toStartWith(path);
 });
 
+test("a push lists the errors of all its steps, texts included", async () => {
+  const app = await service.makeApp();
+  const bad = reseal(valid.replace(table, "users"));
+  const join = {
+    kind: "join",
+    migrations: ["x", bad, 3, "y"],
+    definition: 1,
+    declared: step().definition,
+  };
+  const cases = [
+    {
+      steps: [
+        { kind: "migration", text: "garbage" },
+        { kind: "migration", text: "other" },
+        { kind: "define", definition: 3 },
+      ],
+      paths: ["/steps/0/text", "/steps/1/text", "/steps/2/definition"],
+    },
+    {
+      steps: [join],
+      paths: ["/steps/0/definition", ...[0, 1, 2, 3].map((nth) => `/steps/0/migrations/${nth}`)],
+    },
+  ];
+  for (const { steps, paths } of cases) {
+    const { status, json } = await postSteps(service, app, steps, { dryRun: true });
+    expect(status).toBe(422);
+    const found = (Object(json).details as { path: string }[]).map(({ path }) => path);
+    expect([...new Set(found)].sort()).toEqual(paths.sort());
+  }
+});
+
+test.each([
+  {
+    name: "define",
+    last: (name: string) => ({
+      kind: "define",
+      definition: definitionOf(defineSchema({ [name]: { title: t.number() } })),
+    }),
+    path: true,
+  },
+  {
+    name: "change",
+    last: (name: string) => ({
+      kind: "change",
+      change: { kind: "drop_column", table: name, column: "none" },
+    }),
+    path: false,
+  },
+  {
+    name: "join",
+    last: (name: string) => ({
+      kind: "join",
+      migrations: makeHistory([defineSchema({ [name]: {} })]),
+      definition: definitionOf(defineSchema({})),
+      declared: definitionOf(defineSchema({})),
+    }),
+    path: true,
+  },
+  {
+    name: "migration",
+    last: (name: string) => ({
+      kind: "migration",
+      text: makeHistory([defineSchema({ [name]: { title: t.number() } })])[0],
+    }),
+    path: true,
+  },
+])("a plan that fails in a step of the kind $name names the step", async ({ last, path }) => {
+  const name = freshName();
+  const schema = defineSchema({ [name]: { title: t.string() } });
+  const app = await service.makeApp(schema);
+  const steps = [{ kind: "define", definition: definitionOf(schema) }, last(name)];
+  const { status, json } = await postSteps(service, app, steps, { dryRun: true });
+  expect(status).toBe(409);
+  expect(Object(json).message).toEndWith("(step 2 of 2)");
+  if (path) for (const detail of Object(json).details) expect(detail.path).toStartWith("/steps/1/");
+});
+
 test("a dry run plans steps of several kinds as they are applied one by one", async () => {
   const name = freshName();
   const app = await service.makeApp(defineSchema({ [name]: { title: t.string() } }));
