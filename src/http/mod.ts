@@ -22,7 +22,8 @@ export {
   tagHeader,
   toEncodingHeader,
 } from "./conditional.ts";
-export { corsHeaders, preflightHeaders, readCookies, toSetCookie, withCookies } from "./cookies.ts";
+export { readCookies, toSetCookie, withCookies } from "./cookies.ts";
+export { corsHeaders, preflightHeaders } from "./cors.ts";
 export {
   type CountStream,
   type EventStream,

@@ -1,12 +1,15 @@
 /** The routes of the identity pages. @module */
 import type { Route } from "../http/mod.ts";
 import { assetRoutes, brandRoute, redirect, SIGN_OUT_PATH } from "../pages/mod.ts";
+import { handleAddFactor } from "./account/add_factor.tsx";
 import { enterAccount, type OwnVisit } from "./account/page.tsx";
 import { passkeysPage } from "./account/passkeys.tsx";
-import { passwordPage, profilePage } from "./account/password.tsx";
+import { passwordPage } from "./account/password.tsx";
+import { profilePage } from "./account/profile.tsx";
 import { linksPage } from "./account/providers.tsx";
-import { securityPage, sessionsPage } from "./account/security.tsx";
-import { handleAddFactor, totpPage } from "./account/totp.tsx";
+import { securityPage } from "./account/security.tsx";
+import { sessionsPage } from "./account/sessions.tsx";
+import { totpPage } from "./account/totp.tsx";
 import { handleAuthorize, handleAuthorizeForm } from "./authorize.tsx";
 import { handleLogin, handleLoginForm, handleSignOut, handleSignOutPage } from "./login.tsx";
 import { handleProviderCallback } from "./oidc/callback.ts";

@@ -48,7 +48,7 @@ import {
 } from "../settings.ts";
 import { describeThrottle } from "../sign_in_page.tsx";
 import { makeAccountForm, type OwnVisit } from "./page.tsx";
-import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./password.tsx";
+import { ACTION_FIELD, readRemoved, respondWithRemoval } from "./removal.tsx";
 import { respondWithRecoveryCodes } from "./totp.tsx";
 
 const LABEL = "label";

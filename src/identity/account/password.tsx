@@ -6,21 +6,14 @@
  * @module
  */
 
-import { type Part, type Rejection, redirect, renderForm } from "../../pages/mod.ts";
-import {
-  changeOwnPassword,
-  changeOwnProfile,
-  type OwnSecondFactor,
-  PICTURE_MAX_CHARS,
-} from "../../records/account_settings/mod.ts";
-import { NotSignedIn, SignInTooOld } from "../../records/actions/mod.ts";
-import { isDisplayName, NAME_MAX_CHARS } from "../../records/people/mod.ts";
+import { type Rejection, redirect } from "../../pages/mod.ts";
+import { changeOwnPassword } from "../../records/account_settings/mod.ts";
+import { NotSignedIn } from "../../records/actions/mod.ts";
 import { beginSignIn } from "../../records/sessions/mod.ts";
-import { isStorableText } from "../../std/text.ts";
 import { readDeviceCookie, toSessionCookies } from "../cookies.ts";
 import { makeSessionStart } from "../page_deps.tsx";
 import { makePasswordRecord, verifyPassword } from "../passwords/password.ts";
-import { ACCOUNT_PASSWORD_PATH, ACCOUNT_PATH, CONSOLE_PATH } from "../settings.ts";
+import { ACCOUNT_PASSWORD_PATH } from "../settings.ts";
 import { describeThrottle } from "../sign_in_page.tsx";
 import {
   EMAIL,
@@ -29,8 +22,6 @@ import {
   type OwnVisit,
   PASSWORD,
   rejectEmpty,
-  respondWithAccountPage,
-  type TabName,
 } from "./page.tsx";
 
 const CHANGED = "changed=yes";
@@ -91,139 +82,4 @@ async function change(
   return redirect(`${ACCOUNT_PASSWORD_PATH}?${CHANGED}`, {
     cookies: toSessionCookies(start.session, deps.identity),
   });
-}
-
-// `/account`: a person's name and picture URL, which apps receive.
-
-export const profilePage = makeAccountForm({
-  tab: "Profile",
-  title: "Profile",
-  lead: "Apps receive this profile and your email address",
-  notices: new Map([["saved=yes", "Profile saved."]]),
-  read: ({ account }) => account,
-  fields: ({ displayName, avatarUrl }) => ({
-    name: {
-      label: "Name",
-      autocomplete: "name",
-      maxLength: NAME_MAX_CHARS,
-      value: displayName ?? "",
-      isOptional: true,
-      isRetained: true,
-      check: findNameIssues,
-    },
-    picture: {
-      label: "Picture URL",
-      type: "url",
-      autocomplete: "photo",
-      hint: "Apps load the picture from this URL. Rowhouse never does.",
-      maxLength: PICTURE_MAX_CHARS,
-      value: avatarUrl ?? "",
-      isOptional: true,
-      isRetained: true,
-      check: findPictureIssues,
-    },
-  }),
-  form: ({ isAdministrator }, { deps }) => ({
-    button: "Save",
-    below: deps.hasConsole && isAdministrator && (
-      <p class="more">
-        <a href={CONSOLE_PATH}>Back to the Console</a>
-      </p>
-    ),
-  }),
-  run: async ({ deps }, _account, { name, picture }) => {
-    await changeOwnProfile(deps, {
-      displayName: name === "" ? null : name,
-      avatarUrl: picture === "" ? null : new URL(picture).href,
-    });
-    return redirect(`${ACCOUNT_PATH}?saved=yes`);
-  },
-});
-
-function findNameIssues(name: string): string[] {
-  if ([...name].length > NAME_MAX_CHARS) return [`Use at most ${NAME_MAX_CHARS} characters.`];
-  return isDisplayName(name) ? [] : ["Use visible characters on one line."];
-}
-
-/** Apps put the URL into their pages, so only `https:` URLs without credentials are valid. */
-function findPictureIssues(text: string): string[] {
-  if (text === "") return [];
-  const url = URL.canParse(text) && isStorableText(text) ? new URL(text) : undefined;
-  if (url?.protocol !== "https:" || url.username !== "" || url.password !== "")
-    return ["Enter a URL that begins with https://, or leave this field empty."];
-  return url.href.length > PICTURE_MAX_CHARS
-    ? [`Use at most ${PICTURE_MAX_CHARS} characters.`]
-    : [];
-}
-
-// The confirmation page before a second factor or a linked account is removed. Its form is sent to
-// the page that lists the item.
-
-/** The field that distinguishes the forms of a page. */
-export const ACTION_FIELD = "act";
-
-type Removal = {
-  /** The page that lists the item and accepts the form. */
-  action: string;
-  title: string;
-  /** The consequence of the removal. */
-  text: Part;
-  hidden?: Readonly<Record<string, string>>;
-};
-
-/** The item that the query asks to remove. */
-export function readRemoved(query: string): string | undefined {
-  return new URLSearchParams(query).get("remove") ?? undefined;
-}
-
-/** The confirmation page for a second factor. @throws {SignInTooOld} */
-export function respondWithRemoval(
-  visit: OwnVisit,
-  { isFresh, totpSince, passkeys }: OwnSecondFactor,
-  { text, ...removal }: Removal,
-): Response {
-  const isLast = passkeys + (totpSince === null ? 0 : 1) === 1;
-  const body = (
-    <>
-      <p>{text}</p>
-      {isLast && (
-        <p class="notice notice-warn">
-          This is your only second factor. Without it, your password or provider is enough to sign
-          in, and your recovery codes stop working.
-        </p>
-      )}
-    </>
-  );
-  return respondWithQuestion(visit, {
-    tab: "Security",
-    intent: "remove",
-    isFresh,
-    ...removal,
-    text: body,
-  });
-}
-
-type Question = Removal & { tab: TabName; intent: string; isFresh: boolean };
-
-/** @throws {SignInTooOld} */
-export function respondWithQuestion(
-  { deps, token }: OwnVisit,
-  { tab, intent, isFresh, action, title, text, hidden }: Question,
-): Response {
-  if (!isFresh) throw new SignInTooOld();
-  const body = (
-    <>
-      {text}
-      {renderForm({
-        action,
-        token,
-        hidden: { [ACTION_FIELD]: intent, ...hidden },
-        button: title,
-      })}
-      <p class="more">
-        <a href={action}>Cancel</a>
-      </p>
-    </>
-  );
-  return respondWithAccountPage(deps, { tab, title, body });
 }

@@ -21,7 +21,7 @@ import { type Provider, ProviderUnavailable } from "../oidc/providers.ts";
 import { startAtProvider } from "../oidc/start.ts";
 import { ACCOUNT_PROVIDERS_PATH, OIDC_PATH } from "../settings.ts";
 import { makeAccountForm, type OwnVisit } from "./page.tsx";
-import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./password.tsx";
+import { ACTION_FIELD, readRemoved, respondWithQuestion } from "./removal.tsx";
 
 const LINK = "link";
 const UNLINK = "unlink";

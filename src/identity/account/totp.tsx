@@ -7,15 +7,7 @@
  */
 
 import { encode } from "uqr";
-import type { RequestContext } from "../../http/mod.ts";
-import {
-  type Html,
-  redirect,
-  renderCopyButton,
-  renderNotice,
-  renderTime,
-  respondWithPage,
-} from "../../pages/mod.ts";
+import { type Html, redirect, renderCopyButton, renderNotice } from "../../pages/mod.ts";
 import { putOwnTotp, readOwnSecondFactor } from "../../records/account_settings/mod.ts";
 import { NotSignedIn, SignInTooOld } from "../../records/actions/mod.ts";
 import {
@@ -28,14 +20,12 @@ import {
   readTotpCode,
   sealNewTotp,
   toTotpUri,
-  type Visitor,
 } from "../../records/sessions/mod.ts";
 import { RECENT_SIGN_IN_S } from "../../std/limits.ts";
 import { markFactorDevice } from "../cookies.ts";
-import type { ReturnTo } from "../oidc/exchange.ts";
-import { isFactorDemanded, type PageDeps, readSessionOfPage } from "../page_deps.tsx";
-import { checkReturnTo, findDestination, readReturnTo, toReturnQuery } from "../return_to.ts";
-import { ACCOUNT_SECURITY_PATH, LOGIN_PATH } from "../settings.ts";
+import type { PageDeps } from "../page_deps.tsx";
+import { findDestination } from "../return_to.ts";
+import { ACCOUNT_SECURITY_PATH } from "../settings.ts";
 import { CODE, makeAccountForm, type OwnVisit, respondWithAccountPage } from "./page.tsx";
 
 // A QR code as inline SVG, dark on light in every theme, because cameras require it.
@@ -219,74 +209,4 @@ function toUri({ deps: { identity }, account }: OwnVisit, key: string): string {
   const origin = identity.identityUrl ?? identity.publicUrl;
   const issuer = origin === undefined ? "Rowhouse" : new URL(origin).hostname;
   return toTotpUri(key, { issuer, label: account.email });
-}
-
-// `/add-second-factor`: asks people to add a required second factor, after a sign-in and instead of
-// pages that require one. The query holds the original destination, which is checked again.
-
-/** @throws {Problem} unknown_app; invalid_request — the destination is invalid */
-export async function handleAddFactor(deps: PageDeps, context: RequestContext): Promise<Response> {
-  const returnTo = readReturnTo(context.query);
-  const { location, back } = await checkReturnTo(deps, context, returnTo);
-  const { visitor } = await readSessionOfPage(deps, context);
-  if (visitor === undefined) return redirect(back);
-  if (visitor.factorDueAt === null) return redirect(location);
-  const isDemanded =
-    visitor.isFactorOverdue && (returnTo.kind === "console" || isFactorDemanded(deps, visitor));
-  const later = isDemanded ? undefined : location;
-  return respondWithFactorPrompt(visitor, { returnTo, later, now: deps.now() });
-}
-
-type Ask = { returnTo: ReturnTo; later: string | undefined; now: number };
-
-function respondWithFactorPrompt(visitor: Visitor, { returnTo, later, now }: Ask): Response {
-  const title = later === undefined ? "Add a second factor first" : "Add a second factor";
-  const body = (
-    <>
-      <h1>{title}</h1>
-      <p class="lead">
-        Signed in as <strong>{visitor.email}</strong>
-      </p>
-      <p>
-        A second factor protects your account if someone learns your password. You sign in with a
-        code from an app on your phone or with a passkey. Setup takes about a minute.
-      </p>
-      <p>
-        <a
-          class="button button-primary"
-          href={`${ACCOUNT_SECURITY_PATH}${toReturnQuery(returnTo)}`}
-        >
-          Add a second factor
-        </a>
-      </p>
-      {later === undefined ? (
-        renderDemanded(returnTo)
-      ) : (
-        <>
-          <p>
-            <a class="button button-quiet" href={later}>
-              Later
-            </a>
-          </p>
-          {renderDue(visitor, now)}
-        </>
-      )}
-    </>
-  );
-  return respondWithPage({ title, body });
-}
-
-function renderDue({ factorDueAt, isFactorOverdue }: Visitor, now: number): Html | false {
-  if (factorDueAt === null || isFactorOverdue) return false;
-  return <p class="aside">Becomes required {renderTime(factorDueAt, now)}.</p>;
-}
-
-function renderDemanded({ kind }: ReturnTo): Html {
-  return kind === "console" ? (
-    <p class="aside">
-      The Console requires a second factor. <a href={LOGIN_PATH}>Your account</a> does not.
-    </p>
-  ) : (
-    <p class="aside">You need a second factor to continue.</p>
-  );
 }

@@ -10,7 +10,7 @@ import { count, many, orNull, text, time } from "../actions/columns.ts";
 import { list, type RowsOf } from "../actions/list.ts";
 import { findIssues, rejectFor } from "../actions/rejections.ts";
 import type { Grace } from "./keys.ts";
-import { checkLimit, DEFAULT_PER_MINUTE } from "./tables.ts";
+import { checkLimit, DEFAULT_PER_MINUTE } from "./limits.ts";
 import { readTarget, readTargets, type Target } from "./targets.ts";
 
 export const APP_SLUG = new RegExp(SLUG_PATTERN);

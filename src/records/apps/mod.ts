@@ -31,17 +31,10 @@ export {
   useKey,
   useKeys,
 } from "./keys.ts";
+export { DEFAULT_PER_MINUTE, type Limits, MAX_PER_MINUTE, makeLimits, setLimit } from "./limits.ts";
 export { readReturnUrl } from "./return_url.ts";
 export * from "./tables.ts";
-export {
-  DEFAULT_PER_MINUTE,
-  type EndedUse,
-  type Limits,
-  MAX_PER_MINUTE,
-  makeLimits,
-  runRowsJobs,
-  setLimit,
-} from "./tables.ts";
+export { type EndedUse, runRowsJobs } from "./tables.ts";
 export {
   type AppTargets,
   makeOrigins,
