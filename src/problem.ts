@@ -7,7 +7,7 @@
 import { MAX_BODY_DEPTH } from "./std/json.ts";
 import { IDEMPOTENCY_HOURS, MAX_BATCH } from "./std/limits.ts";
 
-/** A validation error of one field: `path` is a JSON pointer into the request body. */
+/** A validation error of one field: `path` is a JSON pointer into the request body, with names for tables and columns of a push. */
 export type Detail = { path: string; message: string };
 
 /** Every error code with its HTTP status and its meaning. */

@@ -81,7 +81,12 @@ export const ProblemBody = v.object({
     v.pipe(
       v.array(
         v.object({
-          path: v.pipe(v.string(), v.description("A JSON pointer into the request body.")),
+          path: v.pipe(
+            v.string(),
+            v.description(
+              "A JSON pointer into the request body; in the definition of a push, names stand for positions.",
+            ),
+          ),
           message: v.pipe(v.string(), v.description("The validation error, for people.")),
         }),
       ),
