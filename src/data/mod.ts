@@ -1,7 +1,6 @@
 /** Data: rows of apps' tables over REST. Its only SQL is the call of a generated function. @module */
 
 export { createdOf, foundOf, pageOf } from "./bodies.ts";
-export { makeChangeFeed } from "./change_feed.ts";
 export type { DataDeps } from "./deps.ts";
 export {
   DATA_PATH,
@@ -17,10 +16,11 @@ export {
   makeIdempotencyCapacity,
   sweepIdempotency,
 } from "./idempotency.ts";
-export { type ListCache, makeListCache } from "./list_cache.ts";
-export { sealCursor, toFilterParameters } from "./list_query.ts";
+export { makeChangeFeed } from "./live/change_feed.ts";
 export { proveKey } from "./prove_key.ts";
-export { listSortedColumns } from "./query_path.ts";
-export { MAX_WORK } from "./query_plan.ts";
+export { type ListCache, makeListCache } from "./query/list_cache.ts";
+export { sealCursor, toFilterParameters } from "./query/list_query.ts";
+export { listSortedColumns } from "./query/path.ts";
+export { MAX_WORK } from "./query/plan.ts";
 export { dataRoutes } from "./routes.ts";
 export { toValueSchema } from "./violation.ts";

@@ -19,8 +19,9 @@ import {
 import { Problem } from "../problem.ts";
 import { callFunction, rowsTooLarge } from "./call.ts";
 import { DATA_PATH, type DataDeps } from "./deps.ts";
-import { openChanges } from "./open_changes.ts";
+import { openChanges } from "./live/open_changes.ts";
 import { OPERATIONS } from "./operations.ts";
+import { findListed, readAskedList } from "./query/run.ts";
 import { checkAccept, readRowRequest, readTableRequest, requireTable } from "./read_request.ts";
 import { type Body, checkBatch, readBatch, readRow } from "./read_row.ts";
 import {
@@ -30,7 +31,6 @@ import {
   respondWithCreated,
   respondWithUpdated,
 } from "./responses.ts";
-import { findListed, readAskedList } from "./run_query.ts";
 import { readSent, type SentWrite, write } from "./write.ts";
 
 const LIST = `${DATA_PATH}/:table`;

@@ -15,10 +15,8 @@ export {
 } from "./history/status.ts";
 export { MAX_BYTES, MAX_REPLAY_BYTES, PUSH_LIMITS, type PushLimits } from "./limits.ts";
 export type { Change } from "./plan/change.ts";
-export { compareFacts, type Difference, readDrift } from "./plan/drift.ts";
 export { planPush } from "./plan/plan.ts";
 export { makePlanning } from "./plan/plan_sets.ts";
-export { findTableDifferences } from "./plan/table_drift.ts";
 export { type Planned, type PushRequest, type PushResult, push } from "./push.ts";
 export { type PushStep, toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";
@@ -30,3 +28,5 @@ export {
   refreshFunctions,
   sweepSets,
 } from "./sql/refresh.ts";
+export { compareFacts, type Difference, readDrift } from "./verify/drift.ts";
+export { findTableDifferences } from "./verify/table_drift.ts";

@@ -5,9 +5,9 @@
  * @module
  */
 
-import { readListQuery } from "../../src/data/list_query.ts";
 import { LIST_BYTES, MAX_VISITS, MAX_WORK } from "../../src/data/mod.ts";
-import { planQuery } from "../../src/data/query_plan.ts";
+import { readListQuery } from "../../src/data/query/list_query.ts";
+import { planQuery } from "../../src/data/query/plan.ts";
 import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { type Endpoint, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";

@@ -1,8 +1,8 @@
 /** The first event of a stream, while other events of its table pass by. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makeChangeFeed } from "../../src/data/change_feed.ts";
-import type { News } from "../../src/data/change_stream.ts";
-import { makeCursors } from "../../src/data/list_query.ts";
+import { makeChangeFeed } from "../../src/data/live/change_feed.ts";
+import type { News } from "../../src/data/live/change_stream.ts";
+import { makeCursors } from "../../src/data/query/list_query.ts";
 import { call } from "../../src/db/mod.ts";
 import { makeStreamMemory } from "../../src/http/mod.ts";
 import { makePrincipal } from "../../src/principal.ts";

@@ -8,7 +8,7 @@ import { Glob } from "bun";
 /** SQL that sets the search path itself, in the same function or message. */
 const PINNED: ReadonlySet<string> = new Set([
   // FACTS_SETTINGS is at the start of the same message. In the database, the SQL is part of a function that sets the path.
-  "tables/plan/snapshot.ts",
+  "tables/verify/snapshot.ts",
   // Runs only at development, in a new embedded database.
   "cli/generate.ts",
 ]);

@@ -6,7 +6,7 @@
  */
 import { type Detail, Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
-import { type Divergence, describeDivergence } from "../plan/divergence.ts";
+import { type Divergence, describeDivergence } from "../verify/divergence.ts";
 import {
   checksumOf,
   type Migration,

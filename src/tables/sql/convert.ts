@@ -29,8 +29,8 @@ import {
 } from "../../db/mod.ts";
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
 import { endpointsOf, functionSignature } from "../catalog/mod.ts";
-import { findDrift, RECORDED_SQL, type RecordedState } from "../plan/drift.ts";
-import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "../plan/snapshot.ts";
+import { findDrift, RECORDED_SQL, type RecordedState } from "../verify/drift.ts";
+import { FACTS_QUERY, FACTS_SETTINGS, readFacts } from "../verify/snapshot.ts";
 import { renderDropUnserved, renderFunctions } from "./functions.ts";
 
 // The order for distributing tables: each after its reference targets. Pure.

@@ -1,8 +1,8 @@
 /** Query parameters of the data endpoints: only `limit` and `offset`, only on lists. Pure. @module */
-import { readParameters, unsupportedParameter } from "../http/mod.ts";
-import type { Problem } from "../problem.ts";
-import { MAX_ROWS } from "../std/limits.ts";
-import { quote } from "../std/quote.ts";
+import { readParameters, unsupportedParameter } from "../../http/mod.ts";
+import type { Problem } from "../../problem.ts";
+import { MAX_ROWS } from "../../std/limits.ts";
+import { quote } from "../../std/quote.ts";
 import { invalid } from "./filter.ts";
 
 export const MAX_OFFSET = 2_147_483_647;

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { type Kind, type Operator as KindOperator, OPERATORS, VALUES } from "../kinds/mod.ts";
-import { Problem } from "../problem.ts";
-import { readValue } from "../rows/mod.ts";
-import type { NamedColumn } from "../schema/mod.ts";
-import { toCaseExpression } from "../std/letter_case.ts";
-import { quote } from "../std/quote.ts";
-import { isStorableText } from "../std/text.ts";
+import { type Kind, type Operator as KindOperator, OPERATORS, VALUES } from "../../kinds/mod.ts";
+import { Problem } from "../../problem.ts";
+import { readValue } from "../../rows/mod.ts";
+import type { NamedColumn } from "../../schema/mod.ts";
+import { toCaseExpression } from "../../std/letter_case.ts";
+import { quote } from "../../std/quote.ts";
+import { isStorableText } from "../../std/text.ts";
 
 export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
 

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { TaggedBody } from "../http/mod.ts";
+import type { TaggedBody } from "../../http/mod.ts";
 
 export type ListCache = {
   /** The last page of an app for this cache key. */

@@ -1,12 +1,12 @@
 /** The stream of a table's changes: checks its request, and calls the function that reads the changes. @module */
-import { acceptsEventStream, type KeyRequestContext, rejectQuery } from "../http/mod.ts";
-import { Problem } from "../problem.ts";
-import { MAX_CHANGES, MAX_EVENT_BYTES } from "../std/limits.ts";
-import { callFunction } from "./call.ts";
+import { acceptsEventStream, type KeyRequestContext, rejectQuery } from "../../http/mod.ts";
+import { Problem } from "../../problem.ts";
+import { MAX_CHANGES, MAX_EVENT_BYTES } from "../../std/limits.ts";
+import { callFunction } from "../call.ts";
+import type { DataDeps } from "../deps.ts";
+import { checkAge, findNewTable } from "../read_request.ts";
 import type { ReadNews } from "./change_hub.ts";
 import type { News } from "./change_stream.ts";
-import type { DataDeps } from "./deps.ts";
-import { checkAge, findNewTable } from "./read_request.ts";
 
 /**
  * A stream of the table's changes; `undefined` if the app is not live, or the caller wants no stream.

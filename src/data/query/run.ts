@@ -1,6 +1,6 @@
 /** Lists if `PREVIEW` contains `filters`: reads the query, and calls the function that finds the page. @module */
 
-import { SIGNALS, SignalError } from "../db/mod.ts";
+import { SIGNALS, SignalError } from "../../db/mod.ts";
 import {
   encodeBody,
   type KeyRequestContext,
@@ -10,16 +10,16 @@ import {
   readEncoding,
   readParameters,
   type TaggedBody,
-} from "../http/mod.ts";
-import { Problem } from "../problem.ts";
-import type { RecordedTable } from "../tables/catalog/mod.ts";
-import { callFunction, findCurrent } from "./call.ts";
-import type { DataDeps } from "./deps.ts";
+} from "../../http/mod.ts";
+import { Problem } from "../../problem.ts";
+import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { callFunction, findCurrent } from "../call.ts";
+import type { DataDeps } from "../deps.ts";
+import { proveKey } from "../prove_key.ts";
 import { type FoundPage, findPage, type PageQuery, readFound } from "./find_page.ts";
 import { type ListQuery, readListQuery } from "./list_query.ts";
-import { proveKey } from "./prove_key.ts";
+import { explainNeededIndex, explainTimeout, planQuery } from "./plan.ts";
 import { ONLY_PAGES, type Page, readPage } from "./query.ts";
-import { explainNeededIndex, explainTimeout, planQuery } from "./query_plan.ts";
 
 /** A page of all rows in the order of creation, or a query. */
 export type AskedList = {

@@ -1,9 +1,9 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 
-import { KINDS, SQL } from "../kinds/mod.ts";
-import { toDurationText } from "../std/duration.ts";
-import { queryColumns, type RecordedTable } from "../tables/catalog/mod.ts";
-import { MAX_VISITS } from "./deps.ts";
+import { KINDS, SQL } from "../../kinds/mod.ts";
+import { toDurationText } from "../../std/duration.ts";
+import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
+import { MAX_VISITS } from "../deps.ts";
 import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
 import { describeOrder, type ListQuery, type SortKey } from "./list_query.ts";
 import {
@@ -13,7 +13,7 @@ import {
   isSearchable,
   type PathOptions,
   type QueryPath,
-} from "./query_path.ts";
+} from "./path.ts";
 
 // The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
 // and a pattern can compare each character many times. A unit is about the work to read one byte of

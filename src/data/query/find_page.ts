@@ -5,10 +5,10 @@
  * @module
  */
 
-import type { KeyRequestContext } from "../http/mod.ts";
-import { type RecordedTable, TAG_LENGTH } from "../tables/catalog/mod.ts";
-import { callFunction } from "./call.ts";
-import type { DataDeps } from "./deps.ts";
+import type { KeyRequestContext } from "../../http/mod.ts";
+import { type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
+import { callFunction } from "../call.ts";
+import type { DataDeps } from "../deps.ts";
 
 /** `body` is absent if the caller has the tag. */
 export type FoundPage = {

@@ -5,15 +5,15 @@
  * @module
  */
 
-import { call, type Database } from "../db/mod.ts";
-import { type OperationParameter, readParameters } from "../http/mod.ts";
-import { VALUES } from "../kinds/mod.ts";
-import { Problem } from "../problem.ts";
-import type { NamedColumn } from "../schema/mod.ts";
-import { tryParseJson } from "../std/json.ts";
-import { quote } from "../std/quote.ts";
-import { IV_BYTES, sealText, unsealText } from "../std/secrets.ts";
-import type { RecordedTable } from "../tables/catalog/mod.ts";
+import { call, type Database } from "../../db/mod.ts";
+import { type OperationParameter, readParameters } from "../../http/mod.ts";
+import { VALUES } from "../../kinds/mod.ts";
+import { Problem } from "../../problem.ts";
+import type { NamedColumn } from "../../schema/mod.ts";
+import { tryParseJson } from "../../std/json.ts";
+import { quote } from "../../std/quote.ts";
+import { IV_BYTES, sealText, unsealText } from "../../std/secrets.ts";
+import type { RecordedTable } from "../../tables/catalog/mod.ts";
 import {
   type Attempt,
   type Condition,

@@ -23,10 +23,10 @@ import {
   referencesOf,
   TABLE_OWNER,
 } from "../catalog/mod.ts";
+import { onDeleteClause } from "../plan/types.ts";
 import { toDefaultText } from "../sql/default_text.ts";
 import { renderBody } from "../sql/functions.ts";
 import { printRows, printTerms } from "../sql/index_terms.ts";
-import { onDeleteClause } from "./types.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";

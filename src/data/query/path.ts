@@ -7,9 +7,14 @@
  * @module
  */
 
-import { SQL } from "../kinds/mod.ts";
-import type { TableDefinition } from "../schema/mod.ts";
-import { type Constraint, indexesOf, keysOf, type RecordedTable } from "../tables/catalog/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
+import type { TableDefinition } from "../../schema/mod.ts";
+import {
+  type Constraint,
+  indexesOf,
+  keysOf,
+  type RecordedTable,
+} from "../../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { ID, type ListQuery } from "./list_query.ts";
 

@@ -11,18 +11,19 @@
  * @module
  */
 
-import { call, type Database } from "../db/mod.ts";
+import { call, type Database } from "../../db/mod.ts";
 import {
   type CountStream,
   EVENT_STREAM_HEADERS,
   type KeyRequestContext,
   openEventStream,
   type StreamMemory,
-} from "../http/mod.ts";
-import { type Log, logError } from "../observe.ts";
-import { isOutage, Problem } from "../problem.ts";
-import { STREAM_LIFE_S } from "../std/limits.ts";
-import type { Catalog } from "../tables/catalog/mod.ts";
+} from "../../http/mod.ts";
+import { type Log, logError } from "../../observe.ts";
+import { isOutage, Problem } from "../../problem.ts";
+import { STREAM_LIFE_S } from "../../std/limits.ts";
+import type { Catalog } from "../../tables/catalog/mod.ts";
+import { makeCursors } from "../query/list_query.ts";
 import {
   catchUp,
   endAll,
@@ -36,7 +37,6 @@ import {
   settle,
 } from "./change_hub.ts";
 import { encodeNews } from "./change_stream.ts";
-import { makeCursors } from "./list_query.ts";
 
 export type ChangeFeed = {
   /**
