@@ -1,6 +1,6 @@
 /** The end of a soak: requests before, during and after kills of database connections. @module */
-import { killBackends } from "../storm/kill.ts";
-import { type LoadRecord, latency, rate, recovery, startLoad } from "../storm/load.ts";
+import { killBackends } from "../test/storm/kill.ts";
+import { type LoadRecord, latency, rate, recovery, startLoad } from "../test/storm/load.ts";
 import type { Served } from "./load.ts";
 import { show, table } from "./print.ts";
 

@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { withDatabase } from "../support/cluster.ts";
-import { residentMb } from "../support/memory.ts";
+import { SERVICE_QUEUE } from "../src/db/mod.ts";
+import { withDatabase } from "../test/support/cluster.ts";
+import { residentMb } from "../test/support/memory.ts";
 import { type Comparison, compare, printComparison } from "./compare.ts";
 import { readCpu } from "./cpu.ts";
 import { openReaders } from "./live_readers.ts";

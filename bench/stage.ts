@@ -7,15 +7,20 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startCluster } from "../../src/db/embedded/mod.ts";
-import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import type { Preview } from "../../src/preview.ts";
-import { issueKey } from "../../src/records/apps/mod.ts";
-import { defineSchema, type TableDefinition, t } from "../../src/schema/mod.ts";
-import { clusterUrls, makeDatabase, type TestDatabase, withDatabase } from "../support/cluster.ts";
-import { testDeps } from "../support/deps.ts";
-import { pushDefinition } from "../support/push_steps.ts";
-import { definitionOf } from "../support/service.ts";
+import { startCluster } from "../src/db/embedded/mod.ts";
+import { type Database, recordPreviews, SERVICE_QUEUE } from "../src/db/mod.ts";
+import type { Preview } from "../src/preview.ts";
+import { issueKey } from "../src/records/apps/mod.ts";
+import { defineSchema, type TableDefinition, t } from "../src/schema/mod.ts";
+import {
+  clusterUrls,
+  makeDatabase,
+  type TestDatabase,
+  withDatabase,
+} from "../test/support/cluster.ts";
+import { testDeps } from "../test/support/deps.ts";
+import { pushDefinition } from "../test/support/push_steps.ts";
+import { definitionOf } from "../test/support/service.ts";
 import { parentOf } from "./cpu.ts";
 import { appId, appIdSql, rowIdSql, type Size } from "./names.ts";
 

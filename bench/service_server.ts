@@ -5,11 +5,11 @@
  * @module
  */
 import { closeSync, openSync } from "node:fs";
-import { bufferLines } from "../../src/cli/terminal.ts";
-import { makeLog } from "../../src/observe.ts";
-import { ROLES } from "../../src/role.ts";
-import { openService } from "../../src/service/open.ts";
-import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { bufferLines } from "../src/cli/terminal.ts";
+import { makeLog } from "../src/observe.ts";
+import { ROLES } from "../src/role.ts";
+import { openService } from "../src/service/open.ts";
+import { TEST_IDENTITY_SECRET } from "../test/support/deps.ts";
 
 /** Reads the role that the gateway's bench sets; default: one process for all roles. */
 function readRole() {

@@ -5,8 +5,8 @@
  * @module
  */
 import postgres from "postgres";
-import { LIST_BYTES } from "../../src/data/mod.ts";
-import { callText } from "../../src/tables/catalog/mod.ts";
+import { LIST_BYTES } from "../src/data/mod.ts";
+import { callText } from "../src/tables/catalog/mod.ts";
 import { PROOF, TASKS } from "./stage.ts";
 
 const apps = new Map(

@@ -1,6 +1,5 @@
 /** `bench requests`: compares all sides in every scenario. @module */
-import { join } from "node:path";
-import { openCheckout } from "./checkout.ts";
+import { findBenches, openCheckout } from "./checkout.ts";
 import { type Comparison, compare, compareCpu, printComparison, type Sides } from "./compare.ts";
 import { prepareRun, type Run, type Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
@@ -93,7 +92,9 @@ async function withCheckout<Result>(
   use: (servers: Servers) => Promise<Result>,
 ): Promise<Result> {
   await using stack = new AsyncDisposableStack();
-  const folder = join(await openCheckout(stack, options.against ?? ""), "test/bench");
+  const root = await openCheckout(stack, options.against ?? "");
+  const folder = findBenches(root);
+  if (folder === undefined) throw new Error(`Cannot compare with ${root}: it has no benches`);
   const other: Pick<typeof import("./stage.ts"), "withStage"> = await import(`${folder}/stage.ts`);
   return await other.withStage(options, async (filled) => {
     const stage = { ...filled, postmaster: served.stage.postmaster };

@@ -5,8 +5,8 @@
  * @module
  */
 
-import { LIST_BYTES } from "../../src/data/mod.ts";
-import { type Endpoint, functionName } from "../../src/tables/catalog/mod.ts";
+import { LIST_BYTES } from "../src/data/mod.ts";
+import { type Endpoint, functionName } from "../src/tables/catalog/mod.ts";
 import type { LoadRequest } from "./load_process.ts";
 import { DRAWN_APP, DRAWN_ROW, drawRow, rowId, type Size } from "./names.ts";
 import { PROOF, type Stage, TASKS } from "./stage.ts";

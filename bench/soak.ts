@@ -5,9 +5,9 @@
  * @module
  */
 import { readdirSync, readlinkSync } from "node:fs";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { withDatabase } from "../support/cluster.ts";
-import { residentMb } from "../support/memory.ts";
+import { SERVICE_QUEUE } from "../src/db/mod.ts";
+import { withDatabase } from "../test/support/cluster.ts";
+import { residentMb } from "../test/support/memory.ts";
 import { runLoad, type Served } from "./load.ts";
 import type { BenchOptions } from "./options.ts";
 import { show, table } from "./print.ts";

@@ -5,13 +5,13 @@
  * @module
  */
 
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { setAppSwitch } from "../../src/records/apps/mod.ts";
-import { withDatabase } from "../support/cluster.ts";
-import { testDeps } from "../support/deps.ts";
-import { openEvents, type StreamEvent } from "../support/event_stream.ts";
-import { eventually } from "../support/eventually.ts";
-import { residentMb } from "../support/memory.ts";
+import { SERVICE_QUEUE } from "../src/db/mod.ts";
+import { setAppSwitch } from "../src/records/apps/mod.ts";
+import { withDatabase } from "../test/support/cluster.ts";
+import { testDeps } from "../test/support/deps.ts";
+import { openEvents, type StreamEvent } from "../test/support/event_stream.ts";
+import { eventually } from "../test/support/eventually.ts";
+import { residentMb } from "../test/support/memory.ts";
 import { readCpu } from "./cpu.ts";
 import type { BenchOptions } from "./options.ts";
 import { show, table } from "./print.ts";

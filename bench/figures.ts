@@ -8,11 +8,11 @@ import { readNewest, type Saved } from "./results.ts";
 
 export const START = "<!-- figures -->";
 export const END = "<!-- /figures -->";
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 /** The contents between the markers of each page. */
 export const PAGES: Readonly<Record<string, (saved: Saved) => string>> = {
-  "test/bench/README.md": renderFigures,
+  "bench/README.md": renderFigures,
   "docs/figures.md": renderSummary,
   "README.md": ({ requests }) => printHighlights(requests as RequestsResult),
 };

@@ -2,7 +2,14 @@
 import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { ROOT } from "../support/command.ts";
+import { ROOT } from "../test/support/command.ts";
+
+/** The folder of the benches in a checkout. Older commits have it in `test/`. */
+export function findBenches(root: string): string | undefined {
+  return ["bench", "test/bench"]
+    .map((folder) => join(root, folder))
+    .find((folder) => existsSync(join(folder, "stage.ts")));
+}
 
 /**
  * The root folder of the checkout. `stack` removes what it creates.
@@ -10,7 +17,7 @@ import { ROOT } from "../support/command.ts";
  * @throws {Error} neither a folder of this repository nor a commit
  */
 export async function openCheckout(stack: AsyncDisposableStack, name: string): Promise<string> {
-  if (existsSync(resolve(name, "test/bench"))) return resolve(name);
+  if (findBenches(resolve(name)) !== undefined) return resolve(name);
   const git = async (...args: string[]) => await Bun.$`git -C ${ROOT} ${args}`.nothrow().quiet();
   const found = await git(
     "rev-parse",

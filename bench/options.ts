@@ -50,7 +50,7 @@ export type BenchOptions = typeof DEFAULTS & {
   help: boolean;
   /** Print the result as JSON instead of tables. */
   json: boolean;
-  /** Write the result to test/bench/results/. */
+  /** Write the result to bench/results/. */
   save: boolean;
   /** Includes the largest size of `growth`, which needs minutes to fill. */
   full: boolean;

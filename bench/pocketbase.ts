@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePort } from "../support/free_port.ts";
+import { findFreePort } from "../test/support/free_port.ts";
 import { type Lasting, prepareLoad, type Run } from "./load.ts";
 import type { Scenario } from "./scenarios.ts";
 import type { Server } from "./servers.ts";

@@ -5,15 +5,15 @@
  * @module
  */
 
-import { LIST_BYTES, MAX_VISITS, MAX_WORK } from "../../src/data/mod.ts";
-import { readListQuery } from "../../src/data/query/list_query.ts";
-import { planQuery } from "../../src/data/query/plan.ts";
-import { type Database, recordPreviews, SERVICE_QUEUE } from "../../src/db/mod.ts";
-import { defineSchema, t } from "../../src/schema/mod.ts";
-import { type Endpoint, functionName, type RecordedTable } from "../../src/tables/catalog/mod.ts";
-import { makeDatabase, withDatabase } from "../support/cluster.ts";
-import { pushDefinition } from "../support/push_steps.ts";
-import { definitionOf } from "../support/service.ts";
+import { LIST_BYTES, MAX_VISITS, MAX_WORK } from "../src/data/mod.ts";
+import { readListQuery } from "../src/data/query/list_query.ts";
+import { planQuery } from "../src/data/query/plan.ts";
+import { type Database, recordPreviews, SERVICE_QUEUE } from "../src/db/mod.ts";
+import { defineSchema, t } from "../src/schema/mod.ts";
+import { type Endpoint, functionName, type RecordedTable } from "../src/tables/catalog/mod.ts";
+import { makeDatabase, withDatabase } from "../test/support/cluster.ts";
+import { pushDefinition } from "../test/support/push_steps.ts";
+import { definitionOf } from "../test/support/service.ts";
 import { type Comparison, compare } from "./compare.ts";
 import { parentOf } from "./cpu.ts";
 import { appId, appIdSql, rowIdSql } from "./names.ts";

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { makeHashing } from "../../src/identity/mod.ts";
-import { withDatabase } from "../support/cluster.ts";
+import { makeHashing } from "../src/identity/mod.ts";
+import { withDatabase } from "../test/support/cluster.ts";
 import {
   type Jar,
   makePerson,
@@ -16,8 +16,8 @@ import {
   signInAs,
   type VisitedService,
   visit,
-} from "../support/people.ts";
-import { callService } from "../support/service.ts";
+} from "../test/support/people.ts";
+import { callService } from "../test/support/service.ts";
 import { type Comparison, compare, printComparison } from "./compare.ts";
 import { prepareRun, type Run, runLoad } from "./load.ts";
 import type { BenchOptions } from "./options.ts";

@@ -13,8 +13,8 @@ import {
   p99,
   withOneQueue,
   withoutGroups,
-} from "../storm/flood.ts";
-import { openTestService } from "../support/service.ts";
+} from "../test/storm/flood.ts";
+import { openTestService } from "../test/support/service.ts";
 import type { BenchOptions } from "./options.ts";
 import { show, table, times } from "./print.ts";
 import { alternate, median, medians } from "./rounds.ts";

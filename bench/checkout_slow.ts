@@ -1,6 +1,6 @@
 /** The checkout of `bench requests --against`. */
 import { expect, test } from "bun:test";
-import { ROOT } from "../support/command.ts";
+import { ROOT } from "../test/support/command.ts";
 import { openCheckout } from "./checkout.ts";
 
 test("openCheckout() uses a folder as it is, and rejects a name that is neither a folder nor a commit", async () => {

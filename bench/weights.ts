@@ -1,5 +1,5 @@
 /** `bench weights`: the requests and bytes that a browser needs for a page on the first visit, compressed and not. @module */
-import { openTestService } from "../support/service.ts";
+import { openTestService } from "../test/support/service.ts";
 import { show, table } from "./print.ts";
 
 const DOMAIN = "rowhouse.localhost";
