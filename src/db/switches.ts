@@ -1,4 +1,9 @@
-/** The actions of the audit log. The database rejects an entry of any other action. @module */
+/**
+ * Words that the database stores: the actions of the audit log, the settings of apps that are on or off, and the enabled
+ * previews. The database rejects an entry of any other action.
+ *
+ * @module
+ */
 
 import { APP_SWITCH_NAMES, type AppSwitchName, describeSwitch } from "../app_switch.ts";
 import type { Preview } from "../preview.ts";

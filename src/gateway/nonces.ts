@@ -1,6 +1,5 @@
 /**
- * Used nonces of this process, in bounded memory: each is accepted once. The database stores those of all processes: see
- * `stored_nonces.ts`.
+ * Used nonces of this process, in bounded memory: each is accepted once. The database stores those of all processes.
  *
  * @module
  */

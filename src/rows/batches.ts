@@ -1,4 +1,4 @@
-/** Splits rows into batches of one request each. Pure. @module */
+/** Rows in batches of one request each, in chunks of a file and in pages of a list. Pure. @module */
 
 import { isObject, tryParseJson } from "../std/json.ts";
 import { utf8Length } from "../std/text.ts";

@@ -1,4 +1,4 @@
-/** Headers of every response, and CORS headers. @module */
+/** Headers of every response, CORS headers included, and the format of its errors. @module */
 
 import { respondWithConsoleProblem } from "../console/mod.ts";
 import type { Quota } from "../gateway/mod.ts";

@@ -1,4 +1,4 @@
-/** A map in bounded memory. @module */
+/** Bounded memory and concurrency: a map that evicts its oldest entries, and work on many items. @module */
 
 /**
  * A map that, when full, evicts the entry that was set the longest ago.

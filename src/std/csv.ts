@@ -1,4 +1,4 @@
-/** Lines of CSV that spreadsheets read as text and never as a formula. @module */
+/** CSV: written as text that spreadsheets never read as a formula, and read as a stream of records. @module */
 
 /** Begins a file: without it Excel reads a CSV in the encoding of the computer's language. */
 export const BYTE_ORDER_MARK = "\uFEFF";

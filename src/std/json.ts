@@ -1,4 +1,9 @@
-/** Canonical JSON: the same text for the same value, so that texts can be compared and hashed. Never indented. @module */
+/**
+ * JSON values: canonical text, depth, pointers, and parsers that return `undefined` instead of throwing. Canonical JSON
+ * is the same text for the same value, so that texts can be compared and hashed. Never indented.
+ *
+ * @module
+ */
 
 /**
  * The JSON text of a value with the keys of every object sorted by code unit; arrays keep their order.

@@ -1,4 +1,9 @@
-/** Finds the term that a user probably meant to type. @module */
+/**
+ * Names that resemble each other: the term that a user probably meant to type, and the item that another may have
+ * replaced.
+ *
+ * @module
+ */
 
 /** Characters per allowed edit. */
 const CHARACTERS_PER_EDIT = 3;

@@ -1,4 +1,4 @@
-/** Addresses of this machine. @module */
+/** Addresses of this machine and of clients, origins, and error codes of connections. @module */
 
 import { isIPv4, isIPv6 } from "node:net";
 

@@ -1,4 +1,9 @@
-/** Escapes untrusted text for messages. Never lets a control character reach a terminal. @module */
+/**
+ * Untrusted text inside messages and SQL: escaped, cut, or quoted as a literal. Never lets a control character reach a
+ * terminal.
+ *
+ * @module
+ */
 
 /** Max characters of a quoted text. */
 const QUOTE_MAX_CHARS = 80;

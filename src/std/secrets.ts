@@ -1,4 +1,9 @@
-/** Compares secrets: the duration does not reveal how many characters are equal. @module */
+/**
+ * Random text, sealed text (AES-256-GCM), base62, and a comparison whose duration does not reveal how many characters
+ * are equal.
+ *
+ * @module
+ */
 
 import { createCipheriv, createDecipheriv, timingSafeEqual } from "node:crypto";
 

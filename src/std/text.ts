@@ -1,4 +1,9 @@
-/** Text that PostgreSQL stores unchanged. Never repairs rejected text. @module */
+/**
+ * Texts: which ones PostgreSQL stores unchanged, their length in UTF-8, and comparison without case and accents. Never
+ * repairs rejected text.
+ *
+ * @module
+ */
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

@@ -1,4 +1,4 @@
-/** Creates elements with attributes and children; text stays text. @module */
+/** Elements, announcements, fragments and requests of pages: what most scripts use. Text stays text. @module */
 
 export const SMALL_BUTTON = "button button-quiet button-small";
 

@@ -1,4 +1,4 @@
-/** Creates and changes people, for operators and for administrators in the Console. @module */
+/** People: created, changed and exported, for operators and for administrators in the Console. @module */
 
 import type { Database, Result } from "../../db/mod.ts";
 import { type Field, type Input, oneOfChoices } from "../../field.ts";

@@ -1,4 +1,9 @@
-/** Grants: one role per person and app, granted and revoked by operators and administrators. @module */
+/**
+ * Roles of people: one per person and app, granted and revoked by operators and administrators, or claimed from a
+ * provider.
+ *
+ * @module
+ */
 
 import { call, type Database, SIGNALS, SignalError, ViolationError } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";

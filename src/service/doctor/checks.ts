@@ -1,4 +1,9 @@
-/** Checks roles from providers' claims: rules against existing apps, granted roles against configured providers. @module */
+/**
+ * Short checks of `rowhouse doctor`: roles from providers' claims, leftovers of `dev`, mails, outward requests and
+ * connections.
+ *
+ * @module
+ */
 
 import { type Database, readRows } from "../../db/mod.ts";
 import { discover, type ProviderSettings } from "../../identity/mod.ts";
