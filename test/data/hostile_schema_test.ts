@@ -98,7 +98,10 @@ beforeAll(async () => {
   service = await openTestService({ service: { previews: PREVIEWS } });
   apps = [await service.makeApp(EVERY_KIND), await service.makeApp(EVERY_KIND)];
   for (const { slug } of apps) await setAppSwitch(service.service, slug, ["live", true]);
-  sessions = apps.map(() => postgres(service.database.servingUrl, { max: 1, prepare: false }));
+  // Past a pooler, which would give the session's path to other clients.
+  const url = new URL(service.database.servingUrl);
+  url.host = new URL(service.database.adminUrl).host;
+  sessions = apps.map(() => postgres(url.href, { max: 1, prepare: false }));
 });
 afterAll(async () => {
   for (const session of sessions) await session.end();
