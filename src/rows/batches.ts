@@ -131,7 +131,6 @@ export async function* readPages<Row>(
 }
 
 // Finds columns that a batch sent and the table no longer had: the endpoints ignore unknown fields.
-// Pure.
 
 /**
  * The columns of a batch that the stored rows lack, because another program renamed or dropped them during the import.

@@ -194,7 +194,7 @@ export const PushedBody = v.object({
   migration: v.pipe(
     v.nullable(v.object(APPLIED)),
     v.description(
-      "The migration that records the changes of the last step, or would record them; null if there are none.",
+      "The migration that records the changes of the last step, or would record them; null without changes.",
     ),
   ),
   ...PLANNED,

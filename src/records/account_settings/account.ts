@@ -233,7 +233,7 @@ export type OwnSecondFactor = {
   /** Remaining codes. */
   recoveryCodes: number;
   passkeys: number;
-  /** Versions of the authenticator app and the codes. A form sends the version that it replaces. Empty if there is none. */
+  /** Versions of the authenticator app and the codes. A form sends the version that it replaces. Empty without factors. */
   totpVersion: string;
   codesVersion: string;
 };

@@ -111,7 +111,6 @@ export function makeCatalog(deps: {
 
 // Column sets: the part of an app's declaration that determines its functions. Apps with the same
 // column set of a table share its functions, and a push of another column set never replaces them.
-// Pure.
 
 /** A table's name and columns, in the table's order. Only these affect its functions. */
 export type ColumnSet = {

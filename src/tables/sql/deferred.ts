@@ -131,14 +131,13 @@ function toEnd(error: unknown): End {
 
 // Parts that an owner adds to a table while other apps use it. Other apps' rows store the defaults
 // of these columns, so the bytes of the defaults are limited. New indexes exclude other apps' rows.
-// Pure.
 
 /** Whether another app uses the table. */
 export function isShared({ uses, ownerAppId }: Pick<TableState, "uses" | "ownerAppId">): boolean {
   return uses.some(({ appId }) => appId !== ownerAppId);
 }
 
-/** A table after a declaration, with its deferred parts. If only the owner uses the table, there are none. */
+/** A table after a declaration, with its deferred parts. A table that only its owner uses has no deferred parts. */
 export function markDeferred(next: RecordedDefinition, found: TableState): RecordedDefinition {
   const { deferred: before = NONE, ...recorded } = found.definition;
   if (canonicalJson(next) === canonicalJson(recorded)) return found.definition;

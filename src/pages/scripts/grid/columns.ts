@@ -9,7 +9,6 @@ import { isObject, tryParseJson } from "../../../std/json.ts";
 import { announce, element, makeButton } from "../dom.ts";
 
 // The stored layout of a table's columns, which stays valid after columns are added or removed.
-// Pure.
 
 type ColumnLayout = {
   /** The first columns in order; other columns follow. */
