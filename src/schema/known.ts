@@ -1,13 +1,13 @@
 /** Compile-time facts about a column, from any copy of this package. Nothing here exists at run time. @module */
 import type { Kind } from "../kinds/mod.ts";
 import type { ColumnDefinition } from "./definition.ts";
-import type { Issues } from "./unexpected.ts";
+import type { Issued } from "./unexpected.ts";
 
 /** The unchecked declaration of a column: its default can be any value. */
 export type DeclaredColumn = Omit<ColumnDefinition, "kind" | "default"> & {
   readonly kind: string;
   readonly default?: unknown;
-} & Issues;
+} & Issued;
 
 /** Compile-time facts about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
 export type Known = {

@@ -4,7 +4,7 @@
  * @module
  */
 import type { Columns } from "./known.ts";
-import { addIssues, type Issues, withUnknown } from "./unexpected.ts";
+import { addIssues, type Issued, withUnknown } from "./unexpected.ts";
 
 type Lists = readonly (readonly string[])[];
 
@@ -15,7 +15,7 @@ type Parts<C> = {
   readonly columns: C;
   readonly indexes: Lists;
   readonly uniques: Lists;
-} & Issues;
+} & Issued;
 
 /** A table's columns with its composite indexes and unique constraints. */
 export interface Model<C, Unique extends string = never> {

@@ -10,7 +10,7 @@ import {
   addIssues,
   findExtraArguments,
   findUnknownOptions,
-  type Issues,
+  type Issued,
   withUnknown,
 } from "./unexpected.ts";
 
@@ -120,7 +120,7 @@ function declareReference<Table extends string>(
 export type TableSources = { readonly [name: string]: Columns | AnyModel };
 
 /** An app's tables. The key `tables` identifies a schema: identity differs between copies of this package. */
-export type Schema<T extends TableSources = TableSources> = { readonly tables: T } & Issues;
+export type Schema<T extends TableSources = TableSources> = { readonly tables: T } & Issued;
 
 /** The columns of a table in either notation. */
 export type ColumnsOf<Source> = Source extends { readonly model: { readonly columns: infer C } }

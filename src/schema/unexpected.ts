@@ -9,10 +9,10 @@ import { isObject } from "../std/json.ts";
 import { describe, quote } from "../std/quote.ts";
 
 /** The issues of a declaration; absent if all its calls are valid. */
-export type Issues = { readonly issues?: readonly string[] };
+export type Issued = { readonly issues?: readonly string[] };
 
 /** Adds the issues of this call. */
-export function addIssues({ issues = [] }: Issues, found: readonly string[]): Issues {
+export function addIssues({ issues = [] }: Issued, found: readonly string[]): Issued {
   const all = [...issues, ...found];
   return all.length === 0 ? {} : { issues: Object.freeze(all) };
 }

@@ -20,10 +20,10 @@ const ESCAPED = /[\\'\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export function quoteForShell(text: string): string {
   if (PLAIN.test(text)) return text;
   if (!CONTROL.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
-  return `$'${text.replace(ESCAPED, toEscape)}'`;
+  return `$'${text.replace(ESCAPED, toShellEscape)}'`;
 }
 
-function toEscape(character: string): string {
+function toShellEscape(character: string): string {
   if (character === "'" || character === "\\") return `\\${character}`;
   const code = character.codePointAt(0) ?? 0;
   return code > 0xffff

@@ -24,7 +24,7 @@ import {
   removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
-import { type Pushed, pushProject } from "./push.ts";
+import { type ProjectPush, pushProject } from "./push.ts";
 import { resolveCommand } from "./resolve.ts";
 import { withService } from "./service.ts";
 import { runStatus } from "./status.ts";
@@ -122,7 +122,7 @@ Prints { places: [{ place, url, last, ahead, behind, pending, failure }] } with 
 async function runPush(
   setting: Setting,
   { dryRun }: { dryRun: boolean },
-  toExitCode?: (pushed: Pushed) => ExitCode,
+  toExitCode?: (pushed: ProjectPush) => ExitCode,
 ): Promise<CommandResult> {
   const { args, env, terminal } = setting;
   const waitS = readWait(args);
@@ -156,7 +156,7 @@ async function runPush(
  *
  * @throws {RejectedError} the folder lacks a migration that the service has applied
  */
-function toCheckResult({ result, missing }: Pushed): ExitCode {
+function toCheckResult({ result, missing }: ProjectPush): ExitCode {
   if (missing.length === 0) return result.status === "planned" ? EXIT.pending : EXIT.done;
   const message = "The service has applied this migration, but its file is missing";
   throw new RejectedError(

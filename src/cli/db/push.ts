@@ -6,7 +6,7 @@ import { agree, type Confirm, listDropped, listShared, warnOfSharing } from "./d
 import { planHistory, pushHistory } from "./history.ts";
 import { listJournalFiles } from "./journal.ts";
 import { type ProjectOptions, type WrittenFiles, withProject, writeProject } from "./project.ts";
-import type { Pushed as PushResponse } from "./schema_service.ts";
+import type { Pushed } from "./schema_service.ts";
 
 export type PushTask = ProjectOptions & {
   dryRun: boolean;
@@ -14,17 +14,17 @@ export type PushTask = ProjectOptions & {
   share: readonly string[] | undefined;
   confirm?: Confirm | undefined;
   /** Throws to stop the push. `plan` is a dry run. */
-  check?: (definition: Definition, plan: () => Promise<PushResponse>) => Promise<void>;
+  check?: (definition: Definition, plan: () => Promise<Pushed>) => Promise<void>;
 };
-export type Pushed = WrittenFiles & {
+export type ProjectPush = WrittenFiles & {
   definition: Definition;
-  result: PushResponse;
+  result: Pushed;
   /** The journal's missing files; a dry run does not write them. */
   missing: string[];
 };
 
 /** Pushes a project's schema and writes its files, or with `dryRun` returns the plan. */
-export async function pushProject(setting: Setting, task: PushTask): Promise<Pushed> {
+export async function pushProject(setting: Setting, task: PushTask): Promise<ProjectPush> {
   const { dryRun, share, confirm } = task;
   return await withProject(setting, task, async (project) => {
     const { definition, location, tables, missing, ahead, stale } = project;

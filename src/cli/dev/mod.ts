@@ -7,7 +7,7 @@ import { type Command, EXIT, type ExitCode, RejectedError, type Setting } from "
 import { explainFailure } from "../database.ts";
 import { describePush, readShare } from "../db/describe.ts";
 import { findSchemaFile } from "../db/evaluate.ts";
-import { type Pushed, pushProject } from "../db/push.ts";
+import { type ProjectPush, pushProject } from "../db/push.ts";
 import { writeIgnore } from "../db/types.ts";
 import { explain } from "../explain.ts";
 import { openFrom } from "../open.ts";
@@ -180,7 +180,7 @@ async function serveDev(setting: Setting, running: Running): Promise<void> {
     const target = { url: toLocalUrl(config.HOST, port), key: file.apiKey, isDev: true };
     let pushedLast: Definition | undefined;
     const schema = findSchemaFile(setting);
-    const showTour = (pushed: Pushed | undefined) => {
+    const showTour = (pushed: ProjectPush | undefined) => {
       const tour = {
         definition: pushed?.definition,
         hasFailed: pushed === undefined && existsSync(schema),
@@ -234,7 +234,7 @@ type Destination = {
 async function pushOnce(
   setting: Setting,
   { config, target, pushedLast }: Destination,
-): Promise<Pushed | undefined> {
+): Promise<ProjectPush | undefined> {
   const { terminal } = setting;
   try {
     const pushed = await pushProject(setting, {

@@ -33,12 +33,12 @@ export async function setTargets(
   ];
   const values = { app_slug: slug, replaced, removed, added };
   const result = await runAction(actor, "set_targets", values);
-  return readResult(slug, result as Result);
+  return readResult(slug, result as TargetsResult);
 }
 
-type Result = RegisteredTargets | { missing: { kind: Target["kind"]; url: string }[] };
+type TargetsResult = RegisteredTargets | { missing: { kind: Target["kind"]; url: string }[] };
 
-function readResult(slug: string, result: Result): RegisteredTargets {
+function readResult(slug: string, result: TargetsResult): RegisteredTargets {
   if (!("missing" in result)) return result;
   const missing = result.missing.map(({ kind, url }) => `${kind} ${quote(url)}`).join(", ");
   throw new Problem("invalid_request", {

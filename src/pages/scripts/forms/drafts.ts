@@ -6,7 +6,7 @@
  */
 import { announce, element } from "../dom.ts";
 
-const FORM = "form[data-unsaved]";
+export const FORM = "form[data-unsaved]";
 const STORED = "rowhouse.draft";
 const TOKEN = "form_token";
 

@@ -1,6 +1,5 @@
 /** Asks before the user leaves a page with unsaved input in a form with `data-unsaved`. @module */
-
-const FORM = "form[data-unsaved]";
+import { FORM } from "./drafts.ts";
 
 export function startUnsavedWarnings(): void {
   const changed = new Set<HTMLFormElement>();

@@ -3,9 +3,9 @@ import { FIELDS, type FieldKind, shortenId, toMomentText } from "../../../kinds/
 import { splitObject } from "../../../std/json_text.ts";
 import { foldSpelling } from "../../../std/letter_case.ts";
 import { formatTime } from "../time_text.ts";
+import type { Row } from "./pages.ts";
 import type { SearchColumn } from "./state.ts";
 
-type Row = Readonly<Record<string, unknown>>;
 /** The ids of the referenced rows whose label has the text, by column. */
 export type FoundTargets = ReadonlyMap<string, ReadonlySet<string>>;
 
