@@ -10,7 +10,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KNOWN_PASSWORDS_FILE, toPasswordVariants } from "../identity/mod.ts";
-import { encodeDigestSet } from "../std/digest_set.ts";
+import { encodeDigestSet } from "../identity/passwords/known_passwords.ts";
 import { openTerminal } from "./terminal.ts";
 
 const terminal = openTerminal(process.env);

@@ -18,8 +18,7 @@ import { COMMANDS, EXAMPLES } from "./commands.ts";
 import { explain, toExitCode, toFailure } from "./explain.ts";
 import { describeCommand, overview } from "./help.ts";
 import { VERSION } from "./package.ts";
-import { makePaint } from "./paint.ts";
-import { toDocument } from "./terminal.ts";
+import { makePaint, toDocument } from "./terminal.ts";
 
 type BaseSetting = Omit<Setting, "args">;
 

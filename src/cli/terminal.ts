@@ -1,17 +1,82 @@
 /**
  * The only module that prints. Lines are buffered: flush before the process ends. A line can quote text from the database, a
- * server or a file, so no control character reaches the terminal except the colors of paint.ts.
+ * server or a file, so no control character reaches the terminal except colors.
  *
  * @module
  */
+
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { Environment } from "../settings/mod.ts";
 import { errorCode } from "../std/network.ts";
 import { escapeUnseen } from "../std/quote.ts";
 import type { Terminal } from "./command.ts";
-import { isColor, isColorful } from "./paint.ts";
-import { makeSpinner } from "./spinner.ts";
+
+// Color on terminals, unless it is disabled. Color is never the only sign.
+
+const CODES = { green: 32, yellow: 33, red: 31, dim: 2 } as const;
+type Color = keyof typeof CODES;
+export type Paint = (color: Color, text: string) => string;
+
+/** @see https://no-color.org */
+export function makePaint(env: Environment, isTerminal: boolean): Paint {
+  const isPlain = !isTerminal || !isColorful(env);
+  return (color, text) => (isPlain ? text : `${toSequence(CODES[color])}${text}${toSequence(0)}`);
+}
+
+const SEQUENCES: ReadonlySet<string> = new Set([0, ...Object.values(CODES)].map(toSequence));
+
+function toSequence(code: number): string {
+  return `\u001B[${code}m`;
+}
+
+/** Whether a control sequence is a color, or its end. */
+function isColor(sequence: string): boolean {
+  return SEQUENCES.has(sequence);
+}
+
+/** Whether the environment allows color and redrawing. */
+function isColorful(env: Environment): boolean {
+  return !env["NO_COLOR"] && env["TERM"] !== "dumb";
+}
+
+// A progress indicator on one line, cleared before other output.
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 100;
+/** Fast tasks show no indicator. */
+const DELAY_MS = 500;
+const CLEAR_LINE = "\r\u001B[K";
+
+type Spinner = {
+  /** Draws after a short delay, until the returned function is called. */
+  start: (label: string | (() => string)) => () => void;
+  /** Clears the line before other text. */
+  clear: () => void;
+};
+
+function makeSpinner(write: (text: string) => void): Spinner {
+  let isDrawn = false;
+  const clear = () => {
+    if (isDrawn) write(CLEAR_LINE);
+    isDrawn = false;
+  };
+  const start: Spinner["start"] = (label) => {
+    const startedAt = performance.now();
+    const timer = setInterval(() => {
+      const waitedMs = performance.now() - startedAt;
+      if (waitedMs < DELAY_MS) return;
+      const frame = FRAMES[Math.floor(waitedMs / FRAME_MS) % FRAMES.length];
+      write(`\r${frame} ${typeof label === "string" ? label : label()}`);
+      isDrawn = true;
+    }, FRAME_MS);
+    return () => {
+      clearInterval(timer);
+      clear();
+    };
+  };
+  return { start, clear };
+}
 
 /** The terminal of the process. */
 export function openTerminal(env: Environment): Terminal {
@@ -89,7 +154,7 @@ async function readLine(): Promise<string> {
   return line;
 }
 
-export type LineBuffer = {
+type LineBuffer = {
   readonly write: (line: string) => void;
   /** Writes text without a line end. */
   readonly print: (text: string) => void;

@@ -4,7 +4,7 @@
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import type { Html, Part } from "../pages/mod.ts";
 import { type ConsoleHome, readConsole, type Span } from "../records/console/mod.ts";
-import { quoteForShell } from "../std/quote_for_shell.ts";
+import { quoteForShell } from "../std/quote.ts";
 import { renderAxis } from "./activity/axis.tsx";
 import type { Visit } from "./enter.tsx";
 import { respondWithConsolePage } from "./frame.tsx";

@@ -3,7 +3,7 @@
 
 import { type Field, type Html, type Part, renderCopyButton, renderField } from "../pages/mod.ts";
 import type { Scope } from "../principal.ts";
-import { quoteForShell } from "../std/quote_for_shell.ts";
+import { quoteForShell } from "../std/quote.ts";
 import type { Visit } from "./enter.tsx";
 
 export { renderTime } from "../pages/mod.ts";

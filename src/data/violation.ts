@@ -63,7 +63,7 @@ function blame({ constraint, column }: Violation, { table }: BrokenRow): Column[
   return columns.flatMap((name) => table.definition.columns.filter((own) => own.name === name));
 }
 
-// JSON Schemas of each column kind's values, as the readers of `values.ts` accept them and the
+// JSON Schemas of each column kind's values, as their readers accept them and the
 // database prints them.
 
 /** The schema of a column's values, with `null` unless the column is required. */

@@ -23,7 +23,6 @@ import type { Preview } from "../preview.ts";
 import type { Scope } from "../principal.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { TABLE_PATTERN } from "../std/patterns.ts";
-import { toBodySchema } from "./body_schema.ts";
 import {
   type DescribedRoute,
   formOf,
@@ -36,7 +35,13 @@ import {
   toRejectionName,
   toRejectionResponse,
 } from "./rejections.ts";
-import { type Schemas, toReference, toSchemaName, toTableSchemas } from "./table_schemas.ts";
+import {
+  type Schemas,
+  toBodySchema,
+  toReference,
+  toSchemaName,
+  toTableSchemas,
+} from "./table_schemas.ts";
 
 export type Document = {
   readonly openapi: "3.1.1";

@@ -4,8 +4,7 @@ import { type JsonSchema, type Operation, ProblemBody, type Route } from "../htt
 import { ShortProblemBody } from "../identity/mod.ts";
 import type { Scope } from "../principal.ts";
 import { PROBLEMS, type ProblemCode, toSentence } from "../problem.ts";
-import { toBodySchema } from "./body_schema.ts";
-import { type Schemas, toReference } from "./table_schemas.ts";
+import { type Schemas, toBodySchema, toReference } from "./table_schemas.ts";
 
 /** The parts of a route that a description needs. */
 export type DescribedRoute = Pick<

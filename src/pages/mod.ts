@@ -24,4 +24,4 @@ export {
   respondWithPage,
   SIGN_OUT_PATH,
 } from "./page.tsx";
-export { escapeTurns, splitJson } from "./scripts/forms/json_fields.ts";
+export { escapeTurns, splitJson } from "./scripts/forms/inputs.ts";

@@ -18,7 +18,7 @@ import {
   toScriptPath,
 } from "./assets.tsx";
 import type { Html } from "./html.ts";
-import { toDistance } from "./scripts/distance.ts";
+import { toDistance } from "./scripts/times.ts";
 
 export type Page = {
   title: string;

@@ -15,7 +15,14 @@ export {
   readPages,
 } from "./batches.ts";
 export { hasUniques, isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
-export { type Match, makeRowsReader, type RowsRead, toMatchKey } from "./read_rows.ts";
+export {
+  type Match,
+  makeRowsReader,
+  REQUIRED,
+  type RowsRead,
+  readValue,
+  toMatchKey,
+} from "./read_rows.ts";
 export {
   decodeChunks,
   ENCODINGS,
@@ -27,5 +34,4 @@ export {
   type Source,
   type SourceOptions,
 } from "./source.ts";
-export { REQUIRED, readValue } from "./values.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

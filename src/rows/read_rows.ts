@@ -9,7 +9,21 @@ import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { quote } from "../std/quote.ts";
 import { findHeaderIssues, isNeeded, type Mapping, makeDuplicateFinder } from "./mapping.ts";
 import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./source.ts";
-import { readValue } from "./values.ts";
+
+// Reads values of requests and files by the rules of their columns. Finds all errors: PostgreSQL
+// would report only the first.
+
+/** The error for null in a required column, found here or by the database. */
+export const REQUIRED = "Must not be null: the column is required";
+
+/** Reads one value of a column; `null` clears an optional column. */
+export function readValue(
+  value: unknown,
+  column: Pick<NamedColumn, "kind" | "required" | "values">,
+): Read {
+  if (value !== null) return VALUES[column.kind].read(value, column);
+  return column.required ? { issue: REQUIRED } : { value };
+}
 
 // Numbers as spreadsheets write them: with a decimal comma and separated thousands, as the
 // computer's language has them.

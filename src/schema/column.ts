@@ -1,7 +1,41 @@
 /** A column of an app's schema: plain data, with modifiers that return a new column. Immutable and unchecked. @module */
+
 import type { Kind, KindTypes } from "../kinds/mod.ts";
-import type { DeclaredColumn } from "./known.ts";
-import { addIssues, findExtraArguments, withUnknown } from "./unexpected.ts";
+import type { ColumnDefinition } from "./definition.ts";
+import { addIssues, findExtraArguments, type Issued, withUnknown } from "./issues.ts";
+
+// Compile-time facts about a column, from any copy of this package. Nothing here exists at run
+// time.
+
+/** The unchecked declaration of a column: its default can be any value. */
+export type DeclaredColumn = Omit<ColumnDefinition, "kind" | "default"> & {
+  readonly kind: string;
+  readonly default?: unknown;
+} & Issued;
+
+/** Compile-time facts about a column; `Detail` is the values of an enum, the shape of a json, the table of a ref. */
+type Known = {
+  readonly kind: Kind;
+  readonly required: boolean;
+  readonly hasDefault: boolean;
+  readonly detail: unknown;
+  readonly unique: boolean;
+};
+
+/** Any column, from any copy of this package. */
+export type AnyColumn = {
+  readonly column: DeclaredColumn;
+  /** Only for the compiler: never set at run time. */
+  readonly "~known"?: Known;
+};
+
+/** Columns by name. */
+export type Columns = { readonly [name: string]: AnyColumn };
+
+/** The compile-time facts of this column type. */
+export type KnownOf<C> = C extends { readonly "~known"?: infer K }
+  ? Extract<NonNullable<K>, Known>
+  : never;
 
 /** The type that `.default()` accepts. */
 type DefaultOf<K extends Kind, Detail> = NonNullable<KindTypes<Detail>[K]["default"]>;

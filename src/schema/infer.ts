@@ -1,6 +1,6 @@
 /** Types of a schema: rows, inserts and updates of each table. Nothing here exists at run time. @module */
 import type { Id, KindTypes } from "../kinds/mod.ts";
-import type { KnownOf } from "./known.ts";
+import type { KnownOf } from "./column.ts";
 import type { ColumnsOf, Schema, TableSources } from "./t.ts";
 
 /**

@@ -1,8 +1,10 @@
-/** The validation errors of a declaration, collected while it is read. Never grows past its limit. @module */
+/** Errors of a schema: validation errors, collected while it is read, and mistakes in calls that the compiler rejects and JavaScript accepts. Never grows past its limit, and never throws. @module */
 
 import { isObject } from "../std/json.ts";
 import { cut, describe, quote } from "../std/quote.ts";
 import type { Issue } from "./definition.ts";
+
+// The validation errors of a declaration, collected while it is read. Never grows past its limit.
 
 /** Max reported errors. The last error then counts the rest. */
 const ISSUES_MAX = 200;
@@ -83,3 +85,53 @@ export function readList(
   }
   return value;
 }
+
+// Issues of a schema's calls that the compiler rejects and JavaScript accepts: extra arguments, and
+// unknown builders and modifiers. A column, a model or a schema carries its issues until it is
+// read. Never throws.
+
+/** The issues of a declaration; absent if all its calls are valid. */
+export type Issued = { readonly issues?: readonly string[] };
+
+/** Adds the issues of this call. */
+export function addIssues({ issues = [] }: Issued, found: readonly string[]): Issued {
+  const all = [...issues, ...found];
+  return all.length === 0 ? {} : { issues: Object.freeze(all) };
+}
+
+/** An issue for each extra argument. `undefined` counts as omitted. */
+export function findExtraArguments(
+  call: string,
+  usage: string,
+  extra: readonly unknown[],
+): string[] {
+  return extra.flatMap((value) => findUnknownOptions(call, usage, { value, allowed: [] }));
+}
+
+/** An issue for each unknown option, or one issue if the value is not an object of options. */
+export function findUnknownOptions(
+  call: string,
+  usage: string,
+  { value, allowed }: { value: unknown; allowed: readonly string[] },
+): string[] {
+  if (value === undefined) return [];
+  const keys = isObject(value) ? Object.keys(value) : [];
+  if (!isObject(value) || (keys.length === 0 && allowed.length === 0))
+    return [`Cannot pass ${describe(value)} to ${call}: must be ${usage}`];
+  return keys
+    .filter((key) => !allowed.includes(key))
+    .map((key) => `Cannot pass the option ${quote(key)} to ${call}: must be ${usage}`);
+}
+
+/** The object, with a function for each unknown name; the function returns the result of `make` for the name. */
+export function withUnknown<T extends object>(object: T, make: (name: string) => unknown): T {
+  return new Proxy(object, {
+    get: (target, key) =>
+      typeof key === "symbol" || key in target || PROBED.includes(key)
+        ? Reflect.get(target, key)
+        : { [key]: () => make(key) }[key],
+  });
+}
+
+/** Keys that `await` and `JSON.stringify()` look up on any object. */
+const PROBED = ["then", "toJSON"];

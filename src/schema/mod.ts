@@ -32,7 +32,7 @@ export {
   type Kind,
   toDroppedValue,
 } from "../kinds/mod.ts";
-export type { Column, OptionalReference } from "./column.ts";
+export type { AnyColumn, Column, Columns, DeclaredColumn, OptionalReference } from "./column.ts";
 export type {
   ColumnDefinition,
   Definition,
@@ -43,7 +43,6 @@ export type {
 } from "./definition.ts";
 export { QUOTAS } from "./definition.ts";
 export type { Insert, Row, TablesOf, Unique, Update } from "./infer.ts";
-export type { AnyColumn, Columns, DeclaredColumn } from "./known.ts";
 export type { AnyModel, Model } from "./model.ts";
 export { findColumnNameIssue, findTableNameIssue } from "./names.ts";
 export { sumDefaults } from "./read_column.ts";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Columns } from "./known.ts";
-import { addIssues, type Issued, withUnknown } from "./unexpected.ts";
+import type { Columns } from "./column.ts";
+import { addIssues, type Issued, withUnknown } from "./issues.ts";
 
 type Lists = readonly (readonly string[])[];
 

@@ -2,17 +2,23 @@
 
 import { type Json, KINDS, type Kind, type OnDelete, type PlainTypes } from "../kinds/mod.ts";
 import { isObject } from "../std/json.ts";
-import { type Column, makeColumn, type OptionalReference } from "./column.ts";
-import type { Columns, DeclaredColumn, KnownOf } from "./known.ts";
-import { type AnyModel, type Model, makeModel } from "./model.ts";
-import type { AUTOMATIC_COLUMNS, RESERVED_TABLES, SYSTEM_COLUMNS, TRAP_COLUMNS } from "./names.ts";
+import {
+  type Column,
+  type Columns,
+  type DeclaredColumn,
+  type KnownOf,
+  makeColumn,
+  type OptionalReference,
+} from "./column.ts";
 import {
   addIssues,
   findExtraArguments,
   findUnknownOptions,
   type Issued,
   withUnknown,
-} from "./unexpected.ts";
+} from "./issues.ts";
+import { type AnyModel, type Model, makeModel } from "./model.ts";
+import type { AUTOMATIC_COLUMNS, RESERVED_TABLES, SYSTEM_COLUMNS, TRAP_COLUMNS } from "./names.ts";
 
 type Arguments = readonly unknown[];
 type RefOptions<Effect> = { readonly onDelete?: Effect };

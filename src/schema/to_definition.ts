@@ -121,7 +121,7 @@ function readDeclared(
   return hasIssues && !isKnown ? toPlaceholder(at.column) : { ...column, name: at.column };
 }
 
-/** Adds the issues that `unexpected.ts` found, and returns whether there are any. */
+/** Adds the issues that a call found, and returns whether there are any. */
 function addIssuesOf(source: unknown, at: IssueLocation, issues: Issues): boolean {
   const unexpected = isObject(source) ? getKey(source, "issues") : undefined;
   const messages = Array.isArray(unexpected) ? unexpected.map(String) : [];

@@ -1,6 +1,6 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
 
-import { watchTable } from "./change_feed.ts";
+import { type Poll, watchPage, watchTable } from "./change_feed.ts";
 import { type Batch, createAll } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
@@ -17,7 +17,6 @@ import type {
   TableTypes,
   WatchOptions,
 } from "./table_client.ts";
-import { type Poll, watchPage } from "./watch_page.ts";
 import { toConditionParameters } from "./where.ts";
 
 // The bodies of a table's calls: values as JSON, and the checks of rows and pages in responses.

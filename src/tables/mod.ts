@@ -28,5 +28,4 @@ export {
   refreshFunctions,
   sweepSets,
 } from "./sql/refresh.ts";
-export { compareFacts, type Difference, readDrift } from "./verify/drift.ts";
-export { findTableDifferences } from "./verify/table_drift.ts";
+export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";

@@ -4,12 +4,14 @@
  *
  * @module
  */
+
 import type { Database } from "../db/mod.ts";
 import {
   checkJsonBody,
   checkObject,
   type KeyRequestContext,
   keyRejected,
+  type Operation,
   parseJson,
   type Route,
   readText,
@@ -18,9 +20,10 @@ import {
   respondWithJson,
 } from "../http/mod.ts";
 import { type Log, logError } from "../observe.ts";
-import { Problem } from "../problem.ts";
+import { Problem, type ProblemCode } from "../problem.ts";
 import { isObject } from "../std/json.ts";
 import { quote } from "../std/quote.ts";
+import { MigrationBody, PushBody, PushedBody, StatusBody } from "./bodies.ts";
 import { MAX_MIGRATIONS } from "./history/journal.ts";
 import { MAX_DEPTH } from "./history/migration_text.ts";
 import { readMigrationJson, readStatusJson } from "./history/status.ts";
@@ -31,11 +34,63 @@ import {
   type PushLimits,
   SCHEMA_PATH,
 } from "./limits.ts";
-import { OPERATIONS } from "./operations.ts";
 import type { Planning } from "./plan/plan_sets.ts";
 import { type PushResult, push } from "./push.ts";
 import { readPush } from "./read_push.ts";
 import { acquireTurn, beginPush, type PushingApp, readKeyResult } from "./sql/begin_push.ts";
+
+// Descriptions of the push endpoints.
+
+const COMMON = [
+  "invalid_query",
+  "unsupported_query",
+  "overloaded",
+  "timeout",
+] as const satisfies readonly ProblemCode[];
+
+const OPERATIONS = {
+  push: {
+    id: "push_schema",
+    group: "schema",
+    summary: "Push a schema, a change or a migration, or plan it",
+    bodies: [PushBody],
+    responses: [{ status: 200, when: "The applied or planned changes.", bodies: [PushedBody] }],
+    problems: [
+      ...COMMON,
+      "unsupported_media_type",
+      "body_too_large",
+      "invalid_json",
+      "invalid_schema",
+      "incompatible_schema",
+      "edited_migration",
+      "diverged_history",
+      "push_busy",
+      "journal_full",
+    ],
+  },
+  status: {
+    id: "get_schema",
+    group: "schema",
+    summary: "Get the app's tables, migrations and deferred steps",
+    responses: [{ status: 200, when: "The recorded state of the app.", bodies: [StatusBody] }],
+    problems: COMMON,
+  },
+  migration: {
+    id: "get_migration",
+    group: "schema",
+    summary: "Get a migration with its SQL",
+    parameters: [
+      {
+        in: "path",
+        name: "seq",
+        description: "The number of the migration.",
+        schema: { type: "integer", minimum: 1, maximum: MAX_MIGRATIONS },
+      },
+    ],
+    responses: [{ status: 200, when: "The migration.", bodies: [MigrationBody] }],
+    problems: [...COMMON, "invalid_id", "not_found"],
+  },
+} satisfies Record<string, Operation>;
 
 export type PushRouteDeps = {
   /** A pool with the pushing login. */

@@ -1,6 +1,6 @@
 /** The input of a plan: the recorded tables and registrations of one app, read in one statement. @module */
 
-import { call, type Database, dialectOf } from "../db/mod.ts";
+import { call, type Database, DIALECT_SQL, dialectOf, PREVIEWS_SQL, readValue } from "../db/mod.ts";
 import type { TableDefinition } from "../schema/mod.ts";
 import type { FunctionSite, RecordedDefinition } from "./catalog/mod.ts";
 import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
@@ -9,7 +9,7 @@ import type { Change } from "./plan/change.ts";
 import { nodeUnreachable } from "./plan/rejections.ts";
 
 /** `definition`: all current and former declarations of the app. */
-export type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
+type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
 
 /** A column set that an app uses or used; `unusedS`: seconds since its last use. */
 export type RecordedSet = { appId: string; hash: string; unusedS: number | null };
@@ -79,4 +79,13 @@ export async function readState(
   });
   const tables = state.tables.map((table) => ({ ...table, isLarge: large.has(table.name) }));
   return { ...state, tables };
+}
+
+// The site and previews of a database's functions, as recorded by `rowhouse migrate`.
+
+/** The fields of a {@linkcode FunctionSite}, as arguments of `json_build_object`. */
+export const SITE_SQL = `'dialect', ${DIALECT_SQL}, 'previews', ${PREVIEWS_SQL}`;
+
+export async function readSite(db: Database): Promise<FunctionSite> {
+  return await readValue<FunctionSite>(db, `select pg_catalog.json_build_object(${SITE_SQL})`);
 }

@@ -1,7 +1,6 @@
 /** Text from the database and from files reaches a terminal without control characters. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { makePaint } from "../../src/cli/paint.ts";
-import { toTerminalText } from "../../src/cli/terminal.ts";
+import { makePaint, toTerminalText } from "../../src/cli/terminal.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeProject, runCommand } from "../support/command.ts";
 import { openTestService, type TestService, UNGUARDED } from "../support/service.ts";

@@ -3,12 +3,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { KNOWN_PASSWORDS_FILE } from "../../src/identity/mod.ts";
+import { readDigestSet } from "../../src/identity/passwords/known_passwords.ts";
 import {
   findPasswordIssues,
   makeBound,
   makeHashing,
 } from "../../src/identity/passwords/password.ts";
-import { readDigestSet } from "../../src/std/digest_set.ts";
 import { ROOT } from "../support/command.ts";
 import { makePerson, signInAs } from "../support/people.ts";
 import { openTestService } from "../support/service.ts";

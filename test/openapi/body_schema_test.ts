@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
-import { toBodySchema } from "../../src/openapi/body_schema.ts";
+import { toBodySchema } from "../../src/openapi/table_schemas.ts";
 
 describe("the JSON Schema of a body", () => {
   test("has the rules and the descriptions of its fields", () => {

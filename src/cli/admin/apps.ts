@@ -26,8 +26,7 @@ import {
   type Writer,
   waitForWriters,
 } from "../../records/apps/mod.ts";
-import { quote } from "../../std/quote.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { checkIsolation } from "../database.ts";
 import { showCount } from "../terminal.ts";

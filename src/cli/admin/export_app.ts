@@ -11,7 +11,7 @@ import {
   readRowLines,
 } from "../../records/apps/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { RejectedError } from "../command.ts";
 import { checkIsolation } from "../database.ts";
 import {

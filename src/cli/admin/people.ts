@@ -27,8 +27,7 @@ import {
 } from "../../records/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { FACTOR_GRACE_S, LINK_LIFE_S } from "../../std/limits.ts";
-import { quote } from "../../std/quote.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quote, quoteForShell } from "../../std/quote.ts";
 import { RejectedError, UsageError } from "../command.ts";
 import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";

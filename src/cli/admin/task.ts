@@ -6,7 +6,7 @@ import { readSetup } from "../../records/apps/mod.ts";
 import { describeNewRole, listAppRoles } from "../../records/people/mod.ts";
 import { type IdentitySecrets, makeIdentitySecrets } from "../../records/secrets/mod.ts";
 import type { Config } from "../../settings/mod.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { type RandomBytes, systemRandomBytes } from "../../std/secrets.ts";
 import {
   type Arguments,

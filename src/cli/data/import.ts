@@ -27,8 +27,7 @@ import { readWhole } from "../settings.ts";
 import { showCount } from "../terminal.ts";
 import { type App, listAll, openApp } from "./app.ts";
 import { readFormat } from "./export.ts";
-import { sendFile } from "./import_send.ts";
-import { type Checked, type ImportTask, LIMITS, readRowsFile } from "./import_task.ts";
+import { type Checked, type ImportTask, LIMITS, readRowsFile, sendFile } from "./import_send.ts";
 
 // References whose values in the file are those of a unique column: looks up their ids in the
 // table.

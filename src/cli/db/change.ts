@@ -18,14 +18,12 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { makePaint } from "../paint.ts";
 import { readSettings } from "../settings.ts";
-import { showCount } from "../terminal.ts";
+import { makePaint, showCount } from "../terminal.ts";
 import { findColumn, findEdit } from "./change_schema.ts";
 import { describePush, readShare } from "./describe.ts";
-import { findDestination } from "./destination.ts";
+import { findDestination, readWait, SCHEMA_FLAGS } from "./destination.ts";
 import { readEnvironments } from "./environments.ts";
-import { readWait, SCHEMA_FLAGS } from "./flags.ts";
 import { type History, planHistory, pushHistory } from "./history.ts";
 import { type Project, type WrittenFiles, withProject, writeProject } from "./project.ts";
 import type { PushTask } from "./push.ts";

@@ -2,7 +2,7 @@
 
 import type { Definition } from "../../schema/mod.ts";
 import type { Config } from "../../settings/mod.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { findDuplicateFiles } from "../../tables/history/journal.ts";
 import {
   compareHistory,

@@ -4,7 +4,7 @@ import type { ProjectMigration } from "../../tables/history/journal.ts";
 import { readMigrationChange, showMigration } from "../../tables/history/migration_text.ts";
 import { showDropped } from "../../tables/plan/change.ts";
 import { RejectedError, type Setting, type Terminal } from "../command.ts";
-import type { Paint } from "../paint.ts";
+import type { Paint } from "../terminal.ts";
 import { readProject } from "./environments.ts";
 import type { WrittenFiles } from "./project.ts";
 import type { Pushed, Replayed } from "./schema_service.ts";

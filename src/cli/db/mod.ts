@@ -8,15 +8,20 @@ import {
   type Setting,
 } from "../command.ts";
 import { DEV_FILE } from "../dev/file.ts";
-import { makePaint } from "../paint.ts";
 import { readSettings } from "../settings.ts";
+import { makePaint } from "../terminal.ts";
 import { changeCommands } from "./change.ts";
 import { runComparison } from "./comparison.ts";
 import { describePush, findConfirm, readShare } from "./describe.ts";
-import { findDestination } from "./destination.ts";
+import {
+  ENVIRONMENT_FLAGS,
+  FILE_FLAGS,
+  findDestination,
+  readWait,
+  SCHEMA_FLAGS,
+} from "./destination.ts";
 import { ALL_ENVIRONMENTS, PROJECT_FILE } from "./environments.ts";
 import { findSchemaFile } from "./evaluate.ts";
-import { ENVIRONMENT_FLAGS, FILE_FLAGS, readWait, SCHEMA_FLAGS } from "./flags.ts";
 import {
   checkJournalFiles,
   fetchMigrations,

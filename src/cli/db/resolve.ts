@@ -18,8 +18,8 @@ import { MAX_MIGRATIONS_SENT, MAX_REPLAY_BYTES } from "../../tables/limits.ts";
 import type { PushBody } from "../../tables/mod.ts";
 import { type Declared, mergeDeclared } from "../../tables/plan/merge_table.ts";
 import { type Command, type CommandResult, EXIT, RejectedError, type Setting } from "../command.ts";
-import { makePaint } from "../paint.ts";
 import { readSettings } from "../settings.ts";
+import { makePaint } from "../terminal.ts";
 import {
   agree,
   describePush,
@@ -28,8 +28,7 @@ import {
   readShare,
   warnOfSharing,
 } from "./describe.ts";
-import { findDestination } from "./destination.ts";
-import { readWait, SCHEMA_FLAGS } from "./flags.ts";
+import { findDestination, readWait, SCHEMA_FLAGS } from "./destination.ts";
 import { fetchMigrations } from "./journal.ts";
 import { withProject } from "./project.ts";
 import type { Pushed } from "./schema_service.ts";

@@ -4,9 +4,9 @@ import { VALUES } from "../../kinds/mod.ts";
 import { LOG_LEVELS, type Log, type LogFields } from "../../observe.ts";
 import type { Definition, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import type { Config, Environment } from "../../settings/mod.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { openLog } from "../log.ts";
-import { makePaint, type Paint } from "../paint.ts";
+import { makePaint, type Paint } from "../terminal.ts";
 import type { DevFile } from "./file.ts";
 
 type TourOptions = {

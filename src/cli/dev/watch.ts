@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type { Definition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { findReplaced } from "../../std/names.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 
 const CHECK_INTERVAL_MS = 250;
 /** The folder that a push itself writes. */

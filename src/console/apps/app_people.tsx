@@ -13,7 +13,7 @@ import {
   EMAIL,
   grantRole,
 } from "../../records/people/mod.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { type ConsolePageDeps, readText, type Visit } from "../enter.tsx";
 import { type ListQuery, makeCsv, readListed, renderListTable } from "../list.tsx";
 import { renderEmpty, renderLink } from "../parts.tsx";

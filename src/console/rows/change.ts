@@ -15,7 +15,6 @@ import { isUuid } from "../../std/patterns.ts";
 import { readHeaderValue, type Visit } from "../enter.tsx";
 import { renderError } from "../parts.tsx";
 import { countOf } from "../tables/table_parts.tsx";
-import { findTypingIssues, type TypedValue, toBody } from "./body.ts";
 import { callRows, TEXTS, toRejection } from "./call.ts";
 import { type RowsTable, respondWithDisabledApp, respondWithRowsPage } from "./cells.tsx";
 import {
@@ -25,6 +24,7 @@ import {
   renderPreview,
   renderResults,
 } from "./change_parts.tsx";
+import { findTypingIssues, type TypedValue, toBody } from "./fields.tsx";
 import { makeFields, sortIssues } from "./form.tsx";
 import {
   findRows,

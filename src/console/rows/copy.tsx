@@ -2,7 +2,7 @@
 /** A row to copy: as JSON, and as a request or SDK call that creates a copy. @module */
 import { escapeTurns, type Html } from "../../pages/mod.ts";
 import { indentJson } from "../../std/json_text.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import type { Visit } from "../enter.tsx";
 import { renderSnippet, type Snippet, toApiUrl } from "../parts.tsx";
 import { type Row, TEXTS } from "./call.ts";

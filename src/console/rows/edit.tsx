@@ -11,10 +11,10 @@ import type { Problem } from "../../problem.ts";
 import type { Visit } from "../enter.tsx";
 import { renderEmpty, renderError, renderLink } from "../parts.tsx";
 import { toRowsPath } from "../paths.ts";
-import { findTypingIssues, type TypedValue, toBody } from "./body.ts";
 import { callRows, type Row, readRow, toRejection } from "./call.ts";
 import { type RowsTable, respondWithRowsPage, toRowPath } from "./cells.tsx";
 import { renderCopies } from "./copy.tsx";
+import { findTypingIssues, type TypedValue, toBody } from "./fields.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
 import {
   readExact,

@@ -4,10 +4,10 @@ import { redirect } from "../../pages/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { isUuid } from "../../std/patterns.ts";
 import { readHeaderValue, type Visit } from "../enter.tsx";
-import { findTypingIssues, type TypedValue, toBody } from "./body.ts";
 import { callRows, type Row, readRow, TEXTS, toRejection } from "./call.ts";
 import { type RowsTable, respondWithRowsPage } from "./cells.tsx";
 import { findRow } from "./edit.tsx";
+import { findTypingIssues, type TypedValue, toBody } from "./fields.tsx";
 import { makeFields, renderIssues, renderRowForm, sortIssues } from "./form.tsx";
 import {
   isEmptyAsked,

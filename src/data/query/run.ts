@@ -12,17 +12,69 @@ import {
   type TaggedBody,
 } from "../../http/mod.ts";
 import { Problem } from "../../problem.ts";
-import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
-import { type FoundPage, findPage, type PageQuery, readFound } from "./find_page.ts";
 import { type ListQuery, readListQuery } from "./list_query.ts";
 import { explainNeededIndex, explainTimeout, planQuery } from "./plan.ts";
 import { ONLY_PAGES, type Page, readPage } from "./query.ts";
 
+// Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
+// short is requested in a pipelined call. If the page has changed and is large, a second call on
+// its own connection returns it.
+
+/** `body` is absent if the caller has the tag. */
+type FoundPage = {
+  readonly tag: string;
+  readonly body: Uint8Array<ArrayBuffer> | undefined;
+};
+
+type PageQuery = {
+  readonly table: RecordedTable;
+  readonly limit: number;
+  readonly offset: number;
+  /** The tags of the available states of the page. */
+  readonly tags: readonly string[];
+};
+
+/** Max bytes of a page in a pipelined call: about 1 ms in PostgreSQL. */
+const INLINE_BYTES = 65_536;
+/** Max rows that a pipelined call skips and visits: less than 1 ms. */
+const MAX_TAGGED_ROWS = 2000;
+/** A page with more rows is probably too large for a pipelined call. Without a tag, the first call is not pipelined. */
+const MAX_INLINE_ROWS = 100;
+
+async function findPage(
+  deps: DataDeps,
+  context: KeyRequestContext,
+  { table, limit, offset, tags }: PageQuery,
+): Promise<FoundPage> {
+  const values = { limit, offset, bytes: deps.maxResponseBytes, known: tags.join(",") };
+  const call = (inline: number | null) =>
+    callFunction(deps, context, { table, endpoint: "list", values: { ...values, inline } });
+  const isShort =
+    limit + offset <= MAX_TAGGED_ROWS && (limit <= MAX_INLINE_ROWS || tags.length > 0);
+  if (isShort) {
+    const found = readFound(await call(INLINE_BYTES));
+    if (found.body !== undefined || values.known.split(",").includes(found.tag)) return found;
+  }
+  return readFound(await call(null));
+}
+
+/** The function's result: the tag, the page's identity, and the rows if they were sent. */
+function readFound(found: Uint8Array<ArrayBuffer> | null): FoundPage {
+  if (found === null) throw new Error("A list function returned nothing");
+  const tag = ascii.decode(found.subarray(0, TAG_LENGTH));
+  const start = found.indexOf(BRACE, TAG_LENGTH);
+  return { tag, body: start < 0 ? undefined : found.subarray(start) };
+}
+
+const BRACE = "{".charCodeAt(0);
+const ascii = new TextDecoder();
+
 /** A page of all rows in the order of creation, or a query. */
-export type AskedList = {
+type AskedList = {
   readonly table: RecordedTable;
   readonly page: Page;
   readonly query: (ListQuery & { readonly isCounted: boolean }) | undefined;

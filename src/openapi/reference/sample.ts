@@ -2,7 +2,7 @@
 import type { JsonSchema } from "../../http/mod.ts";
 import { VALUES } from "../../kinds/mod.ts";
 import { escapeTurns } from "../../pages/mod.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import type { Document } from "../document.ts";
 
 const BY_FORMAT: Readonly<Record<string, unknown>> = {

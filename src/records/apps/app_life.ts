@@ -4,7 +4,7 @@ import type { AppSwitchName, SwitchStates } from "../../app_switch.ts";
 import { call, type Database } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { type Actor, callAsOperator, runAction } from "../actions/action.ts";
 import {
   type Checked,
@@ -16,9 +16,9 @@ import {
   record,
   text,
 } from "../actions/columns.ts";
-import type { RegisteredTargets } from "./app_targets.ts";
 import { checkSlug } from "./apps.ts";
 import { runRowsJob } from "./tables.ts";
+import type { RegisteredTargets } from "./targets.ts";
 
 /**
  * Renames an app. Its id, rows, keys and grants do not change.

@@ -13,7 +13,6 @@ export {
   waitForWriters,
 } from "./app_life.ts";
 export { moveApp } from "./app_node.ts";
-export { setTargets } from "./app_targets.ts";
 export * from "./apps.ts";
 export { GRACE, KEY_NAME, PER_MINUTE, PER_MINUTE_OF_KEY, SLUG } from "./apps.ts";
 export { KEY_MAX_LENGTH, readKeyText, toProof } from "./key_text.ts";
@@ -32,14 +31,15 @@ export {
   useKeys,
 } from "./keys.ts";
 export { DEFAULT_PER_MINUTE, type Limits, MAX_PER_MINUTE, makeLimits, setLimit } from "./limits.ts";
-export { readReturnUrl } from "./return_url.ts";
 export * from "./tables.ts";
 export { type EndedUse, runRowsJobs } from "./tables.ts";
 export {
   type AppTargets,
   makeOrigins,
   type Origins,
+  readReturnUrl,
   readTarget,
+  setTargets,
   type Target,
   type TypedTargets,
 } from "./targets.ts";

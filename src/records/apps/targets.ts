@@ -1,14 +1,60 @@
-/**
- * Targets: the origins of an app, and the URLs that a person can return to. They are canonical https URLs under the cookie's
- * domain, without wildcards. Domains that end in `localhost` also allow http.
- *
- * @module
- */
+/** The targets of apps: the URLs that sign-in returns to, and the origins that can call from browsers. Reads them, adds, removes and replaces them, and finds the apps of an origin. @module */
 
 import { call, type Database, type Result } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";
 import { quote } from "../../std/quote.ts";
-import { RETURN_URLS, readReturnUrl } from "./return_url.ts";
+import { type Actor, runAction } from "../actions/action.ts";
+
+// Reads URLs that sign-in can return to. Both the text as received *and* the URL as a browser
+// parses it must match, so that no two parsers can disagree. Never checks that an app has
+// registered the URL. @see https://www.rfc-editor.org/rfc/rfc9700#section-2.1
+
+const MAX_CHARS = 2048;
+/** Printable ASCII without characters that browsers and proxies parse differently. */
+const CHARACTERS = /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]+$/;
+const PARTS = /^(https?):\/\/([^/?#]*)([^?#]*)/;
+const DEFAULT_PORT = { http: ":80", https: ":443" } as const;
+/** An escaped slash, backslash, U+0000, line break or percent sign. */
+const HIDDEN = /%(2f|5c|00|0a|0d|25)/i;
+/** The rules for registered URLs, which a browser has already parsed. */
+const RETURN_URLS = `must have max ${MAX_CHARS} characters, no |, no empty label in the host, and in the path no empty or dot segment and no escaped slash, backslash, percent sign or control character`;
+
+/** The parsed URL; `undefined` for text that sign-in cannot return to. */
+export function readReturnUrl(text: string): URL | undefined {
+  if (text.length > MAX_CHARS || !CHARACTERS.test(text)) return undefined;
+  const [, scheme, authority, path] = PARTS.exec(text) ?? [];
+  if (scheme === undefined || authority === undefined || path === undefined) return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !isHostAsWritten(url, authority) || !isPlainPath(path)) return undefined;
+  return url;
+}
+
+/** Whether the authority equals the parsed host, with or without the default port: no user, escape or empty label. */
+function isHostAsWritten(url: URL, authority: string): boolean {
+  if (url.hostname.split(".").includes("")) return false;
+  const scheme = url.protocol === "https:" ? "https" : "http";
+  return (
+    authority === url.host || (url.port === "" && authority === url.hostname + DEFAULT_PORT[scheme])
+  );
+}
+
+/**
+ * Whether every segment has a name (except after a final slash) and none leads to a parent path, in plain or escaped form or
+ * with parameters.
+ */
+function isPlainPath(path: string): boolean {
+  if (HIDDEN.test(path)) return false;
+  const segments = path.split("/").slice(1);
+  return segments.every((segment, index) => {
+    const name = segment.replace(/%2e/gi, ".").replace(/(;|%3b).*$/i, "");
+    if (name === "" && segment === "") return index === segments.length - 1;
+    return name !== "." && name !== "..";
+  });
+}
+
+// Targets: the origins of an app, and the URLs that a person can return to. They are canonical
+// https URLs under the cookie's domain, without wildcards. Domains that end in `localhost` also
+// allow http.
 
 export type Target = { kind: "origin" | "redirect"; url: string; origin: string };
 /** An app that a person can return to. */
@@ -140,4 +186,48 @@ function groupByOrigin(rows: Result<"list_origins">): Map<string, Set<string>> {
     if (origin !== null) byOrigin.set(origin, (byOrigin.get(origin) ?? new Set()).add(app_id));
   }
   return byOrigin;
+}
+
+// Adds, removes and replaces targets of an existing app.
+
+/** An app's registered targets, sorted. */
+export type RegisteredTargets = { origins: string[]; redirects: string[] };
+
+type SetTargetsOptions = {
+  slug: string;
+  /** Kinds whose targets are all removed first. */
+  replaced: readonly Target["kind"][];
+  add: TypedTargets;
+  /** URLs as they are registered. */
+  remove: TypedTargets;
+  cookieDomain: string | undefined;
+};
+
+/**
+ * Changes an app's targets; returns the new targets.
+ *
+ * @throws {Problem} unknown_app; invalid_request — a URL to add is malformed, or a URL to remove is not registered
+ */
+export async function setTargets(
+  actor: Actor,
+  { slug, replaced, add, remove, cookieDomain }: SetTargetsOptions,
+): Promise<RegisteredTargets> {
+  const added = readTargets(add, cookieDomain);
+  const removed = [
+    ...remove.origins.map((url) => ({ kind: "origin", url })),
+    ...remove.redirects.map((url) => ({ kind: "redirect", url })),
+  ];
+  const values = { app_slug: slug, replaced, removed, added };
+  const result = await runAction(actor, "set_targets", values);
+  return readResult(slug, result as TargetsResult);
+}
+
+type TargetsResult = RegisteredTargets | { missing: { kind: Target["kind"]; url: string }[] };
+
+function readResult(slug: string, result: TargetsResult): RegisteredTargets {
+  if (!("missing" in result)) return result;
+  const missing = result.missing.map(({ kind, url }) => `${kind} ${quote(url)}`).join(", ");
+  throw new Problem("invalid_request", {
+    message: `Cannot remove ${missing}: ${slug} has not registered it`,
+  });
 }

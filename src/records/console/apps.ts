@@ -19,7 +19,7 @@ import {
 } from "../actions/columns.ts";
 import { keyList } from "../apps/keys.ts";
 import { CONSOLE_ROLES } from "../people/people.ts";
-import { AXIS, STEP } from "./axis.ts";
+import { AXIS, STEP } from "./activity.ts";
 
 /** The signed-in administrator. */
 export const VISITOR = record({

@@ -12,8 +12,8 @@ import {
 } from "../actions/columns.ts";
 import { appList } from "../apps/apps.ts";
 import { DEV_LEFTOVERS } from "../people/people_lists.ts";
+import { AXIS } from "./activity.ts";
 import { NUMBERS } from "./apps.ts";
-import { AXIS } from "./axis.ts";
 
 export const HOME = record({
   hasKeys: flag(),

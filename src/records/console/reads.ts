@@ -27,11 +27,10 @@ import {
   peopleList,
   sessionList,
 } from "../people/people_lists.ts";
+import { CHANGES_PAGE, REQUEST_PAGE, REQUESTS_PAGE } from "./activity.ts";
 import { APP_PAGE, type PageView, VISITOR } from "./apps.ts";
-import { CHANGES_PAGE } from "./changes.ts";
 import { HOME } from "./home.ts";
 import { PUSH_PAGE, pushList } from "./pushes.ts";
-import { REQUEST_PAGE, REQUESTS_PAGE } from "./requests.ts";
 import { ROWS_PAGE, TABLE_VIEW, tableList } from "./tables.ts";
 
 /** The results of a search. */

@@ -18,7 +18,7 @@ import {
 } from "../../records/people/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import { GIVEN_UP_LIFE_S, MAIL_PAUSE_S } from "../../std/limits.ts";
-import { quoteForShell } from "../../std/quote_for_shell.ts";
+import { quoteForShell } from "../../std/quote.ts";
 import { readsPeople } from "../callers.ts";
 import { type CheckResult, pass, warn } from "./check_result.ts";
 

@@ -17,8 +17,8 @@ import {
   printedArguments,
   toColumnSet,
 } from "../catalog/mod.ts";
-import { SITE_SQL } from "../site.ts";
 import { renderBody } from "../sql/functions.ts";
+import { SITE_SQL } from "../state.ts";
 
 /** A column set with every kind and rule: two releases with the same output for it have the same output for every column set. */
 const SAMPLE: ColumnSet = {

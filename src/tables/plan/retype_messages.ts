@@ -22,8 +22,7 @@ import type { PushingApp } from "../sql/begin_push.ts";
 import { COPY, copyType, copyTypeName, keepsValues, renderConversion } from "../sql/conversions.ts";
 import { MESSAGE_SETTINGS } from "../sql/message_settings.ts";
 import type { Change } from "./change.ts";
-import type { Plan, Step } from "./step.ts";
-import { sqlDefault } from "./types.ts";
+import { type Plan, type Step, sqlDefault } from "./step.ts";
 
 export type Swap = Extract<Step, { kind: "swap_column" }>;
 

@@ -1,13 +1,13 @@
-/**
- * Converts values of one kind to another, as SQL, through the text that the API returns for a value, so clients see the same
- * value. A value without such a text in the other kind does not convert. Pure.
- *
- * @module
- */
+/** Values of one kind as another, as SQL, and defaults in one notation. A conversion goes through the text that the API returns for a value, so clients see the same value; a value without such a text in the other kind does not convert. Pure. @module */
 
-import { type Conversion as KindConversion, SQL, type SqlKind } from "../../kinds/mod.ts";
+import {
+  type Conversion as KindConversion,
+  SQL,
+  type SqlKind,
+  toPlainNumber,
+} from "../../kinds/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
-import { sqlType } from "../plan/types.ts";
+import { sqlType } from "../plan/step.ts";
 
 type Target = { table: string; column: NamedColumn };
 
@@ -16,7 +16,7 @@ export function keepsValues({ kind: before }: NamedColumn, { kind }: NamedColumn
   return SQL[before].reversible.includes(kind) || SQL[kind].exactFrom?.includes(before) === true;
 }
 
-export type Conversion = {
+type Conversion = {
   /** Whether a value converts; true for null. */
   check: string;
   /** The converted value; null if the value does not convert. */
@@ -57,4 +57,40 @@ export function copyType({ table, column }: Target): string {
   return column.kind === "enum"
     ? `data."${copyTypeName(table)}"`
     : sqlType({ name: table }, column);
+}
+
+// Defaults in one notation, to compare recorded defaults with PostgreSQL's output. Pure.
+
+const NO_DEFAULT = "none";
+
+export function toDefaultText(column: NamedColumn): string {
+  const { kind, default: value } = column;
+  if (value === undefined) return NO_DEFAULT;
+  const { computed, defaultText = String } = SQL[kind];
+  return computed?.[String(value)]?.printed ?? defaultText(value);
+}
+
+/** Computed defaults as PostgreSQL prints them. */
+const COMPUTED: ReadonlySet<string> = new Set(
+  Object.values(SQL).flatMap(({ computed = {} }) =>
+    Object.values(computed).map(({ printed }) => printed),
+  ),
+);
+
+/** The default from `pg_get_expr`, printed with UTC, ISO dates and an empty search path. Unknown formats do not change. */
+export function readDefaultText(printed: string): string {
+  if (COMPUTED.has(printed)) return printed;
+  const quoted = /^(E?)'((?:[^']|'')*)'::(.+)$/s.exec(printed);
+  if (quoted === null) {
+    const plain = printed.replace(/^\(?(-?[\d.]+)\)?(::numeric)?$/, "$1");
+    return /^-?[\d.]+$/.test(plain) ? toPlainNumber(plain) : printed;
+  }
+  const [, prefix, body = "", type = ""] = quoted;
+  const text = body.replaceAll("''", "'");
+  return readTyped(prefix === "" ? text : text.replaceAll("\\\\", "\\"), type);
+}
+
+function readTyped(text: string, type: string): string {
+  const kind = Object.values(SQL).find((known) => known.type?.printed === type);
+  return kind?.printedText?.(text) ?? text;
 }

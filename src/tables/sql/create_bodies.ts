@@ -2,7 +2,7 @@
 
 import { dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf, REJECTED } from "../catalog/mod.ts";
-import { sqlType } from "../plan/types.ts";
+import { sqlType } from "../plan/step.ts";
 import {
   beginAs,
   claimKey,

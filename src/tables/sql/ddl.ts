@@ -25,8 +25,14 @@ import {
   referencesOf,
 } from "../catalog/mod.ts";
 import { renderSwap } from "../plan/retype_messages.ts";
-import { type Plan, type Step, splitSteps } from "../plan/step.ts";
-import { onDeleteClause, sqlDefault, sqlType } from "../plan/types.ts";
+import {
+  onDeleteClause,
+  type Plan,
+  type Step,
+  splitSteps,
+  sqlDefault,
+  sqlType,
+} from "../plan/step.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
 

@@ -17,7 +17,7 @@ import {
   placeholdersOf,
   SCOPE_OF,
 } from "../catalog/mod.ts";
-import { sqlDefault, sqlType } from "../plan/types.ts";
+import { sqlDefault, sqlType } from "../plan/step.ts";
 
 export type SetColumn = ColumnSet["columns"][number];
 

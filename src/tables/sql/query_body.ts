@@ -18,7 +18,7 @@ import {
   queryColumns,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
-import { sqlType } from "../plan/types.ts";
+import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
 import {
   beginAs,

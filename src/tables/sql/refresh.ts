@@ -27,8 +27,7 @@ import {
 import { digestOf } from "../history/release.ts";
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
-import { readSite } from "../site.ts";
-import type { RecordedSet } from "../state.ts";
+import { type RecordedSet, readSite } from "../state.ts";
 import {
   findUnserved,
   renderBody,

@@ -8,7 +8,7 @@ import {
   placeholdersOf,
   TAG_LENGTH,
 } from "../catalog/mod.ts";
-import { sqlType } from "../plan/types.ts";
+import { sqlType } from "../plan/step.ts";
 import {
   beginAs,
   claimKey,

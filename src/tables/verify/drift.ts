@@ -1,12 +1,15 @@
 /** Drift: the differences between PostgreSQL and the record of pushes, by name. Repairs nothing. @module */
+
 import { type Database, readValue } from "../../db/mod.ts";
-import { SITE_SQL } from "../site.ts";
-import { type Facts, type Recorded, toFacts } from "./facts.ts";
-import { readSnapshot } from "./snapshot.ts";
+import type { ConsoleTable, FoundTable } from "../../records/console/mod.ts";
+import { COPY, copyTypeName } from "../sql/conversions.ts";
+import { SITE_SQL } from "../state.ts";
+import { type Facts, type Recorded, THERE, toFacts } from "./facts.ts";
+import { readSnapshot, withoutDropped } from "./snapshot.ts";
 
 export type Difference = { thing: string; wanted: string; found: string };
 
-export const NOTHING = "nothing";
+const NOTHING = "nothing";
 
 /** Every difference. For an object that is missing or extra as a whole, omits its parts. */
 export function compareFacts(wanted: Facts, found: Facts): Difference[] {
@@ -59,7 +62,7 @@ export function findDrift(recorded: RecordedState, found: Facts): Difference[] {
 }
 
 /** Every difference, except in unfinished builds. */
-export function compareFinished(
+function compareFinished(
   unfinished: readonly Unfinished[],
   wanted: Facts,
   found: Facts,
@@ -74,4 +77,60 @@ type Unfinished = { table: string; kind: "index" | "reference"; name: string };
 /** Builds in progress appear as deferred steps, not as drift. */
 function toPath({ table, kind, name }: Unfinished): string {
   return `table ${table} / ${kind === "index" ? "index" : "constraint"} ${name}`;
+}
+
+// The differences of one table from its record, for a page that must not wait for the table's lock:
+// excludes parts that need PostgreSQL's printed expressions, such as defaults and the rows of an
+// index. Pure.
+
+const REPORTED = / \/ (?:owner|row security|type|required)$/;
+const NAMED = /^table \S+(?: \/ (?:column|constraint|index|policy) \S+)?$/;
+/** Parts of which only the name and the state are compared. */
+const PART = / \/ (?:constraint|index|policy) \S+$/;
+
+/** Every difference except pending builds. */
+export function findTableDifferences({
+  name,
+  definition,
+  found,
+  builds,
+}: Pick<ConsoleTable, "name" | "definition" | "found" | "builds">): Difference[] {
+  if (found === null) return [{ thing: `table ${name}`, wanted: THERE, found: NOTHING }];
+  const unfinished = builds.filter(({ state }) => state !== "done");
+  const recorded = toFacts({ tables: [definition], sets: [], dialect: "plain", previews: [] });
+  return compareFinished(unfinished, toComparable(recorded), toFoundFacts(name, found));
+}
+
+function toComparable(facts: Facts): Facts {
+  return new Map(
+    [...facts]
+      .filter(([path]) => REPORTED.test(path) || NAMED.test(path) || path.startsWith("type "))
+      .map(([path, value]) => [path, PART.test(path) ? THERE : value]),
+  );
+}
+
+function toFoundFacts(name: string, found: FoundTable): Facts {
+  const path = `table ${name}`;
+  return new Map([
+    [path, THERE],
+    [`${path} / owner`, found.owner],
+    [`${path} / row security`, found.rowSecurity],
+    ...found.columns
+      .filter(([column]) => column !== COPY)
+      .flatMap(([column, type, isRequired]): [string, string][] => [
+        [`${path} / column ${column}`, THERE],
+        [`${path} / column ${column} / type`, type],
+        [`${path} / column ${column} / required`, isRequired ? "required" : "optional"],
+      ]),
+    ...Object.entries(found.types)
+      .filter(([type]) => type !== copyTypeName(name))
+      .map(([type, labels]): [string, string] => [
+        `type ${type}`,
+        JSON.stringify(withoutDropped(labels)),
+      ]),
+    ...Object.entries(found.parts).map(([part, state]): [string, string] => [
+      `${path} / ${part}`,
+      state,
+    ]),
+  ]);
 }

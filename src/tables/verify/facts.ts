@@ -23,8 +23,8 @@ import {
   referencesOf,
   TABLE_OWNER,
 } from "../catalog/mod.ts";
-import { onDeleteClause } from "../plan/types.ts";
-import { toDefaultText } from "../sql/default_text.ts";
+import { onDeleteClause } from "../plan/step.ts";
+import { toDefaultText } from "../sql/conversions.ts";
 import { renderBody } from "../sql/functions.ts";
 import { printRows, printTerms } from "../sql/index_terms.ts";
 

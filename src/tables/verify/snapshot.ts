@@ -3,7 +3,7 @@ import { type Database, LOCK_BUDGET_MS, readSqlState } from "../../db/mod.ts";
 import { Problem } from "../../problem.ts";
 import { isDroppedValue } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { readDefaultText } from "../sql/default_text.ts";
+import { readDefaultText } from "../sql/conversions.ts";
 import type { Facts } from "./facts.ts";
 
 /**

@@ -1,12 +1,8 @@
-/**
- * Drafts: a form that was sent after the session ended gets its input back after the sign-in. The session storage of the tab
- * holds the draft until the next page of the Console. A draft omits the form's token, which belongs to the ended session.
- *
- * @module
- */
+/** Input that must not be lost: a warning before the user leaves a form, and a draft of a form that was sent after the session ended. The session storage of the tab holds the draft until the next page of the Console. A draft omits the form's token, which belongs to the ended session. @module */
+
 import { announce, element } from "../dom.ts";
 
-export const FORM = "form[data-unsaved]";
+const FORM = "form[data-unsaved]";
 const STORED = "rowhouse.draft";
 const TOKEN = "form_token";
 
@@ -45,4 +41,24 @@ function restore(form: HTMLFormElement, draft: string): void {
   const text = "Not saved: your session had ended. Your input is restored. Save it again.";
   form.before(element("p", { class: "notice notice-warn" }, text));
   announce(text);
+}
+
+// Asks before the user leaves a page with unsaved input in a form with `data-unsaved`.
+
+export function startUnsavedWarnings(): void {
+  const changed = new Set<HTMLFormElement>();
+  const findForm = ({ target }: Event) =>
+    target instanceof Element ? target.closest<HTMLFormElement>(FORM) : null;
+  document.addEventListener("input", (event) => {
+    const form = findForm(event);
+    if (form !== null) changed.add(form);
+  });
+  document.addEventListener("submit", (event) => {
+    const form = findForm(event);
+    if (form !== null && !event.defaultPrevented) changed.delete(form);
+  });
+  addEventListener("beforeunload", (event) => {
+    for (const form of changed) if (!form.isConnected) changed.delete(form);
+    if (changed.size > 0) event.preventDefault();
+  });
 }

@@ -5,8 +5,7 @@
  * @module
  */
 import { element, requestPage } from "../dom.ts";
-import { startPeopleLookup } from "./people_lookup.ts";
-import { startTypedNames } from "./typed_name.ts";
+import { startPeopleLookup, startTypedNames } from "./inputs.ts";
 
 export function startFormDialogs(): void {
   document.addEventListener("click", (event) => {

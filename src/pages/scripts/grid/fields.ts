@@ -1,6 +1,6 @@
 /** The field of a cell's column in the form of its row: its content, and values entered by a script. @module */
 import { element } from "../dom.ts";
-import { chooseNull, clearNull } from "../forms/null_choice.ts";
+import { chooseNull, clearNull } from "../forms/inputs.ts";
 
 export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 export type ControlState = { name: string; value: string; isChecked: boolean };

@@ -3,7 +3,7 @@
 import { tryParseJson } from "../../../std/json.ts";
 import { indentJson } from "../../../std/json_text.ts";
 import { announce, element } from "../dom.ts";
-import { escapeTurns, splitJson } from "../forms/json_fields.ts";
+import { escapeTurns, splitJson } from "../forms/inputs.ts";
 import { focusKeyField, keyHeaders, readKey } from "./key.ts";
 
 const MAX_VISIBLE_CHARS = 50_000;

@@ -1,7 +1,7 @@
 /** The search form above a table's rows: a text to find in all columns, and conditions on columns. @module */
 import { FIELDS } from "../../../kinds/mod.ts";
 import { element, makeButton, SMALL_BUTTON } from "../dom.ts";
-import { nameZone, toInstant, toLocalText } from "../local_time.ts";
+import { nameZone, toInstant, toLocalText } from "../times.ts";
 import {
   OPERATORS,
   type OperatorName,

@@ -5,7 +5,7 @@
  */
 import { FIELDS, type Kind } from "../../../kinds/mod.ts";
 import { listSpellings } from "../../../std/letter_case.ts";
-import { listSameTimes, toNextSecond } from "../local_time.ts";
+import { listSameTimes, toNextSecond } from "../times.ts";
 
 /** A column of the table, or its id, as the page describes it. */
 export type SearchColumn = {
