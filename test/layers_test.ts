@@ -26,6 +26,7 @@ const LAYERS: Readonly<Record<string, number>> = {
   "field.ts": 2,
   "observe.ts": 2,
   "problem.ts": 1,
+  "format.ts": 1,
   "preview.ts": 1,
   "role.ts": 1,
   "principal.ts": 1,

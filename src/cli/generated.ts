@@ -2,6 +2,7 @@
 
 import { LIST_BYTES } from "../data/deps.ts";
 import { EXECUTION_LIMIT_MS, MAX_STORED_RESPONSE_BYTES } from "../db/mod.ts";
+import { FORMATS } from "../format.ts";
 import { FAILURES_PER_MINUTE } from "../gateway/mod.ts";
 import { MIN_SECRET_BYTES } from "../gateway/signature.ts";
 import { MAX_STREAMS } from "../http/mod.ts";
@@ -87,6 +88,7 @@ export const TABLES = {
   kinds: { page: "docs/data.md", render: renderKinds },
   operators: { page: "docs/data.md", render: renderOperators },
   quotas: { page: "docs/push.md", render: renderQuotas },
+  formats: { page: "docs/versioning.md", render: renderFormats },
 } as const satisfies Record<string, { page: string; render: () => string }>;
 
 /**
@@ -138,6 +140,13 @@ function toNumberText(name: string, value: number | string): string {
   if (name.endsWith("_HOURS")) return `${value} hours`;
   if (name.endsWith("_BYTES")) return value % MB === 0 ? `${value / MB} MB` : `${value / 1024} KB`;
   return value.toLocaleString("en-US");
+}
+
+function renderFormats(): string {
+  const rows = Object.values(FORMATS).map(
+    ({ file, current, names }) => `| ${file} | ${current} | ${names} |`,
+  );
+  return ["| File | Version | Named in |", "|---|---|---|", ...rows].join("\n");
 }
 
 function renderSettings(): string {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { VERSION } from "../format.ts";
 import type { Environment } from "../settings/mod.ts";
 import { findNearest } from "../std/names.ts";
 import { quote } from "../std/quote.ts";
@@ -17,7 +18,6 @@ import {
 import { COMMANDS, EXAMPLES } from "./commands.ts";
 import { explain, toExitCode, toFailure } from "./explain.ts";
 import { describeCommand, overview } from "./help.ts";
-import { VERSION } from "./package.ts";
 import { makePaint, toDocument } from "./terminal.ts";
 
 type BaseSetting = Omit<Setting, "args">;

@@ -1,7 +1,5 @@
-/** This package's own manifest, and slugs from folder names. @module */
+/** Packages that this package was tested with, and slugs from folder names. @module */
 import manifest from "../../package.json" with { type: "json" };
-
-export const VERSION: string = manifest.version;
 
 /** Exact versions of development packages, by name. */
 export const TESTED_WITH: Readonly<Record<string, string>> = manifest.devDependencies;

@@ -5,6 +5,7 @@ import { isObject } from "../std/json.ts";
 import { MAX_STEPS, PushBody } from "./bodies.ts";
 import { journalFileName } from "./history/journal.ts";
 import {
+  describeNewerMigration,
   MAX_MIGRATION_BYTES,
   type Migration,
   readMigrationChange,
@@ -116,6 +117,9 @@ function splitText(text: string): Reading<Migration> {
     return toIssues([`Cannot read this migration: it is larger than ${MAX_MIGRATION_BYTES} bytes`]);
   const parts = splitMigrationText(text);
   if (parts !== undefined) return { value: parts };
+  const newer = describeNewerMigration(text, "this service");
+  if (newer !== undefined)
+    return toIssues([`Cannot read this migration: it ${newer} for the service`]);
   return toIssues(["Cannot read this text as a migration: push did not write it in this form"]);
 }
 

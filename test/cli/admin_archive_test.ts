@@ -433,25 +433,6 @@ describe("before any write", () => {
     expect(err).toContain("Not imported: https://wiki.elsewhere.org");
   });
 
-  test("an archive of an earlier version is rejected with what to do", async () => {
-    const app = await makeArchivedApp(here, makeNames());
-    const file = makeFile();
-    await here.run("export-app", app.slug, file);
-    const earlier = makeFile();
-    // The header of version 1 named live updates in a field of its own.
-    const header = /"version":2,(.*)"on":\[[^\]]*\],/;
-    const text = readFileSync(file, "utf8");
-    expect(text).toMatch(header);
-    writeFileSync(earlier, text.replace(header, '"version":1,$1"live":false,'));
-    expect(await there.run("import-app", earlier)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining(
-        "it is an archive of version 1, and this release reads version 2. Export the app again",
-      ),
-    });
-    await expectNothing(app.slug);
-  });
-
   test("a changed, truncated or unrelated file is rejected", async () => {
     const names = makeNames();
     const app = await makeArchivedApp(here, names);

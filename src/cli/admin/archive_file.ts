@@ -11,14 +11,14 @@ import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
 import { APP_SWITCH_NAMES, isArchived, toDashed } from "../../app_switch.ts";
+import { describeNewer, FORMATS, nameFormat } from "../../format.ts";
 import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../records/apps/mod.ts";
 import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
-import { canonicalJson, tryParseJson } from "../../std/json.ts";
+import { canonicalJson, isObject, tryParseJson } from "../../std/json.ts";
 import { RejectedError } from "../command.ts";
 
+/** The version of the format changes with the header, the blocks, and the settings that `on` can name. */
 const FORMAT = "rowhouse app archive";
-/** Changes with the shape of the header or of the blocks. */
-const VERSION = 2;
 
 export type ArchiveHeader = Omit<v.InferOutput<typeof Header>, "format" | "version" | "tables"> & {
   tables: TableDefinition[];
@@ -45,7 +45,7 @@ export async function writeArchive(
       hash.update(text);
       await file.writeFile(text);
     };
-    await write(`${JSON.stringify({ format: FORMAT, version: VERSION, ...header })}\n`);
+    await write(`${JSON.stringify({ format: FORMAT, ...nameFormat("archive"), ...header })}\n`);
     const tables = await writeRows(async (table, { count, lines }) => {
       await write(`${JSON.stringify({ table, rows: count })}\n`);
       await write(lines);
@@ -85,7 +85,7 @@ const Limit = v.nullable(
 const On = v.picklist(APP_SWITCH_NAMES.filter(isArchived).map(toDashed));
 const Header = v.object({
   format: v.literal(FORMAT),
-  version: v.literal(VERSION),
+  version: v.literal(FORMATS.archive.current),
   slug: v.string(),
   targets: Targets,
   limits: v.object({ perMinute: Limit, perMinuteOfKey: Limit }),
@@ -96,7 +96,24 @@ const Header = v.object({
     v.union([v.string(), v.object({ text: v.string(), joins: v.array(v.string()) })]),
   ),
 });
-const OtherVersion = v.object({ format: v.literal(FORMAT), version: v.number() });
+/** Version 1 named the settings in fields of their own. */
+const FirstVersion = v.pipe(
+  v.object({
+    format: v.literal(FORMAT),
+    version: v.literal(1),
+    settings: v.object({
+      perMinute: Limit,
+      perMinuteOfKey: Limit,
+      isLive: v.boolean(),
+      listsPeople: v.boolean(),
+    }),
+  }),
+  v.transform(({ settings: { isLive, listsPeople, ...limits } }) => ({
+    version: FORMATS.archive.current,
+    limits,
+    on: [...(isLive ? ["live"] : []), ...(listsPeople ? ["people-list"] : [])],
+  })),
+);
 const BlockHead = v.object({
   table: v.string(),
   rows: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(ARCHIVE_BATCH.rows)),
@@ -194,15 +211,15 @@ async function readRows(
 
 function readHeader(path: string, line: string): ArchiveHeader {
   const value = tryParseJson(line);
-  const { success: isArchive, output } = v.safeParse(OtherVersion, value);
-  if (isArchive && output.version !== VERSION)
-    throw new RejectedError(
-      `Cannot read ${path}: it is an archive of version ${output.version}, and this release reads version ${VERSION}. Export the app again with the release that imports it. Nothing was written`,
-    );
-  const header = v.safeParse(Header, value);
+  const isArchive = isObject(value) && value["format"] === FORMAT;
+  const newer = isArchive ? describeNewer("archive", value) : undefined;
+  if (newer !== undefined)
+    throw new RejectedError(`Cannot read ${path}: it ${newer}. Nothing was written`);
+  const first = v.safeParse(FirstVersion, value);
+  const header = v.safeParse(Header, first.success ? { ...Object(value), ...first.output } : value);
   if (!header.success)
     throw new RejectedError(
-      `Cannot read ${path}: must be an app archive that this release supports`,
+      `Cannot read ${path}: must be an app archive, version 1 to ${FORMATS.archive.current}`,
     );
   const { format: _, version: __, ...rest } = header.output;
   const read = readDefinition({ version: 1, tables: rest.tables });

@@ -5,6 +5,7 @@
  * @module
  */
 import { join } from "node:path";
+import { describeNewer, FORMATS } from "../../format.ts";
 import type { Detail } from "../../problem.ts";
 import { toKeyVariable } from "../../settings/mod.ts";
 import { readIfThere } from "../../std/files.ts";
@@ -54,7 +55,10 @@ export function readEnvironments(folder: string): ProjectEnvironment[] {
 export function readProject(folder: string): ProjectSettings {
   const text = readIfThere(join(folder, PROJECT_FILE));
   if (text === undefined) return { environments: [], share: true };
-  const { environments, share, issues } = checkFile(tryParseJson(text));
+  const content = tryParseJson(text);
+  const newer = describeNewer("project", content);
+  if (newer !== undefined) throw new RejectedError(`Cannot use ${PROJECT_FILE}: it ${newer}`);
+  const { environments, share, issues } = checkFile(content);
   if (issues.length === 0) return { environments, share };
   const lines = issues.map(({ path, message }) => `  ${path}: ${message}`);
   throw new RejectedError(
@@ -89,11 +93,13 @@ function checkFile(value: unknown): Checked & { share: boolean } {
   const none = { environments: [], share: true };
   if (!isObject(value))
     return { ...none, issues: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
-  const { places: environments = {}, share = true } = value;
+  const { places: environments = {}, share = true, version = 1 } = value;
   const issues = findUnknown(value, "", {
-    known: ["places", "share"],
+    known: ["places", "share", "version"],
     variable: "ROWHOUSE_API_KEY",
   });
+  if (version !== FORMATS.project.current)
+    issues.push({ path: "/version", message: `must be ${FORMATS.project.current}` });
   if (typeof share !== "boolean") issues.push({ path: "/share", message: "must be true or false" });
   if (!isObject(environments))
     return {

@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import * as v from "valibot";
+import { describeNewer, nameFormat } from "../../format.ts";
 import { makeSecret } from "../../records/secrets/mod.ts";
 import {
   type Environment,
@@ -161,7 +162,10 @@ export function openSecrets(folder: string): Secrets {
 }
 
 function readSecrets(text: string): v.InferOutput<typeof Secrets> {
-  const stored = v.safeParse(Secrets, tryParseJson(text));
+  const content = tryParseJson(text);
+  const newer = describeNewer("dev", content);
+  if (newer !== undefined) throw new RejectedError(`Cannot use ${SECRETS_FILE}: it ${newer}`);
+  const stored = v.safeParse(Secrets, content);
   if (stored.success) return stored.output;
   throw new RejectedError(
     `Cannot read ${SECRETS_FILE}: the file is damaged. Restore it, or delete it: rowhouse dev then creates new secrets, and all old passwords and keys of its database are lost`,
@@ -170,5 +174,6 @@ function readSecrets(text: string): v.InferOutput<typeof Secrets> {
 
 /** The file is readable only by its owner. */
 export function keepSecrets(folder: string, secrets: Secrets): void {
-  writeAtomically(toPath(folder), `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+  const text = JSON.stringify({ ...nameFormat("dev"), ...secrets }, null, 2);
+  writeAtomically(toPath(folder), `${text}\n`, { mode: 0o600 });
 }

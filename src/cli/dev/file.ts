@@ -2,6 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
+import { describeNewer, nameFormat } from "../../format.ts";
 import { writeAtomically } from "../../std/files.ts";
 import { isLoopback } from "../../std/network.ts";
 import { quote } from "../../std/quote.ts";
@@ -39,8 +40,7 @@ function toPath(folder: string): string {
 
 /** The file in a project's folder; `undefined` if it is missing or invalid, or if `dev` cannot have written it. */
 export function readDevFile(folder: string): DevFile | undefined {
-  const read = readFile(folder);
-  return read?.issue === undefined ? read?.file : undefined;
+  return readFile(folder)?.file;
 }
 
 /**
@@ -51,16 +51,22 @@ export function readDevFile(folder: string): DevFile | undefined {
 export function findDevFile(folder: string): DevFile | undefined {
   const read = readFile(folder);
   if (read?.issue === undefined) return read?.file;
-  throw new RejectedError(
-    `Cannot use ${DEV_FILE}: ${read.issue}. Delete the file, and start rowhouse dev`,
-  );
+  throw new RejectedError(`Cannot use ${DEV_FILE}: ${read.issue}`);
 }
 
-function readFile(folder: string): { file: DevFile; issue: string | undefined } | undefined {
+type Reading = { file: DevFile; issue?: never } | { issue: string; file?: never };
+
+function readFile(folder: string): Reading | undefined {
   try {
     const { text, issue } = readOwn(toPath(folder));
-    const file = v.parse(DevFile, JSON.parse(text));
-    return { file, issue: issue ?? findForeignAddress(file) };
+    const content: unknown = JSON.parse(text);
+    const newer = issue === undefined ? describeNewer("dev", content) : undefined;
+    if (newer !== undefined) return { issue: `it ${newer}` };
+    const file = v.parse(DevFile, content);
+    const planted = issue ?? findForeignAddress(file);
+    return planted === undefined
+      ? { file }
+      : { issue: `${planted}. Delete the file, and start rowhouse dev` };
   } catch {
     return undefined; // no dev here: the caller reports which setting is missing
   }
@@ -113,7 +119,8 @@ export function findDevDatabase({
 
 /** Readable only by its owner: the file contains a key and passwords. */
 export function writeDevFile(folder: string, file: DevFile): void {
-  writeAtomically(toPath(folder), `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 });
+  const text = JSON.stringify({ ...nameFormat("dev"), ...file }, null, 2);
+  writeAtomically(toPath(folder), `${text}\n`, { mode: 0o600 });
 }
 
 export function removeDevFile(folder: string): void {

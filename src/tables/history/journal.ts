@@ -9,6 +9,7 @@ import { quote } from "../../std/quote.ts";
 import { type Divergence, describeDivergence } from "../verify/divergence.ts";
 import {
   checksumOf,
+  describeNewerMigration,
   type Migration,
   type MigrationRecord,
   NO_PARENT,
@@ -28,7 +29,16 @@ export type ProjectMigration = JournalFile & { parts: Migration };
 
 /** A conflict between a journal's folder and the service. Each kind has its own remedy. */
 export type JournalIssue = {
-  code: "edited" | "other_content" | "renamed" | "unknown" | "gap" | "stray" | "twice" | "diverged";
+  code:
+    | "edited"
+    | "other_content"
+    | "renamed"
+    | "unknown"
+    | "newer"
+    | "gap"
+    | "stray"
+    | "twice"
+    | "diverged";
   file: string;
   message: string;
   /** Set if the conflict concerns more than this file. */
@@ -69,6 +79,7 @@ export function compareJournal<Recorded extends MigrationRecord>(
     const migration = bySeq.get(file.seq);
     const parent = found.get(file.seq - 1)?.parts?.checksum ?? bySeq.get(file.seq - 1)?.checksum;
     if (file.parts !== undefined && file.parts.seq !== file.seq) issues.push(...findRenaming(file));
+    else if (file.newer !== undefined) issues.push(newer(file.file, file.newer));
     else if (same.has(file.seq)) issues.push(...findRenaming(file));
     // Later checksums cover earlier files, so only this file can have changed.
     else if (migration !== undefined && file.seq < lastSame) issues.push(edited(file, migration));
@@ -89,7 +100,12 @@ export function compareJournal<Recorded extends MigrationRecord>(
   };
 }
 
-type Found = JournalFile & { seq: number; parts: Migration | undefined };
+type Found = JournalFile & {
+  seq: number;
+  parts: Migration | undefined;
+  /** Why a newer Rowhouse is required. */
+  newer: string | undefined;
+};
 
 /** The files by number, in order. Unknown and duplicate files are conflicts. */
 function sortFiles(files: readonly JournalFile[]) {
@@ -100,7 +116,8 @@ function sortFiles(files: readonly JournalFile[]) {
     const earlier = found.get(seq);
     const parts = splitMigrationText(file.text);
     if (Number.isNaN(seq)) issues.push(stray(file.file));
-    else if (earlier === undefined) found.set(seq, { ...file, seq, parts });
+    else if (earlier === undefined)
+      found.set(seq, { ...file, seq, parts, newer: describeNewerMigration(file.text) });
     else if (isOther(parts, earlier.parts)) issues.push(merged(file.file, earlier.file));
     else issues.push(twice(file.file, earlier.file));
   }
@@ -199,6 +216,10 @@ function isOther(parts: Migration | undefined, other: Migration | undefined): bo
 function merged(file: string, other: string): JournalIssue {
   const message = `Cannot use ${file}: ${other} has the same number. If two branches were merged, keep the files of one branch and delete those of the other; then run rowhouse db resolve for each environment that has the deleted ones`;
   return { code: "twice", file, message };
+}
+
+function newer(file: string, reason: string): JournalIssue {
+  return { code: "newer", file, message: `Cannot push: ${file} ${reason}` };
 }
 
 function unknown(file: string): JournalIssue {

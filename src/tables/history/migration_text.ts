@@ -6,6 +6,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { describeNewer } from "../../format.ts";
 import { type Definition, QUOTAS, readDefinition } from "../../schema/mod.ts";
 import { canonicalJson, jsonDepth, tryParseJson } from "../../std/json.ts";
 import { isStorableText } from "../../std/text.ts";
@@ -41,6 +42,9 @@ export const NO_PARENT = "";
 export const MAX_MIGRATION_BYTES = 2_097_152;
 
 const HEADER = /^-- rowhouse migration (\d{4})_([a-z0-9_]{1,40})\n/;
+/** The first line of a later version of the format, which {@linkcode HEADER} rejects, also in releases before 0.1.0. */
+const NEWER_HEADER =
+  /^-- rowhouse migration \d{4}_[a-z0-9_]{1,40}, version (\d{1,4}) \(rowhouse ([^)\n]{1,60})\)\n/;
 const WARNING = "-- written by rowhouse db push; do not edit: services refuse it";
 const DEFINITION = "-- definition ";
 const CHANGE = "-- change ";
@@ -93,6 +97,12 @@ export function splitMigrationText(text: string): Migration | undefined {
   const parts = { text, seq, name, checksum, body, definition: body.slice(from, to) };
   if (!body.startsWith(CHANGE, to + 1)) return parts;
   return { ...parts, change: body.slice(to + 1 + CHANGE.length, body.indexOf("\n", to + 1)) };
+}
+
+/** Why a text cannot be read: the version of its format is newer than `reader` knows. */
+export function describeNewerMigration(text: string, reader?: string): string | undefined {
+  const [, version, rowhouse] = NEWER_HEADER.exec(normalizeText(text)) ?? [];
+  return describeNewer("migration", { version: version && Number(version), rowhouse }, reader);
 }
 
 /** The explicit change in a migration, checked like a requested change; or the errors as messages. */

@@ -1,0 +1,75 @@
+/**
+ * The formats of files that another version of Rowhouse can read later. A file names the version of its format, and the Rowhouse
+ * that wrote it. A command reads every version up to its own, and rejects a newer one before it changes anything.
+ *
+ * Raise `current` when an older command would misread the file, and keep reading the versions below.
+ *
+ * @module
+ */
+import manifest from "../package.json" with { type: "json" };
+import { isObject } from "./std/json.ts";
+
+/** The version of this package. */
+export const VERSION: string = manifest.version;
+
+type Format = {
+  /** The file, for the table in the docs. */
+  file: string;
+  /** What names the version; without it, the version is 1. */
+  names: string;
+  /** The version that this release writes. It reads all versions from 1. */
+  current: number;
+};
+
+export const FORMATS = {
+  archive: {
+    file: "archive of `rowhouse admin export-app`",
+    names: "`version` in the first line",
+    current: 2,
+  },
+  project: { file: "`rowhouse.json`", names: "`version`", current: 1 },
+  migration: { file: "`migrations/NNNN_<name>.sql`", names: "the first line", current: 1 },
+  dev: {
+    file: "`.rowhouse/`, the folder of `rowhouse dev`",
+    names: "`version` in `secrets.json` and `dev.json`",
+    current: 1,
+  },
+} as const satisfies Readonly<Record<string, Format>>;
+
+export type FormatName = keyof typeof FORMATS;
+
+/** The fields that name the format in a JSON file. */
+export function nameFormat(format: FormatName): { version: number; rowhouse: string } {
+  return { version: FORMATS[format].current, rowhouse: VERSION };
+}
+
+/** A version of Rowhouse; other text of a file is not repeated in messages. */
+const WRITER = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]{1,40})?$/;
+
+/**
+ * Why a file cannot be read: the version of its format is newer. `undefined` for any other content; `reader` reads it.
+ *
+ * @example
+ * ```ts
+ * import { describeNewer } from "./format.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(describeNewer("project", { places: {} })).toBeUndefined();
+ * expect(describeNewer("project", { version: 2, rowhouse: "9.1.0" }, "rowhouse 0.1.0")).toBe(
+ *   "has version 2 of its format, but rowhouse 0.1.0 reads only version 1: install rowhouse 9.1.0 or newer",
+ * );
+ * ```
+ */
+export function describeNewer(
+  format: FormatName,
+  content: unknown,
+  reader = `rowhouse ${VERSION}`,
+): string | undefined {
+  const { version, rowhouse }: Partial<Record<string, unknown>> = isObject(content) ? content : {};
+  const { current }: Format = FORMATS[format];
+  if (typeof version !== "number" || version <= current) return undefined;
+  const known = current === 1 ? "only version 1" : `versions 1 to ${current}`;
+  const isNamed = typeof rowhouse === "string" && WRITER.test(rowhouse);
+  const wanted = isNamed ? `rowhouse ${rowhouse} or newer` : "a newer rowhouse";
+  return `has version ${version} of its format, but ${reader} reads ${known}: install ${wanted}`;
+}
