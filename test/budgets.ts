@@ -17,8 +17,10 @@ export async function recordCheck(seconds: number): Promise<void> {
 }
 
 export async function measure(): Promise<Measured[]> {
-  const src = await listFiles("src", /\.(ts|tsx|sql)$/);
-  const test = await listFiles("test", /\.tsx?$/);
+  const isTest = (path: string) => /_test\.tsx?$/.test(path);
+  const all = await listFiles("src", /\.(ts|tsx|sql)$/);
+  const src = all.filter((path) => !isTest(path));
+  const test = [...(await listFiles("test", /\.tsx?$/)), ...all.filter(isTest)];
   const map = await Bun.file("docs/architecture.md").text();
   const seconds = (await CHECK_SECONDS.exists()) ? Number(await CHECK_SECONDS.text()) : undefined;
   const values: Record<string, number | undefined> = {

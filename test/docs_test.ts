@@ -11,7 +11,9 @@ const PAGES = ["*.md", "docs/*.md", "examples/todo/*.md", "bench/*.md"].flatMap(
   [...new Glob(pattern).scanSync(ROOT)].sort(),
 );
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
-const sources = [...new Glob("**/*.{ts,tsx,sql}").scanSync(join(ROOT, "src"))];
+const sources = [...new Glob("**/*.{ts,tsx,sql}").scanSync(join(ROOT, "src"))].filter(
+  (path) => !path.includes("_test."),
+);
 const code = sources.map((path) => readFileSync(join(ROOT, "src", path), "utf8")).join("\n");
 const shared = [...new Glob("test/support/*.ts").scanSync(ROOT)].map((path) => read(path));
 const declarations = [code, ...shared].join("\n");

@@ -15,7 +15,7 @@ const LIMITS: Readonly<Record<string, readonly number[]>> = {
 
 test("comments of the SDK name the limits of the service", () => {
   const named = readdirSync(FOLDER)
-    .filter((name) => name.endsWith(".ts"))
+    .filter((name) => name.endsWith(".ts") && !name.endsWith("_test.ts"))
     .flatMap((name) => [
       ...readFileSync(join(FOLDER, name), "utf8").matchAll(/^ *(?:\/\*\*|\*) .*$/gm),
     ])

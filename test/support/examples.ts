@@ -17,10 +17,10 @@ export async function findExamples(folder: string): Promise<readonly Example[]> 
   return (await Promise.all(files.map(readExamples))).flat();
 }
 
-/** Returns the TypeScript files in a folder of the repository, relative to its root, sorted. */
+/** Returns the TypeScript files without tests in a folder of the repository, relative to its root, sorted. */
 export async function findSources(folder: string): Promise<readonly string[]> {
   const found = new Bun.Glob(`${folder}/**/*.ts`).scan({ cwd: ROOT });
-  return (await Array.fromAsync(found)).sort();
+  return (await Array.fromAsync(found)).filter((path) => !path.endsWith("_test.ts")).sort();
 }
 
 /** Runs an example as a module. Rejects with the error that the example threw. */

@@ -52,7 +52,7 @@ export function readTier(argv: readonly string[]): { tier: Tier; rest: string[] 
 export async function listFiles(tier: Tier, paths: readonly string[]): Promise<string[]> {
   const isNamed = (file: string) => paths.length === 0 || paths.some((path) => matches(file, path));
   const scan = (pattern: string) => [...new Bun.Glob(pattern).scanSync({ cwd: ROOT })].sort();
-  const tests = scan("{test,bench}/**/*_test.{ts,tsx}");
+  const tests = scan("{src,test,bench}/**/*_test.{ts,tsx}");
   const slow = scan("{test,bench}/**/*_slow.ts");
   // A reduced run of them is part of the tier `check`.
   if (tier === "slow" && isFull())
