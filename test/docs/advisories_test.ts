@@ -14,8 +14,8 @@ const rows = readFileSync(join(ROOT, "test/system/security/advisories.md"), "utf
 
 /** Returns the test's location if the file has no test with this title. */
 function findMissing([, file = "", title = ""]: RegExpMatchArray): string[] {
-  const path = join(ROOT, "test", file);
-  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+  const path = ["test", "src"].map((folder) => join(ROOT, folder, file)).find(existsSync);
+  const text = path === undefined ? "" : readFileSync(path, "utf8");
   const isThere = ["test(", ")(", "describe(", "name: "].some((before) =>
     new RegExp(`${RegExp.escape(before)}\\s*"${RegExp.escape(title)}"`).test(text),
   );

@@ -1,0 +1,12 @@
+/** The declarations of settings of an app. @module */
+import { expect, test } from "bun:test";
+import { APP_SWITCH_NAMES, describeSwitch } from "./app_switch.ts";
+import { SCOPE_BITS } from "./principal.ts";
+
+test("the bits of settings and scopes in proofs differ, and fit a smallint", () => {
+  const ofSettings = APP_SWITCH_NAMES.flatMap((name) => describeSwitch(name).proofBit ?? []);
+  const bits = [...ofSettings, ...Object.values(SCOPE_BITS)];
+  expect(ofSettings.length).toBeGreaterThan(0);
+  expect(new Set(bits).size).toBe(bits.length);
+  for (const bit of bits) expect(Number.isInteger(Math.log2(bit)) && bit < 2 ** 15).toBe(true);
+});

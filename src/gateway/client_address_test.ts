@@ -1,0 +1,135 @@
+import { expect, test } from "bun:test";
+import { isProxy, makeReadAddress, trustsAllAddresses } from "./client_address.ts";
+
+const PROXY = "10.0.0.1";
+const TRUSTED = ["10.0.0.0/8", "::1", "2001:db8:1::/48"];
+
+test.each([
+  {
+    name: "ignores the header of an untrusted client",
+    from: "203.0.113.9",
+    forwarded: "1.2.3.4",
+    want: "203.0.113.9",
+  },
+  {
+    name: "returns the client of a trusted proxy",
+    from: PROXY,
+    forwarded: "1.2.3.4",
+    want: "1.2.3.4",
+  },
+  {
+    name: "recognizes a proxy's IPv4 address on an IPv6 socket",
+    from: `::ffff:${PROXY}`,
+    forwarded: "1.2.3.4",
+    want: "1.2.3.4",
+  },
+  {
+    name: "returns only the client that the nearest proxy saw",
+    from: PROXY,
+    forwarded: "9.9.9.9, 1.2.3.4",
+    want: "1.2.3.4",
+  },
+  {
+    name: "skips two trusted proxies",
+    from: PROXY,
+    forwarded: "9.9.9.9, 1.2.3.4, 10.9.9.9",
+    want: "1.2.3.4",
+  },
+  {
+    name: "returns an IPv6 client",
+    from: "::1",
+    forwarded: "2001:db8:2::7",
+    want: "2001:db8:2::7",
+  },
+  { name: "trusts an IPv6 network", from: "2001:db8:1::5", forwarded: "1.2.3.4", want: "1.2.3.4" },
+  { name: "returns the proxy without a header", from: PROXY, forwarded: undefined, want: PROXY },
+  { name: "returns the proxy for an empty header", from: PROXY, forwarded: "", want: PROXY },
+  {
+    name: "returns the proxy for an invalid address",
+    from: PROXY,
+    forwarded: "unknown",
+    want: PROXY,
+  },
+  {
+    name: "returns the proxy for a name",
+    from: PROXY,
+    forwarded: "9.9.9.9, client.example.org:80",
+    want: PROXY,
+  },
+  ...[
+    ["1.2.3.4:80", "1.2.3.4"],
+    ["9.9.9.9, 1.2.3.4:50123", "1.2.3.4"],
+    ['"1.2.3.4"', "1.2.3.4"],
+    ['"1.2.3.4:5007"', "1.2.3.4"],
+    ["[2001:db8:2::7]", "2001:db8:2::7"],
+    ["[2001:db8:2::7]:4711", "2001:db8:2::7"],
+    ['"[2001:db8:2::7]:4711"', "2001:db8:2::7"],
+    ["fe80::1%eth0", "fe80::1"],
+    ["[::ffff:1.2.3.4]:80", "1.2.3.4"],
+    ["1.2.3.4:80, 10.9.9.9:443", "1.2.3.4"],
+    ["1.2.3.4,", "1.2.3.4"],
+    ["[1.2.3.4]", PROXY],
+    ["1.2.3.4:http", PROXY],
+    ["1.2.3.4:80:80", PROXY],
+    ["_hidden", PROXY],
+    ["for=1.2.3.4", PROXY],
+  ].map(([forwarded = "", want = ""]) => ({
+    ...{ name: `reads ${forwarded} as ${want}`, from: PROXY, forwarded, want },
+  })),
+  {
+    name: "returns an empty address for a socket without an address",
+    from: "",
+    forwarded: "1.2.3.4",
+    want: "",
+  },
+])("readAddress() $name", ({ from, forwarded, want }) => {
+  const headers = new Headers(forwarded === undefined ? {} : { "x-forwarded-for": forwarded });
+  expect(makeReadAddress(TRUSTED)(from, headers)).toBe(want);
+});
+
+test.each([
+  { headers: { "x-forwarded-for": "9.9.9.9, unknown" }, warns: "X-Forwarded-For" },
+  { headers: { forwarded: "for=1.2.3.4" }, warns: "Forwarded, which is not read" },
+  { headers: { forwarded: "for=1.2.3.4", "x-forwarded-for": "1.2.3.4" }, warns: undefined },
+  { headers: { "x-forwarded-for": "unknown, 1.2.3.4:80" }, warns: undefined },
+  { headers: {}, warns: undefined },
+])("readAddress() warns of $headers: $warns", ({ headers, warns }) => {
+  const warnings: string[] = [];
+  const read = makeReadAddress(TRUSTED, (message) => warnings.push(message));
+  read("203.0.113.9", new Headers({ "x-forwarded-for": "unknown", forwarded: "for=x" }));
+  expect(warnings).toEqual([]);
+  read(PROXY, new Headers(headers as Record<string, string>));
+  expect(warnings).toEqual(warns === undefined ? [] : [expect.stringContaining(warns)]);
+});
+
+test("readAddress() trusts no proxy if none is listed", () => {
+  const headers = new Headers({ "x-forwarded-for": "1.2.3.4" });
+  expect(makeReadAddress([])("::ffff:10.0.0.1", headers)).toBe("10.0.0.1");
+});
+
+test.each([
+  ["10.0.0.1", true],
+  ["10.0.0.0/8", true],
+  ["::1", true],
+  ["fd00::/8", true],
+  ["10.0.0.0/33", false],
+  ["fd00::/129", false],
+  ["10.0.0.0/", false],
+  ["10.0.0.0/8/8", false],
+  ["proxy.example.org", false],
+  ["", false],
+] as const)("isProxy(%p) is %p", (text, want) => expect(isProxy(text)).toBe(want));
+
+test.each([
+  { proxies: ["0.0.0.0/0"], want: true },
+  { proxies: ["::/0"], want: true },
+  { proxies: ["::ffff:0:0/96"], want: true },
+  { proxies: ["10.0.0.0/8", "0.0.0.0/1", "128.0.0.0/1"], want: true },
+  { proxies: ["2000::/4", "3000::/4"], want: true },
+  { proxies: ["0.0.0.0/1", "128.0.0.0/2"], want: false },
+  { proxies: ["0.0.0.0/1", "2000::/4"], want: false },
+  { proxies: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"], want: false },
+  { proxies: [], want: false },
+])("trustsAllAddresses() of $proxies is $want", ({ proxies, want }) => {
+  expect(trustsAllAddresses(proxies)).toBe(want);
+});

@@ -1,0 +1,90 @@
+/** The search of a table in the fragment of a URL: reads its own text back, and any other text without an error. */
+import { describe, expect, test } from "bun:test";
+import { matches } from "../../../sdk/data.ts";
+import {
+  NO_SEARCH,
+  readPageNumber,
+  readState,
+  type SearchColumn,
+  type SearchState,
+  toFragment,
+  toWhere,
+} from "./state.ts";
+
+const COLUMNS: readonly SearchColumn[] = [
+  { name: "id", kind: "uuid", required: true },
+  { name: "title", kind: "string", required: true },
+  { name: "note", kind: "string", required: false },
+  { name: "hours", kind: "decimal", required: false },
+  { name: "count", kind: "number", required: false },
+  { name: "done", kind: "boolean", required: true },
+  { name: "meta", kind: "json", required: false },
+];
+
+describe("a fragment", () => {
+  test.each<{ name: string; state: SearchState }>([
+    { name: "without conditions", state: NO_SEARCH },
+    { name: "with a text", state: { ...NO_SEARCH, text: "a&b=c#d.e %2A *" } },
+    {
+      name: "with conditions and an order",
+      state: {
+        text: "",
+        conditions: [
+          { column: "title", operator: "contains", value: "a.b.c\n&" },
+          { column: "title", operator: "eq", value: "" },
+          { column: "note", operator: "present", value: "" },
+          { column: "hours", operator: "gte", value: "-1.50" },
+        ],
+        order: { column: "hours", isDescending: true },
+      },
+    },
+  ])("$name is read back unchanged", ({ state }) => {
+    expect(readState(toFragment(state), COLUMNS)).toEqual(state);
+    expect(readPageNumber(toFragment(state, 7))).toBe(7);
+  });
+
+  test.each([
+    "#main",
+    "#where=nope.eq.1",
+    "#where=title.constructor.x",
+    "#where=title",
+    "#where=title.null",
+    "#where=done.contains.x",
+    "#where=meta.eq.1",
+    "#order=meta",
+    "#order=nope.desc",
+    "#order=title.sideways",
+    "#where=__proto__.eq.1&order=__proto__",
+    "#%E0%A4%A",
+  ])("%s means no search", (fragment) => {
+    expect(readState(fragment, COLUMNS)).toEqual(NO_SEARCH);
+  });
+
+  test.each(["0", "-1", "1.5", "x", "99999999"])("page %s means the first page", (page) => {
+    expect(readPageNumber(`#page=${page}`)).toBe(1);
+  });
+});
+
+describe("a text", () => {
+  const row = { title: "Water", note: null, hours: "12.50", count: 3, done: true };
+  const id = "0190163d-8694-739b-aea5-966c26f8ad91";
+  test.each([
+    { text: "wat", found: true },
+    { text: "12.5", found: true },
+    { text: "3", found: true },
+    { text: id.toUpperCase(), found: true },
+    { text: "w*r", found: true },
+    { text: "true", found: true },
+    { text: "false", found: false },
+    { text: "%", found: false },
+  ])("$text is found: $found", ({ text, found }) => {
+    const where = toWhere({ ...NO_SEARCH, text }, COLUMNS);
+    const kinds = Object.fromEntries(COLUMNS.map((column) => [column.name, { column }]));
+    expect(matches({ id, ...row }, where, kinds)).toBe(found);
+  });
+
+  test("has no match in a table that cannot contain it", () => {
+    const columns = COLUMNS.filter(({ kind }) => kind === "uuid");
+    expect(matches({ id }, toWhere({ ...NO_SEARCH, text: "x" }, columns))).toBe(false);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, test } from "bun:test";
+import { AB, withColumn, withTable } from "../../test/support/definitions.ts";
+import { measureProcessor } from "../../test/support/processor_time.ts";
+import { readDefinition } from "./mod.ts";
+
+const MEGABYTE = 1_000_000;
+const DEEP = `${"[".repeat(MEGABYTE / 2)}${"]".repeat(MEGABYTE / 2)}`;
+
+/** Converting the value to text is the minimal cost. A check can cost a multiple of it, never its square. */
+const MAX_TIMES_TEXT = 100;
+const CLOCK_FLOOR_MS = 5;
+
+describe("readDefinition() runs in linear time on a megabyte of", () => {
+  test.each([
+    {
+      name: "nested values as a default",
+      value: withColumn({ kind: "json", default: nest(MEGABYTE / 10) }),
+    },
+    { name: "nested values as a table", value: withTable({ columns: nest(MEGABYTE / 10) }) },
+    { name: "text as a name", value: withTable({ name: DEEP }) },
+    { name: "text as a default", value: withColumn({ default: DEEP }) },
+    {
+      name: "digits as a decimal",
+      value: withColumn({ kind: "decimal", default: "1".repeat(MEGABYTE) }),
+    },
+    {
+      name: "digits as a timestamp",
+      value: withColumn({ kind: "timestamp", default: "1".repeat(MEGABYTE) }),
+    },
+    {
+      name: "a list as a default",
+      value: withColumn({ kind: "json", default: Array(MEGABYTE).fill(0) }),
+    },
+    { name: "enum values", value: withColumn({ kind: "enum", values: Array(MEGABYTE).fill("a") }) },
+    {
+      name: "unknown keys",
+      value: Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 0])),
+    },
+    {
+      name: "indexes",
+      value: withTable({ columns: AB, indexes: Array(MEGABYTE / 5).fill(["a"]) }),
+    },
+  ])("$name", async ({ value }) => {
+    const text = await measureProcessor(() => DEEP.split(""));
+    const { ms, result: reading } = await measureProcessor(() => readDefinition(value));
+    expect(ms).toBeLessThan(MAX_TIMES_TEXT * Math.max(text.ms, CLOCK_FLOOR_MS));
+    expect(reading).toHaveProperty("issues");
+    expect(JSON.stringify(reading).length).toBeLessThan(100_000);
+  });
+});
+
+function nest(depth: number): unknown {
+  let value: unknown = [];
+  for (let i = 0; i < depth; i++) value = [value];
+  return value;
+}
