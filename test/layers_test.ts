@@ -56,21 +56,33 @@ type Source = {
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?from\s+"([^"]+)"|(?:^|\n)\s*import\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)/g;
 
+/** Tests beside their subject. */
+const TEST = /_test\.tsx?$/;
+
 /** A folder or file of `src/`. The catalog is a module of its own inside `tables/`. */
 function toModule(path: string): string {
   return path.startsWith("tables/catalog/") ? "tables/catalog" : (path.split("/")[0] ?? "");
 }
 
 const sources: Source[] = await Promise.all(
-  [...new Glob("**/*.{ts,tsx,sql}").scanSync("src")].sort().map(async (path) => {
-    const text = await Bun.file(join("src", path)).text();
-    const imports = [...text.matchAll(IMPORT)].map((match) => ({
-      name: match[2] ?? match[3] ?? match[4] ?? "",
-      isType: match[1] !== undefined,
-    }));
-    return { path, module: toModule(path), text, imports };
-  }),
+  listFiles("**/*.{ts,tsx,sql}")
+    .filter((path) => !TEST.test(path))
+    .map(async (path) => {
+      const text = await Bun.file(join("src", path)).text();
+      return { path, module: toModule(path), text, imports: readImports(text) };
+    }),
 );
+
+function listFiles(pattern: string): string[] {
+  return [...new Glob(pattern).scanSync("src")].sort();
+}
+
+function readImports(text: string): Source["imports"] {
+  return [...text.matchAll(IMPORT)].map((match) => ({
+    name: match[2] ?? match[3] ?? match[4] ?? "",
+    isType: match[1] !== undefined,
+  }));
+}
 
 /** Without comments, because a comment can name something that the code does not do. */
 const codeOf = ({ path, text }: Source) =>
@@ -263,6 +275,28 @@ describe("commands that people copy", () => {
     expect(commands.filter(({ line }) => part.test(line))).toEqual([]);
   });
 });
+
+/** Tests of the database run again on other servers (`test/ci/parts.ts`), from `test/` only. */
+test("tests beside their subject need no database", async () => {
+  const tests = listFiles("**/*_test.{ts,tsx}").map((path) => join("src", path));
+  expect(tests.length).toBeGreaterThan(20);
+  const users = await Promise.all(
+    tests.map(async (path) => ((await reachesCluster(path)) ? [path] : [])),
+  );
+  expect(users.flat()).toEqual([]);
+  expect(await reachesCluster("test/data/list_test.ts")).toBe(true);
+});
+
+/** Whether a test imports the test server, also through helpers. */
+async function reachesCluster(start: string): Promise<boolean> {
+  const reached = new Set([start]);
+  for (const path of reached)
+    for (const { name } of readImports(await Bun.file(path).text())) {
+      const target = normalize(join(dirname(path), name));
+      if (name.startsWith(".") && target.startsWith("test/")) reached.add(target);
+    }
+  return reached.has("test/support/cluster.ts");
+}
 
 test("every file starts with its purpose", () => {
   const undescribed = sources.filter(

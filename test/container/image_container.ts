@@ -82,6 +82,9 @@ test("the image adds a few megabytes to its base, and contains no compiler or de
   const files = readdirSync(join(image.root, "app/docs"), { recursive: true }).map(String);
   expect(files).toContain("data.md");
   expect(files.filter((file) => file.endsWith(".png"))).toEqual([]);
+  const sources = readdirSync(join(image.root, "app/src"), { recursive: true }).map(String);
+  expect(sources).toContain("cli/rowhouse.ts");
+  expect(sources.filter((file) => /_test\.|__snapshots__/.test(file))).toEqual([]);
   const has = (name: string) => existsSync(join(image.root, "app/node_modules", name));
   expect(Object.keys(dependencies).filter((name) => !has(name))).toEqual([]);
   expect(["@typescript", ...Object.keys(devDependencies)].filter(has)).toEqual([]);

@@ -386,10 +386,15 @@ export const { title }: { title: string } = await ${line};
 describe("the package", () => {
   test("contains only its sources, the built files and the example", async () => {
     const files = (await runTool(["tar", "-tzf", tarballs.rowhouse], folder)).trim().split("\n");
-    const own = (await listOwnFiles()).filter((file) =>
-      /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
-        file,
-      ),
+    const tests = /_test\.|\/__snapshots__\//;
+    const listed = await listOwnFiles();
+    expect(listed.filter((file) => /^src\/.*_test\./.test(file)).length).toBeGreaterThan(20);
+    const own = listed.filter(
+      (file) =>
+        !tests.test(file) &&
+        /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|schema\/mod\.ts|docs\/\w+\.md|patches\/.+|src\/.+|examples\/todo\/(package\.json|index\.html|vite\.config\.ts|(src|server)\/.+))$/.test(
+          file,
+        ),
     );
     const sources = own.filter((file) => /^src\/(schema|kinds|sdk|std)\/.*\.ts$/.test(file));
     const built = sources.flatMap((file) =>
