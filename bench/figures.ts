@@ -24,13 +24,11 @@ export function renderFigures({ date, machine, ...saved }: Saved): string {
   return [renderConditions({ date, machine }), ...tables].join("\n\n");
 }
 
-/** Renders a line for each kind of request, and the growth of a table. */
-export function renderSummary({ date, machine, requests, growth }: Saved): string {
-  return [
-    renderConditions({ date, machine }),
-    printSummary(requests as RequestsResult),
-    BENCHES.growth.print(growth),
-  ].join("\n\n");
+/** Renders a line for each kind of request. */
+export function renderSummary({ date, machine, requests }: Saved): string {
+  return [renderConditions({ date, machine }), printSummary(requests as RequestsResult)].join(
+    "\n\n",
+  );
 }
 
 function renderConditions({ date, machine }: Pick<Saved, "date" | "machine">): string {

@@ -282,7 +282,7 @@ export const SETTINGS = {
   },
   REQUIRE_SECOND_FACTOR: {
     form: v.optional(choice(["console", "all", "none"])),
-    about: `Who must set up a second factor: console requires it of users with a Console role; all requires it of every user. Users can postpone the setup for ${toDurationText(FACTOR_GRACE_S)}. After that, users without a second factor cannot use the Console; with all, they cannot use any page or app. Default: console if a provider is configured or any user has a second factor, otherwise none.`,
+    about: `Who must set up a second factor within ${toDurationText(FACTOR_GRACE_S)}: users with a Console role (console), every user (all) or no one (none). Default: console if a provider is configured or any user has a second factor, otherwise none.`,
   },
   AUDIT_RETENTION: {
     form: Retention,

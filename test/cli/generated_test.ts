@@ -51,8 +51,10 @@ test.each(["1<!-- UNKNOWN -->", "x<!-- MAX_PASSKEYS -->"])("%s on a page is an e
 });
 
 test("the table contains every setting", () => {
-  for (const name of Object.keys(SETTINGS))
-    expect(read(TABLES.settings.page)).toContain(`\n| \`${name}\` |`);
+  const page = read(TABLES.settings.page);
+  const isListed = (name: string) =>
+    page.includes(`\n| \`${name}\` |`) || page.includes(`\n| \`${name}\`, `);
+  expect(Object.keys(SETTINGS).filter((name) => !isListed(name))).toEqual([]);
 });
 
 test(".env.example with every line uncommented is a valid configuration", () => {

@@ -36,14 +36,31 @@ const MARKS = [
 
 const FENCE = /^(?:<!-- (.+?) -->\n)?```([a-z]*)\n([\s\S]*?)^```$/gm;
 
-/** Returns all blocks, in order. @throws {Error} a comment above a block is not a known mark */
+/** Below a heading: the mark of each block of its section that has no mark of its own. */
+const SECTION = /^(#+) .+\n(?:<!-- also: .+ -->\n)?<!-- each block (.+?) -->$/gm;
+
+/** Returns all blocks, in order. @throws {Error} a comment above a block or below a heading is not a known mark */
 export function readBlocks(page: string): readonly Block[] {
+  const sections = readSections(page);
   return [...page.matchAll(FENCE)].map((found) => {
-    const [whole, comment, language = "", code = ""] = found;
-    const before = page.slice(0, found.index + whole.indexOf("```"));
-    const line = before.split("\n").length;
+    const [whole, own, language = "", code = ""] = found;
+    const start = found.index + whole.indexOf("```");
+    const line = page.slice(0, start).split("\n").length;
+    const comment = own ?? sections.find(({ from, to }) => from < start && start < to)?.comment;
     return { line, language, code, mark: comment === undefined ? undefined : readMark(comment) };
   });
+}
+
+/** Returns the sections with a mark. Each ends at the next heading of its level or above. */
+function readSections(page: string): readonly { comment: string; from: number; to: number }[] {
+  const prose = page.replace(FENCE, (block) => " ".repeat(block.length));
+  return [...prose.matchAll(SECTION)].map(
+    ({ index, 0: { length }, 1: level = "", 2: comment = "" }) => {
+      const from = index + length;
+      const next = prose.slice(from).search(new RegExp(`^#{1,${level.length}} `, "m"));
+      return { comment, from, to: next === -1 ? page.length : from + next };
+    },
+  );
 }
 
 /** Returns the path of the file in a block, from its mark or from its first line. */

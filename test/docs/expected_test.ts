@@ -48,6 +48,19 @@ describe("readBlocks()", () => {
     ]);
   });
 
+  test("uses the mark below a heading until the next heading of its level, except for blocks with their own", () => {
+    const block = "```sh\n# 1\n```\n";
+    const mark = "## A\n<!-- also: a -->\n<!-- each block not run: x -->\n\n";
+    const page = `${block}${mark}${block}\n<!-- exits with: 1 -->\n${block}\n### B\n${block}\n## C\n${block}`;
+    expect(readBlocks(page).map((found) => found.mark?.kind)).toEqual([
+      undefined,
+      "not run",
+      "exits with",
+      "not run",
+      undefined,
+    ]);
+  });
+
   test("rejects an unknown mark", () => {
     expect(() => readBlocks("<!-- skipped -->\n```sh\nfalse\n```\n")).toThrow("skipped");
   });

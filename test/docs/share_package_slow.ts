@@ -7,7 +7,7 @@ import { ROOT } from "../support/command.ts";
 import { runTool } from "../support/packages.ts";
 import { readBlocks } from "./blocks.ts";
 
-const [PACK = "", VENDOR = "", GIT = "", REGISTRY = ""] = readBlocks(
+const [PACK = "", VENDOR = "", REGISTRY = ""] = readBlocks(
   readFileSync(join(ROOT, "docs/sdk.md"), "utf8"),
 ).flatMap(({ mark, code }) => (mark?.text.endsWith("share_package_slow.ts") ? [code] : []));
 const USE =
@@ -15,7 +15,6 @@ const USE =
   "console.log(Object.keys(defineSchema({ todos: { title: t.string() } }).tables).join())";
 const WAYS = [
   { way: "a file", code: VENDOR, pinned: /"resolved": "file:vendor\/.+\n.+"integrity": "sha512-/ },
-  { way: "a git repository", code: GIT, pinned: /"resolved": "git\+file:.+#[0-9a-f]{40}"/ },
   { way: "a private registry", code: REGISTRY, pinned: /"resolved": ".+\n.+"integrity": "sha512-/ },
 ];
 const HAS_NPM = ["node", "npm", "git", "tar"].every((name) => Bun.which(name) !== null);
@@ -25,8 +24,6 @@ let registry: ReturnType<typeof openRegistry>;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "rowhouse-share-"));
   registry = openRegistry();
-  const remote = join(folder, "remote.git");
-  await run(`git init -q --bare ${remote}`, folder);
   const checkout = join(folder, "rowhouse");
   for (const path of [
     "packages",
@@ -76,19 +73,9 @@ describe("a shared rowhouse-client package", () => {
 
 /** Runs the commands of a block and returns their output. Rejects with all output if a command fails. */
 async function run(code: string, cwd: string): Promise<string> {
-  const here = code
-    .replaceAll("https://npm.example.org", registry.url.origin)
-    .replace(
-      "git+ssh://git@git.example.org/team/rowhouse-client.git",
-      `git+file://${folder}/remote.git`,
-    )
-    .replace("git@git.example.org:team/rowhouse-client.git", `${folder}/remote.git`);
+  const here = code.replaceAll("https://npm.example.org", registry.url.origin);
   return await runTool(["bash", "-ec", here], cwd, {
     HOME: folder,
-    GIT_AUTHOR_NAME: "a",
-    GIT_AUTHOR_EMAIL: "a@example.org",
-    GIT_COMMITTER_NAME: "a",
-    GIT_COMMITTER_EMAIL: "a@example.org",
     // npm publishes only with a token.
     [`npm_config_//${registry.url.host}/:_authToken`]: "token",
   });
