@@ -1,6 +1,6 @@
 /**
  * The settings of an app that are on or off. The command `set-app`, the Console, the audit log, archives and
- * `rowhouse.app_switches` iterate over this table; `set_app_switch()` in `db/migrations/app_life.sql` changes them.
+ * `rowhouse.app_switches` iterate over this table; `set_app_switch()` in `db/code/apps/app_life.sql` changes them.
  *
  * @module
  */

@@ -1,7 +1,6 @@
 /** Opens the database for one task of a command, and explains each failure with its remedy. @module */
 
 import {
-  BaselineError,
   ClusterError,
   compareMigrations,
   type Database,
@@ -14,6 +13,8 @@ import {
   readMajorVersion,
   readPreviews,
   readValue,
+  rejectMismatch,
+  UpgradeError,
   withTemporaryLogin,
 } from "../db/mod.ts";
 import type { Preview } from "../preview.ts";
@@ -159,11 +160,16 @@ export function evaluateVersion(version: number): void {
 
 /**
  * @throws {RejectedError} migrations are missing
- * @throws {BaselineError} the database was set up by another release
+ * @throws {UpgradeError} this release cannot use the database
  */
 export async function checkMigrated(database: Database): Promise<void> {
-  const { missing, isOtherBaseline } = await compareMigrations(database);
-  if (isOtherBaseline) throw new BaselineError();
+  const state = await compareMigrations(database);
+  rejectMismatch(state);
+  const { missing, hasCode, later } = state;
+  if (missing.length === 0 && !hasCode && later === undefined)
+    throw new RejectedError(
+      "The database has the functions of another release: run rowhouse migrate first",
+    );
   if (missing.length === 0) return;
   throw new RejectedError(
     `The database lacks ${showCount(missing.length, "migration")}: run rowhouse migrate first`,
@@ -222,7 +228,7 @@ export function explainFailure(error: unknown, { url, variable }: Address): unkn
   const { hostname, port, username, pathname } = new URL(url);
   if (
     error instanceof GrantLoginError ||
-    error instanceof BaselineError ||
+    error instanceof UpgradeError ||
     error instanceof ClusterError
   )
     return new RejectedError(error.message);

@@ -16,6 +16,7 @@ import {
   runOnNodes,
   SHARDS,
   setUpCluster,
+  showRelease,
   spreadLogins,
   undoDistribution,
 } from "../db/mod.ts";
@@ -112,8 +113,14 @@ export async function setUpDatabase(
   if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
   const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
   if (spreads) await checkCluster(admin, citus?.shards);
-  const applied = await migrate(admin);
-  for (const name of applied) print(`Applied ${name}`);
+  const { applied, code, later } = await migrate(admin, { report: print });
+  if (later !== undefined) {
+    print(
+      `The database was upgraded by Rowhouse ${showRelease(later)}, which lets this release serve: nothing was changed`,
+    );
+    return { applied, refreshed: [], login: undefined };
+  }
+  if (code !== undefined) print("Renewed the service's functions and rights");
   if (restored) {
     await undoDistribution(admin);
     print(

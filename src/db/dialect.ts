@@ -38,6 +38,8 @@ export type Dialect = {
   readonly insertsQueries: boolean;
   /** Whether a write can compute and compare the tag of its row. Otherwise the row is locked and compared first. */
   readonly comparesInWrites: boolean;
+  /** The service's own functions where they differ, and the names of further objects in the schema rowhouse. */
+  readonly service?: { readonly code: string; readonly keeps: readonly string[] };
   readonly planCacheMode: "force_generic_plan" | "force_custom_plan";
   /** The statement that returns the text of a call, and the echo of its request. */
   readonly callWithEcho: (call: string, echo: string) => string;

@@ -15,6 +15,7 @@ export {
   type VisitorFunction,
 } from "./call.ts";
 export type { FunctionShape, PresentedVisitor } from "./call_types.ts";
+export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./code/mod.ts";
 export { type Dialect, PLAIN } from "./dialect.ts";
 export {
   DIALECT_NAMES,
@@ -35,12 +36,19 @@ export {
 } from "./migrations/grant_login.ts";
 export {
   BaselineError,
-  compareMigrations,
-  type MigrationState,
+  type Migrated,
   migrate,
-  OTHER_BASELINE,
+  rejectMismatch,
+  UpgradeError,
 } from "./migrations/migrate.ts";
-export { AUDIT_ACTIONS, CONSOLE_ACTIONS, labelAction } from "./migrations/mod.ts";
+export type { CodeChanges } from "./migrations/renew_code.ts";
+export {
+  compareMigrations,
+  findMismatch,
+  type MigrationState,
+  OTHER_BASELINE,
+  showRelease,
+} from "./migrations/state.ts";
 export { isClusterFailure } from "./node_errors.ts";
 export { NODES_IN_TURN } from "./node_settings.ts";
 export {

@@ -49,6 +49,8 @@ export const SIGNALS = {
   previewOff: "RH023",
   /** The action turns on a feature that a cluster does not support. */
   notOnCluster: "RH024",
+  /** Undoes what a migration tried out; never leaves the block that raises it. */
+  tryUndone: "RH026",
   /** The cookies do not prove a live session. */
   notSignedIn: "RH400",
   /** The cookies prove no user with the Console role. */

@@ -20,7 +20,7 @@ export type AuditAction = {
 
 export type AuditActions = Readonly<Record<string, AuditAction>>;
 
-/** Those that are not in the line `-- action:` of an SQL function (`migrations/visitor_functions.ts`). */
+/** Those that are not in the line `-- action:` of an SQL function (`code/visitor_functions.ts`). */
 export const OTHER_AUDIT_ACTIONS: AuditActions = {
   ...Object.fromEntries(APP_SWITCH_NAMES.flatMap(toSwitchActions)),
   add_origin: { label: "added an origin", isChange: true },
@@ -65,12 +65,14 @@ function toSwitchActions(name: AppSwitchName): [string, AuditAction][] {
   ]);
 }
 
-/** Fills `rowhouse.audit_actions`. */
+/** Fills `rowhouse.audit_actions`. An action of an earlier release stays as long as it has entries. */
 export function renderAuditActions(actions: AuditActions): string {
   const rows = Object.entries(actions).map(
     ([name, { isChange = false }]) => `(${quoteLiteral(name)}, ${isChange})`,
   );
-  return `insert into rowhouse.audit_actions (name, is_change) values\n  ${rows.join(",\n  ")};`;
+  return renderRows("audit_actions", ["name", "is_change"], rows, {
+    unless: "exists (select from rowhouse.audit where action = name)",
+  });
 }
 
 // The table of an app's settings that are on or off.
@@ -82,7 +84,25 @@ export function renderSwitches(): string {
     const needed = preview === undefined ? "null" : quoteLiteral(preview);
     return `(${quoteLiteral(name)}, ${proofBit}, ${needed}, ${notOnCluster === undefined}, ${stops !== undefined})`;
   });
-  return `insert into rowhouse.app_switches (name, proof_bit, preview, is_for_clusters, stops_writes) values\n  ${rows.join(",\n  ")};`;
+  const columns = ["name", "proof_bit", "preview", "is_for_clusters", "stops_writes"];
+  return renderRows("app_switches", columns, rows);
+}
+
+/** A statement that gives a table these rows, and writes only what differs. The first column is the key. */
+function renderRows(
+  table: string,
+  columns: readonly string[],
+  rows: readonly string[],
+  { unless = "false" } = {},
+): string {
+  const [key, ...others] = columns;
+  return `with wanted as (select * from (values
+  ${rows.join(",\n  ")}) as listed (${columns.join(", ")})),
+deleted as (
+  delete from rowhouse.${table} where ${key} not in (select ${key} from wanted) and not ${unless})
+insert into rowhouse.${table} (${columns.join(", ")}) select * from wanted
+on conflict (${key}) do update set ${others.map((name) => `${name} = excluded.${name}`).join(", ")}
+where (${others.map((name) => `${table}.${name}`).join(", ")}) is distinct from (${others.map((name) => `excluded.${name}`).join(", ")})`;
 }
 
 // The enabled previews of a database, as `rowhouse migrate` recorded them from `PREVIEW`.

@@ -33,17 +33,28 @@ test("six simultaneous runs apply each migration once, and a seventh run changes
   expect(await migrate(env)).toEqual({ code: 0, out: "Nothing to apply\n", err: "" });
 });
 
-describe("a database of another baseline", () => {
-  const SAYS =
-    'was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/operating.md, "A database of another baseline")';
+describe("a database of another release", () => {
   const BASELINES = [
     {
-      name: "an edited migration",
+      name: "another baseline",
+      says: "was set up by an earlier build of Rowhouse and cannot be upgraded by this one: run rowhouse admin move-database, which moves its rows to a new database, or rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
       sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 1; select 1",
     },
     {
-      name: "an unknown migration",
-      sql: "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0'); select 1",
+      name: "an edited migration",
+      says: "has another text of migration 2 than this release: use the release that applied it, or a later one: an applied file never changes",
+      sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 2; select 1",
+    },
+    {
+      name: "a later release",
+      says: "was upgraded by Rowhouse 9.1.0 (tables 9000), which does not let 0.1.0 (tables 2) use it: install 8.0.0 (tables 8000) or later, or restore the backup from before the upgrade (docs/operating.md)",
+      sql: `insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0');
+        update rowhouse.code set version = '9.1.0', tables = 9000, compatible_from = '8.0.0', compatible_tables = 8000; select 1`,
+    },
+    {
+      name: "an unknown release",
+      says: "was upgraded by Rowhouse unknown (tables 9000), which does not let 0.1.0 (tables 2) use it: install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)",
+      sql: "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0'); delete from rowhouse.code; select 1",
     },
   ];
   const COMMANDS = [["migrate"], ["serve"], ["admin", "list-apps"]];
@@ -57,7 +68,7 @@ describe("a database of another baseline", () => {
 
   test.each(BASELINES)(
     "by $name is rejected in one sentence with the next step",
-    async ({ sql }) => {
+    async ({ sql, says }) => {
       const other = await makeDatabase();
       await withDatabase(other.adminUrl, (admin) => admin.message(sql));
       const record = await readRecord(other.adminUrl);
@@ -70,7 +81,7 @@ describe("a database of another baseline", () => {
       };
       const runs = COMMANDS.map((words) => runHere(words, { ...project, env }));
       expect(await Promise.all(runs)).toEqual(
-        COMMANDS.map(() => ({ code: 1, out: "", err: `This database ${SAYS}\n` })),
+        COMMANDS.map(() => ({ code: 1, out: "", err: `This database ${says}\n` })),
       );
       expect(await readRecord(other.adminUrl)).toEqual(record);
       await other.drop();

@@ -71,8 +71,8 @@ test("every name in the code's SQL has its schema", async () => {
 test("every function in the service's SQL sets its search path", async () => {
   const open: string[] = [];
   let functions = 0;
-  for (const path of new Glob("*.sql").scanSync("src/db/migrations")) {
-    const text = await Bun.file(`src/db/migrations/${path}`).text();
+  for (const path of new Glob("**/*.sql").scanSync("src/db/code")) {
+    const text = await Bun.file(`src/db/code/${path}`).text();
     for (const [definition, name] of text.matchAll(
       /^create function (rowhouse\.\w+)[\s\S]*?\$\$/gm,
     )) {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync } from "node:fs";
 import { join } from "node:path";
+import type { MigrationState } from "../../src/db/mod.ts";
 import { evaluateDriver, evaluateSecrets } from "../../src/service/databases.ts";
 import { type CheckResult, fail } from "../../src/service/doctor/check_result.ts";
 import { evaluateMails } from "../../src/service/doctor/checks.ts";
@@ -52,6 +53,14 @@ const WELL: Session = {
   epochMs: 1_000_000,
 };
 
+/** A migrated database. */
+const CURRENT: MigrationState = {
+  missing: [],
+  isOtherBaseline: false,
+  edited: [],
+  later: undefined,
+  hasCode: true,
+};
 const MAILS = { hasSender: false, waiting: 0, oldestS: 0, givenUp: 0 };
 
 const GATEWAY = {
@@ -245,12 +254,12 @@ describe("the checks report the expected level for", () => {
     },
     {
       name: "a missing migration",
-      findings: [evaluateMigrations({ missing: [3], isOtherBaseline: false })],
+      findings: [evaluateMigrations({ ...CURRENT, missing: [3] })],
       want: ["fail"],
     },
     {
       name: "another baseline",
-      findings: [evaluateMigrations({ missing: [], isOtherBaseline: true })],
+      findings: [evaluateMigrations({ ...CURRENT, isOtherBaseline: true })],
       want: ["fail"],
     },
   ])("$name", ({ findings, want }) => {
@@ -966,8 +975,8 @@ describe("rowhouse doctor", () => {
     await other.drop();
     expect(code).toBe(1);
     expect(out.split("\n").slice(-3)).toEqual([
-      expect.stringContaining("FAIL migrations: the database was set up by another release"),
-      expect.stringContaining("     run rowhouse dev --reset "),
+      expect.stringContaining("FAIL migrations: the database was set up by an earlier build"),
+      expect.stringContaining("     run rowhouse admin move-database, "),
       "",
     ]);
   });

@@ -45,9 +45,9 @@ test("/ready reports a change and its end within the check interval", async () =
       `update rowhouse.service_migrations set name = '${to}', number = -number where name = '${from}'; select 1`,
     );
 
-  await rename("baseline", "gone");
+  await rename("0002_code", "gone");
   await eventually(async () => (await ask()) === 503);
-  await rename("gone", "baseline");
+  await rename("gone", "0002_code");
   await eventually(async () => (await ask()) === 200);
 });
 
@@ -57,9 +57,9 @@ test("a request to /ready after a failed check waits for the next check", async 
     service.service.admin.message(
       `update rowhouse.service_migrations set name = '${to}', number = -number where name = '${from}'; select 1`,
     );
-  await rename("baseline", "gone");
+  await rename("0002_code", "gone");
   await eventually(async () => (await ask()) === 503);
-  await rename("gone", "baseline");
+  await rename("gone", "0002_code");
   const count = () => proxy.count("service_migrations");
   const before = count();
   await eventually(async () => {

@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
+import { DIGEST } from "../../src/db/migrations/state.ts";
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 
 /** Sources of a template's contents, in addition to the migrations: logins and their rights. */
@@ -43,7 +44,7 @@ export async function findTemplate(
 }
 
 async function readDigest(): Promise<string> {
-  const hasher = new Bun.CryptoHasher("sha256").update(JSON.stringify(MIGRATIONS));
+  const hasher = new Bun.CryptoHasher("sha256").update(JSON.stringify([MIGRATIONS, DIGEST]));
   for (const path of SOURCES) hasher.update(await Bun.file(path).text());
   return hasher.digest("hex").slice(0, 16);
 }

@@ -7,7 +7,7 @@
  * reaches the subscriber. What the others are sent before its stream is open is read again. An event is the state of a row, not a
  * step, so duplicates are harmless.
  *
- * @see ../db/migrations/live.sql
+ * @see ../db/code/apps/live.sql
  * @module
  */
 

@@ -224,7 +224,7 @@ function readCursor(text: string): (string | null)[] {
 
 // The cursors of event streams. A position is a snapshot of the database, which counts the writes
 // of all apps and names the cluster. So a cursor is encrypted, for one app and table, and padded,
-// because the length of a snapshot counts transactions. @see ../db/migrations/live.sql
+// because the length of a snapshot counts transactions. @see ../db/code/apps/live.sql
 
 /** The table that a cursor belongs to. */
 export type CursorOwner = { app: string; table: string };

@@ -8,6 +8,7 @@ import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import type { Dialect } from "../dialect.ts";
 import { ONLY_HERE } from "../node_settings.ts";
 import { ANCHOR } from "./anchor.ts";
+import { FUNCTIONS } from "./functions.ts";
 import { findLargeTables } from "./large_tables.ts";
 
 export const CITUS: Dialect = {
@@ -28,6 +29,10 @@ export const CITUS: Dialect = {
   groupsCreates: false,
   insertsQueries: false,
   comparesInWrites: false,
+  service: {
+    code: FUNCTIONS,
+    keeps: ["shards", "nodes", "hold_new_nodes", "may_have_shard"],
+  },
   // Citus finds the shard of a statement at plan time. Except for the simplest statements, this requires the app's value.
   planCacheMode: "force_custom_plan",
   // Citus delegates a call to another node only if the statement selects just the call, or selects from one call.

@@ -1,6 +1,6 @@
 /** The service's functions that differ if tables are distributed. @module */
+import { CODE } from "../code/mod.ts";
 import { APP_SETTING } from "../isolation.ts";
-import { MIGRATIONS } from "../migrations/mod.ts";
 import { ANCHOR } from "./anchor.ts";
 
 /**
@@ -60,11 +60,9 @@ revoke execute on function rowhouse.drop_part(text) from public;
 ${dropped}`;
 }
 
-/** A function of the migrations, as a statement that replaces it. */
+/** A function of the code, as a statement that replaces it. */
 export function findFunction(name: string): string {
-  const sql = MIGRATIONS.map((migration) => migration.sql).join("\n");
-  const [found] =
-    new RegExp(`create function rowhouse\\.${name}\\([\\s\\S]*?\\n\\$\\$;`).exec(sql) ?? [];
-  if (found === undefined) throw new Error(`No migration creates rowhouse.${name}`);
-  return found.replace("create function", "create or replace function");
+  const found = CODE.functions[name];
+  if (found === undefined) throw new Error(`The code does not define rowhouse.${name}`);
+  return `${found};`;
 }

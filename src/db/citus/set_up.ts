@@ -6,9 +6,9 @@
  * @module
  */
 import { quoteBody } from "../../std/quote.ts";
+import SCHEMA_RIGHTS from "../code/service/schema_rights.sql" with { type: "text" };
 import MAKE_ROLES from "../migrations/roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "../migrations/roles.ts";
-import SCHEMA_RIGHTS from "../migrations/schema_rights.sql" with { type: "text" };
 import { type Database, LOCK_BUDGET_MS } from "../pool/mod.ts";
 import { readValue } from "../read_rows.ts";
 import { ANCHOR, isDistributed } from "./anchor.ts";

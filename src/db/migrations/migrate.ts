@@ -1,121 +1,189 @@
 /**
- * `rowhouse migrate`: the service's own tables and roles. Idempotent, also concurrently; rejects a database that another
- * release set up.
+ * `rowhouse migrate`: the service's own roles, tables and code. Idempotent, also concurrently, and after a process that was
+ * killed. Changes nothing in a database that this release cannot upgrade.
  *
  * @module
  */
 
 import { quoteLiteral } from "../../std/quote.ts";
+import { readDialect } from "../dialects.ts";
 import { ONLY_HERE } from "../node_settings.ts";
 import type { Database } from "../pool/mod.ts";
-import { readRows, readValue } from "../read_rows.ts";
 import { SIGNALS } from "../signals.ts";
 import { readSqlState, SignalError } from "../sqlstate.ts";
-import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
+import { checksum, MIGRATIONS, type ServiceMigration } from "./mod.ts";
+import { type CodeChanges, renderRenewal } from "./renew_code.ts";
+import MAKE_ROLES from "./roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "./roles.ts";
+import {
+  COMPATIBLE_FROM,
+  compareMigrations,
+  DIGEST,
+  findMismatch,
+  type MigrationState,
+  OTHER_BASELINE,
+  type Release,
+  releaseOf,
+} from "./state.ts";
 
 /** Roles are shared by all databases of a cluster: concurrent set-ups can collide on their catalog rows. */
 const COLLISIONS = new Set(["XX000", "23505", "40001", "40P01"]);
 const ATTEMPTS = 8;
 
-/** A database whose record of migrations does not match this release. */
-export const OTHER_BASELINE = {
-  message: "was set up by another release of Rowhouse and cannot be upgraded by this one",
-  remedy:
-    'run rowhouse dev --reset if it is the embedded database of rowhouse dev, otherwise move its rows to a new database (docs/operating.md, "A database of another baseline")',
-} as const;
+/** Requests wait behind a statement that waits for a table, so each wait is short, and repeated. */
+const LOCK_TIMEOUT_MS = 200;
+const LOCK_PATIENCE_MS = 60_000;
+const LOCK_REJECTED = "55P03";
 
-export class BaselineError extends Error {
+const MESSAGE_TIMEOUT_MS = 600_000;
+
+/** The database is not one that this release can use or upgrade. */
+export class UpgradeError extends Error {}
+
+/** The tables are from before the first numbered file. */
+export class BaselineError extends UpgradeError {
   constructor() {
     super(`This database ${OTHER_BASELINE.message}: ${OTHER_BASELINE.remedy}`);
   }
 }
 
-/** The migrations that a database has recorded, compared with this release. */
-export type MigrationState = {
-  /** The numbers of missing migrations. */
-  missing: number[];
-  /** Whether the database has an unknown migration, or another text under a known number. */
-  isOtherBaseline: boolean;
+export type Migrated = {
+  /** The names of the applied files. */
+  applied: string[];
+  /** What changed in the code; `undefined` if it was current. */
+  code: CodeChanges | undefined;
+  /** The later release of the database, which was not changed. */
+  later: MigrationState["later"];
 };
 
+export type MigrateOptions = {
+  readonly migrations?: readonly ServiceMigration[];
+  readonly report?: (line: string) => void;
+};
+
+/** @throws {UpgradeError} this release cannot use the database */
+export function rejectMismatch(state: MigrationState): void {
+  if (state.isOtherBaseline) throw new BaselineError();
+  const mismatch = findMismatch(state);
+  if (mismatch !== undefined)
+    throw new UpgradeError(`This database ${mismatch.message}: ${mismatch.remedy}`);
+}
+
 /**
- * Applies the missing migrations; returns their names.
+ * Applies the missing files in order, and then the code. Changes nothing in a database of a later release.
  *
- * @throws {BaselineError} the database was set up by another release; nothing was changed
+ * @throws {UpgradeError} this release cannot use the database; nothing was changed
  */
-export async function migrate(admin: Database): Promise<string[]> {
-  const { missing, isOtherBaseline } = await compareMigrations(admin);
-  if (isOtherBaseline) throw new BaselineError();
-  const done: string[] = [];
-  for (const migration of MIGRATIONS) {
-    if (missing.includes(migration.number) && (await apply(admin, migration)))
-      done.push(`${String(migration.number).padStart(4, "0")}_${migration.name}`);
+export async function migrate(
+  admin: Database,
+  { migrations = MIGRATIONS, report = () => undefined }: MigrateOptions = {},
+): Promise<Migrated> {
+  const state = await compareMigrations(admin, migrations);
+  rejectMismatch(state);
+  const { later } = state;
+  if (later !== undefined) return { applied: [], code: undefined, later };
+  const release = releaseOf(migrations);
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    if (!state.missing.includes(migration.number)) continue;
+    if ((await send(admin, renderFile(migration, release), report)) === undefined) continue;
+    applied.push(migration.name);
+    report(`Applied ${migration.name}`);
   }
-  return done;
+  if (state.hasCode) return { applied, code: undefined, later };
+  const dialect = await readDialect(admin);
+  const text = renderCode(renderRenewal(dialect), release);
+  const [row] = (await send<{ changes: CodeChanges }>(admin, text, report)) ?? [];
+  return { applied, code: row?.changes, later };
 }
 
-export async function compareMigrations(db: Database): Promise<MigrationState> {
-  const applied = await readApplied(db);
-  const ours = new Map(MIGRATIONS.map((migration) => [migration.number, checksum(migration)]));
-  return {
-    missing: [...ours.keys()].filter((number) => !applied.has(number)),
-    isOtherBaseline: [...applied].some(([number, recorded]) => ours.get(number) !== recorded),
-  };
-}
-
-async function readApplied(db: Database): Promise<Map<number, string>> {
-  const isThere = await readValue<boolean>(
-    db,
-    "select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as found",
-  );
-  if (!isThere) return new Map();
-  const rows = await readRows<{ number: number; checksum: string }>(
-    db,
-    "select number, checksum from rowhouse.service_migrations",
-  );
-  return new Map(rows.map((row) => [row.number, row.checksum]));
-}
-
-/** Returns whether this call applied the migration; false if a concurrent process did. */
-async function apply(admin: Database, migration: ServiceMigration): Promise<boolean> {
-  const text = toMessage(migration);
-  for (let attempt = 1; ; attempt++) {
+/** The rows of a message; `undefined` if a concurrent process was faster. */
+async function send<Row>(
+  admin: Database,
+  text: string,
+  report: (line: string) => void,
+): Promise<Row[] | undefined> {
+  const startedAt = performance.now();
+  let collisions = 0;
+  for (let waits = 0; ; ) {
     try {
-      await admin.message(text);
-      return true;
+      return await admin.message<Row>(text, { timeoutMs: MESSAGE_TIMEOUT_MS });
     } catch (error) {
-      if (error instanceof SignalError && error.signal === SIGNALS.alreadyMigrated) return false;
-      if (attempt === ATTEMPTS || !COLLISIONS.has(readSqlState(error) ?? "")) throw error;
-      await Bun.sleep(50 * attempt);
+      if (error instanceof SignalError && error.signal === SIGNALS.alreadyMigrated)
+        return undefined;
+      const state = readSqlState(error) ?? "";
+      if (state === LOCK_REJECTED) {
+        if (performance.now() - startedAt > LOCK_PATIENCE_MS) throw toLockError(error);
+        if (waits++ === 0) report("Waiting for a table that another transaction has locked");
+        await Bun.sleep(LOCK_TIMEOUT_MS * (1 + Math.random()));
+      } else {
+        collisions += 1;
+        if (collisions === ATTEMPTS || !COLLISIONS.has(state)) throw error;
+        await Bun.sleep(50 * collisions);
+      }
     }
   }
 }
 
-function toMessage(migration: ServiceMigration): string {
+function toLockError(cause: unknown): UpgradeError {
+  return new UpgradeError(
+    "Cannot lock a table of the service: other transactions have used it for a minute; end long transactions (pg_stat_activity), then run rowhouse migrate again",
+    { cause },
+  );
+}
+
+function renderFile(migration: ServiceMigration, release: Release): string {
+  const { number, name, sql } = migration;
+  return `${renderStart(
+    "service_migrations",
+    `exists (select from rowhouse.service_migrations where number = ${number})`,
+  )}
+${number === 1 ? MAKE_ROLES : "set local role rowhouse_owner;"}
+${sql}
+insert into rowhouse.service_migrations (number, name, checksum)
+values (${number}, ${quoteLiteral(name)}, ${quoteLiteral(checksum(migration))});
+${number === 1 ? "" : renderRecord(release, undefined)}
+select ${number} as number;`;
+}
+
+function renderCode(renewal: string, release: Release): string {
+  return `${renderStart("code", `exists (select from rowhouse.code where digest = ${quoteLiteral(DIGEST)})`)}
+${MAKE_ROLES}
+${renewal}
+${renderRecord(release, DIGEST)}
+select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as changes;`;
+}
+
+/** Waits for other migrations, and stops if `isDone`, which reads a table that may not exist. */
+function renderStart(table: string, isDone: string): string {
   // A cluster would repeat each statement on its other nodes, as a role that cannot log in there.
   return `
 ${ONLY_HERE};
+set local search_path = pg_catalog, pg_temp;
 do $rowhouse$
 begin
   perform ${MIGRATE_LOCK};
   -- The catalog itself is read: names looked up before the wait are remembered as unknown.
   if exists (
     select from pg_catalog.pg_class join pg_catalog.pg_namespace on pg_namespace.oid = relnamespace
-    where nspname = 'rowhouse' and relname = 'service_migrations'
+    where nspname = 'rowhouse' and relname = '${table}'
   ) then
-    if exists (select from rowhouse.service_migrations where number = ${migration.number}) then
+    if ${isDone} then
       raise exception 'already applied' using errcode = '${SIGNALS.alreadyMigrated}';
     end if;
   end if;
 end
 $rowhouse$;
-${migration.sql}
-insert into rowhouse.service_migrations (number, name, checksum)
-values (${migration.number}, ${quoteLiteral(migration.name)}, ${quoteLiteral(checksum(migration))});
-select ${migration.number} as number;`;
+set local lock_timeout = '${LOCK_TIMEOUT_MS}ms';`;
 }
 
-function checksum(migration: ServiceMigration): string {
-  return `sha256:${new Bun.CryptoHasher("sha256").update(migration.sql).digest("hex")}`;
+/** From the first change on, the database says which earlier releases may still serve it. */
+function renderRecord({ version, tables }: Release, digest: string | undefined): string {
+  const from = COMPATIBLE_FROM;
+  const values = [quoteLiteral(version), tables, quoteLiteral(from.version), from.tables];
+  return `insert into rowhouse.code (digest, version, tables, compatible_from, compatible_tables)
+values (${[quoteLiteral(digest ?? ""), ...values].join(", ")})
+on conflict (is_only) do update set (digest, version, tables, compatible_from, compatible_tables,
+  renewed_at) = (${[digest === undefined ? "code.digest" : "excluded.digest", ...values].join(", ")},
+  ${digest === undefined ? "code.renewed_at" : "pg_catalog.now()"});`;
 }

@@ -1,7 +1,7 @@
 /**
  * An action is an SQL function that checks and makes a change, and writes the audit log for its argument `actor`. Operators call
  * the function on the administrator's connection. Administrators call the dispatcher `console_act`, which authenticates the
- * caller as the line `-- action:` above the SQL function requires (`db/migrations/visitor_functions.ts`).
+ * caller as the line `-- action:` above the SQL function requires (`db/code/visitor_functions.ts`).
  *
  * @module
  */

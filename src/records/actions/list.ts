@@ -1,6 +1,6 @@
 /**
  * A list of the service's records. One SQL function reads it, on the administrator's connection for operators, and in the Console
- * after the proof of the visitor (`-- read:` in `db/migrations/visitor_functions.ts`). The columns check what the database returns,
+ * after the proof of the visitor (`-- read:` in `db/code/visitor_functions.ts`). The columns check what the database returns,
  * and give the table in the Console, and the lines, `--json`, help and CSV of the command.
  *
  * @module

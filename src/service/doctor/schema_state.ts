@@ -2,11 +2,12 @@
 
 import {
   type Database,
+  findMismatch,
   findNodeFailure,
   type MigrationState,
   type NodeEntry,
-  OTHER_BASELINE,
   readPreviews,
+  showRelease,
   toNodeRemedy,
 } from "../../db/mod.ts";
 import type { Preview } from "../../preview.ts";
@@ -15,13 +16,23 @@ import type { Isolation } from "../../tables/catalog/mod.ts";
 import { findOutdatedTables, findUncallableTables } from "../../tables/mod.ts";
 import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 
-export function evaluateMigrations({ missing, isOtherBaseline }: MigrationState): CheckResult {
+export function evaluateMigrations(state: MigrationState): CheckResult {
   const about = "migrations";
-  if (isOtherBaseline) {
-    const { message, remedy } = OTHER_BASELINE;
-    return fail(about, { message: `the database ${message}`, remedy });
-  }
-  if (missing.length === 0) return pass(about, "are all applied");
+  const mismatch = findMismatch(state);
+  if (mismatch !== undefined)
+    return fail(about, { ...mismatch, message: `the database ${mismatch.message}` });
+  const { missing, hasCode, later } = state;
+  if (later !== undefined)
+    return warn(about, {
+      message: `the database was upgraded by Rowhouse ${showRelease(later)}, which lets this release serve`,
+      remedy: "restart the processes with that release",
+    });
+  if (missing.length === 0 && hasCode) return pass(about, "are all applied");
+  if (missing.length === 0)
+    return fail(about, {
+      message: "the database has the functions of another release",
+      remedy: "run rowhouse migrate",
+    });
   return fail(about, {
     message: `${missing.length} missing`,
     remedy: "run rowhouse migrate",

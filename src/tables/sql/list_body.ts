@@ -142,7 +142,7 @@ function tagOfPage(table: ColumnSet, site: FunctionSite): string {
 
 // The body of the function that reads changes since a cursor: each row in its current state, or its
 // id if it was deleted. So the order of changes does not matter, and duplicates are harmless. See
-// db/migrations/live.sql.
+// db/code/apps/live.sql.
 
 /**
  * Three lines: the cursor, which names the set of columns, the kind and the events as a JSON list. `ready`: the call had no cursor. `reset`: the changes since

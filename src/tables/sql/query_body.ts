@@ -4,7 +4,7 @@
  * by their ids. Both read the table under row security.
  *
  * @see function_terms.ts for the parts of the body
- * @see ../db/migrations/queries.sql
+ * @see ../db/code/tables/queries.sql
  * @module
  */
 

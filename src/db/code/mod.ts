@@ -1,0 +1,71 @@
+/**
+ * The service's code: functions, triggers, policies and rights, in a `.sql` file per subject. A database has the code of one
+ * release as a whole (`migrations/renew_code.ts`).
+ *
+ * @module
+ */
+import { readFileSync } from "node:fs";
+import { APP_SWITCHES } from "../../app_switch.ts";
+import { INTENDED } from "../../problem.ts";
+import { LATENCY_BUCKETS } from "../../std/latency.ts";
+import * as limits from "../../std/limits.ts";
+import * as storedText from "../../std/patterns.ts";
+import { quoteLiteral } from "../../std/quote.ts";
+import { FIND_ISSUES } from "../isolation.ts";
+import * as sqlConstants from "../sql_constants.ts";
+import {
+  type AuditActions,
+  OTHER_AUDIT_ACTIONS,
+  renderAuditActions,
+  renderSwitches,
+} from "../switches.ts";
+import { type Code, readCode } from "./statements.ts";
+import { defineVisitorFunctions, readActions, renderDispatcher } from "./visitor_functions.ts";
+
+/** SQL files name these. */
+const CONSTANTS: Readonly<Record<string, unknown>> = {
+  ...{ ...limits, ...storedText, ...sqlConstants, LATENCY_BUCKETS },
+  INTENDED_CODES: INTENDED.map(quoteLiteral).join(", "),
+  LIVE_BIT: APP_SWITCHES.live.proofBit,
+};
+
+const WRITTEN = [...new Bun.Glob("*/*.sql").scanSync(import.meta.dir)]
+  .sort()
+  .map((path) => fillConstants(readFileSync(`${import.meta.dir}/${path}`, "utf8")))
+  .join("\n");
+
+/** The actions of administrators in the Console. */
+export const CONSOLE_ACTIONS = readActions(WRITTEN);
+
+export const AUDIT_ACTIONS: AuditActions = {
+  ...OTHER_AUDIT_ACTIONS,
+  ...Object.fromEntries(CONSOLE_ACTIONS.flatMap(({ logged }) => logged)),
+};
+
+/** The label of an action; of an unknown action, such as one of a later version, its name. */
+export function labelAction(action: string): string {
+  return AUDIT_ACTIONS[action]?.label ?? action;
+}
+
+export const CODE: Code = readCode(
+  [
+    defineVisitorFunctions([WRITTEN, FIND_ISSUES].join("\n")),
+    renderDispatcher(CONSOLE_ACTIONS),
+  ].join("\n"),
+);
+
+/** Rows that the declarations of this release fill: statements that insert, update and delete what differs. */
+export const LOOKUP_ROWS = [renderAuditActions(AUDIT_ACTIONS), renderSwitches()];
+
+/**
+ * SQL with the value of each `${NAME}`.
+ *
+ * @throws {Error} no constant has the name
+ */
+export function fillConstants(sql: string): string {
+  return sql.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => {
+    const value = CONSTANTS[name];
+    if (value === undefined) throw new Error(`SQL files cannot use ${name}: no such constant`);
+    return String(value);
+  });
+}

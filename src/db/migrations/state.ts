@@ -1,0 +1,155 @@
+/**
+ * Compares a database with this release: which numbered files are applied, and whose code it has. A database of a later
+ * release says which releases may still serve it. Pure, except for the read.
+ *
+ * @module
+ */
+import { compareVersions, VERSION } from "../../std/version.ts";
+import { DIALECTS } from "../dialects.ts";
+import type { Database } from "../pool/mod.ts";
+import { readRows } from "../read_rows.ts";
+import { ADOPTED, checksum, MIGRATIONS, type ServiceMigration } from "./mod.ts";
+import { digestCode } from "./renew_code.ts";
+
+/** What identifies a release to a database. */
+export type Release = {
+  readonly version: string;
+  /** The highest number of its tables. */
+  readonly tables: number;
+};
+
+/**
+ * The earliest release that keeps working on the database of this release. Raise both when a file drops what that release
+ * uses, or the code drops a function that it calls.
+ */
+export const COMPATIBLE_FROM: Release = { version: "0.1.0", tables: 2 };
+
+export const DIGEST = digestCode(Object.values(DIALECTS));
+
+/** What a database records of its release. */
+export type CodeRecord = Release & { readonly digest: string; readonly compatibleFrom: Release };
+
+export type MigrationRecord = {
+  readonly applied: ReadonlyMap<number, string>;
+  readonly code: CodeRecord | undefined;
+};
+
+/** A database, compared with this release. */
+export type MigrationState = {
+  /** The numbers of missing migrations. */
+  missing: number[];
+  /** Whether the tables are from before the first numbered file. */
+  isOtherBaseline: boolean;
+  /** The numbers that the database has recorded with another text. */
+  edited: number[];
+  /** The later release that has upgraded the database, and the releases that it lets serve. */
+  later: (Release & { compatibleFrom: Release; allowsUs: boolean }) | undefined;
+  /** Whether the database has the code of this release. */
+  hasCode: boolean;
+};
+
+export function releaseOf(migrations: readonly ServiceMigration[]): Release {
+  return { version: VERSION, tables: migrations.at(-1)?.number ?? 0 };
+}
+
+/** How this release finds the database; every text of a message or a check comes from here. */
+export async function compareMigrations(
+  db: Database,
+  migrations: readonly ServiceMigration[] = MIGRATIONS,
+): Promise<MigrationState> {
+  return compareRecord(await readRecord(db), migrations);
+}
+
+export function compareRecord(
+  { applied, code }: MigrationRecord,
+  migrations: readonly ServiceMigration[] = MIGRATIONS,
+): MigrationState {
+  const ours = releaseOf(migrations);
+  const differs = (migration: ServiceMigration) => {
+    const recorded = applied.get(migration.number);
+    return recorded !== undefined && recorded !== checksum(migration);
+  };
+  const edited = migrations.filter(differs).map(({ number }) => number);
+  const first = applied.get(1);
+  const isAdopted = first !== undefined && ADOPTED.includes(first);
+  return {
+    missing: migrations.map(({ number }) => number).filter((number) => !applied.has(number)),
+    isOtherBaseline: edited.includes(1) && !isAdopted,
+    edited: edited.filter((number) => number !== 1),
+    later: findLater({ applied, code }, ours),
+    hasCode: code?.digest === DIGEST,
+  };
+}
+
+function findLater({ applied, code }: MigrationRecord, ours: Release): MigrationState["later"] {
+  const tables = Math.max(0, ...applied.keys());
+  const version = code?.version ?? "unknown";
+  const isLater =
+    tables > ours.tables || (code !== undefined && compareVersions(code.version, VERSION) > 0);
+  if (!isLater) return undefined;
+  const compatibleFrom = code?.compatibleFrom ?? { version, tables };
+  // A record that is older than the tables is of a release before the one that changed them.
+  const isCurrent = code !== undefined && code.tables >= tables;
+  const allowsUs =
+    isCurrent &&
+    compareVersions(ours.version, compatibleFrom.version) >= 0 &&
+    ours.tables >= compatibleFrom.tables;
+  return { version, tables, compatibleFrom, allowsUs };
+}
+
+export async function readRecord(db: Database): Promise<MigrationRecord> {
+  const [found] = await readRows<{ migrations: boolean; code: boolean }>(
+    db,
+    `select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as migrations,
+      pg_catalog.to_regclass('rowhouse.code') is not null as code`,
+  );
+  const applied = found?.migrations
+    ? await readRows<{ number: number; checksum: string }>(
+        db,
+        "select number, checksum from rowhouse.service_migrations",
+      )
+    : [];
+  const [code] = found?.code
+    ? await readRows<CodeRecord>(
+        db,
+        `select digest, version, tables, pg_catalog.json_build_object('version', compatible_from,
+          'tables', compatible_tables) as "compatibleFrom" from rowhouse.code`,
+      )
+    : [];
+  return { applied: new Map(applied.map((row) => [row.number, row.checksum])), code };
+}
+
+/** A database that this release does not use: what is wrong, and what to do. */
+export type Mismatch = { readonly message: string; readonly remedy: string };
+
+export const OTHER_BASELINE: Mismatch = {
+  message: "was set up by an earlier build of Rowhouse and cannot be upgraded by this one",
+  remedy:
+    "run rowhouse admin move-database, which moves its rows to a new database, or rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
+};
+
+/** Why no process or command of this release may use the database; `undefined` if they may. */
+export function findMismatch(state: MigrationState): Mismatch | undefined {
+  const { isOtherBaseline, edited, later } = state;
+  if (isOtherBaseline) return OTHER_BASELINE;
+  const [number] = edited;
+  if (number !== undefined && later === undefined)
+    return {
+      message: `has another text of migration ${number} than this release`,
+      remedy: "use the release that applied it, or a later one: an applied file never changes",
+    };
+  if (later === undefined || later.allowsUs) return undefined;
+  const { version, tables } = releaseOf(MIGRATIONS);
+  const from = later.compatibleFrom;
+  return {
+    message: `was upgraded by Rowhouse ${showRelease(later)}, which does not let ${showRelease({ version, tables })} use it`,
+    remedy:
+      later.version === "unknown"
+        ? "install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)"
+        : `install ${showRelease(from)} or later, or restore the backup from before the upgrade (docs/operating.md)`,
+  };
+}
+
+export function showRelease({ version, tables }: Release): string {
+  return `${version} (tables ${tables})`;
+}
