@@ -8,7 +8,7 @@ import { isOutage } from "./problem.ts";
 import { errorCode } from "./std/network.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** All fields of log lines. No field contains a header, a body, a row or a connection string. */
 export type LogFields = Partial<ResponseRecord> & {

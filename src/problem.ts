@@ -142,7 +142,7 @@ export function isProblemCode(text: unknown): text is ProblemCode {
   return typeof text === "string" && Object.hasOwn(PROBLEMS, text);
 }
 
-export type ProblemOptions = {
+type ProblemOptions = {
   /** One sentence without a final period. Default: the meaning of the code. */
   message?: string;
   details?: Detail[];

@@ -4,7 +4,7 @@ import type { Log } from "../observe.ts";
 import { openService, type Service } from "../service/mod.ts";
 import type { Config } from "../settings/mod.ts";
 
-export type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
+type OpenOptions = { databaseUrl: string; adminDatabaseUrl: string; log: Log };
 
 /** Opens a service with the settings that `serve` and `dev` share. */
 export function openFrom(config: Config, options: OpenOptions): Service {

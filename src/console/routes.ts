@@ -49,7 +49,7 @@ const ROLE = `${APP}/people/:person`;
 type Handle = Parameters<typeof enter>[1];
 type Page = { show: Handle; submit?: Handle; done?: Notices; action?: FormAction };
 /** Only forms of rows have no action. */
-export type ConsoleRoute = Route<ConsolePageDeps> & { action?: FormAction | undefined };
+type ConsoleRoute = Route<ConsolePageDeps> & { action?: FormAction | undefined };
 type Pages = Readonly<Record<string, Page>>;
 
 function below(parent: string, pages: Pages): Pages {

@@ -3,7 +3,6 @@
 export { createdOf, foundOf, pageOf } from "./bodies.ts";
 export type { DataDeps } from "./deps.ts";
 export {
-  DATA_PATH,
   IDEMPOTENCY_BYTES,
   LIST_BYTES,
   LIST_CACHE_BYTES,

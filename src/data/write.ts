@@ -29,7 +29,7 @@ export type SentWrite = {
 /** The arguments of every write. */
 type Common = { readonly bytes: number; readonly claim: Uint8Array | null };
 
-export type Write<R extends Read> = {
+type Write<R extends Read> = {
   /** The body by the columns of a table. */
   readonly read: (definition: TableDefinition) => R;
   /** Why no call can store the values; `undefined` if one can. */

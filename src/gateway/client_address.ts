@@ -10,7 +10,7 @@ import { toPlainAddress } from "../std/network.ts";
 export type ReadAddress = (socketAddress: string, headers: Headers) => string;
 
 /** Called with a sentence when a trusted proxy sends no address that this reader can use. */
-export type WarnOfProxy = (message: string) => void;
+type WarnOfProxy = (message: string) => void;
 
 const UNREADABLE =
   "A trusted proxy sends an entry in X-Forwarded-For that is not an IP address: its callers share one address in limits";

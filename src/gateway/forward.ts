@@ -29,7 +29,7 @@ import { type Audience, SIGNED_HEADERS, sign } from "./signature.ts";
 import { writeSignedContext } from "./signed_context.ts";
 import { writes } from "./verify.ts";
 
-export type Upstream = {
+type Upstream = {
   audience: Audience;
   /** The service's origin. */
   url: string;
@@ -43,7 +43,7 @@ export type Upstream = {
   draining: AbortSignal;
 };
 
-export type ForwardOptions = {
+type ForwardOptions = {
   virtualHost: VirtualHost;
   principal: Principal | undefined;
   /** Maximum size in bytes of a body that the route accepts. */

@@ -47,7 +47,7 @@ const PATIENCE_STEP_MS = 50;
 /** Max buckets per statement. */
 const MAX_REPORTS = 500;
 
-export type Reporter = {
+type Reporter = {
   /** Reports these and all other due buckets as soon as possible; resolves with the leases or if the database is unavailable. */
   requestLeases: (buckets: readonly SharedBucket[]) => Promise<void>;
   reportNow: (bucket: SharedBucket) => void;
@@ -177,12 +177,12 @@ function settle(
 }
 
 /** A process's used and requested tokens of a bucket. */
-export type Report = { name: string; perMinute: number; spent: number; wanted: number };
+type Report = { name: string; perMinute: number; spent: number; wanted: number };
 /** The tokens that are leased to a process, and the tokens that are left for all processes. */
-export type Leased = { leased: number; left: number };
+type Leased = { leased: number; left: number };
 
 /** Leases by bucket name. @throws {Error} the database is unavailable */
-export type Lease = (reports: readonly Report[]) => Promise<ReadonlyMap<string, Leased>>;
+type Lease = (reports: readonly Report[]) => Promise<ReadonlyMap<string, Leased>>;
 
 /** A separate queue, so that leases and other queries do not wait for each other. */
 const LEASE_QUEUE = "leases";

@@ -37,9 +37,9 @@ export type Received = {
 export type Receive = (request: Request, peer: Peer) => Promise<Received | Response>;
 
 /** The virtual host that a `Host` header names. */
-export type ReadVirtualHost = (host: string | null) => VirtualHost;
+type ReadVirtualHost = (host: string | null) => VirtualHost;
 
-export type OpenDeps = {
+type OpenDeps = {
   makeRequestId: () => string;
   readAddress: ReadAddress;
   readVirtualHost: ReadVirtualHost;
@@ -58,7 +58,7 @@ export function makeOpenReceive(deps: OpenDeps): Receive {
   });
 }
 
-export type SignedDeps = {
+type SignedDeps = {
   verify: Verify;
   useNonce: UseNonce;
   log: Log;

@@ -22,7 +22,7 @@ export type VerifyOptions = {
 export type Claim = { method: string; target: string; headers: Headers; body: Uint8Array };
 
 /** The context of a valid request, or the reason for the rejection, for the log. */
-export type Verdict = { context: SignedContext } | { reason: string };
+type Verdict = { context: SignedContext } | { reason: string };
 
 export type Verify = (claim: Claim) => Verdict;
 

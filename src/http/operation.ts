@@ -91,4 +91,4 @@ export const RESPONSE_HEADERS = {
   "Preference-Applied":
     "`return=minimal` on a replayed response that was too large to store. It contains only the id.",
 } as const;
-export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+type ResponseHeader = keyof typeof RESPONSE_HEADERS;

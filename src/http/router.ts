@@ -9,7 +9,7 @@ import type { Preview } from "../preview.ts";
 import type { Principal, Scope } from "../principal.ts";
 import type { Operation } from "./operation.ts";
 
-export type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
 
 /** A request while it is handled. */
 export type RequestContext = {
@@ -49,12 +49,12 @@ export type KeyRoute<Deps> = Endpoint & {
   readonly handle: (deps: Deps, context: KeyRequestContext) => HandlerResult;
 };
 /** An open endpoint, or an endpoint for a session, whose cookie the handler reads. */
-export type OpenRoute<Deps> = Endpoint & {
+type OpenRoute<Deps> = Endpoint & {
   readonly access: "open" | "session" | "optional-session";
   readonly handle: (deps: Deps, context: RequestContext) => HandlerResult;
 };
 /** An open endpoint that returns more with a key. A presented key must be valid. */
-export type OptionalKeyRoute<Deps> = Endpoint & {
+type OptionalKeyRoute<Deps> = Endpoint & {
   readonly access: "optional-key";
   readonly handle: (deps: Deps, context: OptionalKeyContext) => HandlerResult;
 };

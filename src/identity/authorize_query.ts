@@ -5,7 +5,7 @@ import { APP_SLUG, type AppTargets } from "../records/apps/mod.ts";
 import { readRedirectUri } from "./redirect_uri.ts";
 import type { IdentitySettings } from "./settings.ts";
 
-export type AuthorizeQuery = { slug: string; redirectUri: string };
+type AuthorizeQuery = { slug: string; redirectUri: string };
 
 /** @throws {Problem} invalid_request — `app` or `redirect_uri` missing, given twice or malformed */
 export function readAuthorizeQuery(query: string): AuthorizeQuery {

@@ -20,8 +20,8 @@ import { readDeviceCookie, toDeviceCookie, toPendingCookie, toSessionCookies } f
 import { makeSignInStart, type PageDeps } from "./page_deps.tsx";
 import { makePasswordRecord, verifyPassword } from "./passwords/password.ts";
 
-export type Typed = { email: string; password: string };
-export type SignIn = Admitted | { kind: "wrong" } | { kind: "throttled"; waitS: number };
+type Typed = { email: string; password: string };
+type SignIn = Admitted | { kind: "wrong" } | { kind: "throttled"; waitS: number };
 
 /** `done`: a session. `asked`: a session, but the person should add a second factor. `pending`: the second factor is due. */
 export type Admitted = { kind: "done" | "asked" | "pending"; cookies: string[] };

@@ -9,10 +9,10 @@ import type { FieldKind, Json, SqlKind, Types, Unread, ValueKind } from "./kind.
 export type JsonTypes<Shape> = { json: Types<Shape> };
 
 /** Bounds of numbers inside JSON: jsonb stores `1e131071` in a few bytes but prints all its digits. */
-export const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
+const JSON_NUMBERS = { least: 1e-39, below: 1e40 } as const;
 
 /** Returns whether a number inside JSON is 0 or within the bounds. */
-export function isJsonNumber(value: number): boolean {
+function isJsonNumber(value: number): boolean {
   const size = Math.abs(value);
   return size === 0 || (size >= JSON_NUMBERS.least && size < JSON_NUMBERS.below);
 }

@@ -27,10 +27,10 @@ import { type UuidTypes, uuidCompare, uuidField, uuidSql, uuidValue } from "./uu
 export { compareValues } from "./compare.ts";
 export type { IsoDate } from "./date.ts";
 export { ENUM_LIMITS, isDroppedValue, toDroppedValue } from "./enum.ts";
-export { DEFAULT_LIMITS, isJsonNumber, JSON_NUMBERS, NEVER_ACCEPTED } from "./json.ts";
+export { DEFAULT_LIMITS, NEVER_ACCEPTED } from "./json.ts";
 export type * from "./kind.ts";
 export { toPlainNumber } from "./number.ts";
-export { OPERATORS, type Operator, type SearchOperator } from "./operators.ts";
+export { OPERATORS, type Operator } from "./operators.ts";
 export type { Id } from "./ref.ts";
 export { normalizeLines } from "./string.ts";
 export { type IsoTime, toMomentText } from "./timestamp.ts";

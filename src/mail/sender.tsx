@@ -23,7 +23,7 @@ export type MailResult = {
   reason?: string;
 };
 
-export type MailSenderDeps = MailLinkDeps & {
+type MailSenderDeps = MailLinkDeps & {
   mail: MailSettings;
   record: (record: MailResult) => void;
   /** How long no other process claims the same email. */
@@ -33,7 +33,7 @@ export type MailSenderDeps = MailLinkDeps & {
 };
 
 /** Sends the oldest queued email. Returns whether more emails may be queued. */
-export type MailSender = () => Promise<boolean>;
+type MailSender = () => Promise<boolean>;
 
 export function makeMailSender(deps: MailSenderDeps): MailSender {
   const deliver = makeDeliver(deps.mail);

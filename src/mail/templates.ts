@@ -20,7 +20,7 @@ export type MailText = {
   after: readonly string[];
 };
 
-export type MailLinks = {
+type MailLinks = {
   /** The origin of the pages. */
   pagesUrl: string;
   /** The secret part of the link, if the email has a password link. */

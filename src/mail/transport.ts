@@ -18,7 +18,7 @@ export type Letter = {
 export type Delivery = "sent" | "rejected" | "failed";
 
 /** Sends one email; never throws. */
-export type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?: string }>;
+type Deliver = (letter: Letter) => Promise<{ delivery: Delivery; reason?: string }>;
 
 const TIMEOUT_MS = 10_000;
 const OWN_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -11,12 +11,12 @@ import { Fragment, type Html, type Part } from "./html.ts";
 
 /** The target of a link. `title` replaces the link's text if the text is a file name. */
 export type Target = { readonly href: string; readonly title?: string };
-export type MarkdownOptions = {
+type MarkdownOptions = {
   /** The target of a link; a link without a target becomes text. */
   toTarget: (href: string) => Target | undefined;
 };
 export type Heading = { readonly level: number; readonly id: string; readonly text: string };
-export type Rendered = { readonly content: Html; readonly headings: readonly Heading[] };
+type Rendered = { readonly content: Html; readonly headings: readonly Heading[] };
 
 /**
  * The page, and its headings in order. The ids are the same as on GitHub.

@@ -31,7 +31,6 @@ export {
   findFormat,
   type LineIssue,
   makeSource,
-  type Source,
   type SourceOptions,
 } from "./source.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

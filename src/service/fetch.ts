@@ -37,7 +37,7 @@ import type { RouteTables } from "./routes.ts";
 export type RejectedRequest = Pick<RequestContext, "request" | "params"> & Pick<Problem, "details">;
 
 /** Authentication, rate limits and origins of callers. */
-export type CallerDeps = FacingDeps & {
+type CallerDeps = FacingDeps & {
   authenticate: Authenticate;
   spendQuota: SpendQuota;
   /** The origin of the identity pages, if it is separate. */

@@ -7,7 +7,7 @@ import { respondWithPage } from "../pages/mod.ts";
 /** Paths of the API, which always get JSON errors. */
 const API = /^\/v1(\/|$)/;
 
-export type Visit = {
+type Visit = {
   request: Request;
   path: string;
   virtualHost: VirtualHost;

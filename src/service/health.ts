@@ -51,7 +51,7 @@ export const healthRoutes: readonly Route<HealthDeps>[] = [
   },
 ];
 
-export type ReadyDeps = {
+type ReadyDeps = {
   db: Database;
   guard: Pick<Guard, "check">;
   /** Whether this process calls the functions of tables. */

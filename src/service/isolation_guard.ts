@@ -40,7 +40,7 @@ const READS_PER_CHECK = 6;
 export const MAX_AGE_MS = 120_000;
 
 /** `now` is a monotonic clock. */
-export type GuardDeps = {
+type GuardDeps = {
   db: Database;
   /** Updated with the state of the nodes of a database with several. */
   nodes?: NodeMap;

@@ -5,7 +5,7 @@ import { type Log, logError } from "../observe.ts";
 import type { MailLinkDeps } from "../records/mails/mod.ts";
 
 /** Interval of the queue check, lease of an email, and delay before a retry; in seconds. */
-export type MailPace = { intervalS: number; leaseS: number; retryS: number };
+type MailPace = { intervalS: number; leaseS: number; retryS: number };
 
 const PACE: MailPace = { intervalS: 2, leaseS: 60, retryS: 60 };
 /** Max wait at shutdown: an unresponsive mail server must not block it. */

@@ -26,7 +26,7 @@ export type Metrics = {
   readonly recordMail: (mail: MailResult) => void;
 };
 
-export type MetricsSources = {
+type MetricsSources = {
   pools: Readonly<Record<string, () => PoolStats>>;
   inFlight: () => number;
   streamBytes: () => number;

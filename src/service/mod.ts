@@ -2,9 +2,8 @@
 export { checkCookieDomain, evaluateProxies } from "./callers.ts";
 export { ADMIN_CONNECTIONS, evaluateDriver } from "./databases.ts";
 export type { CheckResult } from "./doctor/check_result.ts";
-export { CHECKS, type DoctorContext, runChecks } from "./doctor/doctor.ts";
+export { type DoctorContext, runChecks } from "./doctor/doctor.ts";
 export { checkPooler } from "./doctor/pooler.ts";
 export { IsolationError, openService, type Service } from "./open.ts";
-export { checkConsole, checkLogins } from "./pushing.ts";
+export { checkLogins } from "./pushing.ts";
 export { routes } from "./routes.ts";
-export { toFailedCheck } from "./unavailable.ts";

@@ -30,7 +30,7 @@ export type FindTable = (
   name: string,
 ) => { readonly definition: TableDefinition } | undefined;
 
-export type RejectionCount = {
+type RejectionCount = {
   app: string | undefined;
   key: string | undefined;
   table: string | undefined;
@@ -75,7 +75,7 @@ export type Rejections = {
 };
 
 const MAX_COUNTS = 5000;
-export const OTHER = "other";
+const OTHER = "other";
 const MAX_SAMPLES_OF_APP = 100;
 /** Per key and code, so that the app's other codes and keys are sampled too. */
 const MAX_SAMPLES_OF_KEY = 50;

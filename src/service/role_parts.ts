@@ -107,7 +107,7 @@ export type Parts = {
   >;
 };
 
-export type CallerParts = {
+type CallerParts = {
   deps: FetchDeps;
   origins: Origins;
   refresh: (appsVersion: number) => Promise<void>;

@@ -28,7 +28,7 @@ import {
 import { ALL_TABLES, DATA_TABLES, IDENTITY_TABLES, toForwardedTables } from "./routes.ts";
 import { checkForwards, makeForwards } from "./upstreams.ts";
 
-export type BuiltRole = {
+type BuiltRole = {
   fetch: (request: Request, peer: Peer) => Promise<Response>;
   watch: VersionWatch;
   checkReady: CheckReady;

@@ -59,7 +59,7 @@ export const IDENTITY_TABLES: RouteTables<IdentityServiceDeps> = toRouteTables<I
 );
 
 /** Dependencies in a process that runs all parts. Identity has separate connections, so its handlers get other deps. */
-export type AllDeps = DataServiceDeps & { identityDeps: IdentityServiceDeps };
+type AllDeps = DataServiceDeps & { identityDeps: IdentityServiceDeps };
 
 export const ALL_TABLES: RouteTables<AllDeps> = toRouteTables<AllDeps>({
   api: [...ofData, ...docs, ...toAll(authRoutes)],

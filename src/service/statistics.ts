@@ -23,14 +23,14 @@ import {
   toStored,
 } from "./rejections.ts";
 
-export type Statistics = {
+type Statistics = {
   /** Counts a response. */
   readonly record: (response: ResponseRecord, rejection: Rejection | undefined) => void;
   /** Adds the remaining counts and records that this process has ended; waits at most {@linkcode END_LIMIT_MS}. */
   readonly end: () => Promise<void>;
 };
 
-export type StatisticsDeps = {
+type StatisticsDeps = {
   db: Database;
   log: Log;
   role: Role;

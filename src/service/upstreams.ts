@@ -41,7 +41,7 @@ export type UpstreamOptions = {
 /** How much longer than the service the gateway waits, so that the service's own timeout comes first. */
 const MARGIN_MS = 2000;
 
-export type Forwards = Readonly<Record<Audience, Forward>>;
+type Forwards = Readonly<Record<Audience, Forward>>;
 
 export type Streams = { countStream: CountStream; streamMemory: StreamMemory };
 

@@ -14,7 +14,7 @@ const Checksum = v.pipe(
   v.description("SHA-256 of the migration's file and of the checksum before it."),
 );
 const RANGE = `Must be a whole number from 1 to ${MAX_MIGRATIONS}`;
-export const Seq = v.pipe(
+const Seq = v.pipe(
   v.number(),
   v.integer(RANGE),
   v.minValue(1, RANGE),
@@ -272,4 +272,3 @@ export const StatusBody = v.object({
     ),
   ),
 });
-export type Status = v.InferOutput<typeof StatusBody>;

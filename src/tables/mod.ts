@@ -1,7 +1,6 @@
 /** Push: from an app's definition to tables, functions and a migration. The only writer of generated DDL. @module */
 export type { PushDeps } from "./apply.ts";
 export type { PushBody } from "./bodies.ts";
-export type { JournalEntry } from "./history/journal.ts";
 export type { MigrationRecord } from "./history/migration_text.ts";
 export { type CheckBodies, makeCheckBodies, RELEASE, recordRelease } from "./history/release.ts";
 export type { CheckedMigration } from "./history/replayed_migration.ts";
@@ -18,7 +17,7 @@ export type { Change } from "./plan/change.ts";
 export { planPush } from "./plan/plan.ts";
 export { makePlanning } from "./plan/plan_sets.ts";
 export { type Planned, type PushRequest, type PushResult, push } from "./push.ts";
-export { type PushStep, toMigrationStep } from "./push_step.ts";
+export { toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";

@@ -35,7 +35,7 @@ const EXAMPLE = '{ "places": { "staging": "https://api.staging.example.org" } }'
 const SECRET = /key|token|secret|password|credential/i;
 
 /** The content of the file. */
-export type ProjectSettings = {
+type ProjectSettings = {
   /** In the order of the file. */
   environments: ProjectEnvironment[];
   /** Whether a push can start to use tables of other apps. */

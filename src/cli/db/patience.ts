@@ -7,7 +7,7 @@ import type { SchemaService } from "./schema_service.ts";
 const POLL_LEAST_MS = 200;
 const POLL_SPREAD_MS = 600;
 
-export type Patience = { waitS: number; terminal: Terminal };
+type Patience = { waitS: number; terminal: Terminal };
 
 /** Repeats calls while the service is overloaded or busy with another push, or the app is over its push limit. */
 export function makePatient(service: SchemaService, patience: Patience): SchemaService {

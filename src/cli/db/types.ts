@@ -5,7 +5,7 @@ import { tryParseJsonc } from "../../std/json.ts";
 import type { Terminal } from "../command.ts";
 import { HIDDEN_FOLDER } from "../dev/file.ts";
 
-export type TypesOptions = {
+type TypesOptions = {
   folder: string;
   /** The schema's file. */
   file: string;

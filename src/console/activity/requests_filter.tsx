@@ -64,7 +64,7 @@ export function toRequestFilter(typed: TypedRequests) {
 }
 
 /** A time in the format of links; other text does not filter. */
-export function readMoment(text: string): Date | undefined {
+function readMoment(text: string): Date | undefined {
   if (!/^[12]\d{3}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|\+00:00)$/.test(text))
     return undefined;
   const moment = new Date(text);

@@ -14,7 +14,7 @@ import { isObject, tryParseJson } from "../../std/json.ts";
 import { splitObject } from "../../std/json_text.ts";
 import type { Visit } from "../enter.tsx";
 
-export type RowsCall = {
+type RowsCall = {
   appId: string;
   method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** Under the data endpoints, such as `todos?limit=50`. */
@@ -28,7 +28,7 @@ export type RowsCall = {
   signal?: AbortSignal;
 };
 
-export type RowsResponse = {
+type RowsResponse = {
   text: string;
   etag: string;
   /** Whether this is the replayed response of an earlier request with the same key. */

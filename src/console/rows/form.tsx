@@ -15,7 +15,7 @@ import { type RowField, renderRowField } from "./fields.tsx";
 import { listRows, type State } from "./list.ts";
 import { findLabelColumn, findTable, toLabel } from "./related.ts";
 
-export type Issues = { of: ReadonlyMap<string, string[]>; others: string[] };
+type Issues = { of: ReadonlyMap<string, string[]>; others: string[] };
 
 /** The issues by column; this page's own issues replace the endpoint's for the same column. */
 export function sortIssues(
@@ -123,7 +123,7 @@ async function readTargets(visit: Visit, of: RowsTable): Promise<ReadonlyMap<str
   return new Map(await Promise.all(some.map(read)));
 }
 
-export type RowForm = {
+type RowForm = {
   action: string;
   hidden: Readonly<Record<string, string>>;
   fields: readonly RowField[];

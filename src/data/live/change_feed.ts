@@ -52,7 +52,7 @@ export type ChangeFeed = {
   readonly end: () => void;
 };
 
-export type ChangeFeedDeps = {
+type ChangeFeedDeps = {
   db: Database;
   catalog: Pick<Catalog, "find" | "learnedAt">;
   log: Log;

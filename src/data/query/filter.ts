@@ -15,7 +15,7 @@ import { isStorableText } from "../../std/text.ts";
 
 export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
 
-export type Operator = KindOperator | "null";
+type Operator = KindOperator | "null";
 /** A comparison of a column with values: one value, several for "in", none for "null". */
 export type Comparison = {
   readonly op: Operator;

@@ -33,7 +33,7 @@ export type QueryPath = {
 } & ({ readonly ids: Comparison } | Range);
 
 /** The start and the end of a walk: values of its leading columns, compared in order. */
-export type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
+type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
 export type Bound = { readonly op: Comparison["op"]; readonly values: readonly string[] };
 
 /** The app, and the indexes that are not built yet. */

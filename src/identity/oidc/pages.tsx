@@ -5,7 +5,7 @@ import { toDurationText } from "../../std/duration.ts";
 import { PROVIDER_STATE_LIFE_S, RECENT_SIGN_IN } from "../../std/limits.ts";
 import { toWait } from "../sign_in_page.tsx";
 
-export type ProviderPage = {
+type ProviderPage = {
   title: string;
   text: string;
   status: number;

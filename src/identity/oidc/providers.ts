@@ -50,7 +50,7 @@ export type Providers = {
   readonly find: (name: string | undefined) => Provider | undefined;
 };
 
-export type ProviderDeps = {
+type ProviderDeps = {
   now: () => number;
   log: Log;
   /** Timeout of one request to a provider. */

@@ -86,7 +86,7 @@ export function printJson(value: unknown, indent?: number): string {
   return escapeTurns(JSON.stringify(value, null, indent));
 }
 
-export type SampleRequest = {
+type SampleRequest = {
   method: string;
   path: string;
   isKeyed: boolean;

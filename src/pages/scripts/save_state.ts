@@ -4,7 +4,7 @@ import { announce, element, makeButton } from "./dom.ts";
 const ID = "save-state";
 const SAVED_VISIBLE_MS = 8000;
 
-export type SaveAction = { name: string; run: () => void };
+type SaveAction = { name: string; run: () => void };
 
 export function showSaved(text: string, action?: SaveAction): void {
   const notice = show(text, "notice-info", action);

@@ -26,7 +26,7 @@ function checkAddress(url: string): string {
 
 type SearchResult = Exclude<SearchReport, { kind: "progress" }>;
 
-export type Searcher = {
+type Searcher = {
   /** The result of a search; `undefined` if it was canceled, such as by the next search. */
   readonly run: (
     script: string,

@@ -29,7 +29,7 @@ import {
 
 export type PageCookies = { session: string; identity: string };
 /** The cookies and the client of a browser; the audit log records the client. */
-export type PresentedCookies = PageCookies & { from: string };
+type PresentedCookies = PageCookies & { from: string };
 /** A person in a browser, identified by the cookies. */
 export type VisitorActor = { db: Database; sessionIdleS: number; cookies: PresentedCookies };
 
@@ -45,7 +45,7 @@ export type ConsoleActor = Omit<VisitorActor, "db"> & {
 export type Actor = { admin: Database } | ConsoleActor;
 
 /** The arguments of an action and the values that it needs in the Console. Each call sends only those of its function. */
-export type ActionValues<Name extends ActionName> = Arguments<Name> & ActionInput<Name>;
+type ActionValues<Name extends ActionName> = Arguments<Name> & ActionInput<Name>;
 
 /** Returns another error than {@linkcode toRejection}; `undefined` to use that of `toRejection`. */
 type Reject = (error: unknown) => unknown;

@@ -9,7 +9,6 @@ export { type AuditEntry, auditList, sweepAudit } from "./audit.ts";
 export * from "./columns.ts";
 export {
   type List,
-  list,
   type RowsOf,
   readList,
   toCsvHead,
@@ -18,7 +17,6 @@ export {
 } from "./list.ts";
 export {
   ConsoleRejected,
-  findIssues,
   NotSignedIn,
   rejectFor,
   SecondFactorNeeded,

@@ -24,7 +24,7 @@ export const KEY_PREFIX = new RegExp(`^${PREFIX_PATTERN}$`);
 export const KEY_MAX_LENGTH =
   PREFIX_MAX_LENGTH + 1 + ID_LENGTH + 1 + RANDOM_LENGTH + CHECKSUM_LENGTH;
 
-export type KeyText = { keyId: string; secret: string };
+type KeyText = { keyId: string; secret: string };
 
 /** A new key: its id, its secret and the text, which is shown once. */
 export function makeKeyText(

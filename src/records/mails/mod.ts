@@ -30,7 +30,7 @@ export type ClaimedMail = {
   password: Pick<PasswordRecord, "hash" | "secretId"> | null;
 };
 
-export type PasswordRequest = {
+type PasswordRequest = {
   email: string;
   address: string;
   /** The app that the person was signing in to, and the checked return address. */
@@ -66,7 +66,7 @@ export async function claimMails(
   return (await call(deps.db, "claim_mails", values)) as ClaimedMail[];
 }
 
-export type MailOutcome = "sent" | "rejected" | "void";
+type MailOutcome = "sent" | "rejected" | "void";
 
 /** Records the result of a claimed email, so that it is not sent again. */
 export async function settleMail(

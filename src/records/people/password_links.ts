@@ -24,7 +24,7 @@ export type LinkDeps = {
   now: () => Date | number;
 };
 /** The values of a new link that the database stores, and the text in its address. */
-export type NewLink = {
+type NewLink = {
   id: string;
   secretId: string;
   proof: string;

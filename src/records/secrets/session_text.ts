@@ -15,7 +15,7 @@ const ID_AND_SECRET = new RegExp(`^${ID_CHARS}\\.${SECRET_CHARS}$`);
 const MAX_PRESENTED = 16;
 
 /** The two cookies of a session: one for every host under the cookie's domain, one only for the pages. */
-export type CookieKind = "session" | "identity";
+type CookieKind = "session" | "identity";
 
 /** The database's arguments for a new session, and the cookies' values. */
 export type NewSession = {

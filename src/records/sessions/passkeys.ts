@@ -25,8 +25,8 @@ export type PasskeyKey = {
   userId: string;
 };
 /** A passkey with a proof from this service. The database has not checked the proof yet. */
-export type StoredPasskey = PasskeyKey & { secretId: string };
-export type PasskeyAttempt = { waitS: number } | { waitS: 0; stored: StoredPasskey | undefined };
+type StoredPasskey = PasskeyKey & { secretId: string };
+type PasskeyAttempt = { waitS: number } | { waitS: 0; stored: StoredPasskey | undefined };
 
 /** Counts an attempt before verification; returns the data for the verification. */
 export async function beginPasskey(
@@ -48,7 +48,7 @@ export async function beginPasskey(
 }
 
 /** The stored record of a passkey, without the key. */
-export type PasskeyRecord = { digest: string; secretId: string };
+type PasskeyRecord = { digest: string; secretId: string };
 
 /** The digest in hexadecimal, by the current secret. */
 export function makePasskeyRecord(
@@ -73,7 +73,7 @@ export function toPasskeyFactor(
 /** The result of a use. All except `done` get the same rejection. */
 type PasskeyOutcome = "done" | "unknown" | "replayed" | "planted" | "counter";
 
-export type PasskeyFinish = SessionStart & {
+type PasskeyFinish = SessionStart & {
   /** The passkey whose response was verified. */
   stored: StoredPasskey;
   challenge: string;

@@ -32,7 +32,7 @@ import { readMigration, readStatus } from "./status.ts";
 /** Why rows were not counted. */
 type Uncounted = "scope" | "time" | "order";
 /** `rows` is null if the key cannot read rows, or the count exceeds the time limit. */
-export type AppliedChange = AppliedStep & { rows: RowCounts | null };
+type AppliedChange = AppliedStep & { rows: RowCounts | null };
 
 /**
  * Applies a change. Does nothing if the app's last migration already is this change: the request then repeats an earlier
@@ -77,7 +77,7 @@ type Asked = Pick<ApplyRequest, "app" | "options"> & {
   /** Whether the request has earlier steps: rows are then not counted, because their table can differ. */
   isLater?: boolean;
 };
-export type PlannedChange =
+type PlannedChange =
   | { step: ReadyChange; prepared: PreparedPush; rows: RowCounts | null; note: string }
   /** Nothing to do, except to end this table's unfinished retype. */
   | { notes: string[]; canceled?: TableState };

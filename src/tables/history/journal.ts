@@ -28,7 +28,7 @@ export type JournalFile = { file: string; text: string };
 export type ProjectMigration = JournalFile & { parts: Migration };
 
 /** A conflict between a journal's folder and the service. Each kind has its own remedy. */
-export type JournalIssue = {
+type JournalIssue = {
   code:
     | "edited"
     | "other_content"

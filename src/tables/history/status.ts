@@ -20,7 +20,7 @@ export type Status = {
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /** The app whose record is read, for an operator or for a proven key that can read its schema. */
-export type Reader = { appId: string; proof?: Uint8Array };
+type Reader = { appId: string; proof?: Uint8Array };
 
 /** Selects one row with the app as `app`. Fails before it reveals anything if the key is not proven. */
 function readerSql({ proof }: Reader, position: `$${number}`): string {

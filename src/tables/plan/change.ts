@@ -21,7 +21,7 @@ export type Change =
 type Of<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
 
 /** The parts of a column that a retype replaces. */
-export type ColumnType = Pick<NamedColumn, "kind" | "values" | "default">;
+type ColumnType = Pick<NamedColumn, "kind" | "values" | "default">;
 
 /** The type of a column. */
 export function toColumnType({ kind, values, default: initial }: ColumnType): ColumnType {

@@ -24,7 +24,7 @@ import type { PushingApp } from "./begin_push.ts";
 import { renderStatements } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
 
-export type Prepared = PreparedPush & {
+type Prepared = PreparedPush & {
   migration: Applied;
   state: PushState;
   /** Whether the project already has this migration. */

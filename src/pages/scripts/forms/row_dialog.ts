@@ -7,7 +7,7 @@ import { addFieldHelp, isDone, renewToken, toAction, toLost } from "./row_form.t
 /** Does not match the form of the sign-in page. */
 const FORM = "main form.action[method=post]";
 
-export type FormDialog = {
+type FormDialog = {
   /** The page that has the form. */
   url: string;
   /** The message after the form was accepted. */

@@ -344,7 +344,7 @@ function showEdit(edit: Edit, state: "waiting" | "failed"): void {
   cell.dataset["saving"] = state;
 }
 
-export function findEditCell({ rowId, column }: CellName): HTMLTableCellElement | undefined {
+function findEditCell({ rowId, column }: CellName): HTMLTableCellElement | undefined {
   const heads = [...(findGrid()?.tHead?.rows[0]?.cells ?? [])];
   const index = heads.findIndex(({ dataset }) => dataset["column"] === column);
   return findRow(rowId)?.cells[index];

@@ -2,8 +2,8 @@
 import { element } from "../dom.ts";
 import { chooseNull, clearNull } from "../forms/inputs.ts";
 
-export type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
-export type ControlState = { name: string; value: string; isChecked: boolean };
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+type ControlState = { name: string; value: string; isChecked: boolean };
 /** The content of a field. */
 export type FieldState = {
   controls: readonly ControlState[];

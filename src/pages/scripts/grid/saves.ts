@@ -17,7 +17,7 @@ import { type FieldState, readFieldState, restoreField } from "./fields.ts";
 import { findRow, renewRow } from "./rows.ts";
 
 /** The result of entering a value into a form. */
-export type Entered =
+type Entered =
   | { readonly kind: "entered" }
   | { readonly kind: "invalid"; readonly issue: string }
   /** Nothing is saved. With `isChanged`, the user must see the stored value first. */
@@ -48,7 +48,7 @@ type SaveEvents = {
   readonly open: (edit: Edit, form: HTMLFormElement) => (() => void) | undefined;
 };
 
-export type Saves = {
+type Saves = {
   readonly add: (edit: Edit) => void;
   /** Resolves when no edit of the row is being saved, or all wait for Retry. */
   readonly settle: (rowId: string) => Promise<void>;

@@ -48,7 +48,7 @@ export function makeSender({ url, token }: { url: string; token: string }): Batc
 /** The reason why an import stopped, and its errors by line. */
 export type Stop = { readonly message: string; readonly lines: readonly string[] };
 
-export type Progress = { readonly stored: number; readonly replayed: number };
+type Progress = { readonly stored: number; readonly replayed: number };
 
 type SendOptions = {
   /** The seed of the keys of the batches. */
@@ -99,7 +99,7 @@ const LOST: BatchResponse = {
   message: "The service did not respond",
 };
 
-export function toStop(
+function toStop(
   { message, details, rows }: Pick<BatchResponse, "message" | "details" | "rows">,
   { lines }: Pick<Batch, "lines">,
   stored: number,
