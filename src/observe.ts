@@ -23,11 +23,12 @@ export type LogFields = Partial<ResponseRecord> & {
   rejected?: number;
   /** Why a signature was rejected. */
   reason?: string;
-  /** The process's address and role. */
+  /** The process's address, role and version. */
   host?: string;
   port?: number;
   role?: string;
   worker?: string | undefined;
+  version?: string;
   /** A queued email and its outcome. */
   mailId?: number;
   template?: string;

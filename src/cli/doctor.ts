@@ -1,6 +1,6 @@
 /** `rowhouse doctor`: checks an installation and prints a remedy for each error. @module */
 
-import { openDatabase } from "../db/mod.ts";
+import { openDatabase, RELEASE } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import {
   ADMIN_CONNECTIONS,
@@ -28,7 +28,7 @@ valid ones for all other checks. Reads the configuration of each provider (OIDC_
 MAIL_URL, without sending mail; an unavailable mail server is a warning. With CONSOLE_DATABASE_URL it also checks the login
 of the Console. Without DATABASE_URL and ADMIN_DATABASE_URL it checks the database of a running rowhouse dev in this folder
 (${DEV_FILE}), as its administrator.
-Prints { findings: [{ about, level, message, remedy }] } with --json.`,
+Prints { rowhouse: { version, tables, code }, findings: [{ about, level, message, remedy }] } with --json.`,
   positionals: [],
   flags: {
     json: JSON_FLAG,
@@ -57,7 +57,7 @@ async function runDoctor(setting: Setting): Promise<CommandResult> {
   );
   const hasFailed = results.some(({ level }) => level === "fail");
   return {
-    document: { findings: results },
+    document: { rowhouse: RELEASE, findings: results },
     lines: results.flatMap(toLines),
     exitCode: hasFailed ? EXIT.rejected : EXIT.done,
   };

@@ -40,7 +40,7 @@ export async function main(argv: readonly string[], base: BaseSetting): Promise<
 async function runCommand(argv: readonly string[], base: BaseSetting): Promise<ExitCode> {
   const { terminal } = base;
   if (["--version", "-v", "version"].includes(argv[0] ?? "")) {
-    terminal.print(VERSION);
+    await printVersion(base, argv.includes("--json"));
     return EXIT.done;
   }
   const isHelpArgument =
@@ -67,6 +67,15 @@ async function runCommand(argv: readonly string[], base: BaseSetting): Promise<E
     for (const notice of notes) terminal.warn(notice);
   }
   return exitCode;
+}
+
+/** Without Bun the command only talks to a service, and has no tables. */
+async function printVersion({ terminal }: BaseSetting, isJson: boolean): Promise<void> {
+  const { RELEASE, RELEASE_TEXT } =
+    process.versions.bun === undefined
+      ? { RELEASE: { version: VERSION }, RELEASE_TEXT: VERSION }
+      : await import("../db/mod.ts");
+  terminal.print(isJson ? toDocument(RELEASE) : RELEASE_TEXT);
 }
 
 /**

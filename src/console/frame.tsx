@@ -1,6 +1,7 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
 /** The frame of the Console's pages: breadcrumbs, navigation and visitor. @module */
 
+import { RELEASE_TEXT } from "../db/mod.ts";
 import {
   ACCOUNT_PATH,
   ACCOUNT_SECURITY_PATH,
@@ -157,6 +158,7 @@ function renderFrame({ me, entry, title, crumbs = [], actions, tabs, body }: Fra
             <button class="keys-button" type="button" data-keys="?" hidden>
               Keyboard shortcuts
             </button>
+            {me !== undefined && <span class="quiet me-version">Rowhouse {RELEASE_TEXT}</span>}
           </div>
         </nav>
         <main class="work" id="main" tabindex="-1">

@@ -115,6 +115,7 @@ export {
   withTemporaryLogin,
 } from "./provision.ts";
 export { readRows, readValue } from "./read_rows.ts";
+export { RELEASE, RELEASE_TEXT } from "./release.ts";
 export { SIGNALS } from "./signals.ts";
 export {
   ALL_APPS,

@@ -2,6 +2,7 @@
 /** The pages of `docs/` that a service serves, and their descriptions in its index. @module */
 
 import { readFileSync } from "node:fs";
+import { VERSION } from "../format.ts";
 import {
   compressResponse,
   encodeBody,
@@ -92,8 +93,11 @@ export const ALL_GUIDES: readonly Guide[] = [...GUIDES, ...OPERATORS_GUIDES];
 
 const FOLDER = new URL("../../docs/", import.meta.url);
 
+/** Names of packages contain the version of this program, which only operators may know. */
+const OWN_VERSION = new RegExp(`(?<![\\d.])${RegExp.escape(VERSION)}(?![\\d.])`, "g");
+
 export function readGuide({ page }: Guide): string {
-  return readFileSync(new URL(`${page}.md`, FOLDER), "utf8");
+  return readFileSync(new URL(`${page}.md`, FOLDER), "utf8").replace(OWN_VERSION, "VERSION");
 }
 
 export function toGuidePath(page: Guide["page"]): string {

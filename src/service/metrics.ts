@@ -12,7 +12,7 @@ import {
   type Metric,
   Registry,
 } from "prom-client";
-import type { PoolStats } from "../db/mod.ts";
+import { type PoolStats, RELEASE } from "../db/mod.ts";
 import type { MailResult } from "../mail/mod.ts";
 import type { ResponseRecord } from "../observe.ts";
 
@@ -51,6 +51,12 @@ export function makeMetrics(sources: MetricsSources): Metrics {
     buckets: SECONDS,
     registers,
   });
+  new Gauge({
+    name: "rowhouse_build_info",
+    help: "The version of this process: always 1",
+    labelNames: ["version", "tables", "code"],
+    registers,
+  }).set(RELEASE, 1);
   const errors = new Counter({
     name: "rowhouse_errors_total",
     help: "Error responses, by code",

@@ -63,7 +63,6 @@ const LIGHT =
 test.each([
   { words: ["--help"], code: 0 },
   { words: ["admin", "--help"], code: 0 },
-  { words: ["--version"], code: 0 },
   { words: ["no-such-command"], code: 2 },
 ])("rowhouse $words imports no command and no package", async ({ words, code }) => {
   const loaded = await listLoaded(words);

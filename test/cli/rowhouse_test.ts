@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { COMMANDS as COMMAND_ROWS } from "../../src/cli/commands.ts";
+import { RELEASE } from "../../src/db/mod.ts";
 import { makeProject, ROOT, runCommand, runHere } from "../support/command.ts";
 
 let project: ReturnType<typeof makeProject>;
@@ -50,11 +51,15 @@ test("rowhouse db without a command prints the group's help and exits with a usa
   expect(await runHere(["db", "help"], project)).toEqual({ code: 0, out, err: "" });
 });
 
-test("rowhouse --version prints the package's version", async () => {
+test("rowhouse --version prints the versions of the package, its tables and its code", async () => {
   const { version } = await Bun.file(join(ROOT, "package.json")).json();
-  const printed = { code: 0, out: `${version}\n`, err: "" };
+  expect(RELEASE.version).toBe(version);
+  const text = `${version} (tables ${RELEASE.tables}, code ${RELEASE.code})`;
+  const printed = { code: 0, out: `${text}\n`, err: "" };
   for (const word of ["--version", "version"])
     expect(await runCommand([word], project)).toEqual(printed);
+  const { out } = await runHere(["--version", "--json"], project);
+  expect(JSON.parse(out)).toEqual(RELEASE);
 });
 
 test.each([

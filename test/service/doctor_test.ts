@@ -303,6 +303,7 @@ describe("rowhouse doctor", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(findings.filter(({ level }) => level !== "ok")).toEqual([]);
     expect(findings.map(({ about }) => about)).toEqual([
+      "rowhouse",
       "settings",
       "driver",
       "database",
@@ -913,6 +914,7 @@ describe("rowhouse doctor", () => {
       expect.stringMatching(/^Notice: using .* because neither .*\n$/),
     ]);
     expect(findings.map(({ about, level }) => `${level} ${about}`)).toEqual([
+      "ok rowhouse",
       "ok settings",
       "ok driver",
       "ok admin database",

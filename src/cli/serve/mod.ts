@@ -1,5 +1,6 @@
 /** `rowhouse serve`: runs the service on a port until a signal to stop. @module */
 
+import { RELEASE_TEXT } from "../../db/mod.ts";
 import type { Log } from "../../observe.ts";
 import { IsolationError } from "../../service/mod.ts";
 import type { Config } from "../../settings/mod.ts";
@@ -65,7 +66,13 @@ async function runServe({ args, env, terminal }: Setting): Promise<ExitCode> {
     // Only the first of several workers warns.
     if (isThere && (worker ?? "0") === "0") await warnOfLogins(service, { config, log });
     const serving = listen(service, { ...toListenOptions(config, worker), log });
-    log("info", "listening", { host: config.HOST, port: serving.port, role: config.ROLE, worker });
+    log("info", "listening", {
+      host: config.HOST,
+      port: serving.port,
+      role: config.ROLE,
+      worker,
+      version: RELEASE_TEXT,
+    });
     if (worker !== undefined) reportListening();
     try {
       if (!isThere) await Promise.race([stopped, waitForDatabase(service, config, stopped)]);

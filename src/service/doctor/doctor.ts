@@ -11,6 +11,7 @@ import {
   findPooling,
   isDriverPatched,
   makeNodeMap,
+  RELEASE_TEXT,
   readRows,
 } from "../../db/mod.ts";
 import type { Audience } from "../../gateway/mod.ts";
@@ -150,6 +151,7 @@ const PEOPLE = ({ identityDb }: Known) =>
 
 /** All checks, in the order in which issues should be fixed. */
 export const CHECKS: readonly Check[] = [
+  check("rowhouse", [], () => pass("rowhouse", RELEASE_TEXT), NONE),
   check("settings", [], ({ settingIssues }) => evaluateSettings(settingIssues), NONE),
   check("secrets", ["sharedSecrets"], ({ sharedSecrets }) => evaluateSecrets(sharedSecrets), NONE),
   check("trusted proxies", [], ({ trustedProxies }) => evaluateProxies(trustedProxies), NONE),
