@@ -6,11 +6,8 @@
  *
  * @module
  */
-import manifest from "../package.json" with { type: "json" };
 import { isObject } from "./std/json.ts";
-
-/** The version of this package. */
-export const VERSION: string = manifest.version;
+import { VERSION } from "./std/version.ts";
 
 type Format = {
   /** The file, for the table in the docs. */

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openSecrets } from "../src/cli/dev/environment.ts";
-import { describeNewer, FORMATS, type FormatName, VERSION } from "../src/format.ts";
+import { describeNewer, FORMATS, type FormatName } from "../src/format.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
+import { VERSION } from "../src/std/version.ts";
 import {
   type Archives,
   findApp,

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { VERSION } from "../format.ts";
 import type { Environment } from "../settings/mod.ts";
 import { findNearest } from "../std/names.ts";
 import { quote } from "../std/quote.ts";
+import { VERSION } from "../std/version.ts";
 import {
   type CommandRow,
   EXIT,

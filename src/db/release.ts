@@ -4,16 +4,15 @@
  *
  * @module
  */
-import { VERSION } from "../format.ts";
 import { MIGRATIONS } from "./migrations/mod.ts";
+import { DIGEST, releaseOf } from "./migrations/state.ts";
+
+/** Enough of a digest to tell releases apart. */
+const DIGEST_CHARS = 12;
 
 export const RELEASE = {
-  version: VERSION,
-  tables: MIGRATIONS.at(-1)?.number ?? 0,
-  code: new Bun.CryptoHasher("sha256")
-    .update(MIGRATIONS.map(({ sql }) => sql).join())
-    .digest("hex")
-    .slice(0, 12),
+  ...releaseOf(MIGRATIONS),
+  code: DIGEST.replace("sha256:", "").slice(0, DIGEST_CHARS),
 };
 
 /** As processes report it, and as operators read it. */

@@ -2,7 +2,6 @@
 /** The pages of `docs/` that a service serves, and their descriptions in its index. @module */
 
 import { readFileSync } from "node:fs";
-import { VERSION } from "../format.ts";
 import {
   compressResponse,
   encodeBody,
@@ -21,6 +20,7 @@ import {
   respondWithPage,
   type Target,
 } from "../pages/mod.ts";
+import { VERSION } from "../std/version.ts";
 import { type Entry, REFERENCE_PATH, renderFrame, renderMenuGroup } from "./reference/frame.tsx";
 
 export const LLMS_PATH = "/llms.txt";
