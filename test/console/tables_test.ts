@@ -256,7 +256,7 @@ describe("a table is transferred", () => {
     const { owner } = await share();
     const stranger = await service.makeApp();
     for (const [slug, says] of [
-      [stranger.slug, "The app does not use the table"],
+      [stranger.slug, `${stranger.slug} does not use the table ${name}`],
       ["no-such-app", "No app has the slug"],
     ] as const) {
       const rejected = await submit(path(), { app: slug, typed_name: name });

@@ -62,7 +62,7 @@ rowhouse admin issue-key wiki --name deploy --scope schema:push --expires 90d`,
     run: async (deps, { key_id: keyId }) => {
       if (!(await revokeKey(deps, keyId)))
         throw new RejectedError(
-          `No active key has the id ${quote(keyId)}: it does not exist or is already revoked`,
+          `No active key has the id ${quote(keyId)}: it does not exist or is already revoked; rowhouse admin list-keys <app> lists the keys`,
         );
       return { document: { keyId, revoked: true }, lines: [`Revoked key ${keyId}`] };
     },
@@ -116,7 +116,7 @@ function readScopes(text: string): Scope[] {
   const scopes = SCOPES.filter((scope) => terms.includes(scope));
   const unknown = terms.find((term) => !SCOPES.some((scope) => scope === term));
   if (unknown === undefined) return scopes;
-  throw new UsageError(`Unknown scope ${quote(unknown)}: expected some of ${SCOPES.join(",")}`);
+  throw new UsageError(`Unknown scope ${quote(unknown)}: expected some of ${SCOPES.join(", ")}`);
 }
 
 /** A future time, from a duration, a date (its start in UTC), or a time with an offset. */

@@ -104,7 +104,8 @@ const PUSH_BUSY = reject(
 );
 const REFERENCED = reject(
   "invalid_request",
-  "Another table references this table: remove the other table first",
+  ({ values }) =>
+    `Another table references ${values["wanted_table"] ?? "this table"}: remove the other table first`,
 );
 
 const REJECTIONS: Readonly<Record<string, Rejection>> = {
@@ -119,7 +120,8 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
       ? unknownApp(slug, { isInBrowser })
       : new Problem("unknown_app");
   },
-  [SIGNALS.unknownUser]: ({ values }) => unknownUser(String(values["email"])),
+  [SIGNALS.unknownUser]: ({ values, isInBrowser }) =>
+    unknownUser(String(values["email"]), { isInBrowser }),
   [SIGNALS.lastSuperAdmin]: reject(
     "invalid_request",
     ({ values }) =>
@@ -133,16 +135,19 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   [SIGNALS.pushBusy]: PUSH_BUSY,
   [SIGNALS.unknownTable]: reject(
     "unknown_table",
-    "Table not found: rowhouse db status --app <slug> lists the tables of an app",
+    ({ values }) =>
+      `No table has the name ${quote(String(values["wanted_table"]))}: rowhouse admin list-tables lists the tables of all apps`,
     "Table not found.",
   ),
   [SIGNALS.notItsTable]: reject(
     "invalid_request",
-    "The app does not use the table: it has not pushed a declaration of the table",
+    ({ values }) =>
+      `The app ${values["app_slug"] ?? values["new_slug"]} does not use the table ${values["wanted_table"]}: it has not pushed a declaration of the table`,
   ),
   [SIGNALS.tableInUse]: reject(
     "invalid_request",
-    "Apps use the table: run rowhouse admin end-registration for each app, the owner last. rowhouse db status --app <slug> lists the apps",
+    ({ values }) =>
+      `Apps use the table ${values["wanted_table"]}: run rowhouse admin end-registration for each app, the owner last. rowhouse db status --app <slug> lists the apps`,
     "Apps use the table: first end its use under Tables of each app, the owner last.",
   ),
   [SIGNALS.previewOff]: reject(
@@ -175,7 +180,8 @@ const REJECTIONS: Readonly<Record<string, Rejection>> = {
   ),
   apps_slug_key: reject(
     "invalid_request",
-    ({ values }) => `Cannot create app "${values["app_slug"]}": it already exists`,
+    ({ values }) =>
+      `Cannot create app "${values["app_slug"]}": it already exists; choose another name`,
   ),
 };
 
@@ -255,8 +261,13 @@ export function unknownApp(
   return new Problem("unknown_app", { message: `No app has the slug ${quote(slug)}${hint}` });
 }
 
-export function unknownUser(email: string): Problem {
-  return new Problem("invalid_request", { message: `No user has the address ${quote(email)}` });
+export function unknownUser(
+  email: string,
+  { isInBrowser = false }: { isInBrowser?: boolean | undefined } = {},
+): Problem {
+  const hint = isInBrowser ? "" : ": rowhouse admin list-users lists all people";
+  const message = `No user has the address ${quote(email)}${hint}`;
+  return new Problem("invalid_request", { message });
 }
 
 export function unknownPerson(): Problem {

@@ -150,7 +150,7 @@ export async function rollKey(
   const [row] = await runAction(deps, "roll_key", values);
   if (row === undefined) {
     throw new Problem("not_found", {
-      message: `Cannot rotate key ${quote(keyId)}: no active key has this id`,
+      message: `Cannot rotate key ${quote(keyId)}: no active key has this id; it does not exist, or is expired or revoked`,
     });
   }
   return {

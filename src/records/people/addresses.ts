@@ -269,8 +269,9 @@ async function findChanging(
   if (person !== undefined && !isInUse)
     return { id: person.id, proofs: proveByEach(actor.identitySecrets, person.id, email) };
   if (person !== undefined) throw usedEmail(newEmail);
-  if (!isInUse) throw unknownUser(email);
-  const details = [unknownUser(email), usedEmail(newEmail)].map(({ message }) => ({
+  const unknown = unknownUser(email, { isInBrowser: "cookies" in actor });
+  if (!isInUse) throw unknown;
+  const details = [unknown, usedEmail(newEmail)].map(({ message }) => ({
     path: "",
     message,
   }));

@@ -40,8 +40,7 @@ export async function grantRole(
   const new_role = ofRole === undefined ? role : null;
   const values = { email, app_slug: toAskedSlug(slug), new_role };
   await runAction(actor, "grant_role", values, (error) => {
-    const ofApp = unknownApp(slug, { isInBrowser: "cookies" in actor });
-    const unknown = findUnknown(error, { email, ofApp });
+    const unknown = findUnknown(error, { email, slug, isInBrowser: "cookies" in actor });
     const isOnlyRole = error instanceof ViolationError && ofRole !== undefined;
     if (unknown !== undefined || isOnlyRole)
       return toProblem([ofEmail, ...(unknown ?? []), ofRole]);
@@ -65,12 +64,13 @@ function findProblem(check: () => unknown): Problem | undefined {
 /** The problems of an unknown address and an unknown app; `undefined` for another error. */
 function findUnknown(
   error: unknown,
-  { email, ofApp }: { email: string; ofApp: Problem },
+  { email, slug, isInBrowser }: { email: string; slug: string; isInBrowser: boolean },
 ): Problem[] | undefined {
   if (!(error instanceof SignalError)) return undefined;
+  const ofApp = unknownApp(slug, { isInBrowser });
   if (error.signal === SIGNALS.unknownApp) return [ofApp];
   if (error.signal !== SIGNALS.unknownUser) return undefined;
-  const ofUser = email === NO_EMAIL ? [] : [unknownUser(email)];
+  const ofUser = email === NO_EMAIL ? [] : [unknownUser(email, { isInBrowser })];
   return error.detail === "unknown app" ? [...ofUser, ofApp] : ofUser;
 }
 
