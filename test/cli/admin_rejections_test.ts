@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { APP_SWITCH_NAMES, toDashed } from "../../src/app_switch.ts";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SCOPES } from "../../src/principal.ts";
 import { type Admin, openAdmin } from "../support/admin.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { readAdminSamples } from "../support/samples/commands.ts";
+import { expectSentences } from "../support/sentences.ts";
 
 const UNKNOWN_KEY = "a".repeat(16);
 
@@ -33,155 +35,155 @@ async function readAll(): Promise<string> {
   return row?.text ?? "";
 }
 
-type Case = { words: readonly string[]; says: string };
+type Case = {
+  words: readonly string[];
+  /** The code of the error with `--json`; defaults to `invalid_request` for a valid command line. */
+  error?: string;
+  /** The paths of its details. */
+  paths?: readonly string[];
+  /** Values that the message must name. */
+  names?: readonly string[];
+};
 
 /** Valid command lines whose action is rejected. */
 const IMPOSSIBLE: readonly Case[] = [
   {
     words: ["move-app", "nobody", "--to", "10.0.0.3:5432"],
-    says: '  /database: is not distributed over a Citus cluster (docs/scaling.md)\n  /slug: no app has the slug "nobody"\n',
+    paths: ["/database", "/slug"],
+    names: ['"nobody"'],
   },
-  {
-    words: ["convert-to-citus", "--yes"],
-    says: "Cannot distribute this database:\n  The extension citus is missing: run create extension citus in this database on every node",
-  },
-  { words: ["create-app", "Wiki"], says: 'Cannot name an app "Wiki"' },
-  { words: ["create-app", "a"], says: "must be 2 to 40 lowercase letters" },
-  { words: ["create-app", "wiki"], says: 'Cannot create app "wiki": it already exists\n' },
+  { words: ["convert-to-citus", "--yes"], error: "rejected", names: ["create extension citus"] },
+  { words: ["create-app", "Wiki"], names: ['"Wiki"', "2 to 40"] },
+  { words: ["create-app", "a"], names: ['"a"', "2 to 40"] },
+  { words: ["create-app", "wiki"], names: ['"wiki"'] },
   {
     words: ["create-app", "evil", "--origin", "https://evil.test"],
-    says: "must be a host under example.org",
+    names: ['"https://evil.test"', "example.org"],
   },
   {
     words: ["create-app", "http", "--origin", "http://a.example.org"],
-    says: "must begin with https://",
+    names: ['"http://a.example.org"', "https://"],
   },
   {
     words: ["create-app", "evil", "--origin", "https://evil.test", "--redirect", "nothing"],
-    says: `Cannot use 2 of these URLs
-  /origins/0: Cannot use origin "https://evil.test": must be a host under example.org
-  /redirects/0: Cannot use redirect "nothing": must be a URL`,
+    paths: ["/origins/0", "/redirects/0"],
+    names: ['"https://evil.test"', '"nothing"'],
   },
   {
     words: ["set-origins", "wiki", "--add-origin", "https://*.example.org"],
-    says: "wildcards are not supported",
+    names: ['"https://*.example.org"'],
   },
   {
     words: ["set-origins", "wiki", "--origin", "https://a.example.org", "--remove-redirect", "x"],
-    says: 'Cannot remove redirect "x": wiki has not registered it',
+    names: ['"x"', "wiki"],
   },
   ...APP_SWITCH_NAMES.map((name) => ({
     words: ["set-app", "wiki", toDashed(name), "off"],
-    says: "is already off for app wiki",
+    error: "rejected",
+    names: ["off", "wiki"],
   })),
   {
     words: ["set-app", "wiki", "live", "on"],
-    says: "Cannot turn on live updates: set PREVIEW=live",
+    names: ["PREVIEW=live", "rowhouse migrate"],
   },
   {
     words: ["delete-app", "wiki"],
-    says: "Cannot ask for confirmation without a terminal: add --yes",
+    error: "rejected",
+    names: ["wiki", "1 key", "0 rows", "--yes", "rowhouse admin set-app wiki disabled on"],
   },
-  { words: ["rename-app", "wiki", "Wiki"], says: 'Cannot name an app "Wiki"' },
-  { words: ["create-user", "bo@example.org"], says: "the address is already in use" },
-  { words: ["create-user", "not-an-address"], says: "Cannot use the address" },
-  { words: ["set-role", "bo@example.org", "none"], says: "last super_admin" },
-  { words: ["disable", "bo@example.org"], says: "last super_admin" },
-  { words: ["delete-user", "bo@example.org", "--yes"], says: "last super_admin" },
-  { words: ["grant", "bo@example.org", "wiki", "super_admin"], says: "Cannot grant the role" },
+  { words: ["rename-app", "wiki", "Wiki"], names: ['"Wiki"'] },
+  { words: ["create-user", "bo@example.org"], names: ["bo@example.org"] },
+  { words: ["create-user", "not-an-address"], names: ['"not-an-address"'] },
+  ...[
+    ["set-role", "bo@example.org", "none"],
+    ["disable", "bo@example.org"],
+    ["delete-user", "bo@example.org", "--yes"],
+  ].map((words) => ({ words, names: ["bo@example.org", "super_admin"] })),
+  {
+    words: ["grant", "bo@example.org", "wiki", "super_admin"],
+    names: ['"super_admin"', "1 to 32"],
+  },
   {
     words: ["invite", "bo", "nowhere", "No role", "--name", "a\u001b[31m"],
-    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  The name must have at most 200 visible characters on one line, without control characters\n  Cannot grant the role',
+    paths: ["", "", "", ""],
+    names: ['"bo"', '"nowhere"', '"No role"', "200"],
   },
   {
     words: ["create-user", "bo@example.org", "--name", "x".repeat(201)],
-    says: "Nothing was changed\n  The name must have at most 200 visible characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is already in use\n",
+    paths: ["", ""],
+    names: ["bo@example.org", "200"],
   },
   {
     words: ["create-user", "bo@example.org", "--name", "a\nb", "--role", "king"],
-    says: 'Nothing was changed\n  The name must have at most 200 visible characters on one line, without control characters\n  Cannot create the user bo@example.org: the address is already in use\n  Unknown Console role "king": expected one of admin, super_admin\n',
+    paths: ["", "", ""],
+    names: ["bo@example.org", "200", '"king"'],
   },
   {
     words: ["create-user", "not-an-address", "--role", "king"],
-    says: 'must look like ada@example.org\n  Unknown Console role "king"',
+    paths: ["", ""],
+    names: ['"not-an-address"', '"king"'],
   },
-  {
-    words: ["create-user", "cy@example.org", "--name", "a\nb"],
-    says: "The name must have at most",
-  },
+  { words: ["create-user", "cy@example.org", "--name", "a\nb"], names: ["200"] },
   {
     words: ["grant", "bo", "nowhere", "No role"],
-    says: 'Nothing was changed\n  Cannot use the address "bo": must look like ada@example.org\n  No app has the slug "nowhere": rowhouse admin list-apps lists all apps\n  Cannot grant the role',
+    paths: ["", "", ""],
+    names: ['"bo"', '"nowhere"', '"No role"'],
   },
-  { words: ["grant", "bo", "wiki", "editor"], says: 'Cannot use the address "bo"' },
-  {
-    words: ["revoke", "--provider", "gone", "--yes"],
-    says: 'Nothing to revoke: no one has a role from claims of "gone"',
-  },
+  { words: ["grant", "bo", "wiki", "editor"], names: ['"bo"'] },
+  { words: ["revoke", "--provider", "gone", "--yes"], error: "rejected", names: ['"gone"'] },
 ];
 
 /** Invalid arguments. */
 const MISUSED: readonly Case[] = [
   ...APP_SWITCH_NAMES.map((name) => ({
     words: ["set-app", "wiki", toDashed(name), "yes"],
-    says: 'Cannot read "yes": must be on or off',
+    names: ['"yes"', "on", "off"],
   })),
-  { words: ["set-app", "wiki", "lively", "on"], says: 'Unknown setting "lively": must be live, ' },
-  { words: ["issue-key", "wiki", "--scope", "data:all"], says: 'Unknown scope "data:all"' },
+  {
+    words: ["set-app", "wiki", "lively", "on"],
+    names: ['"lively"', ...APP_SWITCH_NAMES.map(toDashed)],
+  },
+  { words: ["issue-key", "wiki", "--scope", "data:all"], names: ['"data:all"', ...SCOPES] },
   ...["soon", "2030-02-31", "2030-01-01T00:00:00"].map((time) => ({
     words: ["issue-key", "wiki", "--expires", time],
-    says: "Cannot read --expires",
+    names: ["--expires", `"${time}"`, "90d"],
   })),
-  { words: ["end-sessions"], says: "Name the app: --app <slug>" },
-  { words: ["issue-key", "wiki", "--expires", "2001-01-01"], says: "must be in the future" },
+  { words: ["end-sessions"], names: ["--app"] },
+  { words: ["issue-key", "wiki", "--expires", "2001-01-01"], names: ["--expires", "2001-01-01"] },
   ...["a\nb", "a\u001b[31m"].map((name) => ({
     words: ["issue-key", "wiki", "--name", name],
-    says: "control characters",
+    names: ["--name", JSON.stringify(name), "1 to 100"],
   })),
-  { words: ["convert-to-citus", "--shards", "0"], says: "Cannot read --shards 0: must be" },
-  { words: ["roll-key", UNKNOWN_KEY, "--grace", "2h"], says: "Cannot read --grace" },
+  { words: ["convert-to-citus", "--shards", "0"], names: ["--shards 0", "1 to 64000"] },
+  { words: ["roll-key", UNKNOWN_KEY, "--grace", "2h"], names: ["--grace", '"2h"', "24h"] },
   ...["roll-key", "revoke-key"].map((command) => ({
     words: [command, "rh_abc.secret"],
-    says: "must be the 16 characters",
+    names: ["16 characters"],
   })),
-  {
-    words: ["set-limit", "wiki", "--per-minute", "0"],
-    says: "must be a whole number",
-  },
-  {
-    words: ["set-role", "bo@example.org", "king"],
-    says: "expected one of admin, super_admin, none",
-  },
-  {
-    words: ["create-user", "x@example.org", "--role", "king"],
-    says: "Unknown Console role",
-  },
+  { words: ["set-limit", "wiki", "--per-minute", "0"], names: ["0", "1 to 100000000"] },
+  { words: ["set-role", "bo@example.org", "king"], names: ['"king"', "super_admin", "none"] },
+  { words: ["create-user", "x@example.org", "--role", "king"], names: ['"king"', "super_admin"] },
   {
     words: ["revoke", "bo@example.org", "wiki", "--provider", "gone"],
-    says: 'Unexpected argument "bo@example.org"',
+    names: ['"bo@example.org"'],
   },
-  { words: ["audit", "--limit", "0"], says: "whole number" },
-  { words: ["list-users", "--limit", "0"], says: "whole number" },
-  { words: ["set-origins", "wiki"], says: "Nothing to change" },
+  { words: ["audit", "--limit", "0"], names: ["--limit 0", "1 to 10000"] },
+  { words: ["list-users", "--limit", "0"], names: ["--limit 0", "1 to 10000"] },
+  { words: ["set-origins", "wiki"], names: ["--add-origin", "--remove-redirect", "--origin"] },
   {
     words: ["set-origins", "wiki", "--origin", "https://a.example.org", "--add-origin", "x"],
-    says: "it replaces the whole list",
+    names: ["--origin", "--add-origin"],
   },
 ];
 
 const SAMPLES = await readAdminSamples();
-/** The message about a missing record, by the argument that names it. */
-const MISSING: Readonly<Record<string, (typed: string) => string>> = {
-  slug: (slug) => `No app has the slug "${slug}"`,
-  app: (slug) => `No app has the slug "${slug}"`,
-  email: (email) => `No user has the address "${email}"`,
-  key_id: (id) => `"${id}"`,
-  table: () => "Table not found",
-};
+/** Arguments that name a record. */
+const OF_RECORDS = ["slug", "app", "email", "key_id", "table"];
 /** Commands on existing records. */
 const ON_RECORDS = SAMPLES.filter(
   ({ name, positionals }) =>
-    !name.startsWith("admin create-") && positionals.some((argument) => argument in MISSING),
+    !name.startsWith("admin create-") &&
+    positionals.some((argument) => OF_RECORDS.includes(argument)),
 ).map((sample) => ({
   ...sample,
   words: sample.words.map((word) => (word === "wiki" ? "no-such-app" : word)),
@@ -189,34 +191,40 @@ const ON_RECORDS = SAMPLES.filter(
 
 test.each(ON_RECORDS)("$name names a missing record", async ({ words, positionals }) => {
   const [, ...argv] = words;
-  const outcome = await admin.run(...argv);
-  const named = positionals.filter((argument, index) => {
-    const message = MISSING[argument]?.(argv[index + 1] ?? "");
-    return message && outcome.err.toLowerCase().includes(message.toLowerCase());
-  });
-  expect([outcome.code, outcome.out, outcome.err, named.length > 0]).toEqual([
-    1,
-    "",
-    expect.anything(),
-    true,
-  ]);
+  const { code, out, err } = await admin.run(...argv);
+  expect([code, out]).toEqual([1, ""]);
+  const records = positionals.flatMap((argument, index) =>
+    OF_RECORDS.includes(argument) ? [argv[index + 1] ?? ""] : [],
+  );
+  expect([err, records.some((record) => err.includes(record))]).toEqual([err, true]);
+  expectSentences(err, {});
 });
 
 function show(words: readonly string[]): string {
   return words.map((word) => (/^[\w@.:/-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
 }
 
-async function reject(run: typeof admin.run, { words, says }: Case, code: number): Promise<void> {
-  const outcome = await run(...words);
-  expect(outcome.err).toContain(says);
-  expect([outcome.code, outcome.out]).toEqual([code, ""]);
+/** Checks the exit code, and the code and paths in the document of `--json`. Returns standard error. */
+async function reject(
+  run: typeof admin.run,
+  words: readonly string[],
+  wanted: { code: number; error: string; paths?: readonly string[] | undefined },
+): Promise<string> {
+  const { code, out, err } = await run(...words, "--json");
+  const { error, details } = JSON.parse(out) as { error: string; details: { path: string }[] };
+  const found = { paths: details.map(({ path }) => path), code, error };
+  expect(found).toEqual({ ...wanted, paths: [...(wanted.paths ?? [])] });
   // A key that is passed instead of its id is not printed.
-  expect(outcome.err).not.toContain("abc.secret");
+  expect(out).not.toContain("abc.secret");
+  return err;
 }
 
 test.each(IMPOSSIBLE.map((one) => ({ ...one, line: show(one.words) })))(
   "admin $line is rejected",
-  (one) => reject(admin.run, one, 1),
+  async ({ words, error = "invalid_request", paths, names }) => {
+    const err = await reject(admin.run, words, { code: 1, error, paths: paths ?? [] });
+    expectSentences(err, { names });
+  },
 );
 
 /** Without a database: invalid arguments are rejected before a connection. */
@@ -237,26 +245,29 @@ async function runOffline(...argv: string[]) {
 
 test.each(MISUSED.map((one) => ({ ...one, line: show(one.words) })))(
   "admin $line is a usage error",
-  // create-user reports an unknown role together with other errors, for which it needs the database.
-  (one) => reject(one.words[0] === "create-user" ? admin.run : runOffline, one, 2),
+  async ({ words, names }) => {
+    // create-user reports an unknown role together with other errors, for which it needs the database.
+    const run = words[0] === "create-user" ? admin.run : runOffline;
+    const err = await reject(run, words, { code: 2, error: "usage" });
+    expectSentences(err, { names, hides: ["abc.secret"] });
+  },
 );
 
 test.each(SAMPLES)("$name rejects each flag without its value", async ({ words, flags }) => {
   for (const flag of flags) {
-    const line = [...words.slice(1), `--${flag}`, ""];
-    await reject(runOffline, { words: line, says: `Flag --${flag} needs a value` }, 2);
+    const argv = [...words.slice(1), `--${flag}`, ""];
+    const { code, out, err } = await runOffline(...argv);
+    expect([code, out, err.includes(`--${flag} `)]).toEqual([2, "", true]);
   }
 });
 
 // A command that reads a file reads it first.
 test.each(SAMPLES.filter(({ positionals: [first] }) => first !== "file"))(
   "$name exits with 69 while the database is unavailable",
-  ({ words }) =>
-    reject(
-      runOffline,
-      { words: words.slice(1), says: "Cannot reach PostgreSQL at 127.0.0.1:1" },
-      69,
-    ),
+  async ({ words }) => {
+    const err = await reject(runOffline, words.slice(1), { code: 69, error: "unreachable" });
+    expect(err).toContain("127.0.0.1:1");
+  },
 );
 
 test("the rejected commands change nothing", async () => {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { makeProject, ROOT, runHere, schemaText, startCommand } from "../support/command.ts";
 import { eventually } from "../support/eventually.ts";
+import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 let service: TestService;
@@ -136,46 +137,45 @@ describe("a broken schema is reported with file and line, and changes nothing, i
     {
       name: "throws",
       text: '\n\nthrow new Error("boom");\n',
-      says: "Cannot read schema/mod.ts: Error: boom at schema/mod.ts:3",
+      names: ["boom", "schema/mod.ts:3"],
     },
     {
       name: "is not TypeScript",
       text: "export default {{\n",
-      says: 'Cannot read schema/mod.ts: Expected identifier but found "{" at schema/mod.ts:1:17',
+      names: ["schema/mod.ts:1:17"],
     },
     {
       name: "imports a missing file",
       text: '\nimport "./none.ts";\n',
-      says: "Cannot read schema/mod.ts: Cannot find module './none.ts' at schema/mod.ts:2:8",
+      names: ["'./none.ts'", "schema/mod.ts:2:8"],
     },
     {
       name: "imports a missing package",
       text: 'import none from "no-such-package";\nexport default none;\n',
-      says: "Cannot read schema/mod.ts: Cannot find package 'no-such-package' at schema/mod.ts:1:18",
+      names: ["'no-such-package'", "schema/mod.ts:1:18"],
     },
     {
       name: "exports nothing",
       text: "const a = 1;\n",
-      says: "expected export default defineSchema",
+      names: ["export default defineSchema"],
     },
     {
       name: "exports by name",
       text: "export const schema = {};\n",
-      says: "it exports schema; expected export default",
+      names: ["exports schema", "export default"],
     },
     {
       name: "exports a number",
       text: "export default 1;\n",
-      says: 'must be "export default defineSchema',
+      names: ["export default defineSchema"],
     },
-    { name: "exits", text: "process.exit(0);\n", says: "a schema must not exit" },
-    { name: "is missing", text: undefined, says: "No schema at schema/mod.ts" },
-  ])("$name", async ({ text, says }) => {
+    { name: "exits", text: "process.exit(0);\n", names: ["schema/mod.ts"] },
+    { name: "is missing", text: undefined, names: ["schema/mod.ts"] },
+  ])("$name", async ({ text, names }) => {
     if (text !== undefined) project.write("schema/mod.ts", text);
     const { code, out, err } = await db("push");
-    expect(err).toContain(says);
-    expect(err).not.toMatch(/ResolveMessage|BuildMessage/);
     expect([code, out]).toEqual([1, ""]);
+    expectSentences(err, { names, hides: ["ResolveMessage", "BuildMessage"] });
     expect(existsSync(typesOf())).toBe(false);
   });
 
@@ -199,10 +199,10 @@ describe("a broken schema is reported with file and line, and changes nothing, i
     );
     project.write("schema/mod.ts", schemaText(`{ todos: { ${columns} } }`));
     const { code, err } = await db("push");
-    expect(err).toContain("it has 200 errors");
+    const lines = err.trim().split("\n");
+    expect([code, lines.length, lines[0]?.includes(" 200 ")]).toEqual([1, 201, true]);
     for (let index = 0; index < 200; index++)
-      expect(err).toContain(`  todos.c-${index}: Cannot name`);
-    expect(code).toBe(1);
+      expect(lines[index + 1]).toStartWith(`  todos.c-${index}: `);
   });
 });
 
@@ -242,16 +242,14 @@ describe("a rejected push reports the reason", () => {
       ROWHOUSE_URL: service.url,
       ROWHOUSE_API_KEY: "rh_x.hunter2",
     });
-    expect([code, err.includes("rejects this key"), err.includes("hunter2")]).toEqual([
-      4,
-      true,
-      false,
-    ]);
+    expect(code).toBe(4);
+    expectSentences(err, { hides: ["hunter2"], varies: { [service.url]: "<service>" } });
   });
   test("a key without the scope exits with 1 and names it", async () => {
     const reader = await service.makeApp(undefined, { scopes: ["data:read"] });
     const { code, err } = await push({ ROWHOUSE_URL: service.url, ROWHOUSE_API_KEY: reader.key });
-    expect([code, err]).toEqual([1, expect.stringContaining("lacks the scope schema:read")]);
+    expect(code).toBe(1);
+    expectSentences(err, { names: ["schema:read"], hides: [reader.key] });
   });
   test("a key that cannot be sent is named as malformed", async () => {
     const { code, err } = await push({
@@ -259,27 +257,23 @@ describe("a rejected push reports the reason", () => {
       ROWHOUSE_API_KEY: `${app.key}é`,
     });
     expect(code).toBe(4);
-    expect(err).toStartWith("ROWHOUSE_API_KEY is malformed: ");
-    expect(err).not.toContain(app.key);
+    expectSentences(err, { names: ["ROWHOUSE_API_KEY"], hides: [app.key] });
   });
   test("a service that does not respond exits with 69", async () => {
     const { code, err } = await push({
       ROWHOUSE_URL: "http://127.0.0.1:1",
       ROWHOUSE_API_KEY: app.key,
     });
-    expect([code, err]).toEqual([
-      69,
-      expect.stringContaining("No response from http://127.0.0.1:1: "),
-    ]);
+    expect(code).toBe(69);
+    expectSentences(err, { names: ["http://127.0.0.1:1"], hides: [app.key] });
   });
   test("a server that is not Rowhouse is detected", async () => {
     const other = Bun.serve({ port: 0, fetch: () => new Response("<html>") });
-    const { code, err } = await push({
-      ROWHOUSE_URL: `http://127.0.0.1:${other.port}`,
-      ROWHOUSE_API_KEY: app.key,
-    });
+    const url = `http://127.0.0.1:${other.port}`;
+    const { code, err } = await push({ ROWHOUSE_URL: url, ROWHOUSE_API_KEY: app.key });
     await other.stop(true);
-    expect([code, err.includes("is not a Rowhouse service")]).toEqual([1, true]);
+    expect(code).toBe(1);
+    expectSentences(err, { names: [url], varies: { [url]: "<server>" } });
   });
 });
 
@@ -317,9 +311,11 @@ describe("a push to an overloaded service", () => {
     const proxy = startOverloaded(2);
     const { code, err } = await push(proxy.url, "60");
     proxy.stop();
-    expect({ code, err }).toEqual({
-      code: 0,
-      err: `Waiting: ${proxy.url} is unavailable: No connection became free in time\n`.repeat(2),
+    const lines = err.trimEnd().split("\n");
+    expect([code, lines.length, new Set(lines).size]).toEqual([0, 2, 1]);
+    expectSentences(lines[0] ?? "", {
+      names: [proxy.url, OVERLOADED.message],
+      varies: { [proxy.url]: "<service>" },
     });
     expect([...proxy.seen]).toEqual([
       ["GET", 3],
@@ -332,9 +328,10 @@ describe("a push to an overloaded service", () => {
     const proxy = startOverloaded(1);
     const { code, err } = await push(proxy.url, "0");
     proxy.stop();
-    expect({ code, err }).toEqual({
-      code: 69,
-      err: `${proxy.url} is unavailable: No connection became free in time\n`,
+    expect(code).toBe(69);
+    expectSentences(err, {
+      names: [proxy.url, OVERLOADED.message],
+      varies: { [proxy.url]: "<service>" },
     });
   });
 });
@@ -494,7 +491,7 @@ describe("with --json a failure is one document, and standard error has the usua
       text: schemaText('{ todos: { "a/b": t.string() } }'),
       code: 1,
       error: "invalid_schema",
-      details: [{ path: "/todos/a~1b", message: expect.stringContaining("Cannot name") }],
+      details: [{ path: "/todos/a~1b", message: expect.any(String) }],
     },
     {
       name: "invalid settings",
@@ -559,8 +556,8 @@ describe("with --json a failure is one document, and standard error has the usua
       1,
       {
         error: "edited_migration",
-        message: expect.stringContaining("was edited"),
-        details: [{ path: `/${file}`, message: expect.stringContaining("was edited") }],
+        message: expect.stringContaining(file),
+        details: [{ path: `/${file}`, message: expect.any(String) }],
       },
     ]);
   });

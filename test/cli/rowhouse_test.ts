@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { COMMANDS as COMMAND_ROWS } from "../../src/cli/commands.ts";
 import { RELEASE } from "../../src/db/mod.ts";
 import { makeProject, ROOT, runCommand, runHere } from "../support/command.ts";
+import { expectSentences } from "../support/sentences.ts";
 
 let project: ReturnType<typeof makeProject>;
 beforeAll(() => {
@@ -30,12 +31,7 @@ test("a command's help names its settings, repeatable options, and only its own 
   expect(doctor).toContain("OIDC_<NAME>_ISSUER");
   expect(doctor).toContain("With --json an error");
   expect(openapi).not.toContain("--json");
-  expect(origins).toContain("replaces all origins");
-});
-
-test("rowhouse admin set-limit --help explains that limits apply to all processes together", async () => {
-  const { out } = await runHere(["admin", "set-limit", "--help"], project);
-  expect(out).toContain("Limits apply to all serving processes together.");
+  expect(origins).toContain("can be repeated");
 });
 
 test("rowhouse db --help lists only the commands of that group", async () => {
@@ -95,60 +91,49 @@ test("rowhouse --help opens with an example and lists every command", async () =
   for (const name of COMMANDS) expect(out).toContain(`\n  ${name} `);
 });
 
-describe("usage errors exit with 2 and state what is expected", () => {
+describe("usage errors exit with 2 and name what is expected", () => {
   test.each([
-    { words: ["migrte"], says: 'Unknown command "migrte": did you mean rowhouse migrate?' },
-    {
-      words: ["banana"],
-      says: '"banana": expected one of dev, serve, migrate, init, db, data, openapi, admin, health',
-    },
-    { words: ["amdin", "list-apps"], says: "did you mean rowhouse admin list-apps?" },
-    { words: ["amdin"], says: "did you mean rowhouse admin?" },
-    { words: ["admin", "creat-app"], says: "did you mean rowhouse admin create-app?" },
-    { words: ["dp", "push"], says: 'Unknown command "dp": did you mean rowhouse db push?' },
-    { words: ["db", "x"], says: 'Unknown command "db x": expected one of db push, db plan' },
-    { words: ["db", "x"], says: "\nsee rowhouse db --help\n" },
-    { words: ["serve", "--rloe", "1"], says: '"--rloe" for rowhouse serve: did you mean --role?' },
-    { words: ["serve", "--prot", "1"], says: "\nsee rowhouse serve --help\n" },
-    { words: ["migrte"], says: "\nsee rowhouse --help\n" },
-    { words: ["completion", "tcsh"], says: 'Unknown shell "tcsh": expected bash, zsh, fish' },
-    {
-      words: ["dev", "-p", "1"],
-      says: 'Unknown flag "-p" for rowhouse dev: expected --port <port>',
-    },
-    { words: ["dev", "--port"], says: "Flag --port needs a value: --port <port>" },
-    { words: ["dev", "--port", "x"], says: "Cannot read --port x: must be a whole number from 0" },
-    { words: ["dev", "--preview", "bogus"], says: "Cannot read --preview: must be one of filters" },
-    { words: ["dev", "--yes"], says: "Flag --yes of rowhouse dev requires --reset" },
-    { words: ["migrate", "--json=1"], says: "Flag --json does not accept a value" },
-    { words: ["migrate", "now"], says: 'Unexpected argument "now" after rowhouse migrate' },
-    { words: ["admin", "create-app"], says: "Missing <slug>" },
+    { words: ["migrte"], names: ['"migrte"', "rowhouse migrate?", "rowhouse --help"] },
+    { words: ["banana"], names: ['"banana"', "dev", "serve", "migrate", "init", "db", "admin"] },
+    { words: ["amdin", "list-apps"], names: ["rowhouse admin list-apps?"] },
+    { words: ["amdin"], names: ["rowhouse admin?"] },
+    { words: ["admin", "creat-app"], names: ["rowhouse admin create-app?"] },
+    { words: ["dp", "push"], names: ['"dp"', "rowhouse db push?"] },
+    { words: ["db", "x"], names: ['"db x"', "db push, db plan", "rowhouse db --help"] },
+    { words: ["serve", "--rloe", "1"], names: ['"--rloe"', "rowhouse serve", "--role?"] },
+    { words: ["serve", "--prot", "1"], names: ["rowhouse serve --help"] },
+    { words: ["completion", "tcsh"], names: ['"tcsh"', "bash, zsh, fish"] },
+    { words: ["dev", "-p", "1"], names: ['"-p"', "rowhouse dev", "--port <port>"] },
+    { words: ["dev", "--port"], names: ["--port <port>"] },
+    { words: ["dev", "--port", "x"], names: ["--port x", "from 0"] },
+    { words: ["dev", "--preview", "bogus"], names: ["--preview", "filters"] },
+    { words: ["dev", "--yes"], names: ["--yes", "rowhouse dev", "--reset"] },
+    { words: ["migrate", "--json=1"], names: ["--json"] },
+    { words: ["migrate", "now"], names: ['"now"', "rowhouse migrate"] },
+    { words: ["admin", "create-app"], names: ["<slug>"] },
     {
       words: ["admin", "grant", "wiki", "editor", "ada@example.org"],
-      says: "Wrong order of arguments: expected rowhouse admin grant <email> <app> <role>",
+      names: ["rowhouse admin grant <email> <app> <role>"],
     },
     {
       words: ["admin", "invite", "wiki", "ada@example.org", "editor"],
-      says: "Wrong order of arguments: expected rowhouse admin invite <email> <app> <role>",
+      names: ["rowhouse admin invite <email> <app> <role>"],
     },
     {
       words: ["admin", "set-role", "admin", "ada＠example.org"],
-      says: "Wrong order of arguments: expected rowhouse admin set-role <email> <role>",
+      names: ["rowhouse admin set-role <email> <role>"],
     },
-    { words: ["dev", "--port", "1", "--port", "2"], says: "--port is given 2 times" },
-    { words: ["migrate"], says: "needs ADMIN_DATABASE_URL or DATABASE_URL" },
-    { words: ["admin", "list-apps"], says: "set ADMIN_DATABASE_URL" },
-    { words: ["db", "status"], says: "set ROWHOUSE_URL and ROWHOUSE_API_KEY" },
-    {
-      words: ["db", "push", "--app", "x", "--url", "http://x"],
-      says: "Cannot use --app with --url",
-    },
-    { words: ["db", "push", "--url", "http://localhost"], says: "ROWHOUSE_API_KEY is not set" },
-    { words: ["db", "push", "--wait", "-1"], says: "--wait" },
-  ])("rowhouse $words", async ({ words, says }) => {
+    { words: ["dev", "--port", "1", "--port", "2"], names: ["--port", "2 times"] },
+    { words: ["migrate"], names: ["ADMIN_DATABASE_URL", "DATABASE_URL"] },
+    { words: ["admin", "list-apps"], names: ["ADMIN_DATABASE_URL"] },
+    { words: ["db", "status"], names: ["ROWHOUSE_URL", "ROWHOUSE_API_KEY"] },
+    { words: ["db", "push", "--app", "x", "--url", "http://x"], names: ["--app", "--url"] },
+    { words: ["db", "push", "--url", "http://localhost"], names: ["ROWHOUSE_API_KEY"] },
+    { words: ["db", "push", "--wait", "-1"], names: ["--wait"] },
+  ])("rowhouse $words", async ({ words, names }) => {
     const { code, out, err } = await runHere(words, project);
-    expect(err).toContain(says);
     expect([code, out]).toEqual([2, ""]);
+    expectSentences(err, { names });
   });
 });
 
@@ -161,27 +146,26 @@ test("configuration errors are reported together, without values", async () => {
   };
   const { code, out, err } = await runCommand(["serve"], { ...project, env });
   expect([code, out]).toEqual([1, ""]);
-  for (const name of Object.keys(env)) expect(err).toContain(name);
-  expect(err).not.toMatch(/hunter\d/);
+  expectSentences(err, { names: Object.keys(env), hides: Object.values(env) });
 });
 
 test("serve reports a missing or empty DATABASE_URL", async () => {
   const { code, err } = await runHere(["serve"], { ...project, env: { DATABASE_URL: "" } });
   expect(code).toBe(1);
-  expect(err).toContain("DATABASE_URL is not set");
+  expectSentences(err, { names: ["DATABASE_URL"] });
 });
 
 test("serve rejects a login that can read the rows of every app, and doctor accepts it", async () => {
   const env = { ROWS_DATABASE_URL: "postgres://rows:hunter2@127.0.0.1:1/none" };
   const served = await runHere(["serve"], { ...project, env });
   expect([served.code, served.out]).toEqual([1, ""]);
-  expect(served.err).toContain("ROWS_DATABASE_URL must not be set");
-  expect(served.err).not.toContain("hunter2");
+  expectSentences(served.err, { names: ["ROWS_DATABASE_URL"], hides: ["hunter2"] });
   const doctor = await runHere(["doctor"], { ...project, env });
-  expect(doctor.out).not.toContain("ROWS_DATABASE_URL must");
+  expect(doctor.out).not.toContain("ROWS_DATABASE_URL");
 });
 
 test("health without a service exits with 69", async () => {
   const { code, err } = await runCommand(["health"], { ...project, env: { PORT: "1" } });
-  expect([code, err]).toEqual([69, "No response from http://127.0.0.1:1/live\n"]);
+  expect(code).toBe(69);
+  expectSentences(err, { names: ["http://127.0.0.1:1/live"] });
 });
