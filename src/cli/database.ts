@@ -39,11 +39,11 @@ export async function withDatabase<Result>(
   address: Address,
   config: Config,
   task: (database: Database) => Promise<Result>,
-  { check = checkVersion, onNotice = () => undefined }: DatabaseTaskOptions = {},
+  { check = checkVersion, onNotice = () => undefined, connections = 1 }: DatabaseTaskOptions = {},
 ): Promise<Result> {
   const database = openDatabase({
     url: address.url,
-    connections: 1,
+    connections,
     prepare: config.DATABASE_PREPARE,
     name: "rowhouse command",
     onNotice,
@@ -58,7 +58,11 @@ export async function withDatabase<Result>(
 }
 
 type Check = (database: Database) => Promise<void>;
-type DatabaseTaskOptions = { check?: Check; onNotice?: (text: string) => void };
+type DatabaseTaskOptions = {
+  check?: Check;
+  onNotice?: (text: string) => void;
+  connections?: number;
+};
 
 function withCheck(database: Database, check: Check): Database {
   let checked: Promise<void> | undefined;

@@ -9,20 +9,30 @@ import {
   grantLogin,
   grantTask,
   isRestored,
+  type MigrationPlan,
   migrate,
+  planMigrate,
   quietLogins,
   readDialect,
+  readValue,
   recordPreviews,
   runOnNodes,
   SHARDS,
   setUpCluster,
   showRelease,
   spreadLogins,
+  type TableLock,
   undoDistribution,
 } from "../db/mod.ts";
 import { servesRows } from "../role.ts";
 import type { Config } from "../settings/mod.ts";
-import { RELEASE, recordRelease, refreshFunctions, sweepSets } from "../tables/mod.ts";
+import {
+  findOutdatedTables,
+  RELEASE,
+  recordRelease,
+  refreshFunctions,
+  sweepSets,
+} from "../tables/mod.ts";
 import {
   type Arguments,
   type Command,
@@ -65,7 +75,11 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
       value: "number",
       about: `the number of shards with --citus, which cannot be changed later (default ${SHARDS})`,
     },
-    json: { about: "one JSON document on standard output: { applied, refreshed, login }" },
+    "dry-run": { about: "list the steps and their locks, and change nothing" },
+    json: {
+      about:
+        "one JSON document on standard output: { applied, refreshed, login }, or with --dry-run { files, code, refreshed, laterRelease }",
+    },
   },
   run: runMigrate,
 };
@@ -79,16 +93,78 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
     );
   const citus = readCitus(args);
-  const { applied, refreshed, login } = await withDatabase(address, config, (admin) =>
-    setUpDatabase(admin, config, { citus, print: args.has("json") ? undefined : terminal.print }),
+  if (args.has("dry-run")) return await withDatabase(address, config, listSteps);
+  const { applied, refreshed, login, isChanged } = await withDatabase(
+    address,
+    config,
+    (admin) =>
+      setUpDatabase(admin, config, {
+        citus,
+        print: args.has("json") ? undefined : terminal.print,
+      }),
+    // The second shows the progress of a build.
+    { connections: 2 },
   );
   return {
     document: { applied, refreshed, login: login ?? null },
     lines: [
-      ...(applied.length + refreshed.length === 0 ? ["Nothing to apply"] : []),
+      ...(isChanged ? [] : ["Nothing to do"]),
       ...(login === undefined ? [] : [`The role "${login}" can serve`]),
     ],
   };
+}
+
+/** `migrate --dry-run`. */
+async function listSteps(admin: Database): Promise<CommandResult> {
+  const { files, code, later } = await planMigrate(admin);
+  const isSetUp = await readValue<boolean>(
+    admin,
+    "select pg_catalog.to_regclass('rowhouse.column_sets') is not null as is_set_up",
+  );
+  const outdated = isSetUp && later === undefined ? await findOutdatedTables(admin) : [];
+  const refreshed = outdated.map(({ name }) => name);
+  const lines = [
+    ...files.map(({ name, runs, locks }) => `${name}, ${runs}: ${showLocks(locks)}`),
+    ...(code === undefined ? [] : showCode(code)),
+    ...refreshed.map((name) => `functions of table ${name}: locks no table`),
+  ];
+  return {
+    document: { files, code: code ?? null, refreshed, laterRelease: later ?? null },
+    lines:
+      later === undefined
+        ? lines.length === 0
+          ? ["Nothing to do"]
+          : lines
+        : [`Nothing to do: ${showLater(later)}`],
+  };
+}
+
+function showLater(later: NonNullable<MigrationPlan["later"]>): string {
+  return `the database was upgraded by Rowhouse ${showRelease(later)}, which lets this release serve`;
+}
+
+function showLocks(locks: readonly TableLock[]): string {
+  if (locks.length === 0) return "locks no table in use";
+  return locks
+    .map(
+      ({ table, mode, blocks, isLong }) =>
+        `locks ${table} (${mode}), which blocks ${blocks}, ${isLong ? "as long as the table is large" : "for milliseconds"}`,
+    )
+    .join("; ");
+}
+
+function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): string[] {
+  const { functions, triggers, policies, granted, revoked } = changes;
+  const list = (kind: string, items: Readonly<Record<string, string>>) =>
+    Object.entries(items).map(([name, change]) => `  ${change} ${kind} ${name}`);
+  const rights = granted.length + revoked.length;
+  return [
+    `the service's functions and rights, in one transaction: ${showLocks(locks)}`,
+    ...list("function", functions),
+    ...list("trigger", triggers),
+    ...list("policy", policies),
+    ...(rights === 0 ? [] : [`  ${granted.length} rights granted, ${revoked.length} revoked`]),
+  ];
 }
 
 type Citus = { shards: number | undefined };
@@ -103,22 +179,28 @@ function readCitus(args: Arguments): Citus | undefined {
   return { shards: text === undefined ? undefined : readShards(text) };
 }
 
+type SetUp = {
+  applied: string[];
+  refreshed: string[];
+  login: string | undefined;
+  /** Whether tables, the service's code or apps' functions changed, or a later release forbids it. */
+  isChanged: boolean;
+};
+
 /** Applies missing migrations, grants the serving login its rights unless it is the administrator, and renews functions. */
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
   { citus, print = () => undefined }: { citus?: Citus | undefined; print?: Print | undefined } = {},
-): Promise<{ applied: string[]; refreshed: string[]; login: string | undefined }> {
+): Promise<SetUp> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
   const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
   if (spreads) await checkCluster(admin, citus?.shards);
   const { applied, code, later } = await migrate(admin, { report: print });
   if (later !== undefined) {
-    print(
-      `The database was upgraded by Rowhouse ${showRelease(later)}, which lets this release serve: nothing was changed`,
-    );
-    return { applied, refreshed: [], login: undefined };
+    print(`Nothing to do: ${showLater(later)}`);
+    return { applied, refreshed: [], login: undefined, isChanged: true };
   }
   if (code !== undefined) print("Renewed the service's functions and rights");
   if (restored) {
@@ -151,7 +233,8 @@ export async function setUpDatabase(
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
   await recordRelease(admin, RELEASE);
-  return { applied, refreshed, login };
+  const isChanged = applied.length + refreshed.length > 0 || code !== undefined;
+  return { applied, refreshed, login, isChanged };
 }
 
 const RESTORED =

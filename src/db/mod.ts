@@ -34,13 +34,14 @@ export {
   grantTask,
   quietLogins,
 } from "./migrations/grant_login.ts";
+export { UpgradeError } from "./migrations/message.ts";
 export {
   BaselineError,
   type Migrated,
   migrate,
   rejectMismatch,
-  UpgradeError,
 } from "./migrations/migrate.ts";
+export { type MigrationPlan, planMigrate, type TableLock } from "./migrations/plan.ts";
 export type { CodeChanges } from "./migrations/renew_code.ts";
 export {
   compareMigrations,

@@ -1,4 +1,4 @@
-/** The version of this release. @module */
+/** The version of this package, and the order of versions. @module */
 import manifest from "../../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;
@@ -16,10 +16,14 @@ export const VERSION: string = manifest.version;
  * ```
  */
 export function compareVersions(left: string, right: string): number {
-  const [ours, theirs] = [left, right].map((text) => (text.split("-")[0] ?? "").split("."));
-  for (const [index, part] of (ours ?? []).entries()) {
-    const difference = Number(part) - Number(theirs?.[index] ?? 0);
+  const [ours = [], theirs = []] = [left, right].map(readParts);
+  for (const [index, part] of ours.entries()) {
+    const difference = part - (theirs[index] ?? 0);
     if (difference !== 0) return difference;
   }
   return 0;
+}
+
+function readParts(version: string): number[] {
+  return (version.split("-")[0] ?? "").split(".").map(Number);
 }

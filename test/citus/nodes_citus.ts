@@ -34,7 +34,7 @@ test("a second migrate does nothing on any node, and the number of shards is per
   const before = await readNodes();
 
   expect(await migrate("--citus")).toMatchObject({ code: 0 });
-  expect(await migrate()).toMatchObject({ code: 0, out: "Nothing to apply\n" });
+  expect(await migrate()).toMatchObject({ code: 0, out: "Nothing to do\n" });
   expect(await migrate("--citus", "--shards", "5")).toMatchObject({
     code: 1,
     err: expect.stringContaining("which cannot be changed"),

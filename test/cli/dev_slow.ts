@@ -118,7 +118,7 @@ test(
 
     const health = await runCommand(["health"], project);
     expect(health.out).toBe(`${readDev()["baseUrl"]}/live is alive\n`);
-    expect((await runCommand(["migrate"], project)).out).toBe("Nothing to apply\n");
+    expect((await runCommand(["migrate"], project)).out).toBe("Nothing to do\n");
     const takers = [
       ["migrate"],
       ["doctor"],

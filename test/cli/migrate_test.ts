@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
+import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ANCHOR, readDialect, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { dumpCatalog } from "../support/catalog_dump.ts";
 import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
@@ -30,7 +32,7 @@ test("six simultaneous runs apply each migration once, and a seventh run changes
   const applied = runs.flatMap(({ out }) => (JSON.parse(out) as { applied: string[] }).applied);
   expect(applied.length).toBeGreaterThan(0);
   expect(new Set(applied).size).toBe(applied.length);
-  expect(await migrate(env)).toEqual({ code: 0, out: "Nothing to apply\n", err: "" });
+  expect(await migrate(env)).toEqual({ code: 0, out: "Nothing to do\n", err: "" });
 });
 
 describe("a database of another release", () => {
@@ -87,6 +89,82 @@ describe("a database of another release", () => {
       await other.drop();
     },
   );
+});
+
+describe("a database of a later release that lets this one serve", () => {
+  test("is used, and not changed by migrate", async () => {
+    const later = await makeDatabase();
+    const read = () => withDatabase(later.adminUrl, dumpCatalog);
+    try {
+      await withDatabase(later.adminUrl, (admin) =>
+        admin.message(`insert into rowhouse.service_migrations (number, name, checksum) values (9000, '9000_later', 'sha256:0');
+          create or replace function rowhouse.list_origins() returns table (slug text, app_id uuid, origin text, is_disabled boolean)
+            language sql as $$ select 'later', null::uuid, 'later', false $$;
+          update rowhouse.code set version = '9.1.0', tables = 9000, digest = 'sha256:0'; select 1`),
+      );
+      const before = await read();
+      const env = { ADMIN_DATABASE_URL: later.adminUrl, DATABASE_URL: later.servingUrl };
+      const says =
+        "Nothing to do: the database was upgraded by Rowhouse 9.1.0 (tables 9000), which lets this release serve\n";
+      expect(await migrate(env)).toEqual({ code: 0, out: says, err: "" });
+      expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: says, err: "" });
+      expect(await runHere(["admin", "list-apps"], { ...project, env })).toMatchObject({ code: 0 });
+      const doctor = await runHere(["doctor"], { ...project, env });
+      expect(doctor.out).toContain("the database was upgraded by Rowhouse 9.1.0 (tables 9000)");
+      expect(await read()).toEqual(before);
+    } finally {
+      await later.drop();
+    }
+  });
+});
+
+describe("migrate --dry-run", () => {
+  test("lists every step for an empty database, and changes nothing", async () => {
+    const empty = await makeEmptyDatabase();
+    try {
+      const env = { ADMIN_DATABASE_URL: empty.url };
+      const { code, out } = await migrate(env, "--dry-run");
+      expect(code).toBe(0);
+      expect(out).toContain(
+        "0001_first_release, in one transaction: locks no table in use\n0002_code, in one transaction: locks no table in use\n",
+      );
+      expect(out).toContain("\n  new function list_origins\n");
+      const { files, code: planned } = JSON.parse((await migrate(env, "--dry-run", "--json")).out);
+      expect(files).toHaveLength(MIGRATIONS.length);
+      expect(Object.keys(planned.changes.functions).length).toBeGreaterThan(300);
+      const schemas = await withDatabase(empty.url, (admin) =>
+        admin.query("select from pg_namespace where nspname = 'rowhouse'", [], {
+          retry: "safe",
+          queue: SERVICE_QUEUE,
+        }),
+      );
+      expect(schemas).toEqual([]);
+    } finally {
+      await empty.drop();
+    }
+  });
+
+  test("lists what differs in the code, and nothing after migrate", async () => {
+    const other = await makeDatabase();
+    try {
+      const env = { ADMIN_DATABASE_URL: other.adminUrl };
+      expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: "Nothing to do\n", err: "" });
+      await withDatabase(other.adminUrl, (admin) =>
+        admin.message(`drop function rowhouse.list_origins(); drop trigger raise_version on rowhouse.apps;
+          update rowhouse.code set digest = 'sha256:0'; select 1`),
+      );
+      const listed = `the service's functions and rights, in one transaction: locks rowhouse.apps (SHARE ROW EXCLUSIVE), which blocks writes, for milliseconds
+  new function rowhouse.list_origins()
+  new trigger apps.raise_version
+  3 rights granted, 0 revoked
+`;
+      expect(await migrate(env, "--dry-run")).toEqual({ code: 0, out: listed, err: "" });
+      expect((await migrate(env)).out).toBe("Renewed the service's functions and rights\n");
+      expect((await migrate(env, "--dry-run")).out).toBe("Nothing to do\n");
+    } finally {
+      await other.drop();
+    }
+  });
 });
 
 test("no statement of a migration is sent to the nodes of a Citus cluster", async () => {
@@ -146,7 +224,7 @@ test("a restored dump of a distributed database becomes a database of a single P
     expect(await readFunctions()).toEqual(before);
     expect((await readDialect(admin)).hasNodes).toBe(false);
   });
-  expect(await migrate(env)).toMatchObject({ code: 0, out: "Nothing to apply\n" });
+  expect(await migrate(env)).toMatchObject({ code: 0, out: "Nothing to do\n" });
   await other.drop();
 });
 

@@ -4,13 +4,15 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { fillConstants } from "../../src/db/code/mod.ts";
+import { readCode } from "../../src/db/code/statements.ts";
 import {
   defineVisitorFunctions,
   readActions,
   renderDispatcher,
 } from "../../src/db/code/visitor_functions.ts";
 import { APP_SETTING } from "../../src/db/isolation.ts";
-import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
+import { readRun } from "../../src/db/migrations/long_step.ts";
+import { checksum, MIGRATIONS } from "../../src/db/migrations/mod.ts";
 import { ROLE_NAMES } from "../../src/db/migrations/roles.ts";
 import { SERVICE_QUEUE, SIGNALS, TENANT_POLICY } from "../../src/db/mod.ts";
 import { DEV_KEY_NAME, DEV_SCHEMA } from "../../src/db/provision.ts";
@@ -137,6 +139,76 @@ describe("files", () => {
     expect(numbered.map(({ name }) => name)).toEqual(MIGRATIONS.map(({ name }) => `${name}.sql`));
     expect(numbered.filter(({ text }) => text.includes("${"))).toEqual([]);
   });
+});
+
+describe("a change of a table", () => {
+  const FROZEN = "test/db/frozen.json";
+
+  test("is a new file: a file that was landed never changes", async () => {
+    const recorded: Record<string, string> = await Bun.file(FROZEN).json();
+    const now = Object.fromEntries(
+      MIGRATIONS.map((migration) => [migration.name, checksum(migration)]),
+    );
+    const edited = Object.keys(recorded).filter((name) => now[name] !== recorded[name]);
+    expect(
+      edited.map(
+        (name) =>
+          `${name}.sql is frozen, because databases have applied it: restore it, and change the table in a new file with the next number`,
+      ),
+    ).toEqual([]);
+    if (process.env["FREEZE"] === "1") {
+      await Bun.write(FROZEN, `${JSON.stringify(now, null, 2)}\n`);
+      return;
+    }
+    const added = Object.keys(now).filter((name) => !(name in recorded));
+    expect(
+      added.map(
+        (name) => `${name}.sql is not recorded: run FREEZE=1 bun test test/db/migrations_test.ts`,
+      ),
+    ).toEqual([]);
+    expect(MIGRATIONS.map(({ number }) => number)).toEqual(MIGRATIONS.map((_, index) => index + 1));
+  });
+
+  test.each([
+    "alter table rowhouse.apps add column note text;",
+    "create table rowhouse.notes (id uuid);",
+    "create index on rowhouse.apps (slug);",
+    "drop table rowhouse.apps;",
+    "create type rowhouse.note as (text text);",
+    "create sequence rowhouse.notes;",
+    "do $$ begin alter table rowhouse.apps add column note text; end $$;",
+    "insert into rowhouse.apps (slug) values ('a');",
+    "alter function rowhouse.f() set jit = off;",
+  ])("cannot be in the code: %s", (statement) => {
+    expect(() => readCode(`-- A comment; and more.\n${statement}`)).toThrow(
+      "a table changes only by a new numbered file in src/db/migrations/ (CONTRIBUTING.md)",
+    );
+  });
+
+  const INDEX = "-- runs: concurrently\ncreate index concurrently a on rowhouse.apps (slug);";
+  const BATCH =
+    "-- runs: in batches\ndelete from rowhouse.apps where id in (select id from rowhouse.apps limit 9);";
+
+  test.each([
+    { name: "two statements", sql: `${INDEX}\nselect 1;` },
+    { name: "an index that blocks writes", sql: INDEX.replace("index concurrently", "index") },
+    { name: "a change of all rows", sql: BATCH.replace(" limit 9", "") },
+    { name: "an unknown way", sql: "-- runs: at night\nselect 1;" },
+  ])("cannot run outside a transaction with $name", ({ sql }) => {
+    expect([INDEX, BATCH].map((known) => readRun({ name: "0009_long", sql: known }))).toEqual([
+      "concurrently",
+      "in batches",
+    ]);
+    expect(() => readRun({ name: "0009_long", sql })).toThrow("0009_long.sql");
+  });
+});
+
+test("the code defines a function once", () => {
+  const text = "create function rowhouse.f(a text) returns text language sql as $$ select ';' $$;";
+  expect(Object.keys(readCode(text).functions)).toEqual(["f"]);
+  expect(() => readCode(`${text}\n${text.replace("a text", "a uuid")}`)).toThrow(
+    "a function with other arguments needs another name",
+  );
 });
 
 describe("a function that visitors call", () => {

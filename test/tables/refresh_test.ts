@@ -144,7 +144,7 @@ test("migrate creates this release's functions while old processes call old func
   ]);
   const [list, ready] = [await service.call(app, LIST), await service.call(undefined, "/ready")];
   expect([list.json, ready.status]).toEqual([listed, 200]);
-  expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
+  expect((await run(["migrate"])).out).toStartWith("Nothing to do\n");
   expect((await run(["doctor", "--operator"])).code).toBe(0);
 });
 
@@ -180,7 +180,7 @@ test("a changed body of any function causes a warning, and migrate renews it", a
 
 test("a foreign function does not cause a renewal", async () => {
   await change(`create function api.${LIST_NAME}(text) returns int language sql as 'select 1'`);
-  expect((await run(["migrate"])).out).toStartWith("Nothing to apply\n");
+  expect((await run(["migrate"])).out).toStartWith("Nothing to do\n");
 });
 
 test("migrate waits for a push that has locked the table", async () => {

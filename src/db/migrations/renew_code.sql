@@ -14,7 +14,8 @@ declare
   read_functions text := $query$
     select coalesce(jsonb_object_agg(pg_proc.oid::regprocedure, jsonb_build_object('name', proname,
       'signature', concat(pg_get_function_arguments(pg_proc.oid), ' returns ',
-        pg_get_function_result(pg_proc.oid)),
+        pg_get_function_result(pg_proc.oid),
+        case when not pg_has_role(proowner, 'usage') then ', of a foreign owner' end),
       'definition', pg_get_functiondef(pg_proc.oid), 'owner', pg_get_userbyid(proowner),
       'comment', obj_description(pg_proc.oid, 'pg_proc'))), '{}')
     from pg_proc where pronamespace = 'rowhouse'::regnamespace and prokind in ('f', 'p')
@@ -37,7 +38,7 @@ declare
     with objects (object, owner, acl, part) as (
       select concat('function ', pg_proc.oid::regprocedure), proowner,
         coalesce(proacl, acldefault('f', proowner)), '' from pg_proc
-        where pronamespace = 'rowhouse'::regnamespace and not $1 -> 'keeps' ? proname
+        where pronamespace = 'rowhouse'::regnamespace and $1 -> 'names' ? proname
       union all
       select concat(case relkind when 'S' then 'sequence ' else 'table ' end,
         pg_class.oid::regclass), relowner, relacl, '' from pg_class
@@ -83,7 +84,8 @@ begin
       execute 'drop function ' || names;
     end if;
     execute read_functions into found using wanted;
-    for called in select jsonb_object_keys(found) loop
+    for called in select key from jsonb_each(found) where wanted -> 'names' ? (value ->> 'name')
+    loop
       execute format('alter function %s owner to rowhouse_owner', called);
       execute format('comment on function %s is null', called);
     end loop;
@@ -121,9 +123,7 @@ begin
     null; -- undoes everything except the variables
   end;
   select coalesce(jsonb_object_agg(key, value), '{}') into new_functions
-    from jsonb_each(new_functions) where exists (
-      select from jsonb_array_elements(wanted -> 'functions') as listed (one)
-      where one ->> 'name' = value ->> 'name');
+    from jsonb_each(new_functions) where wanted -> 'names' ? (value ->> 'name');
 
   select jsonb_build_object(
     'functions', (select coalesce(jsonb_object_agg(coalesce(key, old.key), case
@@ -190,9 +190,14 @@ begin
   for called, item in select key, new.value from jsonb_each(new_functions) as new
     where new.value -> 'owner' <> functions -> key -> 'owner'
   loop
-    execute format('grant create on schema rowhouse to %I', item ->> 'owner');
-    execute format('alter function %s owner to %I', called, item ->> 'owner');
-    execute format('revoke create on schema rowhouse from %I', item ->> 'owner');
+    -- The new owner needs this right for a moment; rowhouse_owner has it.
+    if item ->> 'owner' = current_user then
+      execute format('alter function %s owner to %I', called, item ->> 'owner');
+    else
+      execute format('grant create on schema rowhouse to %I', item ->> 'owner');
+      execute format('alter function %s owner to %I', called, item ->> 'owner');
+      execute format('revoke create on schema rowhouse from %I', item ->> 'owner');
+    end if;
   end loop;
   for called, item in select key, new.value from jsonb_each(new_functions) as new
     where new.value -> 'comment' <> functions -> key -> 'comment'

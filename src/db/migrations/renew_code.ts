@@ -15,7 +15,7 @@ export type CodeChanges = Readonly<
   Record<"functions" | "triggers" | "policies", Readonly<Record<string, Change>>>
 > &
   Readonly<Record<"granted" | "revoked", readonly Right[]>>;
-type Change = "new" | "changed" | "dropped";
+export type Change = "new" | "changed" | "dropped";
 type Right = readonly [privilege: string, object: string, grantee: string, isGrantable: boolean];
 
 /** Of the code on every dialect, so that a conversion to a cluster does not change it. */
@@ -30,6 +30,7 @@ export function renderRenewal(dialect: Dialect, { isDry = false } = {}): string 
   const wanted = {
     isDry,
     keeps: dialect.service?.keeps ?? [],
+    names: Object.keys(code.functions),
     functions: Object.entries(code.functions)
       .map(([name, sql]) => ({ name, sql }))
       // PostgreSQL parses these when it creates them: what they call must exist.

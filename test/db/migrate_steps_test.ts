@@ -1,0 +1,246 @@
+/** Migrations of a later release, with injected files: applied in order, once, resumably, and without blocking requests. */
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { MIGRATIONS, type ServiceMigration } from "../../src/db/migrations/mod.ts";
+import {
+  compareMigrations,
+  type Database,
+  migrate,
+  openDatabase,
+  planMigrate,
+} from "../../src/db/mod.ts";
+import { dumpCatalog } from "../support/catalog_dump.ts";
+import { makeEmptyDatabase } from "../support/cluster.ts";
+import { readAll } from "../support/read_all.ts";
+
+let empty: Awaited<ReturnType<typeof makeEmptyDatabase>>;
+let admin: Database;
+beforeEach(async () => {
+  empty = await makeEmptyDatabase();
+  admin = openDatabase({ url: empty.url, connections: 3, prepare: true, name: "rowhouse test" });
+  await migrate(admin);
+});
+afterEach(async () => {
+  await admin.close();
+  await empty.drop();
+});
+
+const file = (number: number, name: string, sql: string): ServiceMigration => ({
+  number,
+  name: `${String(number).padStart(4, "0")}_${name}`,
+  sql,
+});
+const ADDED = file(
+  9001,
+  "column",
+  "-- Adds a column.\nalter table rowhouse.throttle add column place text;\ncreate table rowhouse.places (name text primary key);\ninsert into rowhouse.throttle select 'key ' || number, 1, now() from generate_series(1, 25) as numbers (number);",
+);
+const INDEXED = file(
+  9002,
+  "index",
+  "-- Adds an index.\n-- runs: concurrently\ncreate index concurrently throttle__place__idx on rowhouse.throttle (place);",
+);
+const FILLED = file(
+  9003,
+  "fill",
+  `-- Fills the column.
+-- runs: in batches
+update rowhouse.throttle set place = 'unknown; so far'
+where key in (select key from rowhouse.throttle where place is null order by key limit 4);`,
+);
+const LATER = [...MIGRATIONS, ADDED, INDEXED, FILLED];
+const NAMES = [ADDED, INDEXED, FILLED].map(({ name }) => name);
+
+const readFilled = () =>
+  readAll<{ filled: number; valid: boolean[] }>(
+    admin,
+    `select (select count(*) from rowhouse.throttle where place = 'unknown; so far')::int as filled,
+      (select json_agg(indisvalid) from pg_index where indexrelid = to_regclass('rowhouse.throttle__place__idx')) as valid`,
+  );
+const DONE = [{ filled: 25, valid: [true] }];
+
+test("are applied in order, once", async () => {
+  const lines: string[] = [];
+  const runs = await Promise.all(
+    [1, 2].map(() =>
+      migrate(admin, { migrations: LATER, report: (line) => void lines.push(line) }),
+    ),
+  );
+  expect(runs.flatMap(({ applied }) => applied).sort()).toEqual(NAMES);
+  expect(await readFilled()).toEqual(DONE);
+  expect((await migrate(admin, { migrations: LATER })).applied).toEqual([]);
+  const record = await readAll<{ name: string }>(
+    admin,
+    "select name from rowhouse.service_migrations where number >= 9000 order by number",
+  );
+  expect(record.map(({ name }) => name)).toEqual(NAMES);
+});
+
+test("that end after any message are completed by the next run", async () => {
+  for (let sent = 0; ; sent++) {
+    const other = await makeEmptyDatabase();
+    const own = openDatabase({ url: other.url, connections: 1, prepare: true, name: "test" });
+    try {
+      let left = sent;
+      const killed: Database = {
+        ...own,
+        message: async (...call) => {
+          if (left-- === 0) throw new Error("killed");
+          return await own.message(...call);
+        },
+      };
+      const first = await migrate(killed, { migrations: LATER }).catch(() => undefined);
+      await migrate(own, { migrations: LATER });
+      const [state] = await readAll(
+        own,
+        `select count(*)::int as numbers, (select digest <> '' from rowhouse.code) as code,
+          (select indisvalid from pg_index where indexrelid = to_regclass('rowhouse.throttle__place__idx')) as valid
+        from rowhouse.service_migrations`,
+      );
+      expect(state).toEqual({ numbers: LATER.length, code: true, valid: true });
+      if (first !== undefined) break;
+    } finally {
+      await own.close();
+      await other.drop();
+    }
+    expect(sent).toBeLessThan(20);
+  }
+}, 120_000);
+
+test("replace an index whose build was interrupted", async () => {
+  await migrate(admin, { migrations: [...MIGRATIONS, ADDED] });
+  await admin.message("update rowhouse.throttle set place = 'same'; select 1");
+  const build = admin.message(
+    "create unique index concurrently throttle__place__idx on rowhouse.throttle (place)",
+  );
+  await expect(build).rejects.toThrow();
+  expect(await readFilled()).toEqual([{ filled: 0, valid: [false] }]);
+
+  await migrate(admin, { migrations: [...MIGRATIONS, ADDED, INDEXED] });
+  expect(await readFilled()).toEqual([{ filled: 0, valid: [true] }]);
+});
+
+test("that fail leave the database as it was", async () => {
+  const before = await dumpCatalog(admin);
+  const broken = file(9001, "broken", `${ADDED.sql}\nselect 1 / 0;`);
+  await expect(migrate(admin, { migrations: [...MIGRATIONS, broken] })).rejects.toThrow();
+  expect(await dumpCatalog(admin)).toEqual(before);
+  expect((await compareMigrations(admin)).missing).toEqual([]);
+});
+
+test("with another text than the applied one are an error that names the number", async () => {
+  await migrate(admin, { migrations: [...MIGRATIONS, ADDED] });
+  const edited = { ...ADDED, sql: `${ADDED.sql} -- edited` };
+  const before = await dumpCatalog(admin);
+  await expect(migrate(admin, { migrations: [...MIGRATIONS, edited] })).rejects.toThrow(
+    "another text of migration 9001",
+  );
+  expect(await dumpCatalog(admin)).toEqual(before);
+});
+
+describe("while a long transaction reads a table", () => {
+  /** Runs `task` while another transaction holds the weakest lock on the tables; `end` ends that transaction. */
+  async function whileRead(tables: string[], task: (end: () => Promise<void>) => Promise<void>) {
+    const reader = admin
+      .message(`lock table ${tables.join(", ")} in access share mode; select pg_sleep(120)`, {
+        timeoutMs: 120_000,
+        queue: "reader",
+      })
+      .catch(() => undefined);
+    const end = async () => {
+      await readAll(
+        admin,
+        `select pg_cancel_backend(pid) from pg_stat_activity
+        where datname = current_database() and query like 'lock table%'`,
+      );
+      await reader;
+    };
+    for (;;) {
+      const held = await readAll(
+        admin,
+        `select from pg_locks where mode = 'AccessShareLock' and relation = '${tables[0]}'::regclass`,
+      );
+      if (held.length > 0) break;
+    }
+    await task(end).finally(end);
+  }
+
+  test("a migration waits in short steps, and requests do not wait behind it", async () => {
+    await whileRead(["rowhouse.throttle"], async (end) => {
+      let reads = 0;
+      const { applied } = await migrate(admin, {
+        migrations: [...MIGRATIONS, ADDED],
+        report: (line) => {
+          if (!line.startsWith("Waiting")) return;
+          void readAll(admin, "select count(*) from rowhouse.throttle").then(async () => {
+            reads += 1;
+            await end();
+          });
+        },
+      });
+      expect(applied).toEqual([ADDED.name]);
+      expect(reads).toBe(1);
+    });
+  });
+
+  test("code is renewed without waiting, if no trigger or policy of the table changes", async () => {
+    const tables = await readAll<{ name: string }>(
+      admin,
+      "select oid::regclass::text as name from pg_class where relnamespace = 'rowhouse'::regnamespace and relkind = 'r'",
+    );
+    await admin.message(`drop function rowhouse.list_origins();
+      grant update on rowhouse.apps to rowhouse_service;
+      update rowhouse.code set digest = 'sha256:0'; select 1`);
+    await whileRead(
+      tables.map(({ name }) => name),
+      async () => {
+        const lines: string[] = [];
+        const { code } = await migrate(admin, { report: (line) => void lines.push(line) });
+        expect(code?.functions).toEqual({ "rowhouse.list_origins()": "new" });
+        expect(lines).toEqual([]);
+      },
+    );
+  });
+});
+
+test("are listed with their locks before they run", async () => {
+  const before = await dumpCatalog(admin);
+  expect(await planMigrate(admin, LATER)).toEqual({
+    later: undefined,
+    code: undefined,
+    files: [
+      {
+        name: "9001_column",
+        runs: "in one transaction",
+        locks: [
+          {
+            table: "rowhouse.throttle",
+            mode: "ACCESS EXCLUSIVE",
+            blocks: "reads and writes",
+            isLong: false,
+          },
+          { table: "rowhouse.throttle", mode: "ROW EXCLUSIVE", blocks: "nothing", isLong: true },
+        ],
+      },
+      {
+        name: "9002_index",
+        runs: "concurrently",
+        locks: [
+          {
+            table: "rowhouse.throttle",
+            mode: "SHARE UPDATE EXCLUSIVE",
+            blocks: "nothing",
+            isLong: true,
+          },
+        ],
+      },
+      {
+        name: "9003_fill",
+        runs: "in batches",
+        locks: [
+          { table: "rowhouse.throttle", mode: "ROW EXCLUSIVE", blocks: "nothing", isLong: true },
+        ],
+      },
+    ],
+  });
+  expect(await dumpCatalog(admin)).toEqual(before);
+});
