@@ -35,7 +35,6 @@ export type LogFields = Partial<ResponseRecord> & {
   outcome?: string;
   exitCode?: number;
 };
-/** Logs an event. */
 export type Log = (level: LogLevel, event: string, fields?: LogFields) => void;
 
 /** A log that writes lines of level `least` and above to `write`. */

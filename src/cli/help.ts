@@ -22,7 +22,6 @@ export function overview(rows: readonly CommandRow[], group: string, example: st
   ].join("\n");
 }
 
-/** One command's help. */
 export function describeCommand(command: Command, summary: string): string {
   const flags = Object.entries(command.flags).map(
     ([name, flag]) =>

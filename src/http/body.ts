@@ -39,12 +39,8 @@ export function checkJsonBody(request: Request): void {
  *
  * @throws {Problem} body_too_large — announced or sent, also when chunked; invalid_json — not UTF-8, incomplete or too slow
  */
-export async function readText(
-  request: Request,
-  maxBytes: number,
-  options: { limitMs?: number } = {},
-): Promise<string> {
-  const bytes = await readBody(request, maxBytes, options);
+export async function readText(request: Request, maxBytes: number): Promise<string> {
+  const bytes = await readBody(request, maxBytes);
   try {
     return utf8.decode(bytes);
   } catch (error) {
@@ -60,14 +56,10 @@ export async function readText(
 export async function readBody(
   request: Request,
   maxBytes: number,
-  options: { limitMs?: number } = {},
 ): Promise<Uint8Array<ArrayBuffer>> {
   const announced = request.headers.get("content-length");
   if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const limitMs = options.limitMs ?? ARRIVAL_LIMIT_MS;
-  return announced === null
-    ? await readChunks(request, maxBytes, limitMs)
-    : await readAnnounced(request, limitMs);
+  return announced === null ? await readChunks(request, maxBytes) : await readAnnounced(request);
 }
 
 /**
@@ -107,10 +99,10 @@ export function checkObject(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** Reads a body of announced length as a whole, at a tenth of the cost of a stream. */
-async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readAnnounced(request: Request): Promise<Uint8Array<ArrayBuffer>> {
   let timer: Timer | undefined;
   const lateness = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(cutShort("The body did not arrive in time")), limitMs);
+    timer = setTimeout(() => reject(cutShort("The body did not arrive in time")), ARRIVAL_LIMIT_MS);
   });
   try {
     return new Uint8Array(await Promise.race([request.arrayBuffer(), lateness]));
@@ -122,15 +114,11 @@ async function readAnnounced(request: Request, limitMs: number): Promise<Uint8Ar
 }
 
 /** Reads a body of unknown length in chunks, with a time limit against slow senders. */
-async function readChunks(
-  request: Request,
-  maxBytes: number,
-  limitMs: number,
-): Promise<Uint8Array<ArrayBuffer>> {
+async function readChunks(request: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   if (request.body === null) return new Uint8Array();
   const reader = request.body.getReader();
-  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), limitMs);
-  const deadline = performance.now() + limitMs;
+  const timer = setTimeout(() => void reader.cancel().catch(() => undefined), ARRIVAL_LIMIT_MS);
+  const deadline = performance.now() + ARRIVAL_LIMIT_MS;
   const chunks: Uint8Array[] = [];
   let length = 0;
   try {

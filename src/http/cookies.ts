@@ -11,8 +11,6 @@ type CookieOptions = {
   domain?: string | undefined;
   /** Without a max age, the cookie ends with the browser's session; 0 clears the cookie. */
   maxAgeS?: number;
-  /** `Lax` (default): links from other sites send the cookie. `Strict`: no request from other sites sends it. */
-  sameSite?: "Lax" | "Strict";
 };
 
 export function withCookies(response: Response, cookies: readonly string[]): Response {
@@ -32,7 +30,7 @@ export function readCookies(header: string | null, name: string): string[] {
 }
 
 /**
- * The value of a `Set-Cookie` header. The cookie is `HttpOnly` and `Secure`.
+ * The value of a `Set-Cookie` header. The cookie is `HttpOnly` and `Secure`, and links from other sites send it.
  *
  * @throws {Error} browsers would drop the cookie: the prefix `__Host-` requires the path / and no domain
  * @see https://www.rfc-editor.org/rfc/rfc6265#section-4.1
@@ -48,6 +46,6 @@ export function toSetCookie(name: string, value: string, options: CookieOptions)
     ...(options.maxAgeS === undefined ? [] : [`Max-Age=${options.maxAgeS}`]),
     "HttpOnly",
     "Secure",
-    `SameSite=${options.sameSite ?? "Lax"}`,
+    "SameSite=Lax",
   ].join("; ");
 }

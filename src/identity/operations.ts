@@ -34,7 +34,6 @@ export const UserBody = v.object({
 });
 export type UserBody = v.InferOutput<typeof UserBody>;
 
-/** The body of `people`. */
 export const PeopleBody = v.object({
   people: v.pipe(
     v.array(

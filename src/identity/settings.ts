@@ -102,7 +102,6 @@ export const AUTHORIZE_PATH = "/authorize";
 export const LOGIN_PATH = "/login";
 export const ACCOUNT_PATH = "/account";
 export const ACCOUNT_PASSWORD_PATH = `${ACCOUNT_PATH}/password`;
-/** A person's linked accounts at providers. */
 export const ACCOUNT_PROVIDERS_PATH = `${ACCOUNT_PATH}/linked`;
 export const ACCOUNT_SESSIONS_PATH = `${ACCOUNT_PATH}/sessions`;
 /** A person's second factor. */

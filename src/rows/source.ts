@@ -58,7 +58,6 @@ export function makeSource(format: FileFormat, options: SourceOptions = {}): Sou
   return format === "csv" ? makeCsvSource(options) : makeJsonSource();
 }
 
-/** The format of a file, from its name. */
 export function findFormat(name: string): FileFormat | undefined {
   const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? "";
   if (["csv", "tsv", "txt"].includes(ending)) return "csv";

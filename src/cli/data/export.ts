@@ -42,7 +42,6 @@ type ExportTask = { app: App; table: TableDefinition; writer: RowsWriter };
 /** Returns whether to continue. */
 type Write = (text: string) => Promise<boolean>;
 
-/** Returns the number of rows. */
 async function writeRows({ app, table, writer }: ExportTask, write: Write): Promise<number> {
   let written = 0;
   let { start } = writer;

@@ -50,7 +50,6 @@ export type ImportTask = {
   setting: Setting;
 };
 
-/** The limits of a batch. */
 export const LIMITS = { rows: MAX_BATCH, bytes: MAX_BODY_BYTES };
 
 /** The rows and errors of a file; `onBytes` receives the bytes. */

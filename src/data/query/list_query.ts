@@ -230,7 +230,6 @@ function readCursor(text: string): (string | null)[] {
 export type CursorOwner = { app: string; table: string };
 
 export type Cursors = {
-  /** The cursor of a position. */
   readonly seal: (owner: CursorOwner, position: string) => Promise<string>;
   /** The position of a cursor; `undefined` if it is not a cursor of this table. */
   readonly open: (owner: CursorOwner, cursor: string) => Promise<string | undefined>;

@@ -63,7 +63,6 @@ function listReads(condition: Condition): TextRead[] {
   }
 }
 
-/** The columns of a condition. */
 function listColumns(condition: Condition): QueryColumn[] {
   return "of" in condition ? condition.of.flatMap(listColumns) : [condition.column];
 }

@@ -11,7 +11,6 @@ import { GROUP_NAMES, renderProse, toTablePath } from "./page_view.tsx";
 
 export type Groups = ReadonlyMap<string, readonly Endpoint[]>;
 
-/** The endpoints by group, in the order of the groups. */
 export function groupEndpoints(document: Document): Groups {
   const groups = Map.groupBy(listEndpoints(document), ({ group }) => group);
   const order = Object.keys(OPERATION_GROUPS);

@@ -56,18 +56,18 @@ export function oneOf<const Value extends string>(
 }
 
 /** JSON as text, which can be cut off. */
-export function json(texts: Texts = {}): Column<string> {
-  return { schema: v.string(), shape: "object", kind: "json", ...texts };
+export function json(): Column<string> {
+  return { schema: v.string(), shape: "object", kind: "json" };
 }
 
 /** Another value, which commands do not print on a line. */
-export function shaped<Value>(schema: Column<Value>["schema"], texts: Texts = {}): Column<Value> {
-  return { schema, shape: "object", kind: "parts", ...texts };
+export function shaped<Value>(schema: Column<Value>["schema"]): Column<Value> {
+  return { schema, shape: "object", kind: "parts" };
 }
 
 /** Always null. */
-export function nothing(texts: Texts = {}): Column<null> {
-  return { schema: v.null(), shape: "null", kind: "text", ...texts };
+export function nothing(): Column<null> {
+  return { schema: v.null(), shape: "null", kind: "text" };
 }
 
 export function orNull<Value>({ schema, shape, ...rest }: Column<Value>): Column<Value | null> {

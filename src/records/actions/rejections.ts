@@ -286,14 +286,14 @@ export function toDuplicateText(email: string): string {
 
 // Collects the issues of several checks, so that a form shows all of them together.
 
-/** The details of a failed check; if it has none, its message at `path`. */
-export function findIssues(check: () => unknown, path: string): readonly Detail[] {
+/** The details of a failed check; if it has none, its message. */
+export function findIssues(check: () => unknown): readonly Detail[] {
   try {
     check();
     return [];
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    return error.details ?? [{ path, message: error.message }];
+    return error.details ?? [{ path: "", message: error.message }];
   }
 }
 

@@ -62,9 +62,9 @@ export async function createApp(
 /** @throws {Problem} invalid_request — with every issue of the slug and of the URLs */
 function readNewApp(options: CreateAppOptions): Target[] {
   const readAll = () => readTargets(options, options.cookieDomain);
-  const ofSlug = findIssues(() => checkSlug(options.slug), "");
+  const ofSlug = findIssues(() => checkSlug(options.slug));
   if (ofSlug.length === 0) return readAll();
-  throw rejectFor([...ofSlug, ...findIssues(readAll, "")]);
+  throw rejectFor([...ofSlug, ...findIssues(readAll)]);
 }
 
 /** @throws {Problem} invalid_request */

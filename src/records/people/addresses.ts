@@ -249,7 +249,7 @@ export async function changeEmail(
 
 /** @throws {Problem} invalid_request — with every issue */
 function readBoth({ email, newEmail }: Texts) {
-  const issues = [email, newEmail].flatMap((text) => findIssues(() => readEmail(text), ""));
+  const issues = [email, newEmail].flatMap((text) => findIssues(() => readEmail(text)));
   if (issues.length > 0) throw rejectFor(issues);
   return { email: readEmail(email), newEmail: readEmail(newEmail) };
 }

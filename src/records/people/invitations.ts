@@ -146,7 +146,7 @@ export async function inviteSeveral(
     ),
     () => checkWhole(slug, role),
     () => role !== undefined && role !== "" && checkRole(role),
-  ].flatMap((check) => findIssues(check, ""));
+  ].flatMap((check) => findIssues(check));
   if (issues.length > 0) throw rejectFor(issues);
   const invited = people.map(({ id, email }) => {
     const link = makeLink(deps);
@@ -186,7 +186,7 @@ async function checkInvitation(actor: Actor, options: InviteOptions): Promise<vo
     () => checkDisplayName(displayName),
     () => checkWhole(slug, role),
     () => role !== undefined && role !== "" && checkRole(role),
-  ].flatMap((check) => findIssues(check, ""));
+  ].flatMap((check) => findIssues(check));
   if (issues.length === 0) return;
   const isNew = slug === undefined || consoleRole !== undefined;
   throw rejectFor([

@@ -72,14 +72,14 @@ export async function findNewUserIssues(
   deps: { admin: Database },
   { email: text, displayName = "" }: Omit<CreateUserOptions, "consoleRole">,
 ): Promise<Detail[]> {
-  const ofEmail = findIssues(() => readEmail(text), "");
-  const ofName = findIssues(() => checkDisplayName(displayName), "");
+  const ofEmail = findIssues(() => readEmail(text));
+  const ofName = findIssues(() => checkDisplayName(displayName));
   return [...ofEmail, ...ofName, ...(await findUsedIssues(deps, text))];
 }
 
 /** An issue if a person has the address. No issue for an invalid address. */
 export async function findUsedIssues(actor: Actor, text: string): Promise<Detail[]> {
-  if (findIssues(() => readEmail(text), "").length > 0) return [];
+  if (findIssues(() => readEmail(text)).length > 0) return [];
   const email = readEmail(text);
   const found = await runAction(actor, "find_addresses", { mails: [email] });
   return found.map(() => ({ path: "", message: toDuplicateText(email) }));

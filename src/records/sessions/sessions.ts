@@ -62,7 +62,6 @@ export type PageSession = Presence & {
 /** One app by slug, a list of apps, or neither. */
 export type PageSessionOptions = { slug?: string; list?: { search: string; limit: number } };
 
-/** The sources of a person's role on an app. */
 type RoleSource = { isAdministrator: boolean; appId: string; grant: StoredGrant | null };
 
 /**

@@ -23,7 +23,6 @@ type Of<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
 /** The parts of a column that a retype replaces. */
 type ColumnType = Pick<NamedColumn, "kind" | "values" | "default">;
 
-/** The type of a column. */
 export function toColumnType({ kind, values, default: initial }: ColumnType): ColumnType {
   return {
     kind,

@@ -86,7 +86,6 @@ export function startNullChoices(): void {
   });
 }
 
-/** Clears the choice of NULL in a field. */
 export function clearNull(field: Element | null): void {
   const box = field?.querySelector<HTMLInputElement>(BOX);
   if (box) box.checked = false;

@@ -148,7 +148,6 @@ document.addEventListener(
   { capture: true },
 );
 
-/** Whether a key belongs to an input method. */
 export function isInputMethodKey(event: Event): boolean {
   return owned.has(event);
 }
