@@ -6,44 +6,17 @@
  * @module
  */
 import { FIELDS, type Kind } from "../../../kinds/mod.ts";
-import { element, makeButton } from "../dom.ts";
-import { addFieldHelp, readRowForm } from "../forms/row_form.ts";
+import { element } from "../dom.ts";
+import { readRowForm } from "../forms/row_form.ts";
 import { hideSaveState, showNotSaved } from "../save_state.ts";
-import {
-  describeField,
-  enterNull,
-  enterText,
-  findControl,
-  findField,
-  findOption,
-  readFieldState,
-} from "./fields.ts";
-import { isInputMethodKey, makeGridInput } from "./input.ts";
-import {
-  findCell,
-  findGrid,
-  findRow,
-  focusCell,
-  onRowsChanged,
-  type Position,
-  readPosition,
-  renewRow,
-  toChord,
-} from "./rows.ts";
+import { findEditCell, moveFocus, STEPS, type Step, showCellForm } from "./cell_form.ts";
+import { enterNull, enterText, findControl, findField, findOption } from "./fields.ts";
+import { makeGridInput } from "./input.ts";
+import { findCell, findGrid, findRow, onRowsChanged, readPosition, toChord } from "./rows.ts";
 import { type CellName, type Edit, makeSaves, readTag } from "./saves.ts";
 
-/** The step of the focus after a key saved the value. */
-const STEPS: Readonly<Record<string, Position>> = {
-  Enter: { row: 1, column: 0 },
-  "Control+Enter": { row: 1, column: 0 },
-  Tab: { row: 0, column: 1 },
-  "Shift+Tab": { row: 0, column: -1 },
-};
-const STAY: Position = { row: 0, column: 0 };
 const VISIBLE_CHARS = 80;
 
-/** `undefined` if the focus has already moved. */
-type Step = Position | undefined;
 type Target = CellName & { url: string; kind: Kind };
 
 /** The edit that has begun with typed text. */
@@ -61,6 +34,7 @@ export const input = makeGridInput({
 });
 
 const saves = makeSaves({ show: showEdit, open: openEdit });
+const cellFormEvents = { onShow: input.attach, onSave: saves.add };
 
 onRowsChanged((grid, current) => {
   const cell = findCell(grid, current);
@@ -125,7 +99,7 @@ function commitTyped(step: Step): void {
     };
     saves.add({ rowId, column, url, text, form, enter });
   }
-  move(readPosition(cell), step);
+  moveFocus(readPosition(cell), step);
 }
 
 /** A choice has no empty value. */
@@ -191,7 +165,7 @@ export async function openCell(cell: HTMLTableCellElement): Promise<boolean> {
     return false;
   }
   const text = input.empty();
-  showForm({ rowId, column, url, isStale: false }, read.form);
+  showCellForm({ rowId, column, url, isStale: false }, read.form, cellFormEvents);
   if (text !== undefined) typeInto(findControl(read.form, column), text);
   return true;
 }
@@ -213,124 +187,8 @@ function openEdit(edit: Edit, form: HTMLFormElement): (() => void) | undefined {
   const isBusy = input.isTyping() || opening !== undefined || findGrid()?.querySelector("form");
   const isElsewhere = document.activeElement !== document.body && !input.is(document.activeElement);
   if (cell === undefined || isBusy || isElsewhere) return undefined;
-  return showForm({ ...edit, isStale: edit.issues !== undefined, isAgain: true }, form);
-}
-
-type Editor = Pick<Edit, "rowId" | "column" | "url" | "before" | "issues" | "isAgain"> & {
-  /** Whether the cell can be outdated, because the change was rejected. */
-  isStale: boolean;
-};
-
-/** Shows only one field of a form in its cell; the other fields are sent unchanged. Returns how to send it. */
-function showForm(editor: Editor, form: HTMLFormElement): () => void {
-  const { rowId, column, issues = [], isAgain = false } = editor;
-  const before = editor.before ?? readFieldState(form, column);
-  const cell = findEditCell(editor);
-  const field = findField(form, column);
-  const store = (step: Step) => {
-    const at = findEditCell(editor);
-    const isChanged = editor.isStale || isAgain || toState(form) !== first;
-    hide(form);
-    if (isChanged)
-      saves.add({
-        ...{ rowId, column, url: editor.url, text: describeField(form, column) },
-        form: Promise.resolve({ kind: "form", form }),
-        ...{ before, isAgain },
-      });
-    if (at !== undefined) move(readPosition(at), step);
-  };
-  const first = toState(form);
-  if (cell === undefined || field === null) return () => store(undefined);
-  input.attach(cell);
-  for (const part of form.querySelectorAll<HTMLElement>(".field, [data-field], .action-buttons, p"))
-    if (!part.contains(field) && !field.contains(part)) part.hidden = true;
-  form.noValidate = true;
-  form.className = "cell-form";
-  form.ariaBusy = null;
-  // The editor covers the content of the cell, so that no column becomes wider.
-  cell.append(form);
-  addFieldHelp(form);
-  cell.classList.add("cell-edited");
-  delete cell.dataset["saving"];
-  const frame = cell.closest(".sheet")?.getBoundingClientRect();
-  const isCut = form.getBoundingClientRect().right > (frame?.right ?? innerWidth);
-  form.classList.toggle("cell-form-end", isCut);
-  const cancel = () => {
-    hide(form);
-    hideSaveState();
-    if (editor.isStale || isAgain) void renewRow(rowId);
-    const at = findEditCell(editor);
-    if (at !== undefined) move(readPosition(at), STAY);
-  };
-  if (issues.length > 0) showIssues(form, issues, cancel);
-  const control = findControl(form, column);
-  control?.focus();
-  if (control instanceof HTMLInputElement || control instanceof HTMLTextAreaElement)
-    control.select();
-  listen(form, { store, cancel, storeNull: () => enterNull(form, column) && store(STAY) });
-  return () => store(STAY);
-}
-
-type FormActions = {
-  store: (step: Step) => void;
-  cancel: () => void;
-  storeNull: () => void;
-};
-
-function listen(form: HTMLFormElement, { store, cancel, storeNull: clear }: FormActions): void {
-  const listeners = new AbortController();
-  const { signal } = listeners;
-  const end = (run: () => void) => {
-    // The form can be displayed again, with new listeners.
-    listeners.abort();
-    run();
-  };
-  form.addEventListener(
-    "submit",
-    (event) => {
-      event.preventDefault();
-      end(() => store(STEPS["Enter"]));
-    },
-    { signal },
-  );
-  form.addEventListener(
-    "keydown",
-    (event) => {
-      event.stopPropagation();
-      if (isInputMethodKey(event)) return;
-      const chord = toChord(event);
-      const step = STEPS[chord];
-      if (chord === "Escape") end(cancel);
-      else if (chord === "Control+Backspace") clear();
-      else if (step === undefined) return;
-      else end(() => store(step));
-      event.preventDefault();
-    },
-    { signal },
-  );
-  form.addEventListener(
-    "focusout",
-    ({ relatedTarget }) => {
-      // Stays open if the user switches to another window. Retry sends the form itself.
-      if (!(relatedTarget instanceof Element) || relatedTarget.closest(".save-state") !== null)
-        return;
-      if (relatedTarget.closest("form") !== form) end(() => store(undefined));
-    },
-    { signal },
-  );
-}
-
-function hide(form: HTMLFormElement): void {
-  form.closest("td")?.classList.remove("cell-edited");
-  form.querySelector(":scope > .cell-issues")?.remove();
-  form.remove();
-}
-
-/** Adds errors of the row, such as a concurrent change. The field already shows its own errors. */
-function showIssues(form: HTMLFormElement, issues: readonly string[], cancel: () => void): void {
-  const isStated = form.querySelector("[data-field]:not([hidden]) .issues") !== null;
-  const parts = isStated ? [] : [element("p", { class: "issues" }, issues.join(" "))];
-  form.append(element("div", { class: "cell-issues" }, ...parts, makeButton("Undo", cancel)));
+  const again = { ...edit, isStale: edit.issues !== undefined, isAgain: true };
+  return showCellForm(again, form, cellFormEvents);
 }
 
 /** Displays the new value of a cell until it is stored. */
@@ -344,12 +202,6 @@ function showEdit(edit: Edit, state: "waiting" | "failed"): void {
   cell.dataset["saving"] = state;
 }
 
-function findEditCell({ rowId, column }: CellName): HTMLTableCellElement | undefined {
-  const heads = [...(findGrid()?.tHead?.rows[0]?.cells ?? [])];
-  const index = heads.findIndex(({ dataset }) => dataset["column"] === column);
-  return findRow(rowId)?.cells[index];
-}
-
 /** The row and column of a cell; `undefined` for a cell without a value, such as the id. */
 function readTarget(cell: HTMLTableCellElement): Target | undefined {
   const row = cell.closest<HTMLTableRowElement>("tr[data-row-id]");
@@ -357,15 +209,4 @@ function readTarget(cell: HTMLTableCellElement): Target | undefined {
   const { column, kind } = findGrid()?.tHead?.rows[0]?.cells[cell.cellIndex]?.dataset ?? {};
   if (url === undefined || column === undefined) return undefined;
   return { rowId: row?.dataset["rowId"] ?? "", column, kind: kind as Kind, url };
-}
-
-function move({ row, column }: Position, step: Step): void {
-  const grid = findGrid();
-  if (grid === null || step === undefined) return;
-  focusCell(grid, { row: row + step.row, column: column + step.column });
-}
-
-/** The content of the form, to detect input. */
-function toState(form: HTMLFormElement): string {
-  return JSON.stringify([...new FormData(form)]);
 }
