@@ -11,9 +11,9 @@ import {
 import { type Environment, isGiven, readConfig } from "../settings/mod.ts";
 import { DEV_COOKIE_DOMAIN } from "./admin/task.ts";
 import { type Command, type CommandResult, EXIT, JSON_FLAG, type Setting } from "./command.ts";
-import type { SoundSettings } from "./conflicts.ts";
 import { DEV_FILE, findDevDatabase } from "./dev/file.ts";
-import { readSharedSecrets } from "./open.ts";
+import { readSharedSecrets } from "./open_service.ts";
+import type { SoundSettings } from "./setting_conflicts.ts";
 import { findServeIssues, hasPeople } from "./settings.ts";
 import { toPrintableLine } from "./terminal.ts";
 

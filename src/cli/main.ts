@@ -16,7 +16,7 @@ import {
   UsageError,
 } from "./command.ts";
 import { COMMANDS, EXAMPLES } from "./commands.ts";
-import { explain, toExitCode, toFailure } from "./explain.ts";
+import { explain, toExitCode, toFailure } from "./failures.ts";
 import { describeCommand, overview } from "./help.ts";
 import { makePaint, toDocument } from "./terminal.ts";
 

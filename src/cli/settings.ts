@@ -13,7 +13,7 @@ import {
 } from "../settings/mod.ts";
 import { FETCH_LIMIT } from "../std/fetch_limit.ts";
 import { EXIT, RejectedError, UsageError } from "./command.ts";
-import { findConflicts } from "./conflicts.ts";
+import { findConflicts } from "./setting_conflicts.ts";
 
 /** @throws {RejectedError} lists all invalid and all missing variables */
 export function readSettings<Wanted extends SettingName = never>(

@@ -9,7 +9,7 @@ import {
 } from "../http/mod.ts";
 import type { ProblemCode } from "../problem.ts";
 import { IDEMPOTENCY_HOURS, MAX_BATCH, MAX_ROWS } from "../std/limits.ts";
-import { MAX_OFFSET } from "./query/query.ts";
+import { MAX_OFFSET } from "./query/paging.ts";
 
 const ID: OperationParameter = {
   in: "path",

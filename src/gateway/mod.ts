@@ -16,7 +16,7 @@ export {
   passOn,
   type SendOut,
 } from "./outgoing.ts";
-export { makeSpendQuota, type Quota, type SpendQuota } from "./quota.ts";
+export { makeSpendQuota, type Quota, type SpendQuota } from "./rate_limits.ts";
 export {
   makeOpenReceive,
   makeSignedReceive,

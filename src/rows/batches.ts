@@ -2,8 +2,8 @@
 
 import { isObject, tryParseJson } from "../std/json.ts";
 import { utf8Length } from "../std/text.ts";
+import { decodeChunks, type FileRow, type LineIssue } from "./read_file.ts";
 import type { RowsRead, RowsReader } from "./read_rows.ts";
-import { decodeChunks, type FileRow, type LineIssue } from "./source.ts";
 
 /** The body of a request, and the line number of each row. */
 export type Batch = { readonly body: string; readonly lines: readonly number[] };

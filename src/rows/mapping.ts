@@ -6,7 +6,7 @@ import { canonicalJson } from "../std/json.ts";
 import { findNearest } from "../std/names.ts";
 import { quote } from "../std/quote.ts";
 import { foldText } from "../std/text.ts";
-import type { FileRow, LineIssue, SourceHeader } from "./source.ts";
+import type { FileRow, LineIssue, SourceHeader } from "./read_file.ts";
 
 /** The column for a name; `undefined` if the name is skipped, an issue if no column matches. */
 type Target = { readonly column: NamedColumn | undefined } | { readonly issue: string };

@@ -16,14 +16,6 @@ export {
 } from "./batches.ts";
 export { hasUniques, isNeeded, type Mapping, type MappingOptions, makeMapping } from "./mapping.ts";
 export {
-  type Match,
-  makeRowsReader,
-  REQUIRED,
-  type RowsRead,
-  readValue,
-  toMatchKey,
-} from "./read_rows.ts";
-export {
   decodeChunks,
   ENCODINGS,
   FILE_FORMATS,
@@ -32,5 +24,13 @@ export {
   type LineIssue,
   makeSource,
   type SourceOptions,
-} from "./source.ts";
+} from "./read_file.ts";
+export {
+  type Match,
+  makeRowsReader,
+  REQUIRED,
+  type RowsRead,
+  readValue,
+  toMatchKey,
+} from "./read_rows.ts";
 export { makeRowsWriter, type RowsWriter, type RowTexts } from "./write_rows.ts";

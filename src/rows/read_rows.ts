@@ -8,7 +8,7 @@ import { type Read, type ReadNumber, VALUES } from "../kinds/mod.ts";
 import type { Json, NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { quote } from "../std/quote.ts";
 import { findHeaderIssues, isNeeded, type Mapping, makeDuplicateFinder } from "./mapping.ts";
-import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./source.ts";
+import type { Cell, FileRow, LineIssue, Source, SourceRow } from "./read_file.ts";
 
 // Reads values of requests and files by the rules of their columns. Finds all errors: PostgreSQL
 // would report only the first.

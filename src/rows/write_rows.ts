@@ -4,7 +4,7 @@ import { SQL } from "../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../schema/mod.ts";
 import { BYTE_ORDER_MARK, toCsvLine, toExactCsvLine } from "../std/csv.ts";
 import { compactJson } from "../std/json_text.ts";
-import type { FileFormat } from "./source.ts";
+import type { FileFormat } from "./read_file.ts";
 
 /** The values of a row as the JSON text of the endpoints, so that numbers keep their digits. */
 export type RowTexts = ReadonlyMap<string, string>;

@@ -58,7 +58,7 @@ async function listLoaded(
 }
 
 const LIGHT =
-  /^src\/(cli\/(rowhouse|main|commands?|explain|help|package|summaries|terminal)|std\/\w+|problem)\.ts$/;
+  /^src\/(cli\/(rowhouse|main|commands?|failures|help|package|summaries|terminal)|std\/\w+|problem)\.ts$/;
 
 test.each([
   { words: ["--help"], code: 0 },

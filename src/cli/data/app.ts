@@ -13,7 +13,7 @@ import { quote } from "../../std/quote.ts";
 import { EXIT, RejectedError, type Setting } from "../command.ts";
 import { findService } from "../db/destination.ts";
 import { callEndpoint, type EndpointCall, type Target } from "../db/http.ts";
-import { askPatiently } from "../db/patience.ts";
+import { askPatiently } from "../db/wait.ts";
 import { readSettings } from "../settings.ts";
 
 export type App = {

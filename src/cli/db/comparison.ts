@@ -19,7 +19,7 @@ import {
   type Setting,
   UsageError,
 } from "../command.ts";
-import { explain, type Failure, toExitCode, toFailure } from "../explain.ts";
+import { explain, type Failure, toExitCode, toFailure } from "../failures.ts";
 import { readSettings } from "../settings.ts";
 import { showCount, toPrintableLine } from "../terminal.ts";
 import { toDestination } from "./destination.ts";

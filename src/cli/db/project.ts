@@ -14,10 +14,10 @@ import {
   removeJournalFiles,
   writeJournalFiles,
 } from "./journal.ts";
-import { makePatient } from "./patience.ts";
 import type { Pushed, SchemaService } from "./schema_service.ts";
 import { type Destination, withService } from "./service.ts";
 import { writeTypes } from "./types.ts";
+import { makePatient } from "./wait.ts";
 
 export type Project = Pick<Setting, "terminal"> &
   CheckedJournal & {

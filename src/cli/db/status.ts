@@ -11,7 +11,7 @@ import type { RecordedMigration } from "../../tables/history/journal_files.ts";
 import { showMigration } from "../../tables/history/migration_text.ts";
 import type { Status, TableApps } from "../../tables/history/status.ts";
 import { EXIT, type ExitCode, RejectedError, type Setting, type Terminal } from "../command.ts";
-import { explain, toFailure } from "../explain.ts";
+import { explain, toFailure } from "../failures.ts";
 import { readSettings } from "../settings.ts";
 import { showCount, toDocument } from "../terminal.ts";
 import { readShare } from "./describe.ts";

@@ -8,7 +8,7 @@ import { join, sep } from "node:path";
 import type { Service } from "../../service/mod.ts";
 import type { Environment } from "../../settings/mod.ts";
 import { readIfThere } from "../../std/files.ts";
-import { explain } from "../explain.ts";
+import { explain } from "../failures.ts";
 import { DEMO_APP, PACKAGE } from "./launchers.ts";
 
 /** The server file, recognized by its export. */

@@ -26,7 +26,7 @@ import {
   toComparable,
   unsupported,
 } from "./filter.ts";
-import { type Page, readLimit, readOffset } from "./query.ts";
+import { type Page, readLimit, readOffset } from "./paging.ts";
 
 export type SortKey = { readonly column: QueryColumn; readonly isDescending: boolean };
 

@@ -17,8 +17,8 @@ import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
 import { type ListQuery, readListQuery } from "./list_query.ts";
+import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
 import { explainNeededIndex, explainTimeout, planQuery } from "./plan.ts";
-import { ONLY_PAGES, type Page, readPage } from "./query.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
 // short is requested in a pipelined call. If the page has changed and is large, a second call on

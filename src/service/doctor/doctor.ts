@@ -20,8 +20,8 @@ import type { MailSettings } from "../../mail/mod.ts";
 import type { Preview } from "../../preview.ts";
 import { readMailState } from "../../records/mails/mod.ts";
 import { listIssues, makeIsolationCheck } from "../../tables/catalog/mod.ts";
-import { checkCookieDomain, evaluateProxies, readsPeople } from "../callers.ts";
 import { evaluateDriver, evaluateSecrets, evaluateSettings } from "../databases.ts";
+import { checkConsole, checkPushing } from "../login_checks.ts";
 import {
   evaluateIdentityLogin,
   evaluateLoginLimits,
@@ -30,7 +30,7 @@ import {
   readIdentityLogin,
   readLogin,
 } from "../logins.ts";
-import { checkConsole, checkPushing } from "../pushing.ts";
+import { checkCookieDomain, evaluateProxies, readsPeople } from "../setting_checks.ts";
 import { type DatabaseVariable, toFailedCheck, toUnavailable } from "../unavailable.ts";
 import { type CheckResult, pass } from "./check_result.ts";
 import {

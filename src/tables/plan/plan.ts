@@ -16,11 +16,11 @@ import { type Conflict, FOREIGN, TOO_MANY } from "../conflicts.ts";
 import { isShared, markDeferred } from "../sql/deferred.ts";
 import type { PushState, TableState } from "../state.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
-import { planChanges } from "./plan_changes.ts";
 import { planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
 import { orderSteps, type Plan, type Step } from "./step.ts";
 import { findForeignConflicts, findOwnerConflicts } from "./table_rules.ts";
+import { planChanges } from "./table_steps.ts";
 
 // Notices of a push for people, in addition to its steps. They name no other app.
 

@@ -23,7 +23,7 @@ import {
   renderChoice,
   renderPreview,
   renderResults,
-} from "./change_parts.tsx";
+} from "./change_many_forms.tsx";
 import { findTypingIssues, type TypedValue, toBody } from "./fields.tsx";
 import { makeFields, sortIssues } from "./form.tsx";
 import {
