@@ -181,6 +181,7 @@ function renderAttention(home: ConsoleHome, now: number): Part {
   const items = [
     ...renderIsolation(home),
     ...renderDevLeftovers(home),
+    ...renderVersions(home, now),
     ...home.processes.silent.map((silent) => renderSilent(silent, now)),
     ...home.builds.map(renderBuild),
     ...home.endingKeys.map((key) => renderKey(key, now)),
@@ -235,6 +236,25 @@ function renderDevLeftovers({ devLeftovers }: ConsoleHome): Part[] {
         {renderLink("Revoke key", `${toKeyPath(app, keyId)}/revoke`, "quiet", { isDialog: true })}
       </>
     )),
+  ];
+}
+
+/** An upgrade ends when its last process is restarted: two versions for longer are an oversight. */
+function renderVersions({ processes: { versions } }: ConsoleHome, now: number): Part[] {
+  if (versions.length < 2) return [];
+  return [
+    <div>
+      Processes of different versions are running. Restart the older ones.
+      <ul class="plain">
+        {versions.map(({ version, processes, since }) => (
+          <li>
+            {processes} {processes === 1 ? "process" : "processes"} of{" "}
+            {version ?? "an earlier version, which does not report itself"}, since{" "}
+            {renderTime(since, now)}
+          </li>
+        ))}
+      </ul>
+    </div>,
   ];
 }
 

@@ -3,9 +3,9 @@
 import type { FunctionShape } from "./call_types.ts";
 
 export const FUNCTIONS = {
+  add_minute: { retry: "safe", parameters: { process: "uuid", process_role: "text", started: "timestamptz", added_minute: "timestamptz", has_ended: "bool", checked_s: "float8", issues: "jsonb", counted: "jsonb", rejected: "jsonb", stored: "jsonb", process_version: "text" }, returns: "bool" },
   add_origin: { caller: "operator", parameters: { app_slug: "text", new_url: "text", new_origin: "text" }, returns: "void" },
   add_own_passkey: { caller: "visitor", parameters: { expected: "uuid", expected_session: "text", challenge_key: "text", window_s: "int4", new_credential: "bytea", new_key: "bytea", new_count: "int8", new_transports: "text", new_label: "text", is_backed_up: "bool", new_digest: "bytea", new_secret_id: "text", code_digests: "text" }, returns: "text" },
-  add_statistics: { retry: "safe", parameters: { process: "uuid", process_role: "text", started: "timestamptz", added_minute: "timestamptz", has_ended: "bool", checked_s: "float8", issues: "jsonb", counted: "jsonb", rejected: "jsonb", stored: "jsonb" }, returns: "bool" },
   ask_for_password: { parameters: { email: "text", client_networks: "text[]", bounds: "int4[]", window_s: "int4", client_address: "text", return_app: "text", return_to: "text" }, returns: "int4" },
   begin_end_registration: { caller: "operator", parameters: { app_slug: "text", wanted_table: "text", expected: "text[]" }, returns: "jsonb", input: { app_slug: "text", wanted_table: "text", expected: "text[]" }, needs: "recent sign-in" },
   begin_passkey: { parameters: { wanted: "bytea", client_networks: "text[]", client_bounds: "int4[]", window_s: "int4" }, returns: { wait_s: "int4", user_id: "uuid?", public_key: "bytea?", secret_id: "text?" }, isSet: true },
@@ -150,6 +150,7 @@ export const FUNCTIONS = {
   revoke_role: { caller: "operator", parameters: { email: "text", app_slug: "text" }, returns: "bool", input: { person: "uuid", app_slug: "text" }, needs: "recent sign-in" },
   roll_key: { caller: "operator", parameters: { old_key_id: "text", new_key_id: "text", new_digest: "bytea", grace_s: "int4" }, returns: { new_expires_at: "timestamptz?", old_expires_at: "timestamptz" }, isSet: true, input: { app_slug: "text", old_key_id: "text", new_key_id: "text", new_digest: "bytea", grace_s: "int4" }, needs: "recent sign-in" },
   run_rows_job: { parameters: { job: "uuid", max_rows: "int4" }, returns: "bool?" },
+  running_versions: { retry: "safe", parameters: {}, returns: { version: "text?", processes: "int4", since: "timestamptz" }, isSet: true },
   set_app_switch: { caller: "operator", parameters: { app_slug: "text", setting: "text", is_on: "bool" }, returns: "bool", input: { app_slug: "text", setting: "text", is_on: "bool" } },
   set_console_role: { caller: "operator", parameters: { email: "text", new_role: "text", proofs: "bytea[]" }, returns: "void", input: { person: "uuid", new_role: "text", proofs: "bytea[]" }, needs: "recent sign-in" },
   set_disabled: { caller: "operator", parameters: { email: "text", disabled: "bool" }, returns: "void", input: { person: "uuid", disabled: "bool" }, needs: "recent sign-in" },

@@ -5,7 +5,15 @@
  *
  * @module
  */
-import { ALL_APPS, CONSOLE_APP, call, coalesce, type Database, NO_APP } from "../db/mod.ts";
+import {
+  ALL_APPS,
+  CONSOLE_APP,
+  call,
+  coalesce,
+  type Database,
+  NO_APP,
+  RELEASE_TEXT,
+} from "../db/mod.ts";
 import { CONSOLE_PATH } from "../identity/mod.ts";
 import { type Log, logError, type ResponseRecord } from "../observe.ts";
 import { isFailure, isOutage, isRejected } from "../problem.ts";
@@ -179,7 +187,7 @@ async function add(
   const counted = [[ALL_APPS, minute.all] as const, ...minute.byApp]
     .filter(([, counts]) => counts.requests > 0)
     .map(([app, counts]) => ({ app, ...counts }));
-  await call(db, "add_statistics", {
+  await call(db, "add_minute", {
     process: id,
     process_role: role,
     started: new Date(startedMs),
@@ -190,6 +198,7 @@ async function add(
     counted,
     rejected: [...minute.rejections.counts.values()],
     stored: [...minute.stored, ...minute.rejections.samples],
+    process_version: RELEASE_TEXT,
   });
 }
 

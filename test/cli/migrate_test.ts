@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { FUNCTIONS } from "../../src/db/citus/functions.ts";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import { MIGRATIONS } from "../../src/db/migrations/mod.ts";
-import { ANCHOR, readDialect, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { ANCHOR, RELEASE, readDialect, SERVICE_QUEUE, showRelease } from "../../src/db/mod.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
 import { makeDatabase, makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { makeProject, runHere } from "../support/command.ts";
@@ -36,6 +36,7 @@ test("six simultaneous runs apply each migration once, and a seventh run changes
 });
 
 describe("a database of another release", () => {
+  const OURS = showRelease(RELEASE);
   const BASELINES = [
     {
       name: "another baseline",
@@ -49,13 +50,13 @@ describe("a database of another release", () => {
     },
     {
       name: "a later release",
-      says: "was upgraded by Rowhouse 9.1.0 (tables 9000), which does not let 0.1.0 (tables 2) use it: install 8.0.0 (tables 8000) or later, or restore the backup from before the upgrade (docs/operating.md)",
+      says: `was upgraded by Rowhouse 9.1.0 (tables 9000), which does not let ${OURS} use it: install 8.0.0 (tables 8000) or later, or restore the backup from before the upgrade (docs/operating.md)`,
       sql: `insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0');
         update rowhouse.code set version = '9.1.0', tables = 9000, compatible_from = '8.0.0', compatible_tables = 8000; select 1`,
     },
     {
       name: "an unknown release",
-      says: "was upgraded by Rowhouse unknown (tables 9000), which does not let 0.1.0 (tables 2) use it: install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)",
+      says: `was upgraded by Rowhouse unknown (tables 9000), which does not let ${OURS} use it: install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)`,
       sql: "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0'); delete from rowhouse.code; select 1",
     },
   ];

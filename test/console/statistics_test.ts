@@ -180,7 +180,7 @@ test("counts with a timestamp in the distant future are assigned to the next hou
   const id = crypto.randomUUID();
   const kept = JSON.stringify([{ id, at_ms: 9e15, method: "GET", route: "/", status: 500, ms: 1 }]);
   await service.service.db.query(
-    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), 'infinity', false, null, '[]', '[]', '[]', $1::text::jsonb)`,
+    `select rowhouse.add_minute(gen_random_uuid(), 'all', now(), 'infinity', false, null, '[]', '[]', '[]', $1::text::jsonb, null)`,
     [kept],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

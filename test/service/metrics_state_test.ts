@@ -43,7 +43,7 @@ const FIRST_WORK = [
   ...["throttle", "audit", "idempotency_keys", "leases", "statistics"].map(
     (table) => `sweep_${table}`,
   ),
-  "add_statistics",
+  "add_minute",
 ];
 
 /** Waits until the service has no other work than its version check. */

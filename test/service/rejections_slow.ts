@@ -7,7 +7,7 @@ import { openTestService } from "../support/service.ts";
 
 const ERRORS = 100_000;
 const CLIENTS = 32;
-/** Limits of an app: see `rowhouse.add_statistics`. */
+/** Limits of an app: see `rowhouse.add_minute`. */
 const MAX_KINDS = 200;
 const MAX_SAMPLES = 1000;
 

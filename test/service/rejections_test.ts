@@ -114,8 +114,8 @@ type SentCount = { app: string; table?: string; code: string; requests: number }
 
 const add = (rejected: readonly SentCount[], samples: readonly unknown[] = []) =>
   service.service.db.query(
-    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), now(), false, null, '[]', '[]',
-      $1::text::jsonb, $2::text::jsonb)`,
+    `select rowhouse.add_minute(gen_random_uuid(), 'all', now(), now(), false, null, '[]', '[]',
+      $1::text::jsonb, $2::text::jsonb, null)`,
     [JSON.stringify(rejected), JSON.stringify(samples)],
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

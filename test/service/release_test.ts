@@ -3,7 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RELEASE, RELEASE_TEXT } from "../../src/db/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { checkProcesses, evaluateProcesses } from "../../src/service/doctor/processes.ts";
 import { docs, pages, routes } from "../../src/service/routes.ts";
+import { eventually } from "../support/eventually.ts";
 import { makePerson, signInAs, toCookieHeader } from "../support/people.ts";
 import { fillPath } from "../support/samples/routes.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
@@ -98,5 +100,73 @@ describe("operators see the version", () => {
       expect(await (await adminFetch(new Request(`http://localhost${path}`))).text()).not.toMatch(
         VERSION,
       );
+  });
+});
+
+describe("processes of different versions", () => {
+  const older = "0.0.9 (tables 2, code 0123456789ab)";
+
+  /** Adds a minute of a process, as a release sends it. */
+  const report = (sent: { version?: string; hasEnded?: boolean; id?: string }) =>
+    service.service.admin.message(`select rowhouse.${sent.version === undefined ? "add_statistics" : "add_minute"}(
+      process => '${sent.id ?? Bun.randomUUIDv7()}', process_role => 'all', started => '2026-01-02T03:04:05Z',
+      added_minute => now() - interval '${sent.hasEnded === true ? 1 : 2} minutes',
+      has_ended => ${sent.hasEnded ?? false}, checked_s => null, issues => '[]', counted => '[]', rejected => '[]',
+      stored => '[]' ${sent.version === undefined ? "" : `, process_version => '${sent.version}'`})`);
+  const check = () => checkProcesses(service.service.db);
+
+  test("are reported by doctor and on Home until the last of the older ones has ended", async () => {
+    await eventually(async () => (await check()).message.includes("1 process of"), {
+      describe: () => "the service has not reported",
+    });
+    expect(await check()).toMatchObject({
+      level: "ok",
+      message: expect.stringContaining(RELEASE_TEXT),
+    });
+
+    const [first, second] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+    // An earlier release does not send a version.
+    await report({ id: first });
+    await report({ id: second, version: older });
+    const { level, message, remedy } = await check();
+    expect(level).toBe("warn");
+    expect(message).toStartWith("of different versions run: ");
+    expect(message).toContain(`1 process of ${RELEASE_TEXT}, since 20`);
+    expect(message).toContain(`1 process of ${older}, since 2026-01-02T03:04:05Z`);
+    expect(message).toContain(
+      "1 process of an earlier version, which does not report itself, since",
+    );
+    expect(remedy).toContain(`this command is ${RELEASE_TEXT}`);
+
+    const admin = await makePerson(service, { consoleRole: "admin" });
+    const cookie = toCookieHeader(await signInAs(service, admin));
+    const home = await see("GET /console", { cookie });
+    expect(home).toContain("Processes of different versions are running");
+    expect(home).toContain(`1 process of ${older}`);
+
+    for (const id of [first, second]) await report({ id, hasEnded: true });
+    expect(await check()).toMatchObject({ level: "ok" });
+    expect(await see("GET /console", { cookie })).not.toContain("different versions");
+  });
+
+  test("cannot store other text", async () => {
+    for (const version of ["0.1.0", "$(reboot)", `${older}\n`, "<b>0.1.0 (tables 2, code 01)"])
+      await expect(report({ version })).rejects.toThrow();
+  });
+});
+
+test.each([
+  { name: "no process", running: [], level: "ok", message: "none has reported" },
+  {
+    name: "processes of another version only",
+    running: [{ version: "0.2.0 (tables 9, code ab)", processes: 2, since: new Date(0) }],
+    level: "warn",
+    message:
+      "run another version than this command: 2 processes of 0.2.0 (tables 9, code ab), since 1970-01-01T00:00:00Z",
+  },
+])("doctor reports $name", ({ running, level, message }) => {
+  expect(evaluateProcesses(running)).toMatchObject({
+    level,
+    message: expect.stringContaining(message),
   });
 });

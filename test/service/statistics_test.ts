@@ -109,7 +109,7 @@ test("a lost response leads to another request, and its minute is added once", a
   let lost = 0;
   let adding = 0;
   proxy.onMessage(({ connection, from, type, statement = "" }) => {
-    if (adding === 0 && statement.includes("add_statistics")) adding = connection;
+    if (adding === 0 && statement.includes("add_minute")) adding = connection;
     if (from !== "server" || connection !== adding || lost > 0) return undefined;
     // The last message of the response follows the commit.
     if (type !== "Z") return { send: [] };
@@ -131,7 +131,7 @@ test("a lost response leads to another request, and its minute is added once", a
 test("minutes that cannot be added wait, and are added later separately", async () => {
   let rejected = 0;
   proxy.onMessage(({ statement = "" }) => {
-    if (!statement.includes("add_statistics")) return undefined;
+    if (!statement.includes("add_minute")) return undefined;
     rejected++;
     return { send: [], failure: "reset" };
   });

@@ -7,7 +7,7 @@ import type { PostgresProxy } from "./postgres_proxy.ts";
  */
 const BACKGROUND = [
   "select name, version",
-  "rowhouse.add_statistics",
+  "rowhouse.add_minute",
   "rowhouse.sweep_",
   "rowhouse.row_jobs",
   "rowhouse.use_nonces",

@@ -46,6 +46,7 @@ import {
 } from "./checks.ts";
 import { checkIdentitySecrets } from "./identity_values.ts";
 import { checkPooler, evaluatePooling } from "./pooler.ts";
+import { checkProcesses } from "./processes.ts";
 import {
   checkFunctions,
   checkNodeAddresses,
@@ -183,6 +184,7 @@ export const CHECKS: readonly Check[] = [
     pushes && serving !== checking ? evaluateLoginLimits(await readLogin(checking)) : [],
   ),
   check("migrations", ["checking"], findMigrations),
+  check("processes", ["checking", "migrated"], ({ checking }) => checkProcesses(checking)),
   check("previews", ["checking", "migrated"], (known) =>
     readsTables(known) ? checkPreviews(known.checking, known.previews) : [],
   ),

@@ -683,7 +683,9 @@ async function reachesPeople(world: World, login: Login): Promise<void> {
 async function addsStatistics(world: World, login: Login): Promise<void> {
   const values = "gen_random_uuid(), 'data', now(), now(), false, 1, '[]', '[]', '[]', '[]'";
   await world.allows(login, [
+    `select rowhouse.add_minute(${values}, null)`,
     `select rowhouse.add_statistics(${values})`,
+    "select * from rowhouse.running_versions()",
     "select rowhouse.sweep_statistics(1)",
   ]);
   await world.rejects(login, [
@@ -726,8 +728,8 @@ async function plantsNoCommand(world: World): Promise<void> {
     { app: mine.id, table: "todos", code: `not_found${text}`, requests: 1 },
   ]);
   await service.service.db.query(
-    `select rowhouse.add_statistics(gen_random_uuid(), 'all', now(), now(), false, 1,
-      $1::text::jsonb, '[]', $2::text::jsonb, $3::text::jsonb)`,
+    `select rowhouse.add_minute(gen_random_uuid(), 'all', now(), now(), false, 1,
+      $1::text::jsonb, '[]', $2::text::jsonb, $3::text::jsonb, null)`,
     [PLANTED, rejected, stored].map((value) => JSON.stringify(value)),
     { retry: "unsafe", queue: SERVICE_QUEUE },
   );

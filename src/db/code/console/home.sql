@@ -49,6 +49,8 @@ set search_path = pg_catalog, pg_temp as $$
     'isolationAt', min(isolation_at) filter (where is_live),
     'issues', (select coalesce(jsonb_agg(distinct issue), '[]')
       from running, unnest(isolation_issues) as issue where is_live),
+    'versions', (select coalesce(jsonb_agg(to_jsonb(found) order by since), '[]')
+      from rowhouse.running_versions() as found),
     'silent', coalesce(jsonb_agg(jsonb_build_object('role', role, 'seenAt', seen_at)
       order by seen_at)
       filter (where not is_live and seen_at > now() - interval '1 day'

@@ -92,9 +92,10 @@ $$;
 
 -- Adds one minute of a process, once, even if it is sent again: minutes come in order. Rows are
 -- locked in order, so that concurrent processes never deadlock.
-create function rowhouse.add_statistics(
+create function rowhouse.add_minute(
   process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
-  checked_s double precision, issues jsonb, counted jsonb, rejected jsonb, stored jsonb
+  checked_s double precision, issues jsonb, counted jsonb, rejected jsonb, stored jsonb,
+  process_version text
 ) returns boolean language plpgsql volatile security definer
   set search_path = pg_catalog, pg_temp as $$
 declare
@@ -102,9 +103,10 @@ declare
   latest timestamptz := date_trunc('minute', clock_timestamp()) + interval '1 hour';
 begin
   added_minute := least(added_minute, latest);
-  insert into rowhouse.processes as known (id, role, started_at, minute, ended_at, isolation_at,
-    isolation_issues)
-  values (process, process_role, started, added_minute, case when has_ended then now() end,
+  insert into rowhouse.processes as known (id, role, version, started_at, minute, ended_at,
+    isolation_at, isolation_issues)
+  values (process, process_role, process_version, started, added_minute,
+    case when has_ended then now() end,
     now() - make_interval(secs => checked_s),
     array(select left(regexp_replace(issue, '[\u0001-\u001f\u007f-\u009f]', ' ', 'g'), 300)
     from jsonb_array_elements_text(issues) as listed (issue) limit 20))
@@ -170,7 +172,29 @@ begin
   return true;
 end
 $$;
+comment on function rowhouse.add_minute is 'idempotent';
+
+-- For processes of the release before the column "version": drop it in the next release.
+create function rowhouse.add_statistics(
+  process uuid, process_role text, started timestamptz, added_minute timestamptz, has_ended boolean,
+  checked_s double precision, issues jsonb, counted jsonb, rejected jsonb, stored jsonb
+) returns boolean language sql volatile security definer set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.add_minute(process, process_role, started, added_minute, has_ended, checked_s,
+    issues, counted, rejected, stored, null)
+$$;
 comment on function rowhouse.add_statistics is 'idempotent';
+
+-- The versions of the running processes: more than one during a rolling upgrade.
+create function rowhouse.running_versions()
+  returns table (version text, processes integer, since timestamptz)
+  language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+  select version, count(*)::integer, min(started_at) from rowhouse.processes
+  where ended_at is null and seen_at > now() - interval '${PROCESS_SILENT_S} seconds'
+  group by version order by min(started_at)
+$$;
+comment on function rowhouse.running_versions is 'null version';
+grant execute on function rowhouse.running_versions
+  to rowhouse_tables, rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
 
 -- Deletes at most max_rows expired rows of each kind; returns the largest number of deleted rows of
 -- a kind.
@@ -224,5 +248,5 @@ begin
 end
 $$;
 comment on function rowhouse.sweep_statistics is 'idempotent';
-grant execute on function rowhouse.sweep_statistics, rowhouse.add_statistics
+grant execute on function rowhouse.sweep_statistics, rowhouse.add_minute, rowhouse.add_statistics
   to rowhouse_service, rowhouse_gateway, rowhouse_data, rowhouse_identity;
