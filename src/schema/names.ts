@@ -32,7 +32,7 @@ const TABLE_RULES: readonly Rule[] = [
     reason: "must be 1 to 48 lowercase letters, digits or underscores, starting with a letter",
   },
   { rejects: (name) => name.includes("__"), reason: "must not contain two underscores in a row" },
-  { rejects: isReservedTable, reason: "the name is reserved organization-wide" },
+  { rejects: isReservedTable, reason: "the name is reserved organization-wide; choose another" },
 ];
 
 // The rules for PostgreSQL's names ignore case: SQL without quotes folds names. JavaScript names are special only in their
@@ -40,15 +40,15 @@ const TABLE_RULES: readonly Rule[] = [
 const COLUMN_RULES: readonly Rule[] = [
   {
     rejects: (name) => isOneOf(AUTOMATIC_COLUMNS, foldName(name)),
-    reason: "every table already has it",
+    reason: "every table already has it; leave it out",
   },
   {
     rejects: (name) => isOneOf(SYSTEM_COLUMNS, foldName(name)),
-    reason: "the name is reserved by PostgreSQL",
+    reason: "the name is reserved by PostgreSQL; choose another",
   },
   {
     rejects: (name) => isOneOf(TRAP_COLUMNS, name),
-    reason: "the name has a special meaning in JavaScript",
+    reason: "the name has a special meaning in JavaScript; choose another",
   },
   {
     rejects: (name) => !COLUMN.test(name),

@@ -19,7 +19,7 @@ const KEYS = ["version", "tables"];
  * const table = { name: "users", columns: [], indexes: [], uniques: [] };
  * expect(readDefinition({ version: 1, tables: [table] })).toEqual({
  *   issues: [
- *     { table: "users", message: 'Cannot name a table "users": the name is reserved organization-wide' },
+ *     { table: "users", message: 'Cannot name a table "users": the name is reserved organization-wide; choose another' },
  *   ],
  * });
  * ```

@@ -220,7 +220,7 @@ test.each([
   {
     name: "a reserved name",
     of: { column: "hours", to: "app_id" },
-    says: "every table already has it",
+    says: "every table already has it; leave it out",
   },
   { name: "a malformed name", of: { column: "hours", to: 'a"b' }, says: "must be 1 to 63 letters" },
 ])("a rename rejects $name, and changes nothing", async ({ of, says }) => {
