@@ -60,6 +60,10 @@ describe.each(PAGES.map((path) => ({ path, text: read(path) })))("$path", ({ pat
 });
 
 test("the pages have links, blocks and names to check", () => {
+  const named = CONTRIBUTORS_PAGES.flatMap((path) =>
+    read(path).match(/`(\w+\(\)|[A-Z]+_[A-Z_]+)`/g),
+  );
+  expect(named.length).toBeGreaterThan(20);
   const all = PAGES.map((path) => read(path)).join("\n");
   expect(all.match(/\]\((?!https?:)[^)]+\)/g)?.length).toBeGreaterThan(150);
   expect(readBlocks(all).length).toBeGreaterThan(150);

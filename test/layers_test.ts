@@ -205,17 +205,20 @@ describe("only allowed modules", () => {
   test.each([
     {
       action: "read the environment",
+      example: 'process.env["HOME"]',
       pattern: /process\.env|Bun\.env|import\.meta\.env/,
       allowed: /^(settings\/|cli\/)/,
     },
     {
       action: "print",
+      example: "console.log(1)",
       pattern: /console\.\w+\(|process\.stdout|process\.stderr/,
       allowed: /^(cli\/|db\/embedded\/process\.ts$)/,
     },
     {
       // tables/sql/migration.ts, service/logins.ts and the help of cli/migrate.ts contain DDL in messages.
       action: "write DDL",
+      example: "create table a",
       pattern:
         /\b(create|alter|drop) (or replace )?(table|function|index|unique index|type|policy|schema|role|domain|trigger)\b|\b(grant|revoke) (all|execute|select|usage|create|insert)\b/i,
       allowed:
@@ -223,29 +226,46 @@ describe("only allowed modules", () => {
     },
     {
       action: "construct a principal",
+      example: "makePrincipal(app)",
       pattern: /\bmakePrincipal\b/,
       allowed: /^(gateway\/|principal\.ts$)/,
     },
     {
       action: "begin a transaction",
+      example: "sql.begin(run)",
       pattern: /sql\.begin|\.begin\(|\bbegin transaction\b|"begin"|`begin;/i,
       allowed: /^$/,
     },
     {
       action: "declare a class",
+      example: "export class Pool {",
       // Classes are for errors and for state that lives as long as the process.
       pattern: /^(export )?class (?!\w+ extends (Error|Problem|\w*Error)\b)/m,
       allowed: /^(std\/bounded|db\/pool\/(acquire|connections|groups))\.ts$/,
     },
-    { action: "use the type any", pattern: /: any\b|<any>|as any\b/, allowed: /^$/ },
-    { action: "have a default export", pattern: /^export default/m, allowed: /^$/ },
+    {
+      action: "use the type any",
+      example: "value: any",
+      pattern: /: any\b|<any>|as any\b/,
+      allowed: /^$/,
+    },
+    {
+      action: "have a default export",
+      example: "export default 1",
+      pattern: /^export default/m,
+      allowed: /^$/,
+    },
     {
       action: "set state of a database session",
+      example: "set session a = 1",
       pattern: /\bset_config\([^)]*false\)|\bset session\b/i,
       allowed: /^$/,
     },
-  ])("$action", ({ pattern, allowed }) => {
-    expect(within(holders(pattern), allowed)).toEqual([]);
+  ])("$action", ({ pattern, example, allowed }) => {
+    expect(example).toMatch(pattern);
+    const found = holders(pattern);
+    expect(found.length > 0).toBe(allowed.source !== "^$");
+    expect(within(found, allowed)).toEqual([]);
   });
 });
 
