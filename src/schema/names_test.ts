@@ -1,61 +1,32 @@
 import { describe, expect, test } from "bun:test";
-import { withColumn, withTable } from "../../test/support/definitions.ts";
+import { expectIssues, withColumn, withTable } from "../../test/support/definitions.ts";
 import { quote } from "../std/quote.ts";
 import { readDefinition } from "./mod.ts";
 
 describe("readDefinition() rejects the table name", () => {
-  const pattern =
-    "must be 1 to 48 lowercase letters, digits or underscores, starting with a letter";
-  test.each(
-    [
-      { name: "", reason: pattern },
-      { name: "Todos", reason: pattern },
-      { name: "1todos", reason: pattern },
-      { name: "_todos", reason: pattern },
-      { name: "to-dos", reason: pattern },
-      { name: 'x"; drop', reason: pattern },
-      { name: "todos\n", reason: pattern },
-      { name: "tödos", reason: pattern },
-      { name: "t".repeat(49), reason: pattern },
-      { name: "to__dos", reason: "must not contain two underscores in a row" },
-      { name: "users", reason: "the name is reserved organization-wide" },
-      { name: "files", reason: "the name is reserved organization-wide" },
-      { name: "notifications", reason: "the name is reserved organization-wide" },
-      { name: "audit_log", reason: "the name is reserved organization-wide" },
-    ].map((row) => ({ ...row, title: quote(row.name) })),
-  )("$title", ({ name, reason }) => {
-    const message = `Cannot name a table ${JSON.stringify(name)}: ${reason}`;
-    expect(readDefinition(withTable({ name }))).toEqual({ issues: [{ table: name, message }] });
+  const names = [
+    ...["", "Todos", "1todos", "_todos", "to-dos", 'x"; drop', "todos\n", "tödos", "t".repeat(49)],
+    ...["to__dos", "users", "files", "notifications", "audit_log"],
+  ];
+  test.each(names.map((name) => ({ name, title: quote(name) })))("$title", ({ name }) => {
+    expectIssues(readDefinition(withTable({ name })), [
+      { table: name, names: [JSON.stringify(name)] },
+    ]);
   });
 });
 
 describe("readDefinition() rejects the column name", () => {
-  const pattern = "must be 1 to 63 letters, digits or underscores, not starting with a digit";
-  const automatic = "every table already has it";
-  const system = "the name is reserved by PostgreSQL";
-  const trap = "the name has a special meaning in JavaScript";
-  test.each(
-    [
-      ...["", "1a", "a-b", "a b", 'a"b', "a\u0000", "é", "a".repeat(64)].map((name) => ({
-        name,
-        reason: pattern,
-      })),
-      ...["id", "app_id", "ID", "App_Id"].map((name) => ({ name, reason: automatic })),
-      ...["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid", "OID"].map((name) => ({
-        name,
-        reason: system,
-      })),
-      ...["__proto__", "constructor", "prototype", "toString", "valueOf"].map((name) => ({
-        name,
-        reason: trap,
-      })),
-      ...["hasOwnProperty", "toJSON", "then"].map((name) => ({ name, reason: trap })),
-    ].map((row) => ({ ...row, title: quote(row.name) })),
-  )("$title", ({ name, reason }) => {
-    const message = `Cannot name a column ${JSON.stringify(name)}: ${reason}`;
-    expect(readDefinition(withColumn({ name }))).toEqual({
-      issues: [{ table: "todos", column: name, message }],
-    });
+  const names = [
+    ...["", "1a", "a-b", "a b", 'a"b', "a\u0000", "é", "a".repeat(64)],
+    ...["id", "app_id", "ID", "App_Id"],
+    ...["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid", "oid", "OID"],
+    ...["__proto__", "constructor", "prototype", "toString", "valueOf"],
+    ...["hasOwnProperty", "toJSON", "then"],
+  ];
+  test.each(names.map((name) => ({ name, title: quote(name) })))("$title", ({ name }) => {
+    expectIssues(readDefinition(withColumn({ name })), [
+      { table: "todos", column: name, names: [JSON.stringify(name)] },
+    ]);
   });
 });
 

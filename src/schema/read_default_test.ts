@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { messagesOf, UUID, withColumn } from "../../test/support/definitions.ts";
+import { expectIssues, UUID, withColumn } from "../../test/support/definitions.ts";
 import { quote } from "../std/quote.ts";
 import { readDefinition } from "./mod.ts";
 
@@ -36,46 +36,44 @@ describe("readDefinition() records the default", () => {
 });
 
 const DEFAULTS = [
-  { kind: "string", value: 1, wanted: "must be a string without" },
-  { kind: "string", value: "a\u0000", wanted: "must be a string without U+0000" },
+  { kind: "string", value: 1 },
+  { kind: "string", value: "a\u0000" },
   {
     kind: "string",
     value: "\ud83d",
-    wanted: "must be a string without U+0000 or lone surrogates",
   },
-  { kind: "string", value: "x".repeat(1023), wanted: "must be at most 1024 bytes of JSON" },
-  { kind: "number", value: "1", wanted: "must be a finite number" },
-  { kind: "number", value: Number.NaN, wanted: "must be a finite number" },
-  { kind: "number", value: Number.POSITIVE_INFINITY, wanted: "must be a finite number" },
-  { kind: "decimal", value: 1.5, wanted: "must be a string of digits" },
-  { kind: "decimal", value: "1e5", wanted: "must be a string of digits" },
-  { kind: "boolean", value: 0, wanted: "must be true or false" },
-  { kind: "uuid", value: "x", wanted: "must be a uuid string" },
-  { kind: "integer", value: 1.5, wanted: "must be a whole number" },
-  { kind: "integer", value: 2 ** 53, wanted: "must be a whole number" },
-  { kind: "date", value: "now", wanted: 'must be "today" or a date' },
-  { kind: "date", value: "2026-02-29", wanted: 'must be "today" or a date' },
-  { kind: "timestamp", value: "2026-01-02", wanted: 'must be "now" or an ISO 8601 time' },
-  { kind: "timestamp", value: "NOW", wanted: 'must be "now" or an ISO 8601 time' },
-  { kind: "timestamp", value: new Date(0), wanted: 'must be "now" or an ISO 8601 time' },
-  { kind: "json", value: undefined, wanted: "must be a JSON value" },
-  { kind: "json", value: { at: new Date(0) }, wanted: "must be a JSON value" },
-  { kind: "json", value: [new Map()], wanted: "must be a JSON value" },
-  { kind: "json", value: [undefined], wanted: "must be a JSON value" },
-  { kind: "json", value: { toJSON: () => 1 }, wanted: "must be a JSON value" },
-  { kind: "json", value: 1n, wanted: "must be a JSON value" },
-  { kind: "json", value: ["\u0000"], wanted: "must be a JSON value without U+0000" },
-  { kind: "json", value: { "\ud83d": 1 }, wanted: "must be a JSON value without U+0000" },
-  { kind: "json", value: "x".repeat(1100), wanted: "must be at most 1024 bytes" },
-  { kind: "json", value: [1e40], wanted: "must be a JSON value" },
-  { kind: "json", value: { small: -1e-40 }, wanted: "must be a JSON value" },
-  { kind: "json", value: nest(59), wanted: "must be a JSON value" },
-  { kind: "enum", values: ["a"], value: "b", wanted: "must be one of the column's values" },
-  { kind: "ref", table: "todos", value: UUID, wanted: "a reference cannot have a default" },
+  { kind: "string", value: "x".repeat(1023) },
+  { kind: "number", value: "1" },
+  { kind: "number", value: Number.NaN },
+  { kind: "number", value: Number.POSITIVE_INFINITY },
+  { kind: "decimal", value: 1.5 },
+  { kind: "decimal", value: "1e5" },
+  { kind: "boolean", value: 0 },
+  { kind: "uuid", value: "x" },
+  { kind: "integer", value: 1.5 },
+  { kind: "integer", value: 2 ** 53 },
+  { kind: "date", value: "now" },
+  { kind: "date", value: "2026-02-29" },
+  { kind: "timestamp", value: "2026-01-02" },
+  { kind: "timestamp", value: "NOW" },
+  { kind: "timestamp", value: new Date(0) },
+  { kind: "json", value: undefined },
+  { kind: "json", value: { at: new Date(0) } },
+  { kind: "json", value: [new Map()] },
+  { kind: "json", value: [undefined] },
+  { kind: "json", value: { toJSON: () => 1 } },
+  { kind: "json", value: 1n },
+  { kind: "json", value: ["\u0000"] },
+  { kind: "json", value: { "\ud83d": 1 } },
+  { kind: "json", value: "x".repeat(1100) },
+  { kind: "json", value: [1e40] },
+  { kind: "json", value: { small: -1e-40 } },
+  { kind: "json", value: nest(59) },
+  { kind: "enum", values: ["a"], value: "b" },
+  { kind: "ref", table: "todos", value: UUID },
   ...["string", "number", "json", "timestamp"].map((kind) => ({
     kind,
     value: null,
-    wanted: "leave out .default()",
   })),
 ];
 
@@ -83,11 +81,10 @@ describe("readDefinition() rejects the default", () => {
   test.each(DEFAULTS.map((row) => ({ row, name: toName(row.value) })))(
     "$name of a $row.kind column",
     ({ row }) => {
-      const { value, wanted, ...column } = row;
-      const messages = messagesOf(withColumn({ ...column, default: value }));
-      expect(messages).toHaveLength(1);
-      expect(messages[0]).toStartWith("Cannot use ");
-      expect(messages[0]).toContain(`as the default of this ${column.kind} column: ${wanted}`);
+      const { value, ...column } = row;
+      expectIssues(readDefinition(withColumn({ ...column, default: value })), [
+        { table: "todos", column: "c", names: [`this ${column.kind} column`] },
+      ]);
     },
   );
 });

@@ -4,6 +4,7 @@ import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { type Detail, PROBLEMS, type ProblemCode } from "../../src/problem.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { MAX_BATCH } from "../../src/std/limits.ts";
+import { expectSentences } from "../support/sentences.ts";
 import {
   openTestService,
   type TestApp,
@@ -111,9 +112,10 @@ type Rejected = {
   name: string;
   body: () => unknown;
   code: ProblemCode;
-  message?: string;
-  details?: Detail[];
+  names?: string[];
+  paths?: string[];
 };
+type Rejection = { error: string; message: string; details?: Detail[] };
 const good = (index: number) => ({ title: `good ${index}`, project });
 const REJECTED: readonly Rejected[] = [
   { name: "no rows", body: () => [], code: "invalid_json" },
@@ -124,63 +126,57 @@ const REJECTED: readonly Rejected[] = [
     name: "invalid values in any row",
     body: () => [good(0), { kind: "c", rank: "1" }, good(2), { ...good(3), price: 1.5 }],
     code: "validation_failed",
-    details: [
-      { path: "/1/kind", message: 'Must be one of "a", "b"' },
-      { path: "/1/rank", message: "Must be a number" },
-      { path: "/1/title", message: "Is required and has no default" },
-      {
-        path: "/3/price",
-        message: 'Must be a decimal number as a string, such as "12.50", of at most 400 characters',
-      },
-    ],
+    paths: ["/1/kind", "/1/rank", "/1/title", "/3/price"],
   },
   {
     name: "a value that another row has",
     body: () => [...many(40, good), { title: "taken" }, { title: "taken" }],
     code: "unique_violation",
-    details: [{ path: "/40/title", message: "Must be unique: another row has this title" }],
+    paths: ["/40/title"],
   },
   {
     name: "a value that another row of the batch has",
     body: () => [{ title: "twice" }, good(1), { title: "twice" }],
     code: "unique_violation",
-    details: [{ path: "/2/title", message: "Must be unique: another row has this title" }],
+    paths: ["/2/title"],
   },
   {
     name: "a dangling reference",
     body: () => [good(0), { ...good(1), project: MISSING }, { title: "taken" }],
     code: "validation_failed",
-    details: [{ path: "/1/project", message: "No row of projects has this id" }],
+    paths: ["/1/project"],
   },
   {
     name: "a duplicate before a dangling reference",
     body: () => [good(0), { title: "taken" }, { ...good(2), origin: MISSING }],
     code: "unique_violation",
-    details: [{ path: "/1/title", message: "Must be unique: another row has this title" }],
+    paths: ["/1/title"],
   },
   {
     name: "rows larger than the limit of a response",
     body: () => many(MAX_BATCH, (index) => ({ title: `${index}`, rank: 1e300 })),
     code: "body_too_large",
-    message: `larger than ${MAX} bytes as JSON`,
+    names: [`${MAX} bytes`],
   },
   {
     name: "more than 100 KB",
     body: () => many(2, (index) => ({ title: `${index}`, note: "x".repeat(51_200) })),
     code: "body_too_large",
-    message: "larger than 102400 bytes",
+    names: ["102400 bytes"],
   },
 ];
 
 describe("no row is created by", () => {
-  test.each(REJECTED)("$name", async ({ body, code, message = "", details }) => {
+  test.each(REJECTED)("$name", async ({ body, code, names, paths = [] }) => {
     const before = await Promise.all([app, other].map((user) => service.call(user, LIST)));
     const response = await post(body());
-    expect([response.status, response.json]).toMatchObject([
+    const { error, message, details = [] } = JSON.parse(response.text) as Rejection;
+    expect([response.status, error, details.map(({ path }) => path)]).toEqual([
       PROBLEMS[code].status,
-      { error: code, message: expect.stringContaining(message) },
+      code,
+      paths,
     ]);
-    expect((response.json as { details?: Detail[] }).details).toEqual(details as Detail[]);
+    expectSentences([message, ...details.map((detail) => detail.message)].join("\n"), { names });
     const after = await Promise.all([app, other].map((user) => service.call(user, LIST)));
     expect(after.map(({ text }) => text)).toEqual(before.map(({ text }) => text));
     expect(service.log.filter((line) => line.includes('"bug"'))).toEqual([]);
@@ -201,10 +197,7 @@ describe("no row is created by", () => {
     const [row] = rowsOf(await service.call(app, LIST));
     const path = `${LIST}/${row?.["id"]}`;
     const response = await service.call(app, path, { method: "PATCH", json: [{ title: "x" }] });
-    expect([response.status, response.json]).toMatchObject([
-      400,
-      { error: "invalid_json", message: "The body is not a JSON object" },
-    ]);
+    expect([response.status, response.json]).toMatchObject([400, { error: "invalid_json" }]);
   });
 
   test("more errors than the response lists", async () => {

@@ -6,6 +6,7 @@ import { matches } from "../../src/sdk/matches.ts";
 import { MAX_ROWS } from "../../src/std/limits.ts";
 import { codeOf } from "../support/problem.ts";
 import { postDefinition } from "../support/push.ts";
+import { expectSentences } from "../support/sentences.ts";
 import {
   definitionOf,
   openTestService,
@@ -208,51 +209,47 @@ describe("a rejected query", () => {
     {
       name: "every issue",
       query: "status=eq.lost&nothing=eq.1&done=gt.true",
-      message:
-        'Cannot compare "status" with "lost": must be one of "open", "doing", "done"; Cannot read "nothing": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null',
+      names: ['"status"', '"lost"', '"doing"', '"nothing"', 'gt on "done"', "boolean", "is.null"],
     },
     {
       name: "the reason why app_id is not supported",
       query: "select=id,app_id&app_id=eq.1&order=app_id",
-      message:
-        'Cannot use "app_id" in a list: all rows of an app have the same, so it is no condition, order or selection',
+      names: ['"app_id"'],
     },
     {
       name: "the issues of limit and offset with other issues",
       query: "limit=x&offset=-1&nothing=eq.1",
-      message:
-        'Cannot read "nothing": the table has no such column; Cannot read limit "x": must be a whole number from 0; Cannot read offset "-1": must be a whole number from 0',
+      names: ['"nothing"', 'limit "x"', 'offset "-1"', "from 0"],
     },
     {
       name: "every issue of an order and of a selection",
       query: "order=one,title,meta&select=two,id,three",
-      message:
-        'Cannot read "one": the table has no such column; Cannot sort by "meta": it is of kind json; Cannot read "two": the table has no such column; Cannot read "three": the table has no such column',
+      names: ['"one"', '"meta"', "json", '"two"', '"three"'],
     },
     {
       name: "an order in another direction",
       query: "order=title.DESC",
-      message: 'Cannot read order "title.DESC": must be a column, then .asc or .desc',
+      names: ['"title.DESC"', ".asc", ".desc"],
     },
     {
       name: "every issue of a group and of a list of values",
       query: "or=(one.eq.1,done.gt.true,and(position.in.(1,x,y)))",
-      message:
-        'Cannot read "one": the table has no such column; Cannot use gt on "done", which is of kind boolean: it supports eq, neq, in, is.null; Cannot compare "position" with "x": must be a number; Cannot compare "position" with "y": must be a number',
+      names: ['"one"', 'gt on "done"', '"position" with "x"', '"position" with "y"'],
     },
     {
       name: "no cursor issue if the order has an issue",
       query: `order=nothing&after=${toCursor(["nothing.asc,id.asc", "a", "b"])}`,
-      message: 'Cannot read "nothing": the table has no such column',
+      names: ['"nothing"'],
     },
     {
       name: "an issue only once",
       query: "position=gt.1&".repeat(40),
-      message: "A list accepts at most 30 conditions",
+      names: ["30 conditions"],
     },
-  ])("names $name", async ({ query, message }) => {
-    const { json } = await service.call(app, `${TODOS}?${query}`);
-    expect(json).toMatchObject({ message });
+  ])("names $name", async ({ query, names }) => {
+    const { status, json } = await service.call(app, `${TODOS}?${query}`);
+    expect(status).toBe(400);
+    expectSentences((json as { message: string }).message, { names });
   });
 
   test("names max 10 issues", async () => {
@@ -346,25 +343,20 @@ describe("more rows than the limit of visits", () => {
   test.each([
     {
       query: "order=position.desc",
-      message:
-        "No index supports sorting by position, which is of kind number, and more than 10000 rows of todos would be read: narrow the list with a condition on an indexed integer, boolean, uuid, timestamp, date or ref column",
+      names: ["position", "number", "10000 rows of todos", "timestamp"],
     },
     {
       query: "order=due_at",
-      message:
-        'Cannot sort without an index, because more than 10000 rows of todos would be read: declare .index("due_at", "id") and add the condition due_at=not.is.null, or narrow the list',
+      names: ["10000 rows of todos", '.index("due_at", "id")', "due_at=not.is.null"],
     },
     {
       query: "project=not.is.null&order=done",
-      message:
-        'Cannot sort without an index, because more than 10000 rows of todos would be read: declare .index("done", "id"), or narrow the list',
+      names: ["10000 rows of todos", '.index("done", "id")'],
     },
-  ])("cannot be sorted by ?$query", async ({ query, message }) => {
-    const { status, json } = await service.call(many, `${TODOS}?${query}`);
-    expect([status, json]).toEqual([
-      400,
-      expect.objectContaining({ error: "needs_index", message }),
-    ]);
+  ])("cannot be sorted by ?$query", async ({ query, names }) => {
+    const { status, text } = await service.call(many, `${TODOS}?${query}`);
+    expect([status, codeOf(text)]).toEqual([400, "needs_index"]);
+    expectSentences(JSON.parse(text).message, { names });
   });
 
   test("are sorted by an index", async () => {
@@ -411,9 +403,8 @@ describe("more rows than the limit of visits", () => {
     ])
       expect([query, (await lookup(query)).includes("and more")]).toEqual([query, true]);
     const { json: problem } = await service.call(many, `${members}?email=eq.x`);
-    expect(problem).toMatchObject({
-      message:
-        "Cannot find a row by email, because more than 10000 rows of members would be read, and no index supports a condition on a column of kind string: use the id or a unique integer, boolean, uuid, timestamp, date or ref column, narrow the list with a condition on an indexed integer, boolean, uuid, timestamp, date or ref column, or read the pages of email=in.(…) by after",
+    expectSentences((problem as { message: string }).message, {
+      names: ["email", "10000 rows of members", "string", "email=in.(…)", "after"],
     });
   });
 

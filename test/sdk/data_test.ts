@@ -7,6 +7,7 @@ import {
   type ListOptions,
 } from "../../src/sdk/data.ts";
 import { MAX_BATCH, MAX_ROWS } from "../../src/std/limits.ts";
+import { expectSentences } from "../support/sentences.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const schema = defineSchema({
@@ -352,7 +353,7 @@ describe("an error response is a DataError:", () => {
 
 describe("no request is sent for", () => {
   const untyped = (values: object): { title: string } => ({ title: "", ...values });
-  test.each<{ name: string; call: () => Promise<unknown>; want: object }>([
+  test.each<{ name: string; call: () => Promise<unknown>; want: object; names?: string[] }>([
     { name: "an empty id", call: () => db.todos.get(""), want: { status: 0, code: "invalid_id" } },
     {
       name: "a delete of an empty id",
@@ -377,29 +378,31 @@ describe("no request is sent for", () => {
     {
       name: "a bigint",
       call: () => db.todos.create(untyped({ rank: 1n })),
-      want: {
-        name: "TypeError",
-        message: 'Cannot send a bigint as "rank": use a string and t.decimal()',
-      },
+      want: { name: "TypeError" },
+      names: ["bigint", '"rank"', "t.decimal()"],
     },
     {
       name: "a number that JSON cannot represent",
       call: () => db.todos.create(untyped({ rank: Number.NaN })),
-      want: { name: "TypeError", message: 'Cannot send NaN as "rank": must be a finite number' },
+      want: { name: "TypeError" },
+      names: ["NaN", '"rank"'],
     },
     {
       name: "a timeout of 0 ms",
       call: () => db.todos.list({ timeoutMs: 0 }),
-      want: { name: "TypeError", message: "Cannot wait 0 ms: timeoutMs must be a number above 0" },
+      want: { name: "TypeError" },
+      names: ["0 ms", "timeoutMs"],
     },
     {
       name: "an aborted signal",
       call: () => db.todos.list({ signal: AbortSignal.abort() }),
       want: { name: "AbortError" },
     },
-  ])("$name", async ({ call, want }) => {
+  ])("$name", async ({ call, want, names }) => {
     const before = requestCount();
-    expect(await failureOf(call())).toMatchObject(want);
+    const failure = await failureOf(call());
+    expect(failure).toMatchObject(want);
+    if (names !== undefined) expectSentences((failure as Error).message, { names });
     expect(requestCount()).toBe(before);
   });
 });
@@ -434,46 +437,59 @@ describe("createDataClient()", () => {
   });
 
   test.each([
-    { name: "a missing baseUrl", options: { baseUrl: undefined }, want: "Cannot use this baseUrl" },
-    { name: "a path as baseUrl", options: { baseUrl: "/api" }, want: "Cannot use this baseUrl" },
+    { name: "a missing baseUrl", options: { baseUrl: undefined }, names: ["baseUrl"] },
+    { name: "a path as baseUrl", options: { baseUrl: "/api" }, names: ["baseUrl"] },
     {
       name: "a password in baseUrl",
       options: { baseUrl: "http://a:b@c" },
-      want: "Cannot use this baseUrl",
+      names: ["baseUrl"],
     },
     {
       name: "a query in baseUrl",
       options: { baseUrl: "http://a?b" },
-      want: "Cannot use this baseUrl",
+      names: ["baseUrl"],
     },
-    { name: "a missing key", options: { apiKey: undefined }, want: "Cannot use this apiKey" },
-    { name: "an empty key", options: { apiKey: "" }, want: "Cannot use this apiKey" },
+    { name: "a missing key", options: { apiKey: undefined }, names: ["apiKey"] },
+    { name: "an empty key", options: { apiKey: "" }, names: ["apiKey"] },
     {
       name: "a key with another alphabet",
       options: { apiKey: "rh_secret\u0435" },
-      want: "Cannot use this apiKey",
+      names: ["apiKey"],
     },
     {
       name: "infinite retries",
       options: { retries: Number.POSITIVE_INFINITY },
-      want: "Cannot retry Infinity times",
+      names: ["Infinity"],
     },
-    { name: "a NaN timeout", options: { timeoutMs: Number.NaN }, want: "Cannot wait NaN ms" },
+    { name: "a NaN timeout", options: { timeoutMs: Number.NaN }, names: ["NaN"] },
     {
       name: "a module as schema",
       options: { schema: { default: schema } },
-      want: "Cannot use this schema",
+      names: ["schema"],
     },
-    { name: "null as schema", options: { schema: null }, want: "Cannot use this schema" },
-  ])("rejects $name", ({ options, want }) => {
+    { name: "null as schema", options: { schema: null }, names: ["schema"] },
+  ])("rejects $name", ({ options, names }) => {
     const all = { baseUrl: service.url, apiKey: "rh_key", schema, ...options };
     const create: (options: never) => unknown = createDataClient;
     const call = () => Reflect.apply(create, undefined, [all]);
     expect(call).toThrow(TypeError);
-    expect(call).toThrow(want);
-    expect(call).not.toThrow("secret");
+    expectSentences(messageOf(call), {
+      names,
+      hides: ["secret", "a:b"],
+      varies: { [service.url]: "<service>" },
+    });
   });
 });
+
+/** Returns the message of the error that a call throws. */
+function messageOf(call: () => unknown): string {
+  try {
+    call();
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error("The call succeeds");
+}
 
 test("a strict client rejects unknown columns, other clients drop them", async () => {
   const options = { baseUrl: service.url, apiKey: app.key };

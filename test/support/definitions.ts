@@ -1,6 +1,7 @@
 /** Definitions for tests, with one part that the test chooses. @module */
 import { expect } from "bun:test";
 import { readDefinition } from "../../src/schema/mod.ts";
+import { expectSentences } from "./sentences.ts";
 
 /** The flags of a text column that declares nothing else. */
 export const PLAIN = { kind: "string", required: false, unique: false, index: false };
@@ -24,6 +25,25 @@ export function withTable(table: object): object {
 export function messagesOf(value: unknown): readonly string[] {
   const reading = readDefinition(value);
   return "issues" in reading ? reading.issues.map(({ message }) => message) : [];
+}
+
+type Issue = {
+  readonly table?: string | undefined;
+  readonly column?: string | undefined;
+  readonly message: string;
+};
+type WantedIssue = Omit<Issue, "message"> & { readonly names: readonly string[] };
+
+/** Compares the place of each issue, and the names in its message; the wording is in the snapshot. */
+export function expectIssues(
+  reading: object & { issues?: readonly Issue[] },
+  wanted: readonly WantedIssue[],
+): void {
+  const { issues = [] } = reading;
+  const toPlace = ({ table, column }: Omit<Issue, "message">) => ({ table, column });
+  expect(issues.map(toPlace)).toEqual(wanted.map(toPlace));
+  for (const [at, { names }] of wanted.entries())
+    expectSentences(issues[at]?.message ?? "", { names });
 }
 
 /** Compares the message of the only issue of a definition with the snapshot. */
