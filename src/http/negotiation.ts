@@ -1,4 +1,9 @@
-/** Content negotiation: `Accept` for JSON, event streams and HTML, and compression. @see https://www.rfc-editor.org/rfc/rfc9110#name-accept @module */
+/**
+ * Content negotiation: `Accept` for JSON, event streams and HTML, and compression. @see https://www.rfc-
+ * editor.org/rfc/rfc9110#name-accept
+ *
+ * @module
+ */
 
 /** Whether an `Accept` header allows `application/json`; a missing header allows everything. */
 export function acceptsJson(accept: string | null): boolean {

@@ -1,4 +1,9 @@
-/** Errors of a schema: validation errors, collected while it is read, and mistakes in calls that the compiler rejects and JavaScript accepts. Never grows past its limit, and never throws. @module */
+/**
+ * Errors of a schema: validation errors, collected while it is read, and mistakes in calls that the compiler rejects and
+ * JavaScript accepts. Never grows past its limit, and never throws.
+ *
+ * @module
+ */
 
 import { isObject } from "../std/json.ts";
 import { cut, describe, quote } from "../std/quote.ts";

@@ -1,4 +1,8 @@
-/** Waits for changes of a table through its event stream, or for an interval if the service has none, and watches a page of it. @module */
+/**
+ * Waits for changes of a table through its event stream, or for an interval if the service has none, and watches a page of it.
+ *
+ * @module
+ */
 
 import { type Connection, type TableFeed, TEMPORARY } from "./data_call.ts";
 import { DataError } from "./data_error.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:tes
 import { IDENTITY_COOKIE, SESSION_COOKIE } from "../../src/identity/mod.ts";
 import {
   type ReturnTo,
-  readState,
+  readStates,
   STATE_COOKIE,
   toStateCookie,
 } from "../../src/identity/oidc/exchange.ts";
@@ -120,12 +120,12 @@ test("a state expires", () => {
     headers: { cookie: `${STATE_COOKIE}=${jar.get(STATE_COOKIE)}` },
   });
   const at = (seconds: number) =>
-    readState(request, {
+    readStates(request, {
       identitySecrets: IDENTITY_SECRETS,
       now: () => (Math.floor(Date.now() / 1000) + seconds) * 1000,
     });
-  expect(at(PROVIDER_STATE_LIFE_S - 10)).toMatchObject({ provider: "ours" });
-  expect(at(PROVIDER_STATE_LIFE_S + 1)).toBeUndefined();
+  expect(at(PROVIDER_STATE_LIFE_S - 10)).toMatchObject([{ provider: "ours" }]);
+  expect(at(PROVIDER_STATE_LIFE_S + 1)).toEqual([]);
 });
 
 describe("the Console", () => {

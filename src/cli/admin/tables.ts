@@ -1,4 +1,8 @@
-/** `rowhouse admin` commands that list tables and pushes, transfer a table, end an app's use of a table, and drop a table. @module */
+/**
+ * `rowhouse admin` commands that list tables and pushes, transfer a table, end an app's use of a table, and drop a table.
+ *
+ * @module
+ */
 
 import type { Database } from "../../db/mod.ts";
 import { count, many, record, runAction, text } from "../../records/actions/mod.ts";

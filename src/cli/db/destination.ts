@@ -1,4 +1,9 @@
-/** The destination of a `db` command: a named environment, a URL, the running `dev`, or directly a database; and the flags that name it. @module */
+/**
+ * The destination of a `db` command: a named environment, a URL, the running `dev`, or directly a database; and the flags that
+ * name it.
+ *
+ * @module
+ */
 
 import { type Config, readEnvironmentKey, toKeyVariable } from "../../settings/mod.ts";
 import { isHttpOrigin, isLoopback } from "../../std/network.ts";

@@ -1,5 +1,9 @@
 /** @jsxImportSource #html @jsxRuntime automatic */
-/** The list of people and their sign-in state, and what it shares with the lists of invitations and of an app's people. @module */
+/**
+ * The list of people and their sign-in state, and what it shares with the lists of invitations and of an app's people.
+ *
+ * @module
+ */
 
 import type { Html, Part } from "../../pages/mod.ts";
 import type { ConsoleVisitor } from "../../records/console/mod.ts";

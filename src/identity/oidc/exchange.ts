@@ -109,11 +109,6 @@ export function readStates(request: Request, deps: UnsealDeps): ProviderState[] 
   return [latest, ...fresh];
 }
 
-/** The latest sign-in that this browser started; `undefined` if it expired. */
-export function readState(request: Request, deps: UnsealDeps): ProviderState | undefined {
-  return readStates(request, deps)[0];
-}
-
 /** The `Set-Cookie` header that ends a sign-in. */
 export function endState(
   request: Request,

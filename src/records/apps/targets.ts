@@ -1,4 +1,9 @@
-/** The targets of apps: the URLs that sign-in returns to, and the origins that can call from browsers. Reads them, adds, removes and replaces them, and finds the apps of an origin. @module */
+/**
+ * The targets of apps: the URLs that sign-in returns to, and the origins that can call from browsers. Reads them, adds, removes
+ * and replaces them, and finds the apps of an origin.
+ *
+ * @module
+ */
 
 import { call, type Database, type Result } from "../../db/mod.ts";
 import { type Detail, Problem } from "../../problem.ts";

@@ -1,4 +1,9 @@
-/** Requests and changes of the Console on one time axis: the axis, the changes of a selected span, and requests that failed, were slow or were rejected. @module */
+/**
+ * Requests and changes of the Console on one time axis: the axis, the changes of a selected span, and requests that failed, were
+ * slow or were rejected.
+ *
+ * @module
+ */
 
 import * as v from "valibot";
 import {

@@ -1,4 +1,8 @@
-/** The steps of a push, their order, and the plan that lists them; types and defaults of columns as PostgreSQL writes them. @module */
+/**
+ * The steps of a push, their order, and the plan that lists them; types and defaults of columns as PostgreSQL writes them.
+ *
+ * @module
+ */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";

@@ -1,4 +1,10 @@
-/** The conflicts of a push with a recorded table, of its owner and of other apps. For a table's owner too: no drops, renames or type changes, no required values that rows can lack, and no change to other apps' declarations. Reports all conflicts, not only the first. @module */
+/**
+ * The conflicts of a push with a recorded table, of its owner and of other apps. For a table's owner too: no drops, renames or
+ * type changes, no required values that rows can lack, and no change to other apps' declarations. Reports all conflicts, not
+ * only the first.
+ *
+ * @module
+ */
 
 import {
   countUpdated,

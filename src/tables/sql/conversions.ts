@@ -1,4 +1,9 @@
-/** Values of one kind as another, as SQL, and defaults in one notation. A conversion goes through the text that the API returns for a value, so clients see the same value; a value without such a text in the other kind does not convert. Pure. @module */
+/**
+ * Values of one kind as another, as SQL, and defaults in one notation. A conversion goes through the text that the API returns
+ * for a value, so clients see the same value; a value without such a text in the other kind does not convert. Pure.
+ *
+ * @module
+ */
 
 import {
   type Conversion as KindConversion,

@@ -1,4 +1,10 @@
-/** Input that must not be lost: a warning before the user leaves a form, and a draft of a form that was sent after the session ended. The session storage of the tab holds the draft until the next page of the Console. A draft omits the form's token, which belongs to the ended session. @module */
+/**
+ * Input that must not be lost: a warning before the user leaves a form, and a draft of a form that was sent after the session
+ * ended. The session storage of the tab holds the draft until the next page of the Console. A draft omits the form's token,
+ * which belongs to the ended session.
+ *
+ * @module
+ */
 
 import { announce, element } from "../dom.ts";
 

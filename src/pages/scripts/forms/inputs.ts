@@ -1,4 +1,9 @@
-/** Help while the user types into a field: JSON with its errors and colors, the choice of NULL, suggested people, and the name that confirms a deletion. The server checks everything again. @module */
+/**
+ * Help while the user types into a field: JSON with its errors and colors, the choice of NULL, suggested people, and the name
+ * that confirms a deletion. The server checks everything again.
+ *
+ * @module
+ */
 
 import { element, requestPage } from "../dom.ts";
 
