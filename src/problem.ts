@@ -74,7 +74,7 @@ export const PROBLEMS = {
   },
   push_busy: {
     status: 409,
-    when: "another push is in progress; retry after `Retry-After` seconds",
+    when: "another push is in progress, or the operator upgrades the service; retry after `Retry-After` seconds",
   },
   precondition_failed: {
     status: 412,

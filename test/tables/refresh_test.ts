@@ -6,12 +6,13 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { openDatabase, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import type { Endpoint } from "../../src/tables/catalog/mod.ts";
-import { readDrift } from "../../src/tables/mod.ts";
+import { RELEASE, readDrift, recordRelease } from "../../src/tables/mod.ts";
 import { withDatabase } from "../support/cluster.ts";
 import { makeProject, type Outcome, runHere } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
 import { functionOf, signatureOf } from "../support/functions.ts";
+import { postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 
 const NOTES = { notes: { text: t.string() } };
@@ -124,6 +125,16 @@ test("a list function of another release is reported by every check, and affects
   ]);
   expect(doctor.code).toBe(1);
   expect(doctor.out).toContain("FAIL functions: of 1 table ");
+});
+
+test("a push waits while the functions of all tables are from another release", async () => {
+  const { admin } = service.service;
+  const schema = defineSchema({ ...NOTES, others: { text: t.string() }, added: NOTES.notes });
+  await recordRelease(admin, "another");
+  const held = await postSchema(service, app, schema);
+  expect(held).toMatchObject({ status: 409, json: { error: "push_busy" } });
+  await recordRelease(admin, RELEASE);
+  expect((await postSchema(service, app, schema)).status).toBe(200);
 });
 
 test("migrate creates this release's functions while old processes call old functions, without a lost row", async () => {

@@ -55,10 +55,10 @@ function readWait(error: unknown): Wait | undefined {
   if (error.code !== "push_busy") return undefined;
   return {
     ms: toPollMs(),
-    why: "another push is in progress, or the tables are in use",
+    why: "another push is in progress, the tables are in use, or the operator upgrades the service",
     isOver: (waitS) =>
       new RejectedError(
-        `Another push is still in progress after ${waitS} s: try again, or wait longer with --wait`,
+        `Another push, or an upgrade of the service, is still in progress after ${waitS} s: try again, or wait longer with --wait`,
         EXIT.rejected,
         { code: "push_busy" },
       ),

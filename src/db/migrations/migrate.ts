@@ -82,13 +82,23 @@ export async function migrate(
   return { applied, code: row?.changes, later };
 }
 
+/** Another administrator than the one who set up the database is not a member of its owner yet. */
+const BECOME_OWNER = `do $$ begin
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    and not pg_catalog.pg_has_role(current_user, 'rowhouse_owner', 'usage')
+  then
+    execute pg_catalog.format('grant rowhouse_owner to %I', current_user);
+  end if;
+end $$;
+set local role rowhouse_owner;`;
+
 function renderFile(migration: ServiceMigration, release: Release): string {
   const { number, name, sql } = migration;
   return `${renderStart(
     "service_migrations",
     `exists (select from rowhouse.service_migrations where number = ${number})`,
   )}
-${number === 1 ? MAKE_ROLES : "set local role rowhouse_owner;"}
+${number === 1 ? MAKE_ROLES : BECOME_OWNER}
 ${readRun(migration) === "in one transaction" ? sql : ""}
 insert into rowhouse.service_migrations (number, name, checksum)
 values (${number}, ${quoteLiteral(name)}, ${quoteLiteral(checksum(migration))});
@@ -99,6 +109,7 @@ select ${number} as number;`;
 function renderCode(renewal: string, release: Release): string {
   return `${renderStart("code", `exists (select from rowhouse.code where digest = ${quoteLiteral(DIGEST)})`)}
 ${MAKE_ROLES}
+${BECOME_OWNER}
 ${renewal}
 ${renderRecord(release, DIGEST)}
 select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as changes;`;

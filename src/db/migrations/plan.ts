@@ -53,6 +53,7 @@ async function tryCode(admin: Database): Promise<CodeChanges> {
   const renewal = renderRenewal(await readDialect(admin), { isDry: true });
   const [row] = await admin.message<{ changes: CodeChanges }>(`${ONLY_HERE};
 set local lock_timeout = '200ms';
+set local role rowhouse_owner;
 ${renewal}
 select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as changes`);
   if (row === undefined) throw new Error("The trial of the code returned no changes");

@@ -43,8 +43,7 @@ export function renderRenewal(dialect: Dialect, { isDry = false } = {}): string 
     ],
     rows: LOOKUP_ROWS,
   };
-  return `set local role rowhouse_owner;
-set local search_path = pg_catalog, pg_temp;
+  return `set local search_path = pg_catalog, pg_temp;
 set local check_function_bodies = off;
 select pg_catalog.set_config('rowhouse.wanted', ${quoteLiteral(JSON.stringify(wanted))}, true);
 ${RENEW}`;

@@ -17,6 +17,7 @@ import type { Json } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
+import { RELEASE } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
@@ -67,7 +68,7 @@ function renderLockPush(appId: string, { plan, state }: Prepared): string {
   const seen = Object.fromEntries(tables.map((name) => [name, stamps.get(name) ?? 0]));
   const head = state.head?.seq ?? 0;
   const names = [`app ${appId}`, ...tables.map((name) => `table ${name}`)].map(quoteLiteral);
-  const body = `begin perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherPreviews(state)} end`;
+  const body = `begin perform rowhouse.hold_release(${quoteLiteral(RELEASE)}); perform rowhouse.lock_push(array[${names.join(", ")}], ${quoteLiteral(JSON.stringify(seen))}, ${quoteLiteral(appId)}, ${head});${rejectOtherDialect(state)}${rejectOtherPreviews(state)} end`;
   return `do $rowhouse$ ${body} $rowhouse$`;
 }
 

@@ -89,6 +89,18 @@ begin
 end
 $$;
 
+-- Before a push generates functions: until it ends, the functions of apps' tables are those of this
+-- release. Another release, and a renewal by `rowhouse migrate`, would overwrite or reject them.
+create function rowhouse.hold_release(pushing_release text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from rowhouse.release where name = pushing_release for share;
+  if not found then
+    raise exception 'the functions are from another release' using errcode = 'RH001';
+  end if;
+end
+$$;
+
 -- Locks tables in sequence within one total limit of waiting: requests queue behind a pending
 -- lock, and must never wait longer than that in total. Tables in referenced change only because
 -- other tables reference them, and they stay readable.
@@ -190,8 +202,8 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
     and unused_since is not null
 $$;
 
-grant execute on function rowhouse.forget_sets, rowhouse.lock_push, rowhouse.lock_tables,
-  rowhouse.record_push to rowhouse_tables;
+grant execute on function rowhouse.forget_sets, rowhouse.hold_release, rowhouse.lock_push,
+  rowhouse.lock_tables, rowhouse.record_push to rowhouse_tables;
 
 -- Leases the next deferred step after the given step that no other process works on.
 create function rowhouse.claim_deferred_step(after bigint, lease_s integer)
