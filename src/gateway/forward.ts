@@ -1,7 +1,7 @@
 /**
  * Forwards requests to a service. The request body is read first, because it is small and signed. A large response is
  * streamed. A small response is buffered, so that an interrupted response becomes a 502. The caller's abort and the deadline
- * end the call. Requests are never retried.
+ * end the call. A request is sent again only if its connection was reset, and a service accepts a write only once.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import {
 import { type Trace, toTraceparent } from "../observe.ts";
 import type { Principal } from "../principal.ts";
 import { Problem, type ProblemCode } from "../problem.ts";
-import { isConnectFailure, toClientNetwork } from "../std/network.ts";
+import { errorCode, isConnectFailure, toClientNetwork } from "../std/network.ts";
 import { readBoundedBody } from "./bounded_body.ts";
 import { toCallerHeaders, toServiceHeaders } from "./forward_headers.ts";
 import { makeNonce } from "./nonces.ts";
@@ -163,7 +163,7 @@ async function send(
       () => abort.abort(new DeadlineError(upstream.deadlineMs)),
       upstream.deadlineMs,
     );
-    return Bun.fetch(url, {
+    return fetchAgain(url, {
       method,
       headers,
       redirect: "manual",
@@ -183,6 +183,19 @@ async function send(
     });
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/**
+ * A worker that stops resets the connections that it has not accepted yet; another worker then gets the same signed request. If
+ * the first attempt was a write that did begin, its nonce is used, and the second response is not for this request.
+ */
+async function fetchAgain(url: string, request: BunFetchRequestInit): Promise<Response> {
+  try {
+    return await Bun.fetch(url, request);
+  } catch (error) {
+    if (errorCode(error) !== "ECONNRESET") throw error;
+    return await Bun.fetch(url, request);
   }
 }
 

@@ -93,9 +93,14 @@ function openBrokenStub(): Promise<Stub> {
   );
 }
 
-/** Counts the writes with a query. */
-const countWrites = ({ requests }: Stub, query: string) =>
-  requests.filter((request) => request.startsWith("POST") && request.includes(query)).length;
+/** Counts the nonces of writes with a query: a service accepts one write for each. */
+function countWrites({ requests }: Stub, query: string): number {
+  const writes = requests.filter((text) => text.startsWith("POST") && text.includes(query));
+  const nonces = writes.map(
+    (text) => new RegExp(`^${SIGNED_HEADERS.nonce}: (.+)$`, "im").exec(text)?.[1],
+  );
+  return new Set(nonces).size;
+}
 
 describe("a gateway whose data service", () => {
   let stub: Stub;
@@ -127,9 +132,27 @@ describe("a gateway whose data service", () => {
       expect(logged.join("\n")).toContain(`"code":"${want[1]}"`);
     };
     await Promise.all(["GET", "POST"].map(call));
-    // The gateway never repeats a write, and never forwards the caller's key.
+    // A service can accept the write at most once, and never gets the caller's key.
     expect(countWrites(stub, query)).toBe(1);
     expect(stub.requests.join()).not.toContain(caller.key);
+  });
+
+  test("resets a connection before its response gets the same signed request again", async () => {
+    const reset = new Set<string>();
+    const stub = await openStub((socket, request) => {
+      const [line = ""] = request.split("\r\n");
+      if (reset.has(line)) return void socket.write(`${headOf(request, "Content-Length: 2")}{}`);
+      reset.add(line);
+      socket.destroy();
+    });
+    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    const app = await service.makeApp();
+    for (const method of ["GET", "PATCH"])
+      expect((await service.call(app, `${LIST}/${OTHER_APP}`, { method })).status).toBe(200);
+    const signed = stub.requests.map((text) => /^rowhouse-signature: (.+)$/im.exec(text)?.[1]);
+    expect([signed.length, new Set(signed).size]).toEqual([4, 2]);
+    await service.close();
+    await stub.close();
   });
 
   test("is down returns 503 with Retry-After, and serves again after the data service is up", async () => {
