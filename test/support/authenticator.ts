@@ -3,7 +3,15 @@
  *
  * @module
  */
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from "node:crypto";
 
 /** Values that replace the correct values of a response. */
 export type Lies = {
@@ -39,16 +47,24 @@ export type Authenticator = {
   create: (options: Options, lies?: Lies) => string;
   /** Returns the response to a page that asks for this passkey. */
   get: (options: Options, lies?: Lies) => string;
+  save: () => SavedAuthenticator;
 };
+
+/** An authenticator as plain data, with its private key in PEM. */
+export type SavedAuthenticator = { credentialId: string; userHandle: string; privateKey: string };
 
 const FLAGS = { present: 1, verified: 4, mayBackUp: 8, hasKey: 64 };
 
-export function makeAuthenticator(origin: string): Authenticator {
-  const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
-  const credential = randomBytes(32);
-  let userHandle = "";
+/** A new authenticator in a browser at this origin, or a saved one. */
+export function makeAuthenticator(origin: string, saved?: SavedAuthenticator): Authenticator {
+  const privateKey =
+    saved === undefined
+      ? generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
+      : createPrivateKey(saved.privateKey);
+  const publicKey = createPublicKey(privateKey);
+  let userHandle = saved?.userHandle ?? "";
   const authenticator: Authenticator = {
-    credentialId: credential.toString("base64url"),
+    credentialId: saved?.credentialId ?? randomBytes(32).toString("base64url"),
     count: 0,
     create: (options, lies = {}) => {
       userHandle = options.user?.id ?? "";
@@ -76,6 +92,11 @@ export function makeAuthenticator(origin: string): Authenticator {
         userHandle: lies.userHandle === undefined ? userHandle : lies.userHandle,
       });
     },
+    save: () => ({
+      credentialId: authenticator.credentialId,
+      userHandle,
+      privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    }),
   };
   return authenticator;
 }

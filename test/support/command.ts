@@ -7,18 +7,27 @@ import { toTerminalText } from "../../src/cli/terminal.ts";
 import { eventually } from "./eventually.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
-const SCRIPT = join(ROOT, "src/cli/rowhouse.ts");
 
 export type Outcome = { code: number; out: string; err: string };
 export type Settings = Readonly<Record<string, string>>;
-export type CommandOptions = { folder: string; env?: Settings };
+export type CommandOptions = {
+  folder: string;
+  env?: Settings;
+  /** The folder of another version's program. */
+  program?: string;
+};
+
+function toScript({ program = ROOT }: CommandOptions): string {
+  return join(program, "src/cli/rowhouse.ts");
+}
 
 /** Runs a command in its own process, to its end. */
 export async function runCommand(
   argv: readonly string[],
-  { folder, env = {} }: CommandOptions,
+  options: CommandOptions,
 ): Promise<Outcome> {
-  return await readOutcome(spawn([process.execPath, SCRIPT, ...argv], folder, env));
+  const command = [process.execPath, toScript(options), ...argv];
+  return await readOutcome(spawn(command, options.folder, options.env ?? {}));
 }
 
 async function readOutcome(child: ReturnType<typeof spawn>): Promise<Outcome> {
@@ -34,11 +43,12 @@ async function readOutcome(child: ReturnType<typeof spawn>): Promise<Outcome> {
 export async function runRedirected(
   argv: readonly string[],
   redirection: string,
-  { folder, env = {} }: CommandOptions,
+  options: CommandOptions,
 ): Promise<Outcome> {
-  const command = [process.execPath, SCRIPT, ...argv].map((word) => `'${word}'`).join(" ");
+  const words = [process.execPath, toScript(options), ...argv];
+  const command = words.map((word) => `'${word}'`).join(" ");
   const shell = ["bash", "-o", "pipefail", "-c", `${command} ${redirection}`];
-  return await readOutcome(spawn(shell, folder, env));
+  return await readOutcome(spawn(shell, options.folder, options.env ?? {}));
 }
 
 /**
@@ -84,7 +94,8 @@ export type Running = {
 
 /** Starts a command and collects its output. */
 export function startCommand(argv: readonly string[], options: CommandOptions): Running {
-  const child = spawn([process.execPath, SCRIPT, ...argv], options.folder, options.env ?? {});
+  const command = [process.execPath, toScript(options), ...argv];
+  const child = spawn(command, options.folder, options.env ?? {});
   let output = "";
   const collect = async (stream: ReadableStream<Uint8Array>) => {
     const decoder = new TextDecoder();
@@ -97,12 +108,13 @@ export function startCommand(argv: readonly string[], options: CommandOptions): 
 /** Starts a command on a terminal, and collects what the terminal displays. */
 export function startOnTerminal(
   argv: readonly string[],
-  { folder, env = {} }: CommandOptions,
+  options: CommandOptions,
 ): Running & { type: (text: string) => void } {
+  const { folder, env = {} } = options;
   let displayed = "";
   const decoder = new TextDecoder();
   const printed = Promise.withResolvers<void>();
-  const child = Bun.spawn([process.execPath, SCRIPT, ...argv], {
+  const child = Bun.spawn([process.execPath, toScript(options), ...argv], {
     cwd: folder,
     env: toEnvironment({ TERM: "xterm", ...env }),
     terminal: {

@@ -1,6 +1,14 @@
 /** Passkeys through the pages: the page's options, an authenticator's response, and the form with it. @module */
 import { type Authenticator, type Lies, makeAuthenticator } from "./authenticator.ts";
-import { type Jar, makePerson, type Person, readHidden, signInAs, visit } from "./people.ts";
+import {
+  type Jar,
+  makePerson,
+  type Person,
+  readHidden,
+  signInAs,
+  type VisitedService,
+  visit,
+} from "./people.ts";
 import { readCodes } from "./second_factor.ts";
 import type { TestResponse, TestService } from "./service.ts";
 
@@ -22,7 +30,7 @@ export function readAsked({ text }: TestResponse): Asked | undefined {
 export type PasskeySubmission = { authenticator: Authenticator; path?: string; lies?: Lies };
 
 export async function submitPasskey(
-  service: TestService,
+  service: VisitedService,
   jar: Jar,
   { authenticator, path = "/login", lies }: PasskeySubmission,
 ): Promise<TestResponse> {
@@ -33,7 +41,7 @@ export async function submitPasskey(
 }
 
 export async function sendPasskey(
-  service: TestService,
+  service: VisitedService,
   jar: Jar,
   { page, path = "/login", passkey }: { page: TestResponse; path?: string; passkey: string },
 ): Promise<TestResponse> {
@@ -42,7 +50,7 @@ export async function sendPasskey(
 }
 
 export async function addPasskey(
-  service: TestService,
+  service: VisitedService & Partial<Pick<TestService, "secrets">>,
   jar: Jar,
   {
     authenticator,
@@ -57,7 +65,7 @@ export async function addPasskey(
   const { form_token = "" } = readHidden(page.text);
   const passkey = authenticator.create(asked, lies);
   const response = await visit(service, jar, path, { fields: { form_token, label, passkey } });
-  for (const code of readCodes(response.text)) service.secrets.add(code);
+  for (const code of readCodes(response.text)) service.secrets?.add(code);
   return response;
 }
 

@@ -1,7 +1,7 @@
 /** People who sign in with a provider: invited without a password, signed in through the provider's pages. @module */
 import { createUser, grantRole } from "../../src/records/people/mod.ts";
 import { testDeps } from "./deps.ts";
-import { type Jar, type Person, visit } from "./people.ts";
+import { type Jar, type Person, type VisitedService, visit } from "./people.ts";
 import { passProvider } from "./provider.ts";
 import type { TestResponse, TestService } from "./service.ts";
 
@@ -25,7 +25,7 @@ export async function invite(
 
 /** Signs in at the provider and returns the path of the callback. */
 export async function comeBack(
-  service: TestService,
+  service: VisitedService,
   jar: Jar,
   { login, path = "/oidc/ours" }: { login: string; path?: string },
 ): Promise<string> {
@@ -38,7 +38,7 @@ export async function comeBack(
 
 /** Signs in through the provider's pages and returns the callback's response. */
 export async function signInWith(
-  service: TestService,
+  service: VisitedService,
   jar: Jar,
   options: { login: string; path?: string },
 ): Promise<TestResponse> {

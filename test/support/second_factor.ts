@@ -2,7 +2,15 @@
 import { Secret, TOTP } from "otpauth";
 import { SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../src/identity/mod.ts";
-import { type Jar, type Person, readHidden, signInAs, submitSignIn, visit } from "./people.ts";
+import {
+  type Jar,
+  type Person,
+  readHidden,
+  signInAs,
+  submitSignIn,
+  type VisitedService,
+  visit,
+} from "./people.ts";
 import type { TestResponse, TestService } from "./service.ts";
 
 export const SECURITY = "/account/security";
@@ -49,6 +57,18 @@ export type Enrolment = {
 export async function enrol(
   service: TestService,
   jar: Jar,
+  options: { query?: string } = {},
+): Promise<Enrolment> {
+  const enrolment = await addAuthenticator(service, jar, options);
+  await forgetCode(service, jar);
+  for (const secret of [enrolment.key, ...enrolment.codes]) service.secrets.add(secret);
+  return enrolment;
+}
+
+/** Adds an authenticator app in a browser that has just signed in, which uses the current code. */
+export async function addAuthenticator(
+  service: VisitedService,
+  jar: Jar,
   { query = "" }: { query?: string } = {},
 ): Promise<Enrolment> {
   const page = await visit(service, jar, `${SETUP}${query}`);
@@ -56,10 +76,7 @@ export async function enrol(
   const app = makeAuthenticator(key);
   const fields = { ...readHidden(page.text), code: app.code() };
   const response = await visit(service, jar, `${SETUP}${query}`, { fields });
-  await forgetCode(service, jar);
-  const codes = readCodes(response.text);
-  for (const secret of [key, ...codes]) service.secrets.add(secret);
-  return { app, key, codes, response, sent: fields };
+  return { app, key, codes: readCodes(response.text), response, sent: fields };
 }
 
 /** Marks the last code of the signed-in person's app as unused. */
@@ -75,7 +92,7 @@ async function forgetCode({ service }: TestService, jar: Jar): Promise<void> {
 
 /** Submits the page of a sign-in that asks for the second factor. */
 export async function enterFactor(
-  service: TestService,
+  service: VisitedService,
   jar: Jar,
   { path = "/second-factor", ...typed }: { path?: string; code?: string; recovery?: string },
 ): Promise<TestResponse> {
@@ -85,8 +102,8 @@ export async function enterFactor(
 
 /** Signs in with the password, up to the second factor. */
 export async function passPassword(
-  service: TestService,
-  person: Person,
+  service: VisitedService,
+  person: Pick<Person, "email">,
   { jar = new Map(), path = "/login" }: { jar?: Jar; path?: string } = {},
 ): Promise<{ jar: Jar; location: string }> {
   const response = await submitSignIn(service, jar, { email: person.email, path });

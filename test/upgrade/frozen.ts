@@ -1,0 +1,101 @@
+/** A database that a released version filled, as its dump and what the version answered; and loading it into a new cluster. @module */
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { withDatabase } from "../support/cluster.ts";
+import { DATABASE } from "./database.ts";
+import { toPath } from "./packed.ts";
+import type { World } from "./world.ts";
+
+export type Frozen = {
+  /** ISO 8601. */
+  madeAt: string;
+  issuer: string;
+  world: World;
+  /** Output of `pg_dumpall --roles-only`. */
+  roles: string;
+  /** Plain output of `pg_dump --create`, with an INSERT for each row. */
+  dump: string;
+  contents: Contents;
+};
+
+/** The rows of each table as sorted texts, by table. */
+export type Contents = Readonly<Record<string, { columns: string[]; rows: string[] }>>;
+
+export async function readFrozen(version: string): Promise<Frozen> {
+  const bytes = await Bun.zstdDecompress(await Bun.file(toPath(version, "database")).bytes());
+  return JSON.parse(new TextDecoder().decode(bytes)) as Frozen;
+}
+
+/** Loads the roles and the database into a new cluster, as a superuser who restores a backup. */
+export async function loadFrozen({ roles, dump }: Frozen, clusterUrl: string): Promise<void> {
+  const { username } = new URL(clusterUrl);
+  const isOwn = (line: string) => new RegExp(`^(CREATE|ALTER) ROLE ${username}\\b`).test(line);
+  const [head = "", ...rest] = toStatements(dump).split(/^\\connect .*\n/m);
+  await withDatabase(clusterUrl, async (superuser) => {
+    const statements = toStatements(roles)
+      .split("\n")
+      .filter((line) => !isOwn(line));
+    await superuser.message(`${statements.join("\n")}; select 1`);
+    // CREATE DATABASE must be alone.
+    for (const statement of head.split(/;\n/)) {
+      const text = statement.replaceAll(/^(--.*)?\n/gm, "").trim();
+      if (text !== "" && !text.startsWith("SET ")) await superuser.message(text);
+    }
+  });
+  const url = new URL(clusterUrl);
+  url.pathname = `/${DATABASE}`;
+  await withDatabase(url.href, (superuser) => superuser.message(`${rest.join("")}; select 1`));
+}
+
+/** Without the commands of psql that newer releases of pg_dump add. */
+function toStatements(text: string): string {
+  return text.replaceAll(/^\\(un)?restrict .*\n/gm, "");
+}
+
+/**
+ * Moves the times of the service's records by whole hours, as if the database had been filled within the last hour. Otherwise
+ * sessions, links and idempotency keys would have expired.
+ */
+export async function renewTimes(admin: Database, { madeAt }: Frozen): Promise<void> {
+  const hours = Math.floor((Date.now() - Date.parse(madeAt)) / 3_600_000);
+  const columns = await admin.query<{ table: string; name: string }>(
+    `select table_name as "table", column_name as name from information_schema.columns
+      join information_schema.tables using (table_schema, table_name)
+      where table_schema = 'rowhouse' and data_type = 'timestamp with time zone' and table_type = 'BASE TABLE'`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const updates = columns.map(
+    ({ table, name }) =>
+      `update rowhouse.${table} set ${name} = ${name} + interval '${hours} hours' where isfinite(${name});`,
+  );
+  await admin.message(
+    `set local session_replication_role = replica; ${updates.join("\n")} select 1`,
+  );
+}
+
+/** Reads all rows of the service and of apps; `only`: the columns that these contents have. */
+export async function readContents(admin: Database, only?: Contents): Promise<Contents> {
+  const tables = await admin.query<{ name: string; columns: string }>(
+    `select attrelid::regclass::text as name, string_agg(attname, ' ' order by attnum) as columns
+      from pg_attribute join pg_class on pg_class.oid = attrelid
+      where relnamespace in ('rowhouse'::regnamespace, 'data'::regnamespace) and relkind = 'r'
+        and attnum > 0 and not attisdropped group by attrelid order by 1`,
+    [],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const contents: Record<string, Contents[string]> = {};
+  for (const { name, columns: text } of tables) {
+    const columns = text.split(" ");
+    const known = only?.[name]?.columns;
+    if (only !== undefined && known === undefined) continue;
+    const wanted = known?.filter((column) => columns.includes(column)) ?? columns;
+    const names = wanted.map((column) => `"${column}"`).join(", ");
+    const rows = await admin.query<{ row: string }>(
+      `select t::text as row from (select ${names} from ${name}) as t order by t::text collate "C"`,
+      [],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    contents[name] = { columns: wanted, rows: rows.map(({ row }) => row) };
+  }
+  return contents;
+}
