@@ -94,7 +94,7 @@ describe.each(COMBINATIONS)(
       await again.close();
       const { id } = missed as { id: string };
       await ask("wiki", `/v1/data/db/pages/${id}`, { method: "DELETE" });
-    }, 120_000);
+    }, 300_000);
     afterAll(async () => {
       await serving.stop();
       await provider.stop();
@@ -135,7 +135,7 @@ describe.each(COMBINATIONS)(
         );
       };
       expect(await dumpService(admin)).toEqual(await dumpService(fresh.admin));
-    }, 60_000);
+    }, 300_000);
 
     test("answers every read of the previous version with the same bytes", async () => {
       expect(world.reads.length).toBeGreaterThan(20);
@@ -261,7 +261,7 @@ describe.each(COMBINATIONS)(
       await db("check");
       const { json } = await ask("wiki", "/v1/data/db/drafts?limit=1000");
       expect((json as { rows: object[] }).rows.filter((one) => "added" in one)).toEqual([]);
-    }, 60_000);
+    }, 300_000);
 
     test("imports its archive", async () => {
       const archive = join(stage.folder, "shop.archive");
@@ -271,13 +271,13 @@ describe.each(COMBINATIONS)(
       const after = await withDatabase(stage.addresses.admin, (admin) => readContents(admin));
       const orders = after["data.orders"]?.rows.length ?? 0;
       expect(orders).toBe(2 * (stage.loaded["data.orders"]?.rows.length ?? 0));
-    }, 60_000);
+    }, 300_000);
 
     test("is sound for the doctor", async () => {
       const { code, out } = await run(["doctor", "--operator"]);
       expect(out.match(/^.*FAIL.*$/gm)).toBeNull();
       expect(code).toBe(0);
-    }, 60_000);
+    }, 300_000);
   },
 );
 

@@ -16,7 +16,7 @@ import { replaceProgram, type Serving, type Shape, startServing } from "./servin
 import { isInstalled, openStage, SERVERS, type Stage } from "./stage.ts";
 
 const REQUESTS = isFull() ? 20_000 : 2_000;
-const TIMEOUT_MS = isFull() ? 600_000 : 180_000;
+const TIMEOUT_MS = 900_000;
 const TABLE = "pages";
 const SHAPES: readonly Shape[] = ["one", "split"];
 const COMBINATIONS = SERVERS.flatMap((server) => SHAPES.map((shape) => ({ server, shape }))).filter(
