@@ -7,10 +7,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findExceeded, measure, recordCheck } from "./budgets.ts";
+import { findExceeded, measure, record } from "./budgets.ts";
 import { readFailures } from "./ci/report.ts";
 
-type Outcome = { name: string; exitCode: number };
+type Outcome = { name: string; exitCode: number; cpuS: number };
 
 const OUTFILE = "--reporter-outfile=";
 const argv = Bun.argv.slice(2);
@@ -32,7 +32,14 @@ const outcomes = await Promise.all([
 ]);
 for (const failure of await readFailures(report)) console.log(`\nfailed: ${failure}`);
 rmSync(folder, { recursive: true, force: true });
-await recordCheck(performance.now() / 1000);
+const seconds = performance.now() / 1000;
+const cpuS = outcomes.reduce((sum, outcome) => sum + outcome.cpuS, 0);
+// With paths or names, only a part of the tests ran.
+if (argv.every((argument) => /^--(reporter|only-failures)/.test(argument))) {
+  await record("check_seconds", seconds);
+  await record("check_cpu_seconds", cpuS);
+}
+console.log(`\n${Math.round(seconds)} s, ${Math.round(cpuS)} s of CPU`);
 const exceeded = findExceeded(await measure());
 if (exceeded.length > 0)
   console.log(`\nbudgets exceeded (bun run budgets): ${exceeded.join("; ")}`);
@@ -48,7 +55,8 @@ async function run(name: string, command: readonly string[]): Promise<Outcome> {
   const child = Bun.spawn([process.execPath, ...command], {
     stdio: ["ignore", "inherit", "inherit"],
   });
-  return { name, exitCode: await waitFor(child) };
+  const exitCode = await waitFor(child);
+  return { name, exitCode, cpuS: readCpuS(child) };
 }
 
 /** Prints the output only if the command failed, and not mixed with the output of other commands. */
@@ -60,7 +68,12 @@ async function runQuietly(name: string, command: readonly string[]): Promise<Out
     waitFor(child),
   ]);
   console.log(exitCode === 0 ? `${name}: passed` : `\n${name}: failed\n${out}${err}`);
-  return { name, exitCode };
+  return { name, exitCode, cpuS: readCpuS(child) };
+}
+
+/** The CPU time of an ended process, and of its child processes, such as the servers. */
+function readCpuS(child: Bun.Subprocess): number {
+  return Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
 }
 
 async function waitFor(child: Bun.Subprocess): Promise<number> {
