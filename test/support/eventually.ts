@@ -2,7 +2,8 @@
 
 /** Long enough to start a PostgreSQL on a busy machine, and shorter than the limit of a test. */
 const PATIENCE_MS = 40_000;
-const PAUSE_MS = 20;
+/** Between two checks: an eighth of the time waited, within these limits. A check can cost requests and statements. */
+const PAUSE_MS = { min: 20, max: 250 };
 
 /**
  * Waits until a condition holds.
@@ -16,9 +17,10 @@ export async function eventually(
     patienceMs = PATIENCE_MS,
   }: { describe?: () => string; patienceMs?: number } = {},
 ): Promise<void> {
-  const deadline = performance.now() + patienceMs;
+  const startedAt = performance.now();
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`Waited in vain: ${describe()}`);
-    await Bun.sleep(PAUSE_MS);
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > patienceMs) throw new Error(`Waited in vain: ${describe()}`);
+    await Bun.sleep(Math.min(Math.max(waitedMs / 8, PAUSE_MS.min), PAUSE_MS.max));
   }
 }
