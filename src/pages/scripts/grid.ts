@@ -10,6 +10,7 @@ import { addFieldHelp } from "./forms/row_form.ts";
 import { arrangeColumns, startColumns } from "./grid/columns.ts";
 import { handleTypingKey, input, openCell, selectCell, storeNull } from "./grid/editor.ts";
 import { isInputMethodKey } from "./grid/input.ts";
+import { addGridKeys } from "./grid/keys.ts";
 import { startLive } from "./grid/live.ts";
 import {
   findCurrent,
@@ -33,7 +34,8 @@ import {
   renewFound,
   startSearch,
 } from "./grid/search.ts";
-import { addGridKeys, startSelection, toNextOrder } from "./grid/selection.ts";
+import { startSelection } from "./grid/selection.ts";
+import { toNextOrder } from "./grid/sort.ts";
 import { startReferrers } from "./referrers.ts";
 import { pressSaveAction } from "./save_state.ts";
 

@@ -3,7 +3,8 @@
 import { announce, requestPage } from "../dom.ts";
 import { showTimes } from "../times.ts";
 import { addResizers, arrangeColumns } from "./columns.ts";
-import { addSortButtons, markSelected } from "./selection.ts";
+import { markSelected } from "./selection.ts";
+import { addSortButtons } from "./sort.ts";
 
 // The cells of a grid: one cell is a tab stop, by the input of the grid in it, and the arrow keys
 // move the focus to others. @see https://www.w3.org/WAI/ARIA/apg/patterns/grid/

@@ -32,7 +32,8 @@ import {
   showRows,
   toRowsUrl,
 } from "./rows.ts";
-import { makeSelectAll, markSorted } from "./selection.ts";
+import { makeSelectAll } from "./selection.ts";
+import { markSorted } from "./sort.ts";
 
 const MAX_PAGE_ROWS = 100;
 const DEFAULT_PAGE_ROWS = 50;

@@ -5,13 +5,11 @@
  * @module
  */
 
-import { FIELDS, type Kind } from "../../../kinds/mod.ts";
 import { indentJson, splitList } from "../../../std/json_text.ts";
 import { copyText } from "../copy.ts";
-import { announce, element, makeButton } from "../dom.ts";
+import { announce, makeButton } from "../dom.ts";
 import { openFormDialog } from "../forms/row_dialog.ts";
 import { explainSilence, showFailure, showSaved } from "../save_state.ts";
-import type { SearchState } from "../search/state.ts";
 import { isInputMethodKey } from "./input.ts";
 
 const ROW = "input.select[name=row]";
@@ -172,63 +170,4 @@ function joinCsv(texts: readonly string[]): string {
   return texts
     .map((text, position) => (position === 0 ? text : text.slice(text.indexOf("\n") + 1)))
     .join("");
-}
-
-// The keys of the grid, for the list that `?` opens.
-
-const KEYS = [
-  { keys: ["↑", "↓", "←", "→"], name: "Move; with Ctrl to the edge" },
-  { keys: ["Page ↓", "Page ↑"], name: "Move ten rows; from the last row, open the next page" },
-  { keys: ["Enter", "F2"], name: "Edit the cell" },
-  { keys: ["a", "7", "…"], name: "Replace the value of the cell" },
-  { keys: ["Enter", "Tab"], name: "Save the value and move on" },
-  { keys: ["Shift Enter"], name: "Start a new line" },
-  { keys: ["Esc"], name: "Cancel the edit" },
-  { keys: ["Ctrl ⌫"], name: "Set the cell to null" },
-  { keys: ["Ctrl Z"], name: "Undo the last saved change" },
-  { keys: ["Shift Enter"], name: "Edit the whole row" },
-  { keys: ["Shift Space"], name: "Select the row" },
-  { keys: ["Del"], name: "Delete the row, after a confirmation" },
-] as const;
-
-/** Adds the list to the page, where the dialog finds it. */
-export function addGridKeys(): void {
-  const entries = KEYS.flatMap(({ keys, name }) => [
-    element("dt", {}, ...keys.flatMap((key) => [element("kbd", {}, key), " "])),
-    element("dd", {}, name),
-  ]);
-  document.body.append(
-    element("dl", { class: "keys", hidden: "", "data-keys-of": "In the grid" }, ...entries),
-  );
-}
-
-// Column heads as buttons that sort the whole table: ascending, descending, then in the default
-// order.
-
-const NAMES = { asc: "ascending", desc: "descending" } as const;
-
-export function addSortButtons(table: HTMLTableElement): void {
-  for (const head of table.tHead?.rows[0]?.cells ?? []) {
-    const { column, kind } = head.dataset;
-    const name = head.querySelector("bdi");
-    if (column === undefined || name === null || name.closest("button")) continue;
-    if (FIELDS[kind as Kind].search.operators.length === 0) continue;
-    const button = element("button", { type: "button", class: "sort", "data-sort": column });
-    name.replaceWith(button);
-    button.append(name);
-  }
-}
-
-/** The order after a press on a head. */
-export function toNextOrder(order: SearchState["order"], column: string): SearchState["order"] {
-  if (order?.column !== column) return { column, isDescending: false };
-  return order.isDescending ? undefined : { column, isDescending: true };
-}
-
-export function markSorted(order: SearchState["order"]): void {
-  for (const button of document.querySelectorAll<HTMLElement>("[data-rows] [data-sort]")) {
-    const isSorted = button.dataset["sort"] === order?.column;
-    const name = order?.isDescending === true ? NAMES.desc : NAMES.asc;
-    if (isSorted) button.closest("th")?.setAttribute("aria-sort", name);
-  }
 }
