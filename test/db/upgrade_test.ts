@@ -1,7 +1,7 @@
 /** A database that an earlier release set up gets the tables and the code of this one, and then equals a new database. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ADOPTED, MIGRATIONS } from "../../src/db/migrations/mod.ts";
-import { type Database, migrate, planMigrate } from "../../src/db/mod.ts";
+import { ANCHOR, type Database, migrate, planMigrate } from "../../src/db/mod.ts";
 import { type CatalogDump, dumpCatalog } from "../support/catalog_dump.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
 import { readAll } from "../support/read_all.ts";
@@ -173,6 +173,37 @@ describe("code", () => {
         policies: { "proofs.tenant": "changed", "changes.tenant": "new" },
       });
       expect(await migrate(admin)).toEqual({ applied: [], code: undefined, later: undefined });
+    });
+  });
+
+  test("of a distributed database has the forms for nodes, and keeps what belongs to the nodes", async () => {
+    await withEmpty(async (admin) => {
+      await migrate(admin);
+      // A database is distributed if it has this table.
+      await admin.message(`create table ${ANCHOR} (app_id uuid primary key);
+        alter table ${ANCHOR} owner to rowhouse_owner; grant select, delete on ${ANCHOR} to rowhouse_rows;
+        create function rowhouse.hold_new_nodes() returns void language sql as $$ select $$;
+        update rowhouse.code set digest = 'sha256:0'; select 1`);
+      const { code } = await migrate(admin);
+      expect(code).toEqual({
+        functions: {
+          "rowhouse.delete_proof(uuid,bytea)": "changed",
+          "rowhouse.delete_stored(uuid)": "changed",
+          "rowhouse.drop_part(text)": "new",
+          "rowhouse.drop_tables(text[])": "changed",
+          "rowhouse.enter_app(uuid)": "changed",
+        },
+        triggers: {},
+        policies: {},
+        granted: [["EXECUTE", "function rowhouse.drop_part(text)", "rowhouse_owner", false]],
+        revoked: [],
+      });
+      await admin.message("update rowhouse.code set digest = 'sha256:0'; select 1");
+      expect((await migrate(admin)).code).toMatchObject({
+        functions: {},
+        granted: [],
+        revoked: [],
+      });
     });
   });
 
