@@ -265,7 +265,7 @@ export const { title }: { title: string } = await ${line};
     for (const { exitCode, stdout } of [beside, start("--version", { PATH: `${path}:${BIN}` })])
       expect([exitCode, stdout.toString()]).toEqual([
         0,
-        expect.stringMatching(`^${version} \\(tables \\d+, code [0-9a-f]+\\)\n$`),
+        expect.stringMatching(new RegExp(`^${version} \\(tables \\d+, code [0-9a-f]+\\)\n$`)),
       ]);
   });
 
