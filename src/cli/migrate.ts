@@ -187,17 +187,24 @@ type SetUp = {
   isChanged: boolean;
 };
 
+type SetUpOptions = {
+  citus?: Citus | undefined;
+  print?: Print | undefined;
+  /** The caller moves rows into the database. */
+  isMoving?: boolean;
+};
+
 /** Applies missing migrations, grants the serving login its rights unless it is the administrator, and renews functions. */
 export async function setUpDatabase(
   admin: Database,
   config: Addresses,
-  { citus, print = () => undefined }: { citus?: Citus | undefined; print?: Print | undefined } = {},
+  { citus, print = () => undefined, isMoving = false }: SetUpOptions = {},
 ): Promise<SetUp> {
   const restored = await isRestored(admin);
   if (restored && citus !== undefined) throw new ClusterError([RESTORED]);
   const spreads = citus !== undefined || (!restored && (await readDialect(admin)).hasNodes);
   if (spreads) await checkCluster(admin, citus?.shards);
-  const { applied, code, later } = await migrate(admin, { report: print });
+  const { applied, code, later } = await migrate(admin, { report: print, isMoving });
   if (later !== undefined) {
     print(`Nothing to do: ${showLater(later)}`);
     return { applied, refreshed: [], login: undefined, isChanged: true };

@@ -45,6 +45,8 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "tables admin transfer-table": "transfers a table to another app that uses it",
   "tables admin end-registration": "ends an app's use of a table and deletes the app's rows in it",
   "tables admin drop-table": "drops a table that no app uses",
+  "move_database admin move-database":
+    "moves a database that an older release set up to a new database",
   "cluster admin move-app": "moves an app to another node of a Citus cluster",
   "cluster admin convert-to-citus":
     "distributes a database with its rows over the nodes of a Citus cluster",

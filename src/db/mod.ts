@@ -47,9 +47,28 @@ export {
   compareMigrations,
   findMismatch,
   type MigrationState,
+  MOVING,
   OTHER_BASELINE,
   showRelease,
 } from "./migrations/state.ts";
+export {
+  type Copying,
+  clearTarget,
+  copyRows,
+  createTarget,
+  dropTarget,
+  finishTarget,
+  isMoving,
+  type MovedDatabases,
+  moveServiceRows,
+  NOT_MOVED,
+  openTarget,
+  planServiceRows,
+  readSourceState,
+  type ServicePlan,
+  type Summary,
+  summarize,
+} from "./move/mod.ts";
 export { isClusterFailure } from "./node_errors.ts";
 export { NODES_IN_TURN } from "./node_settings.ts";
 export {
@@ -109,10 +128,12 @@ export {
 } from "./pooling.ts";
 export {
   DEV_KEY_NAME,
+  hasTables,
   makeDatabase,
   makeLogin,
   markForDev,
   readDevState,
+  swapDatabases,
   withTemporaryLogin,
 } from "./provision.ts";
 export { readRows, readValue } from "./read_rows.ts";

@@ -8,7 +8,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { quoteLiteral, quoteName } from "../std/quote.ts";
 import type { Database } from "./pool/mod.ts";
-import { readRows } from "./read_rows.ts";
+import { readRows, readValue } from "./read_rows.ts";
 
 /** Creates a database, unless it exists. */
 export async function makeDatabase(admin: Database, name: string): Promise<void> {
@@ -16,6 +16,35 @@ export async function makeDatabase(admin: Database, name: string): Promise<void>
     name,
   ]);
   if (found.length === 0) await admin.message(`create database ${quoteName(name)}`);
+}
+
+/** Whether the database has the service's tables, of any release. */
+export async function hasTables(database: Database): Promise<boolean> {
+  return await readValue<boolean>(
+    database,
+    "select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as has_tables",
+  );
+}
+
+/**
+ * Gives the name of a database to another one, in one transaction; no session uses them. Returns the new name of the first.
+ */
+export async function swapDatabases(
+  admin: Database,
+  { old, next }: { old: string; next: string },
+): Promise<string> {
+  const kept = await readValue<string>(
+    admin,
+    `select $1::text || '_old' || (coalesce(max(pg_catalog.substr(datname, pg_catalog.length($1::text) + 5)::integer), 0) + 1)
+    from pg_catalog.pg_database where datname ~ ('^' || $1::text || '_old[0-9]+$')`,
+    [old],
+  );
+  await admin.message(
+    `alter database ${quoteName(old)} rename to ${quoteName(kept)};
+    alter database ${quoteName(next)} rename to ${quoteName(old)};
+    select 1`,
+  );
+  return kept;
 }
 
 /** Creates a login, or sets its password. */

@@ -22,6 +22,13 @@ export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
 export {
+  type AppTablesPlan,
+  createAppTables,
+  finishAppTables,
+  planAppTables,
+  toCopyings,
+} from "./sql/move.ts";
+export {
   findOutdatedTables,
   findUncallableTables,
   refreshFunctions,

@@ -156,10 +156,7 @@ export const PARTS: readonly Part[] = [
     // The tests run the programs of Debian's PostgreSQL, which is version 15 by default.
     name: "backups on PostgreSQL 18",
     forms: always(
-      [
-        ...["test/ci/postgres_18.ts", "test", "--timeout", "60000"],
-        ...["backup", "baseline_doc"].map((file) => `./test/system/${file}_slow.ts`),
-      ],
+      ["test/ci/postgres_18.ts", "test", "--timeout", "60000", "./test/system/backup_slow.ts"],
       1.5,
     ),
   },

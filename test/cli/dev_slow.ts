@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { toSlug } from "../../src/cli/package.ts";
-import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { SERVICE_QUEUE, startCluster } from "../../src/db/mod.ts";
 import { APP_SLUG } from "../../src/records/apps/mod.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -18,6 +18,7 @@ import {
 import { eventually } from "../support/eventually.ts";
 import { sharedCookie, submitSignIn } from "../support/people.ts";
 import { callService } from "../support/service.ts";
+import { loadOlder } from "../upgrade/older.ts";
 
 const TODOS = "{ todos: { title: t.string().required() } }";
 const SDK = join(ROOT, "src/sdk/data.ts");
@@ -391,29 +392,50 @@ test(
   LIMIT_MS,
 );
 
-test(
-  "dev names the reset command for a database of another baseline",
-  async () => {
+test.each([
+  {
+    revision: "54a9feb9",
+    says: /Moved \d+ rows; the old database stays in .rowhouse\/postgres as rowhouse_old1/,
+  },
+  {
+    revision: "7aa4ae30",
+    says: /Upgraded the database to this release, with all rows: applied 0002_code/,
+  },
+  { revision: "54a9feb9", killsMs: [800, 1400, 2000, 2600, 3200] },
+  { revision: "7aa4ae30", killsMs: [800, 1100, 1400, 1700] },
+])(
+  "dev keeps the rows of its database of $revision, killed after $killsMs ms",
+  async ({ revision, says = /Ctrl-C/, killsMs = [] }) => {
     const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const first = await startDev(other.folder);
-    const file = JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8"));
-    await withDatabase((file as { databaseUrl: string }).databaseUrl, (database) =>
-      database.message("update rowhouse.service_migrations set checksum = 'sha256:0'; select 1"),
-    );
     expect(await first.kill("SIGTERM")).toBe(0);
-    const second = await runCommand(["dev", "--port", "0"], other);
-    expect(second).toEqual({
-      code: 1,
-      out: "",
-      err: "The database in .rowhouse/postgres was set up by another release of Rowhouse and cannot be upgraded by this one: run rowhouse dev --reset to delete it and start over\n",
-    });
-    expect(processesOf(other.folder)).toEqual([]);
-    const third = startCommand(["dev", "--port", "0", "--reset", "--yes"], other);
-    await third.until(/Ctrl-C stops everything/);
-    expect(await third.kill("SIGTERM")).toBe(0);
+    const dataDir = join(other.folder, ".rowhouse/postgres");
+    const cluster = await startCluster({ dataDir, durable: false });
+    await withDatabase(cluster.url, (root) => root.message("drop database rowhouse"));
+    const { facts } = await loadOlder(cluster.url, { revision, name: "rowhouse" });
+    await cluster.stop();
+    for (const waitMs of killsMs) {
+      const killed = startCommand(["dev", "--port", "0"], other);
+      await Bun.sleep(waitMs);
+      await killed.kill("SIGKILL");
+      await eventually(() => processesOf(other.folder).length === 0);
+    }
+    const last = startCommand(["dev", "--port", "0"], other);
+    await last.until(/Ctrl-C stops everything/);
+    expect(last.output()).toMatch(says);
+    const file = JSON.parse(readFileSync(join(other.folder, ".rowhouse/dev.json"), "utf8")) as {
+      baseUrl: string;
+    };
+    for (const { app, table, text } of facts.lists) {
+      const listed = await fetch(`${file.baseUrl}/v1/data/db/${table}?limit=100`, {
+        headers: { authorization: `Bearer ${facts.keys[app]}` },
+      });
+      expect(await listed.text()).toBe(text);
+    }
+    expect(await last.kill("SIGTERM")).toBe(0);
     other.remove();
   },
-  LIMIT_MS,
+  3 * LIMIT_MS,
 );
 
 test(

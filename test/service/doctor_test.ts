@@ -55,6 +55,7 @@ const WELL: Session = {
 
 /** A migrated database. */
 const CURRENT: MigrationState = {
+  isMoving: false,
   missing: [],
   isOtherBaseline: false,
   edited: [],

@@ -27,10 +27,12 @@ import {
   withRowsDatabase,
 } from "../database.ts";
 import { DEV_FILE, findDevDatabase } from "../dev/file.ts";
-import { findAdminAddress, readSettings } from "../settings.ts";
+import { type Address, findAdminAddress, readSettings } from "../settings.ts";
 
 export type AdminDeps = {
   admin: Database;
+  /** The address of the administrator's connection. */
+  address: Address;
   /** Runs a task with a connection that can only read and change apps' rows. */
   withRows: <Result>(task: (rows: Database) => Promise<Result>) => Promise<Result>;
   /** Runs a task with a connection that can only push. */
@@ -53,21 +55,27 @@ const ABOUT = `Uses ADMIN_DATABASE_URL, else DATABASE_URL, else the database of 
 export type AdminRow = Pick<Command, "example" | "positionals" | "flags"> & {
   summary: string;
   about: string;
+  /** Whether the database can be of another baseline. */
+  isForOlder?: true | undefined;
   task: AdminTask;
 };
 
 /** Commands from tasks over the administrator's connection, by their names after `admin`. */
 export function makeAdminCommands(rows: Readonly<Record<string, AdminRow>>): readonly Command[] {
-  return Object.entries(rows).map(([name, { task, ...row }]) => ({
+  return Object.entries(rows).map(([name, { task, isForOlder, ...row }]) => ({
     name: `admin ${name}`,
     ...row,
     about: `${row.about}\n\n${ABOUT}`,
     flags: { ...row.flags, json: JSON_FLAG },
-    run: (setting) => runTask(setting, task),
+    run: (setting) => runTask(setting, task, isForOlder),
   }));
 }
 
-async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult> {
+async function runTask(
+  setting: Setting,
+  task: AdminTask,
+  isForOlder = false,
+): Promise<CommandResult> {
   const { args, env, folder, terminal } = setting;
   const config = readSettings(env);
   const set = findAdminAddress(config);
@@ -90,6 +98,7 @@ async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult
       await task(
         {
           admin,
+          address,
           withRows: (rowsTask) => withRowsDatabase({ admin, address, config }, rowsTask),
           withPush: (pushTask) => withPushDatabase({ admin, address, config }, pushTask),
           config: settled,
@@ -105,7 +114,7 @@ async function runTask(setting: Setting, task: AdminTask): Promise<CommandResult
     {
       check: async (database) => {
         await checkVersion(database);
-        await checkMigrated(database);
+        if (!isForOlder) await checkMigrated(database);
       },
       // Only progress of the service's own SQL, no notices of PostgreSQL or an extension.
       onNotice: (text) => {

@@ -6,28 +6,34 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import {
-  BaselineError,
+  compareMigrations,
   type Database,
+  dropTarget,
   grantPush,
+  hasTables,
   makeDatabase,
   makeLogin,
   markForDev,
   OTHER_BASELINE,
   readDevState,
   startCluster,
+  swapDatabases,
 } from "../../db/mod.ts";
 import type { Config } from "../../settings/mod.ts";
 import { quote } from "../../std/quote.ts";
 import { RejectedError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { setUpDatabase } from "../migrate.ts";
+import { moveDatabase } from "../move.ts";
 import type { Address } from "../settings.ts";
+import { showCount } from "../terminal.ts";
 import type { Secrets } from "./environment.ts";
 import { HIDDEN_FOLDER } from "./file.ts";
 
 /** The default folder, inside the project. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
+const NEXT_DATABASE = "rowhouse_next";
 const LOGIN = "rowhouse_dev";
 const PUSH_LOGIN = "rowhouse_dev_push";
 const CONSOLE_LOGIN = "rowhouse_dev_console";
@@ -53,6 +59,8 @@ export type DevDatabaseOptions = {
   /** Whether to delete the embedded database first. */
   isReset: boolean;
   secrets: Secrets;
+  /** Writes a line about a change of the stored database. */
+  report: (line: string) => void;
 };
 
 /** Opens the migrated database, with logins of least privilege. */
@@ -109,19 +117,47 @@ async function claim(database: Database, url: string): Promise<void> {
 
 async function openEmbedded(rootUrl: string, options: DevDatabaseOptions): Promise<Opened> {
   const { config, typedDataDir } = options;
-  const variable = typedDataDir ?? DATA_DIR;
-  await withDatabase({ url: rootUrl, variable }, config, (database) =>
-    makeDatabase(database, DATABASE),
-  );
-  const admin = { url: withParts(rootUrl, { database: DATABASE }), variable };
+  const root = { url: rootUrl, variable: typedDataDir ?? DATA_DIR };
+  await withDatabase(root, config, (database) => makeDatabase(database, DATABASE));
+  const admin = { ...root, url: withParts(rootUrl, { database: DATABASE }) };
   await withDatabase(admin, config, markForDev);
+  const { isOtherBaseline } = await withDatabase(admin, config, compareMigrations);
+  if (isOtherBaseline) await moveOlder({ root, admin }, options);
   return await provision(admin, options);
+}
+
+/**
+ * Moves the rows of an older baseline to a new database, which takes the name of the old one in one transaction. If dev is
+ * killed before that, the next start moves them again.
+ */
+async function moveOlder(
+  { root, admin }: { root: Address; admin: Address },
+  { config, report }: DevDatabaseOptions,
+): Promise<void> {
+  report(
+    `The database in ${root.variable} ${OTHER_BASELINE.message}: moving its rows to a new one`,
+  );
+  await withDatabase(root, config, (database) => dropTarget(database, NEXT_DATABASE));
+  const { tables } = await moveDatabase({
+    ...{ address: admin, config, name: NEXT_DATABASE, report: () => undefined },
+    // This command has locked the folder, so that no other process uses the database.
+    isUnused: true,
+  });
+  const moved = { ...root, url: withParts(root.url, { database: NEXT_DATABASE }) };
+  await withDatabase(moved, config, markForDev);
+  const old = await withDatabase(root, config, (database) =>
+    swapDatabases(database, { old: DATABASE, next: NEXT_DATABASE }),
+  );
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  report(
+    `Moved ${showCount(rows, "row")}; the old database stays in ${root.variable} as ${old} until rowhouse dev --reset`,
+  );
 }
 
 /** Creates the logins and the tables. */
 async function provision(
   admin: Address,
-  { config, named, typedDataDir, secrets }: DevDatabaseOptions,
+  { config, named, secrets, report }: DevDatabaseOptions,
 ): Promise<Opened> {
   // Projects can share a cluster, and logins belong to the cluster.
   const digest = createHash("sha256").update(secrets.identitySecret).digest("hex").slice(0, 8);
@@ -142,10 +178,10 @@ async function provision(
   };
   await withDatabase(admin, config, async (database) => {
     for (const login of [serving, pushing, acting]) await makeLogin(database, login);
-    await setUpDatabase(database, urls).catch((error) => {
-      const isOwn = error instanceof BaselineError && named === undefined;
-      throw isOwn ? rejectBaseline(typedDataDir) : error;
-    });
+    const isNew = !(await hasTables(database));
+    const { applied, isChanged } = await setUpDatabase(database, urls);
+    if (!isNew && isChanged)
+      report(`Upgraded the database to this release, with all rows${describeSteps(applied)}`);
     await grantPush(database, pushing.address.url);
   });
   return {
@@ -156,12 +192,8 @@ async function provision(
   };
 }
 
-/** The embedded database belongs to dev and can be deleted. */
-function rejectBaseline(typedDataDir: string | undefined): RejectedError {
-  const flag = typedDataDir === undefined ? "" : ` --data-dir ${typedDataDir}`;
-  return new RejectedError(
-    `The database in ${typedDataDir ?? DATA_DIR} ${OTHER_BASELINE.message}: run rowhouse dev --reset${flag} to delete it and start over`,
-  );
+function describeSteps(applied: readonly string[]): string {
+  return applied.length === 0 ? "" : `: applied ${applied.join(", ")}`;
 }
 
 type Parts = { database?: string; username?: string; password?: string };

@@ -45,7 +45,7 @@ export const devCommand: Command = {
 scope, and prints commands to paste. Ignores settings of a service, such as DATABASE_URL. To use another database, add
 --database: it must be empty, or created by an earlier dev. Listens on 127.0.0.1 unless HOST is set. Other commands read its
 address from ${DEV_FILE}. Ctrl-C stops everything; dev also stops when the process that started it ends, such as npx. The
-next start uses the stored data. --reset starts over with an empty database, for example after a release that changed it.`,
+next start uses the stored data, and upgrades a database of an earlier release. --reset starts over with an empty database.`,
   positionals: [],
   flags: {
     port: { value: "port", about: "default PORT, else 8787; 0 selects a free port" },
@@ -107,7 +107,8 @@ async function runDev(typed: Setting): Promise<ExitCode> {
     const app = findAppName(setting);
     const secrets = openSecrets(folder);
     const config = { ...settings, IDENTITY_SECRET: [secrets.identitySecret] };
-    const options = { config, named, dataDir, typedDataDir, isReset, secrets };
+    const stored = { dataDir, typedDataDir, isReset, secrets };
+    const options = { ...stored, config, named, report: terminal.warn };
     const database = await openDevDatabase(options);
     try {
       if (isReset) removeDevFiles(folder);

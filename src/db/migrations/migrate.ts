@@ -43,11 +43,13 @@ export type Migrated = {
 export type MigrateOptions = {
   readonly migrations?: readonly ServiceMigration[];
   readonly report?: Report;
+  /** The caller moves rows into the database. */
+  readonly isMoving?: boolean;
 };
 
 /** @throws {UpgradeError} this release cannot use the database */
 export function rejectMismatch(state: MigrationState): void {
-  if (state.isOtherBaseline) throw new BaselineError();
+  if (state.isOtherBaseline && !state.isMoving) throw new BaselineError();
   const mismatch = findMismatch(state);
   if (mismatch !== undefined)
     throw new UpgradeError(`This database ${mismatch.message}: ${mismatch.remedy}`);
@@ -60,10 +62,10 @@ export function rejectMismatch(state: MigrationState): void {
  */
 export async function migrate(
   admin: Database,
-  { migrations = MIGRATIONS, report = () => undefined }: MigrateOptions = {},
+  { migrations = MIGRATIONS, report = () => undefined, isMoving = false }: MigrateOptions = {},
 ): Promise<Migrated> {
   const state = await compareMigrations(admin, migrations);
-  rejectMismatch(state);
+  rejectMismatch(isMoving ? { ...state, isMoving: false } : state);
   const { later } = state;
   if (later !== undefined) return { applied: [], code: undefined, later };
   const release = releaseOf(migrations);

@@ -30,6 +30,8 @@ export const DIGEST = digestCode(Object.values(DIALECTS));
 export type CodeRecord = Release & { readonly digest: string; readonly compatibleFrom: Release };
 
 export type MigrationRecord = {
+  /** Whether it has only a part of the rows that a move copies. */
+  readonly isMoving?: boolean;
   readonly applied: ReadonlyMap<number, string>;
   readonly code: CodeRecord | undefined;
 };
@@ -38,6 +40,8 @@ export type MigrationRecord = {
 export type MigrationState = {
   /** The numbers of missing migrations. */
   missing: number[];
+  /** Whether it has only a part of the rows that a move copies. */
+  isMoving: boolean;
   /** Whether the tables are from before the first numbered file. */
   isOtherBaseline: boolean;
   /** The numbers that the database has recorded with another text. */
@@ -61,7 +65,7 @@ export async function compareMigrations(
 }
 
 export function compareRecord(
-  { applied, code }: MigrationRecord,
+  { applied, code, isMoving = false }: MigrationRecord,
   migrations: readonly ServiceMigration[] = MIGRATIONS,
 ): MigrationState {
   const ours = releaseOf(migrations);
@@ -73,6 +77,7 @@ export function compareRecord(
   const first = applied.get(1);
   const isAdopted = first !== undefined && ADOPTED.includes(first);
   return {
+    isMoving,
     missing: migrations.map(({ number }) => number).filter((number) => !applied.has(number)),
     isOtherBaseline: edited.includes(1) && !isAdopted,
     edited: edited.filter((number) => number !== 1),
@@ -98,9 +103,10 @@ function findLater({ applied, code }: MigrationRecord, ours: Release): Migration
 }
 
 export async function readRecord(db: Database): Promise<MigrationRecord> {
-  const [found] = await readRows<{ migrations: boolean; code: boolean }>(
+  const [found] = await readRows<{ isMoving: boolean; migrations: boolean; code: boolean }>(
     db,
-    `select pg_catalog.to_regclass('rowhouse.service_migrations') is not null as migrations,
+    `select pg_catalog.to_regnamespace('${MOVING_SCHEMA}') is not null as "isMoving",
+      pg_catalog.to_regclass('rowhouse.service_migrations') is not null as migrations,
       pg_catalog.to_regclass('rowhouse.code') is not null as code`,
   );
   const applied = found?.migrations
@@ -116,7 +122,11 @@ export async function readRecord(db: Database): Promise<MigrationRecord> {
           'tables', compatible_tables) as "compatibleFrom" from rowhouse.code`,
       )
     : [];
-  return { applied: new Map(applied.map((row) => [row.number, row.checksum])), code };
+  return {
+    isMoving: found?.isMoving === true,
+    applied: new Map(applied.map((row) => [row.number, row.checksum])),
+    code,
+  };
 }
 
 /** A database that this release does not use: what is wrong, and what to do. */
@@ -128,9 +138,19 @@ export const OTHER_BASELINE: Mismatch = {
     "run rowhouse admin move-database, which moves its rows to a new database, or rowhouse dev --reset if it is the embedded database of rowhouse dev and its rows are not needed",
 };
 
+/** The schema that marks a database into which rows are being moved, from before its first table until all are compared. */
+export const MOVING_SCHEMA = "rowhouse_moving";
+
+export const MOVING: Mismatch = {
+  message:
+    "has only a part of the rows of another database, because a move of them has not finished",
+  remedy: "run rowhouse admin move-database again, or use the old database",
+};
+
 /** Why no process or command of this release may use the database; `undefined` if they may. */
 export function findMismatch(state: MigrationState): Mismatch | undefined {
-  const { isOtherBaseline, edited, later } = state;
+  const { isMoving, isOtherBaseline, edited, later } = state;
+  if (isMoving) return MOVING;
   if (isOtherBaseline) return OTHER_BASELINE;
   const [number] = edited;
   if (number !== undefined && later === undefined)

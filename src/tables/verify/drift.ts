@@ -9,7 +9,7 @@ import { readSnapshot, withoutDropped } from "./snapshot.ts";
 
 export type Difference = { thing: string; wanted: string; found: string };
 
-const NOTHING = "nothing";
+export const NOTHING = "nothing";
 
 /** Every difference. For an object that is missing or extra as a whole, omits its parts. */
 export function compareFacts(wanted: Facts, found: Facts): Difference[] {

@@ -1,0 +1,247 @@
+/**
+ * Moves the rows of a database of another baseline to a new database in the same cluster: for `admin move-database`, and for
+ * the embedded database of `dev`. The old database is only read. The new one is marked until every row is compared.
+ *
+ * @module
+ */
+import {
+  type Copying,
+  clearTarget,
+  copyRows,
+  createTarget,
+  type Database,
+  dropTarget,
+  finishTarget,
+  isMoving,
+  MOVING,
+  type MovedDatabases,
+  migrate,
+  moveServiceRows,
+  openTarget,
+  planServiceRows,
+  readDialect,
+  readPreviews,
+  readSourceState,
+  type ServicePlan,
+  type Summary,
+  summarize,
+  ViolationError,
+} from "../db/mod.ts";
+import type { Config } from "../settings/mod.ts";
+import { PROCESS_SILENT_S } from "../std/limits.ts";
+import { quote } from "../std/quote.ts";
+import {
+  type AppTablesPlan,
+  createAppTables,
+  finishAppTables,
+  planAppTables,
+  readDrift,
+  toCopyings,
+} from "../tables/mod.ts";
+import { RejectedError } from "./command.ts";
+import { checkIsolation, withDatabase, withPushDatabase } from "./database.ts";
+import { setUpDatabase } from "./migrate.ts";
+import type { Address } from "./settings.ts";
+import { showCount } from "./terminal.ts";
+
+export type Moving = {
+  /** The old database, as its administrator. */
+  address: Address;
+  config: Config;
+  /** The name of the new database. */
+  name: string;
+  /** Only plans and counts: the new database is removed again. */
+  isDryRun?: boolean;
+  /** Whether all processes certainly ended, whatever the old database recorded. */
+  isUnused?: boolean;
+  report: (line: string) => void;
+};
+
+export type Moved = {
+  from: string;
+  tables: { name: string; rows: number }[];
+  /** What is not moved, and why: rows of single tables, and objects that no push created. */
+  leftBehind: readonly string[];
+};
+
+type Plan = { service: ServicePlan; apps: AppTablesPlan };
+/** Both databases: with the administrator for the service's rows, and with logins that can only push for apps' rows. */
+type Connections = { service: MovedDatabases; apps: MovedDatabases };
+
+const PROGRESS_ROWS = 100_000;
+
+/** @throws {RejectedError} the database cannot be moved: it is unchanged, and the new one is not served */
+export async function moveDatabase(moving: Moving): Promise<Moved> {
+  const { address, config, name, isDryRun = false } = moving;
+  return await withDatabase(address, config, async (source) => {
+    const from = await checkSource(source, moving);
+    const isCreated = await createTarget(source, name);
+    const planned = await withDatabase(toTarget(moving), config, async (target) => {
+      const issue = await openTarget(target);
+      if (issue !== undefined) throw new RejectedError(`The database ${quote(name)} ${issue}`);
+      await migrate(target, { isMoving: true });
+      const plan = await makePlan({ source, target });
+      if (plan.issues.length > 0 || isDryRun) await clearTarget(target);
+      return plan;
+    });
+    const { issues, ...plan } = planned;
+    if ((issues.length > 0 || isDryRun) && isCreated) await dropTarget(source, name);
+    reject(from, issues);
+    return {
+      from,
+      tables: await withConnections(moving, source, (connections) =>
+        isDryRun ? countRows(connections, plan) : moveRows(connections, plan, moving),
+      ),
+      leftBehind: [...plan.service.leftBehind, ...plan.apps.leftBehind],
+    };
+  });
+}
+
+/** The new database, as the same administrator. */
+export function toTarget({ address, name }: Pick<Moving, "address" | "name">): Address {
+  const url = new URL(address.url);
+  url.pathname = `/${encodeURIComponent(name)}`;
+  return { ...address, url: url.href };
+}
+
+/** Returns the name of the old database. */
+async function checkSource(source: Database, { name, isUnused }: Moving): Promise<string> {
+  const { name: from, isRowhouse, processes } = await readSourceState(source);
+  if (!isRowhouse)
+    throw new RejectedError(`The database ${quote(from)} does not have Rowhouse's tables`);
+  if (from === name)
+    throw new RejectedError(`The rows are already in the database ${quote(name)}: name a new one`);
+  if (await isMoving(source))
+    throw new RejectedError(`The database ${quote(from)} ${MOVING.message}: ${MOVING.remedy}`);
+  if ((await readDialect(source)).hasNodes)
+    throw new RejectedError(
+      `The database ${quote(from)} has several nodes, and only a plain database can be moved: restore a dump of it as a plain one first (docs/scaling.md)`,
+    );
+  if (processes > 0 && isUnused !== true)
+    throw new RejectedError(
+      `${showCount(processes, "process", "processes")} used the database ${quote(from)} a moment ago, and what they write now would not move: stop them, and wait ${PROCESS_SILENT_S / 60} minutes if they were killed`,
+    );
+  return from;
+}
+
+async function makePlan(databases: MovedDatabases): Promise<Plan & { issues: string[] }> {
+  const service = await planServiceRows(databases);
+  const apps = await planAppTables(databases.source);
+  return { service, apps, issues: [...service.issues, ...apps.issues] };
+}
+
+function reject(from: string, issues: readonly string[]): void {
+  if (issues.length === 0) return;
+  const lines = issues.map((issue) => `  ${issue}`);
+  throw new RejectedError(
+    `Cannot move the database ${quote(from)}, because this release has no place for some of its values. Nothing was moved:\n${lines.join("\n")}`,
+  );
+}
+
+/** The name of a table for people. */
+function show({ table }: Copying): string {
+  return table.replaceAll('"', "");
+}
+
+async function moveRows(
+  { service, apps }: Connections,
+  plan: Plan,
+  { address, config, name, report }: Moving,
+): Promise<Moved["tables"]> {
+  for (const line of plan.apps.leftBehind) report(`Not moved: ${line}`);
+  const onRows = makeProgress(report);
+  const previews = await readPreviews(service.source);
+  await moveServiceRows(service, plan.service, onRows).catch(explainRow);
+  report("Moved the apps, keys, people, sessions and migrations");
+  await createAppTables(apps.target, plan.apps);
+  for (const copying of toCopyings(plan.apps))
+    await copyRows(apps, copying, (count) => onRows(copying, count)).catch(explainRow);
+  report("Moved the rows of all tables; building their indexes");
+  await finishAppTables(apps.target, plan.apps).catch(explainRow);
+  const counts = await compareRows({ service, apps }, plan);
+  report("Compared every row with the old database");
+  const administering = toTarget({ address, name }).url;
+  const serving = { ...config, ADMIN_DATABASE_URL: administering, PREVIEW: previews };
+  await setUpDatabase(service.target, serving, { print: report, isMoving: true });
+  await checkIsolation(service.target);
+  const [drift] = await readDrift(service.target);
+  if (drift !== undefined)
+    throw new Error(`${drift.thing}: wanted ${drift.wanted}, found ${drift.found}`);
+  await finishTarget(service, name);
+  return counts;
+}
+
+/** @throws {RejectedError} a row of the old database violates a rule of this release */
+function explainRow(error: unknown): never {
+  if (!(error instanceof ViolationError)) throw error;
+  const { kind, constraint } = error.violation;
+  throw new RejectedError(
+    `A row of the old database violates a rule of this release (${kind}${constraint === undefined ? "" : `, ${constraint}`}). The new database is incomplete and is not served; the old one is unchanged`,
+  );
+}
+
+function makeProgress(report: (line: string) => void): (copying: Copying, count: number) => void {
+  const rows = new Map<string, number>();
+  return (copying, count) => {
+    const before = rows.get(copying.table) ?? 0;
+    rows.set(copying.table, before + count);
+    if (Math.floor((before + count) / PROGRESS_ROWS) > Math.floor(before / PROGRESS_ROWS))
+      report(`${show(copying)}: moved ${showCount(before + count, "row")}`);
+  };
+}
+
+/** Runs a task with logins for apps' rows: code in the schemas `data` and `api` of the old database has only their rights. */
+async function withConnections<Result>(
+  moving: Moving,
+  source: Database,
+  task: (connections: Connections) => Promise<Result>,
+): Promise<Result> {
+  const { address, config, isDryRun } = moving;
+  return await withPushDatabase({ admin: source, address, config }, async (reading) => {
+    if (isDryRun === true) {
+      const unused = { source, target: source };
+      return await task({ service: unused, apps: { source: reading, target: reading } });
+    }
+    const next = toTarget(moving);
+    return await withDatabase(next, config, (target) =>
+      withPushDatabase({ admin: target, address: next, config }, (writing) =>
+        task({ service: { source, target }, apps: { source: reading, target: writing } }),
+      ),
+    );
+  });
+}
+
+async function countRows(connections: Connections, plan: Plan): Promise<Moved["tables"]> {
+  return await eachTable(connections, plan, async ({ source }, copying) =>
+    Number((await summarize(source, copying, "source")).rows),
+  );
+}
+
+/** @throws {RejectedError} a row differs: the old database was changed during the move */
+async function compareRows(connections: Connections, plan: Plan): Promise<Moved["tables"]> {
+  const isSame = (one: Summary, other: Summary) =>
+    one.rows === other.rows && one.digest === other.digest;
+  return await eachTable(connections, plan, async ({ source, target }, copying) => {
+    const old = await summarize(source, copying, "source");
+    if (!isSame(old, await summarize(target, copying, "target")))
+      throw new RejectedError(
+        `${show(copying)} was changed in the old database during the move: stop every process that uses it, and run the command again`,
+      );
+    return Number(old.rows);
+  });
+}
+
+async function eachTable(
+  { service, apps }: Connections,
+  plan: Plan,
+  count: (databases: MovedDatabases, copying: Copying) => Promise<number>,
+): Promise<Moved["tables"]> {
+  const rows = new Map<string, number>();
+  const add = async (databases: MovedDatabases, copying: Copying) => {
+    const counted = await count(databases, copying);
+    rows.set(show(copying), (rows.get(show(copying)) ?? 0) + counted);
+  };
+  for (const copying of plan.service.copyings) await add(service, copying);
+  for (const copying of toCopyings(plan.apps)) await add(apps, copying);
+  return [...rows].map(([name, counted]) => ({ name, rows: counted }));
+}
