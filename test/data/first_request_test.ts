@@ -23,8 +23,12 @@ import { type Call, openTestService, type TestApp, type TestService } from "../s
 
 let service: TestService;
 let rows: Database;
+/** A table of another app, which costs a third of a new one. */
+const used = freshName("used");
+const declare = (table: string) => defineSchema({ [table]: { title: t.string() } });
 beforeAll(async () => {
   service = await openTestService();
+  await service.makeApp(declare(used));
   rows = openDatabase({
     ...{ url: service.database.rowsUrl, connections: 1, prepare: true, name: "test" },
   });
@@ -100,15 +104,14 @@ const UNSEEN: Readonly<Record<string, Act>> = {
   "renaming the app": ({ app }) =>
     renameApp(deps(), { slug: app.slug, newSlug: `new-${app.slug}`.slice(0, 40) }),
   "transferring the table": async ({ table }) => {
-    const next = await service.makeApp(defineSchema({ [table]: { title: t.string() } }));
+    const next = await service.makeApp(declare(table));
     await runAction(deps(), "transfer_table", { wanted_table: table, new_slug: next.slug });
   },
 };
 
-/** An app that owns a table with one row, after requests that fill every cache of the process. */
-async function makeWorld(): Promise<World> {
-  const table = freshName("t");
-  const app = await service.makeApp(defineSchema({ [table]: { title: t.string() } }));
+/** An app with a table, its own by default, and one row, after requests that fill every cache of the process. */
+async function makeWorld(table = freshName("t")): Promise<World> {
+  const app = await service.makeApp(declare(table));
   const created = await service.call(app, `/v1/data/db/${table}`, {
     method: "POST",
     json: { title: "a" },
@@ -126,7 +129,7 @@ async function send(world: World, { path, ...call }: Ask) {
 
 describe.each(Object.entries(ENDS))("after %s, the first request is a 401:", (_, act) => {
   test.each(Object.entries({ ...ROWS, ...OTHERS }))("%s", async (_name, ask) => {
-    const world = await makeWorld();
+    const world = await makeWorld(used);
     await act(world);
     const unauthenticated = { status: 401, error: "unauthenticated" };
     expect(await send(world, ask)).toEqual(unauthenticated);
@@ -144,7 +147,7 @@ describe.each(Object.entries(REMOVALS))("after %s, the first request is a 404:",
 
 describe.each(Object.entries(UNSEEN))("after %s, the first request is as before:", (_, act) => {
   test.each(Object.entries(ROWS))("%s", async (_name, ask) => {
-    const [world, untouched] = [await makeWorld(), await makeWorld()];
+    const [world, untouched] = [await makeWorld(), await makeWorld(used)];
     await act(world);
     const [changed, usual] = [await send(world, ask), await send(untouched, ask)];
     expect(changed).toEqual(usual);
