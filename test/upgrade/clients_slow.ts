@@ -1,13 +1,14 @@
 /**
  * The client of the previous version at the service of this one, and the other way round: every method that both clients have gives
- * the same result. A method that the older service does not know fails with an error of the service.
+ * the same result. A method that the older service does not know fails with an error of the service. Doctor reports both versions.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
+import { RELEASE_TEXT } from "../../src/db/mod.ts";
 import type * as Data from "../../src/sdk/data.ts";
 import type * as Identity from "../../src/sdk/identity.ts";
-import { ROOT } from "../support/command.ts";
-import { migrateAll } from "./database.ts";
+import { ROOT, runCommand } from "../support/command.ts";
+import { migrateAll, toOperator } from "./database.ts";
 import { PREVIOUS } from "./packed.ts";
 import { type Serving, startServing } from "./serving.ts";
 import { openStage, type Stage } from "./stage.ts";
@@ -171,6 +172,9 @@ const outcomes: Record<"older" | "newer", Record<"older" | "newer", Outcomes>> =
   newer: { older: {}, newer: {} },
 };
 let held: Held;
+/** The output of doctor while both versions run, and when the previous one has ended. */
+let mixed: string;
+let alone: string;
 
 beforeAll(async () => {
   stage = await openStage(PREVIOUS, "18");
@@ -180,13 +184,29 @@ beforeAll(async () => {
   outcomes.older.older = await useClient(program, before, stage);
   outcomes.newer.older = await useClient(ROOT, before, stage);
   held = await hold(before, stage);
-  await before.stop();
   await migrateAll(stage.addresses, ROOT);
   served = await startServing({ ...options, program: ROOT });
+  const env = toOperator(stage.addresses);
+  const doctor = () => runCommand(["doctor", "--operator"], { folder: stage.folder, env });
+  mixed = (await doctor()).out;
+  await before.stop();
+  alone = (await doctor()).out;
 }, 180_000);
 afterAll(async () => {
   await served?.stop();
   await stage?.close();
+});
+
+test("doctor reports processes of both versions until the previous ones have ended", () => {
+  const mark = /^(ok|warn) +processes: (.*)$/m;
+  const [, level, message = ""] = mark.exec(mixed) ?? [];
+  expect(level).toBe("warn");
+  expect(message).toContain(`1 process of ${RELEASE_TEXT}, since`);
+  expect(message).toContain("1 process of an earlier version, which does not report itself, since");
+  expect(mark.exec(alone)?.slice(1)).toEqual([
+    "ok",
+    expect.stringContaining(`1 process of ${RELEASE_TEXT}, since`),
+  ]);
 });
 
 test("what a client holds stays valid after the upgrade", async () => {
