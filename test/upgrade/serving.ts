@@ -16,7 +16,7 @@ export type Shape = "one" | "split";
 export type Serving = {
   /** The public origin. */
   url: string;
-  /** Replaces all workers one by one, as SIGHUP does: of the services, then of the gateway. */
+  /** Replaces all workers one by one, as SIGHUP does: of the gateway, then of the services. */
   reload: () => Promise<void>;
   /** The log of all processes, without requests. */
   output: () => string;
@@ -89,7 +89,7 @@ export async function startServing(options: ServingOptions): Promise<Serving> {
   return {
     url,
     reload: async () => {
-      for (const running of processes) {
+      for (const running of processes.toReversed()) {
         const before = count(running, "reloaded");
         process.kill(running.pid, "SIGHUP");
         const isReloaded = () => count(running, "reloaded") > before;
