@@ -15,6 +15,7 @@
  * - text without contrast in the dark theme: Chromium, `test/browser/docs_browser.ts`
  * - a push that applies a plan for an earlier state of its tables: slow and PostgreSQL 15, `test/tables/change_race_slow.ts`, with half
  *   of the positions
+ * - a migration that changes a row, or drops a function that the previous version calls: slow, `test/upgrade/frozen_slow.ts`
  * - a quotation mark that begins a value of seven characters is lost in a CSV: `check`, `src/rows/read_rows_test.ts`, with a tenth
  *   of the cases; rarer errors need `test:all`
  *

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
 import { makeAuthenticator } from "../support/authenticator.ts";
 import { dumpCatalog } from "../support/catalog_dump.ts";
 import { withDatabase } from "../support/cluster.ts";
@@ -28,9 +29,9 @@ import {
   passPassword,
 } from "../support/second_factor.ts";
 import { type Call, callService, type TestApp, type TestResponse } from "../support/service.ts";
-import { finishDatabase, migrateAll, toOperator } from "./database.ts";
+import { finishDatabase, LOGINS, migrateAll, toOperator } from "./database.ts";
 import { type Contents, readContents } from "./frozen.ts";
-import { VERSIONS } from "./packed.ts";
+import { PREVIOUS, VERSIONS } from "./packed.ts";
 import { startOurs, toProviderSettings } from "./provider.ts";
 import { type Serving, startServing } from "./serving.ts";
 import { isInstalled, openStage, type Stage } from "./stage.ts";
@@ -61,6 +62,7 @@ describe.each(COMBINATIONS)(
     let service: VisitedService;
     let before: Contents;
     let after: Contents;
+    const callable: Record<"before" | "after", string[]> = { before: [], after: [] };
     /** The first event of a stream that continues one of the previous version, and the row that it missed. */
     let continued: StreamEvent | undefined;
     let missed: unknown;
@@ -80,9 +82,11 @@ describe.each(COMBINATIONS)(
       missed = await call(serving, world.keys.wiki, "/v1/data/db/pages", { title: "missed" });
       await serving.stop();
 
-      before = await withDatabase(addresses.admin, (admin) => readContents(admin));
-      await migrateAll(addresses, ROOT);
-      after = await withDatabase(addresses.admin, (admin) => readContents(admin, before));
+      await withDatabase(addresses.admin, async (admin) => {
+        [before, callable.before] = [await readContents(admin), await readCallable(admin)];
+        await migrateAll(addresses, ROOT);
+        [after, callable.after] = [await readContents(admin, before), await readCallable(admin)];
+      });
       serving = await startServing({ ...one, program: ROOT });
       provider.register(`${serving.url}/oidc/ours/callback`);
       service = {
@@ -136,6 +140,11 @@ describe.each(COMBINATIONS)(
       };
       expect(await dumpService(admin)).toEqual(await dumpService(fresh.admin));
     }, 300_000);
+
+    test.if(version === PREVIOUS)("keeps every function that the previous version can call", () => {
+      expect(callable.before.length).toBeGreaterThan(200);
+      expect(callable.before.filter((line) => !callable.after.includes(line))).toEqual([]);
+    });
 
     test("answers every read of the previous version with the same bytes", async () => {
       expect(world.reads.length).toBeGreaterThan(20);
@@ -280,6 +289,18 @@ describe.each(COMBINATIONS)(
     }, 300_000);
   },
 );
+
+/** The functions of the service that each login can call, with the names of their arguments. */
+async function readCallable(admin: Database): Promise<string[]> {
+  const rows = await admin.query<{ line: string }>(
+    `select concat_ws(' ', login, proname, pg_get_function_arguments(oid), pg_get_function_result(oid)) as line
+      from pg_proc cross join unnest(string_to_array($1, ' ')) as logins (login)
+      where pronamespace = 'rowhouse'::regnamespace and has_function_privilege(login, oid, 'execute')`,
+    [LOGINS.join(" ")],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  return rows.map(({ line }) => line);
+}
 
 /** The stage's addresses in another database. */
 function atDatabase({ addresses }: Stage, name: string): Stage["addresses"] {
