@@ -17,7 +17,7 @@ import { PARTS, type Part } from "./parts.ts";
 import { type Counts, readFailures, readReport } from "./report.ts";
 import type { Server } from "./servers.ts";
 
-const WORKERS = ["1", "2"];
+const WORKERS = 2;
 /** Keeps tests from using a server of this machine. */
 const NO_SERVER = { ADMIN_DATABASE_URL: "", DATABASE_URL: "" };
 /** The machine ends `.ci/run` after 90 minutes, and the release workflow a full run after 240. */
@@ -79,7 +79,7 @@ async function perform({ name, start, forms, env }: Part, path: string): Promise
   const report = toReport(path);
   try {
     if (start !== undefined)
-      for (const worker of WORKERS) current.push(await start(`${path}-${worker}`));
+      for (let worker = 0; worker < WORKERS; worker++) current.push(await start());
     child = Bun.spawn(
       // The Bun of this process, because PATH may contain another version.
       [

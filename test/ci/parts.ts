@@ -34,7 +34,7 @@ export type Form = {
 export type Part = {
   name: string;
   /** Starts a server for each worker of the tests. Without it, the tests start their own. */
-  start?: (folder: string) => Promise<Server>;
+  start?: () => Promise<Server>;
   env?: Readonly<Record<string, string>>;
   forms: Readonly<Record<Extent, Form>>;
 };

@@ -1,7 +1,6 @@
 /** Servers for the tests, each started for one run. @module */
 import { execFileSync } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "../../src/db/embedded/mod.ts";
 import {
@@ -13,11 +12,11 @@ import {
   toLogin,
 } from "../support/cluster.ts";
 import { startDebianCluster } from "../support/debian_cluster.ts";
+import { findFastFolder } from "../support/fast_folder.ts";
 import { startPooler } from "../support/pgbouncer.ts";
 
-/** Enough for the clusters of all workers of a run, a few hundred MB each. */
-const MEMORY_BYTES = 4 * 1024 ** 3;
-
+/** Autovacuum off: with hundreds of databases its launcher would start a worker every few milliseconds. */
+const SETTINGS = ["max_connections=300", "max_wal_size=128MB", "autovacuum=off"];
 /** The server's files, in its folder. */
 const DATA = "postgres";
 
@@ -55,13 +54,16 @@ function makeFolder(): string {
 }
 
 export async function startPostgres15(): Promise<Server> {
-  const { url, stop } = await startDebianCluster({ password: crypto.randomUUID() });
+  const { url, stop } = await startDebianCluster({
+    password: crypto.randomUUID(),
+    settings: [...SETTINGS, "synchronous_commit=off", "full_page_writes=off"],
+  });
   return { env: { ADMIN_DATABASE_URL: url, DATABASE_URL: "", TEST_POSTGRES: "15" }, stop };
 }
 
 /** Starts PgBouncer in transaction mode in front of an embedded PostgreSQL. Migrations and pushes bypass PgBouncer. */
-export async function startPooled(folder: string): Promise<Server> {
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
+export async function startPooled(): Promise<Server> {
+  const folder = makeFolder();
   const cluster = await startTestCluster(join(folder, DATA));
   const { username, password } = new URL(cluster.url);
   const logins = [LOGIN, APART_LOGIN, ...SPLIT_ROLES.map(toLogin)].map((login) => [
@@ -83,20 +85,11 @@ export async function startPooled(folder: string): Promise<Server> {
     stop: async () => {
       await pooler.close();
       await cluster.stop();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Returns a folder in memory if there is enough space: to create databases on a disk needs several times as long. */
-function findFastFolder(): string {
-  const memory = "/dev/shm";
-  if (!existsSync(memory)) return tmpdir();
-  const { bavail, bsize } = statfsSync(memory);
-  return bavail * bsize >= MEMORY_BYTES ? memory : tmpdir();
-}
-
 function startTestCluster(dataDir: string): Promise<Cluster> {
-  // Autovacuum off: with hundreds of databases its launcher would start a worker every few milliseconds.
-  const settings = ["max_connections=300", "max_wal_size=128MB", "autovacuum=off"];
-  return startCluster({ dataDir, durable: false, settings });
+  return startCluster({ dataDir, durable: false, settings: SETTINGS });
 }

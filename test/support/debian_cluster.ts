@@ -2,9 +2,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findAccount } from "./account.ts";
+import { findFastFolder } from "./fast_folder.ts";
 import { findFreePort } from "./free_port.ts";
 
 /** Names the folder of PostgreSQL's programs; default: version 15. */
@@ -46,7 +46,7 @@ export type DebianOptions = {
 };
 
 export async function startDebianCluster(options: DebianOptions = {}): Promise<DebianCluster> {
-  const folder = mkdtempSync(join(tmpdir(), "rowhouse-debian-"));
+  const folder = mkdtempSync(join(findFastFolder(), "rowhouse-debian-"));
   const account = findAccount();
   if (account !== undefined) chownSync(folder, account.uid, account.gid);
   const data = join(folder, "data");
