@@ -187,15 +187,18 @@ async function send(
 }
 
 /**
- * A worker that stops resets the connections that it has not accepted yet; another worker then gets the same signed request. If
- * the first attempt was a write that did begin, its nonce is used, and the second response is not for this request.
+ * A worker that stops resets the connections that it has not accepted yet; another worker then gets the same signed request. It
+ * rejects the signature of a write that the first worker did begin, whose outcome is unknown.
  */
 async function fetchAgain(url: string, request: BunFetchRequestInit): Promise<Response> {
   try {
     return await Bun.fetch(url, request);
   } catch (error) {
     if (errorCode(error) !== "ECONNRESET") throw error;
-    return await Bun.fetch(url, request);
+    const response = await Bun.fetch(url, request);
+    if (response.status !== 401) return response;
+    if ((await response.clone().text()).includes('"invalid_signature"')) throw error;
+    return response;
   }
 }
 

@@ -155,6 +155,24 @@ describe("a gateway whose data service", () => {
     await stub.close();
   });
 
+  test("resets a connection after it began a write returns 502, because the nonce is used", async () => {
+    const body = '{"error":"invalid_signature"}';
+    const begun = new Set<string>();
+    const stub = await openStub((socket, request) => {
+      const [line = ""] = request.split("\r\n");
+      const head = headOf(request, `Content-Length: ${body.length}`);
+      if (begun.has(line)) return void socket.write(`${head.replace("200 OK", "401 x")}${body}`);
+      begun.add(line);
+      socket.destroy();
+    });
+    const service = await openTestService({ shape: "split", upstreams: { data: stub.url } });
+    const app = await service.makeApp();
+    const { status, text } = await service.call(app, LIST, { method: "POST" });
+    expect([status, text.includes("may or may not have taken effect")]).toEqual([502, true]);
+    await service.close();
+    await stub.close();
+  });
+
   test("is down returns 503 with Retry-After, and serves again after the data service is up", async () => {
     const service = await openTestService({
       shape: "split",
