@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { ROOT } from "../support/command.ts";
 import { startDebianCluster } from "../support/debian_cluster.ts";
 
-const FILLER = "test/upgrade/fill_older_test.ts";
+const FILLER = "test/upgrade/fill_older.ts";
 const [revision] = process.argv.slice(2);
 if (revision === undefined) throw new Error("Name a revision, such as 54a9feb9");
 const folder = mkdtempSync(join(tmpdir(), "rowhouse-older-"));
