@@ -37,7 +37,13 @@ type Listener = {
 };
 
 /** @throws {RejectedError} cannot listen on the host or port */
-function openListener(fetch: Fetch, address: ListenerAddress): Listener {
+function openListener(serve: Fetch, address: ListenerAddress): Listener {
+  const fetch: Fetch = async (request, server) => {
+    const response = await serve(request, server);
+    // Bun closes the connection after this response: without the header, the client's next request can meet the end.
+    if (server !== current) response.headers.set("connection", "close");
+    return response;
+  };
   let current: Server | undefined = readPort(fetch, address);
   const port = current.port ?? address.port;
   const all = new Set<Server>([current]);
@@ -186,6 +192,9 @@ type Serving = {
   readonly stop: () => Promise<void>;
 };
 
+/** What a listener needs of a service. */
+type Served = Pick<Service, "fetch" | "adminFetch" | "drain" | "close">;
+
 export type ListenOptions = {
   host: string;
   port: number;
@@ -201,7 +210,7 @@ export type ListenOptions = {
 };
 
 /** @throws {RejectedError} cannot listen on the host or port */
-export function listen(service: Service, options: ListenOptions): Serving {
+export function listen(service: Served, options: ListenOptions): Serving {
   const { host, port, portSetting, isShared = false, maxSockets, log } = options;
   const listener = openListener(service.fetch, { host, port, portSetting, isShared });
   const admin =
