@@ -11,6 +11,8 @@ export type Facts = {
 };
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+/** A random name of a table. */
+const TABLE = /\bt_[0-9a-f]{12}\b/g;
 
 export function expectSentences(
   text: string,
@@ -21,7 +23,7 @@ export function expectSentences(
   expect({ text, lacks, leaks }).toEqual({ text, lacks: [], leaks: [] });
   const masked = Object.entries(varies).reduce(
     (masking, [value, placeholder]) => masking.replaceAll(value, placeholder),
-    text.replace(UUID, "<uuid>"),
+    text.replace(UUID, "<uuid>").replace(TABLE, "<table>"),
   );
   expect(masked).toMatchSnapshot();
 }
