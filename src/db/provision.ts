@@ -35,8 +35,8 @@ export async function swapDatabases(
 ): Promise<string> {
   const kept = await readValue<string>(
     admin,
-    `select $1::text || '_old' || (coalesce(max(pg_catalog.substr(datname, pg_catalog.length($1::text) + 5)::integer), 0) + 1)
-    from pg_catalog.pg_database where datname ~ ('^' || $1::text || '_old[0-9]+$')`,
+    `select $1::pg_catalog.text || '_old' || (coalesce(pg_catalog.max(pg_catalog.substr(datname, pg_catalog.length($1::pg_catalog.text) + 5)::pg_catalog.int4), 0) + 1)
+    from pg_catalog.pg_database where datname ~ ('^' || $1::pg_catalog.text || '_old[0-9]+$')`,
     [old],
   );
   await admin.message(

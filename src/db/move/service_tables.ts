@@ -64,7 +64,7 @@ export async function planServiceRows({ source, target }: MovedDatabases): Promi
   const [old, next] = await Promise.all([readShape(source), readShape(target)]);
   const apps = await readRows<{ id: string }>(
     source,
-    "select id::text from rowhouse.apps order by 1",
+    "select id::pg_catalog.text from rowhouse.apps order by 1",
   );
   const tables = orderByReferences(
     [...new Set(next.columns.map(({ table }) => table))].filter((table) => !(table in NOT_MOVED)),
@@ -113,7 +113,7 @@ async function describeRejected(
     if (only === undefined) continue;
     const rows = await readValue<number>(
       source,
-      `select count(*)::integer as rows from ${table} where (${only}) is not true`,
+      `select pg_catalog.count(*)::pg_catalog.int4 as rows from ${table} where (${only}) is not true`,
     );
     if (rows > 0) lines.push(`${rows} rows of ${table}: this release would not store them`);
   }
@@ -200,12 +200,12 @@ type Counter = { name: string; value: string };
 async function moveCounters({ source, target }: MovedDatabases): Promise<void> {
   const sequences = await readRows<Counter>(
     source,
-    `select sequencename as name, last_value::text as value from pg_catalog.pg_sequences
+    `select sequencename as name, last_value::pg_catalog.text as value from pg_catalog.pg_sequences
     where schemaname = 'rowhouse' and last_value is not null`,
   );
   const versions = await readRows<Counter>(
     source,
-    "select name, version::text as value from rowhouse.versions",
+    "select name, version::pg_catalog.text as value from rowhouse.versions",
   );
   await target.message(
     [

@@ -50,10 +50,10 @@ export async function planAppTables(source: Database): Promise<AppTablesPlan> {
   const recorded = await readValue<Pick<RecordedState, "tables" | "unfinished">>(source, RECORDED);
   const uses = await readRows<{ appId: string; table: string }>(
     source,
-    `select distinct app_id::text as "appId", table_name as "table" from (
+    `select distinct app_id::pg_catalog.text as "appId", table_name as "table" from (
       select app_id, table_name from rowhouse.registrations
       union all select app_id, table_name from rowhouse.column_sets
-      union all select app_id, unnest(tables) from rowhouse.row_jobs) as used
+      union all select app_id, pg_catalog.unnest(tables) from rowhouse.row_jobs) as used
     where table_name in (select name from rowhouse.tables) order by 2, 1`,
   );
   const read = recorded.tables.map(readRecorded);
