@@ -7,7 +7,7 @@
  * @module
  */
 import { isObject } from "./std/json.ts";
-import { VERSION } from "./std/version.ts";
+import { isVersion, VERSION } from "./std/version.ts";
 
 type Format = {
   /** The file, for the table in the docs. */
@@ -40,33 +40,41 @@ export function nameFormat(format: FormatName): { version: number; rowhouse: str
   return { version: FORMATS[format].current, rowhouse: VERSION };
 }
 
-/** A version of Rowhouse; other text of a file is not repeated in messages. */
-const WRITER = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]{1,40})?$/;
+/** No format will have more versions. */
+const MAX_VERSION = 9999;
 
 /**
- * Why a file cannot be read: the version of its format is newer. `undefined` for any other content; `reader` reads it.
+ * Why a file cannot be read: the version of its format is newer, or none. `undefined` for any other content; `reader` reads it.
+ * Other text of a file is not repeated.
  *
  * @example
  * ```ts
- * import { describeNewer } from "./format.ts";
+ * import { describeUnreadable } from "./format.ts";
  * import { expect } from "bun:test";
  *
- * expect(describeNewer("project", { places: {} })).toBeUndefined();
- * expect(describeNewer("project", { version: 2, rowhouse: "9.1.0" }, "rowhouse 0.1.0")).toBe(
+ * expect(describeUnreadable("project", { places: {} })).toBeUndefined();
+ * expect(describeUnreadable("project", { version: 2, rowhouse: "9.1.0" }, "rowhouse 0.1.0")).toBe(
  *   "has version 2 of its format, but rowhouse 0.1.0 reads only version 1: install rowhouse 9.1.0 or newer",
+ * );
+ * expect(describeUnreadable("project", { version: 1.5 })).toBe(
+ *   "names no version of its format: version must be 1",
  * );
  * ```
  */
-export function describeNewer(
+export function describeUnreadable(
   format: FormatName,
   content: unknown,
   reader = `rowhouse ${VERSION}`,
 ): string | undefined {
-  const { version, rowhouse }: Partial<Record<string, unknown>> = isObject(content) ? content : {};
+  if (!isObject(content) || content["version"] === undefined) return undefined;
+  const { version, rowhouse } = content;
   const { current }: Format = FORMATS[format];
-  if (typeof version !== "number" || version <= current) return undefined;
+  const isNumber = typeof version === "number" && Number.isInteger(version);
+  if (!isNumber || version < 1 || version > MAX_VERSION)
+    return `names no version of its format: version must be ${current === 1 ? "1" : `1 to ${current}`}`;
+  if (version <= current) return undefined;
   const known = current === 1 ? "only version 1" : `versions 1 to ${current}`;
-  const isNamed = typeof rowhouse === "string" && WRITER.test(rowhouse);
+  const isNamed = typeof rowhouse === "string" && isVersion(rowhouse);
   const wanted = isNamed ? `rowhouse ${rowhouse} or newer` : "a newer rowhouse";
   return `has version ${version} of its format, but ${reader} reads ${known}: install ${wanted}`;
 }

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openSecrets } from "../src/cli/dev/environment.ts";
-import { describeNewer, FORMATS, type FormatName } from "../src/format.ts";
+import { describeUnreadable, FORMATS, type FormatName } from "../src/format.ts";
 import { defineSchema, t } from "../src/schema/mod.ts";
 import { VERSION } from "../src/std/version.ts";
 import {
@@ -24,18 +24,19 @@ beforeAll(async () => {
 });
 afterAll(() => archives.close());
 
-/** Names a later version of the format, as a later release writes it. */
-const toNewer = (format: FormatName, file: object) => ({
-  ...file,
-  version: FORMATS[format].current + 1,
-  rowhouse: "9.1.0",
-});
-const rejection = (format: FormatName): string =>
-  describeNewer(format, toNewer(format, {})) ?? "not rejected";
+/** Names a version of the format, as a later release writes it: by default, the next one. */
+const toNewer = (
+  format: FormatName,
+  file: object,
+  version: unknown = FORMATS[format].current + 1,
+) => ({ ...file, version, rowhouse: "9.1.0" });
+const rejection = (format: FormatName, version?: unknown): string =>
+  describeUnreadable(format, toNewer(format, {}, version)) ?? "not rejected";
 const toJson = (value: object) => `${JSON.stringify(value)}\n`;
 
 /** The first line of a migration, as a later release writes it. */
-const toNewerMigration = (text: string) => text.replace("\n", ", version 2 (rowhouse 9.1.0)\n");
+const toNewerMigration = (text: string, version: unknown = 2) =>
+  text.replace("\n", `, version ${version} (rowhouse 9.1.0)\n`);
 
 /** A command that reads a newer file, and what must stay as it was. */
 type Reading = Outcome & { isUnchanged: boolean };
@@ -57,8 +58,8 @@ async function runInProject(words: string[], files: Record<string, string>): Pro
   return { ...outcome, isUnchanged };
 }
 
-const READ_NEWER = {
-  archive: async () => {
+const READ_NEWER: Record<FormatName, (version?: unknown) => Promise<Reading>> = {
+  archive: async (version) => {
     const { here, there, makeFile } = archives;
     const app = await makeArchivedApp(here, makeNames());
     const [file, newer] = [makeFile(), makeFile()];
@@ -66,31 +67,34 @@ const READ_NEWER = {
     const [first = "", ...rest] = readFileSync(file, "utf8").split("\n");
     writeFileSync(
       newer,
-      [JSON.stringify(toNewer("archive", JSON.parse(first))), ...rest].join("\n"),
+      [JSON.stringify(toNewer("archive", JSON.parse(first), version)), ...rest].join("\n"),
     );
     const outcome = await there.run("import-app", newer);
     return { ...outcome, isUnchanged: (await findApp(there, app.slug)) === undefined };
   },
-  project: () =>
-    runInProject(["db", "push"], { "rowhouse.json": toJson(toNewer("project", { envs: [] })) }),
-  migration: () => {
+  project: (version) =>
+    runInProject(["db", "push"], {
+      "rowhouse.json": toJson(toNewer("project", { envs: [] }, version)),
+    }),
+  migration: (version) => {
     const [text = ""] = makeHistory([defineSchema({ [freshName()]: { title: t.string() } })]);
     return runInProject(["db", "push"], {
-      "schema/migrations/0001_step_1.sql": toNewerMigration(text),
+      "schema/migrations/0001_step_1.sql": toNewerMigration(text, version),
     });
   },
-  dev: async () => {
+  dev: async (version) => {
     const project = makeProject();
     const file = join(project.folder, ".rowhouse/dev.json");
     project.write(".rowhouse/dev.json", "");
-    writeFileSync(file, toJson(toNewer("dev", { addresses: [] })));
+    writeFileSync(file, toJson(toNewer("dev", { addresses: [] }, version)));
+    const before = readFileSync(file, "utf8");
     await Bun.spawn(["chmod", "600", file]).exited;
     const outcome = await runHere(["db", "push"], { folder: project.folder });
-    const isUnchanged = readFileSync(file, "utf8").includes('"version":2');
+    const isUnchanged = readFileSync(file, "utf8") === before;
     project.remove();
     return { ...outcome, isUnchanged };
   },
-} satisfies Record<FormatName, () => Promise<Reading>>;
+};
 
 test.each(Object.entries(READ_NEWER))(
   "a newer %s is rejected with both versions, and nothing changes",
@@ -103,13 +107,32 @@ test.each(Object.entries(READ_NEWER))(
   },
 );
 
-test("newer secrets of dev are rejected, and stay", () => {
-  const text = toJson(toNewer("dev", { logins: [] }));
-  const project = makeProject({ ".rowhouse/secrets.json": text });
-  expect(() => openSecrets(project.folder)).toThrow(rejection("dev"));
-  expect(readFileSync(join(project.folder, ".rowhouse/secrets.json"), "utf8")).toBe(text);
-  project.remove();
+const { migration: readMigration, ...READ_JSON } = READ_NEWER;
+const NO_VERSIONS = [0, -1, 1.5, 1e9, null, "x", "2"];
+test.each([
+  ...Object.entries(READ_JSON).flatMap(([format, read]) =>
+    NO_VERSIONS.map((version) => ({ format, read, version })),
+  ),
+  { format: "migration", read: readMigration, version: 0 },
+])("$format: $version is no version, and nothing changes", async (called) => {
+  const { format, read, version } = called;
+  const { code, err, isUnchanged } = await read(version);
+  expect(err).toContain(rejection(format as FormatName, version));
+  expect(err).toContain("names no version of its format: version must be 1");
+  expect(err).not.toContain("install");
+  expect([code, isUnchanged]).toEqual([1, true]);
 });
+
+test.each([2, ...NO_VERSIONS])(
+  "secrets of dev with version %p are rejected, and stay",
+  (version) => {
+    const text = toJson(toNewer("dev", { logins: [] }, version));
+    const project = makeProject({ ".rowhouse/secrets.json": text });
+    expect(() => openSecrets(project.folder)).toThrow(rejection("dev", version));
+    expect(readFileSync(join(project.folder, ".rowhouse/secrets.json"), "utf8")).toBe(text);
+    project.remove();
+  },
+);
 
 test("a service rejects a newer migration, and does not name its own version", async () => {
   const { service } = archives.here;
@@ -128,16 +151,16 @@ test("a service rejects a newer migration, and does not name its own version", a
 
 describe("files without a version are read as version 1", () => {
   test("rowhouse.json, and with version 1", async () => {
-    for (const more of [{}, { version: 1 }]) {
+    for (const more of [{}, { version: 1 }, { version: 1, rowhouse: "0.0.9" }]) {
       const text = toJson({ places: {}, ...more });
       expect(await runInProject(["db", "push"], { "rowhouse.json": text })).toMatchObject({
         code: 0,
       });
     }
-    const text = toJson({ places: {}, version: "1" });
+    const text = toJson({ places: {}, version: 1, rowhouse: "rm -rf" });
     expect(await runInProject(["db", "push"], { "rowhouse.json": text })).toMatchObject({
       code: 1,
-      err: expect.stringContaining("/version: must be 1"),
+      err: expect.stringContaining(`/rowhouse: must be a version such as ${VERSION}`),
     });
   });
 

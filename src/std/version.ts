@@ -3,6 +3,13 @@ import manifest from "../../package.json" with { type: "json" };
 
 export const VERSION: string = manifest.version;
 
+const FORM = /^\d{1,6}\.\d{1,6}\.\d{1,6}(-[0-9A-Za-z.-]{1,40})?$/;
+
+/** Whether the text of a file or a database is a version, which a message can repeat. */
+export function isVersion(text: string): boolean {
+  return FORM.test(text);
+}
+
 /**
  * Negative if `left` is the earlier version, 0 if both are the same. Compares numbers, not what follows a hyphen.
  *

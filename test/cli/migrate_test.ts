@@ -37,6 +37,7 @@ test("six simultaneous runs apply each migration once, and a seventh run changes
 
 describe("a database of another release", () => {
   const OURS = showRelease(RELEASE);
+  const NUMBERS = MIGRATIONS.map(({ number }) => number);
   const BASELINES = [
     {
       name: "another baseline",
@@ -47,6 +48,17 @@ describe("a database of another release", () => {
       name: "an edited migration",
       says: "has another text of migration 2 than this release: use the release that applied it, or a later one: an applied file never changes",
       sql: "update rowhouse.service_migrations set checksum = 'sha256:0' where number = 2; select 1",
+    },
+    {
+      name: "a missing record",
+      says: `has migrations ${NUMBERS.filter((number) => number !== 2).join(", ")} without 2: its record was changed, so restore rowhouse.service_migrations from a backup (docs/operating.md)`,
+      sql: "delete from rowhouse.service_migrations where number = 2; select 1",
+    },
+    {
+      name: "a later release whose record has no versions",
+      says: `was upgraded by Rowhouse unknown (tables 9000), which does not let ${OURS} use it: install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)`,
+      sql: `insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0');
+        update rowhouse.code set version = '9.1.0;reboot', tables = 9000, compatible_from = '$(reboot)'; select 1`,
     },
     {
       name: "a later release",
@@ -60,7 +72,7 @@ describe("a database of another release", () => {
       sql: "insert into rowhouse.service_migrations (number, name, checksum) values (9000, 'later', 'sha256:0'); delete from rowhouse.code; select 1",
     },
   ];
-  const COMMANDS = [["migrate"], ["serve"], ["admin", "list-apps"]];
+  const COMMANDS = [["migrate"], ["migrate", "--dry-run"], ["serve"], ["admin", "list-apps"]];
   const readRecord = (url: string) =>
     withDatabase(url, (admin) =>
       admin.query("select * from rowhouse.service_migrations order by number", [], {

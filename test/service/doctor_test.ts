@@ -59,6 +59,7 @@ const CURRENT: MigrationState = {
   missing: [],
   isOtherBaseline: false,
   edited: [],
+  gap: undefined,
   later: undefined,
   hasCode: true,
 };

@@ -11,7 +11,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
 import { APP_SWITCH_NAMES, isArchived, toDashed } from "../../app_switch.ts";
-import { describeNewer, FORMATS, nameFormat } from "../../format.ts";
+import { describeUnreadable, FORMATS, nameFormat } from "../../format.ts";
 import { ARCHIVE_BATCH, MAX_PER_MINUTE, type RowLines } from "../../records/apps/mod.ts";
 import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson, isObject, tryParseJson } from "../../std/json.ts";
@@ -212,9 +212,9 @@ async function readRows(
 function readHeader(path: string, line: string): ArchiveHeader {
   const value = tryParseJson(line);
   const isArchive = isObject(value) && value["format"] === FORMAT;
-  const newer = isArchive ? describeNewer("archive", value) : undefined;
-  if (newer !== undefined)
-    throw new RejectedError(`Cannot read ${path}: it ${newer}. Nothing was written`);
+  const unreadable = isArchive ? describeUnreadable("archive", value) : undefined;
+  if (unreadable !== undefined)
+    throw new RejectedError(`Cannot read ${path}: it ${unreadable}. Nothing was written`);
   const first = v.safeParse(FirstVersion, value);
   const header = v.safeParse(Header, first.success ? { ...Object(value), ...first.output } : value);
   if (!header.success)

@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "node:path";
-import { describeNewer, FORMATS } from "../../format.ts";
+import { describeUnreadable } from "../../format.ts";
 import type { Detail } from "../../problem.ts";
 import { toKeyVariable } from "../../settings/mod.ts";
 import { readIfThere } from "../../std/files.ts";
@@ -13,6 +13,7 @@ import { isObject, tryParseJson } from "../../std/json.ts";
 import { findNearest } from "../../std/names.ts";
 import { isHttpOrigin } from "../../std/network.ts";
 import { quote } from "../../std/quote.ts";
+import { isVersion, VERSION } from "../../std/version.ts";
 import { EXIT, RejectedError, UsageError } from "../command.ts";
 import { showCount } from "../terminal.ts";
 
@@ -56,8 +57,9 @@ export function readProject(folder: string): ProjectSettings {
   const text = readIfThere(join(folder, PROJECT_FILE));
   if (text === undefined) return { environments: [], share: true };
   const content = tryParseJson(text);
-  const newer = describeNewer("project", content);
-  if (newer !== undefined) throw new RejectedError(`Cannot use ${PROJECT_FILE}: it ${newer}`);
+  const unreadable = describeUnreadable("project", content);
+  if (unreadable !== undefined)
+    throw new RejectedError(`Cannot use ${PROJECT_FILE}: it ${unreadable}`);
   const { environments, share, issues } = checkFile(content);
   if (issues.length === 0) return { environments, share };
   const lines = issues.map(({ path, message }) => `  ${path}: ${message}`);
@@ -93,13 +95,13 @@ function checkFile(value: unknown): Checked & { share: boolean } {
   const none = { environments: [], share: true };
   if (!isObject(value))
     return { ...none, issues: [{ path: "/", message: `must be JSON such as ${EXAMPLE}` }] };
-  const { places: environments = {}, share = true, version = 1 } = value;
+  const { places: environments = {}, share = true, rowhouse = VERSION } = value;
   const issues = findUnknown(value, "", {
-    known: ["places", "share", "version"],
+    known: ["places", "share", "version", "rowhouse"],
     variable: "ROWHOUSE_API_KEY",
   });
-  if (version !== FORMATS.project.current)
-    issues.push({ path: "/version", message: `must be ${FORMATS.project.current}` });
+  if (typeof rowhouse !== "string" || !isVersion(rowhouse))
+    issues.push({ path: "/rowhouse", message: `must be a version such as ${VERSION}` });
   if (typeof share !== "boolean") issues.push({ path: "/share", message: "must be true or false" });
   if (!isObject(environments))
     return {

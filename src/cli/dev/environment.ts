@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import * as v from "valibot";
-import { describeNewer, nameFormat } from "../../format.ts";
+import { describeUnreadable, nameFormat } from "../../format.ts";
 import { makeSecret } from "../../records/secrets/mod.ts";
 import {
   type Environment,
@@ -163,8 +163,9 @@ export function openSecrets(folder: string): Secrets {
 
 function readSecrets(text: string): v.InferOutput<typeof Secrets> {
   const content = tryParseJson(text);
-  const newer = describeNewer("dev", content);
-  if (newer !== undefined) throw new RejectedError(`Cannot use ${SECRETS_FILE}: it ${newer}`);
+  const unreadable = describeUnreadable("dev", content);
+  if (unreadable !== undefined)
+    throw new RejectedError(`Cannot use ${SECRETS_FILE}: it ${unreadable}`);
   const stored = v.safeParse(Secrets, content);
   if (stored.success) return stored.output;
   throw new RejectedError(

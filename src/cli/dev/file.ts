@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
-import { describeNewer, nameFormat } from "../../format.ts";
+import { describeUnreadable, nameFormat } from "../../format.ts";
 import { writeAtomically } from "../../std/files.ts";
 import { isLoopback } from "../../std/network.ts";
 import { quote } from "../../std/quote.ts";
@@ -60,8 +60,8 @@ function readFile(folder: string): Reading | undefined {
   try {
     const { text, issue } = readOwn(toPath(folder));
     const content: unknown = JSON.parse(text);
-    const newer = issue === undefined ? describeNewer("dev", content) : undefined;
-    if (newer !== undefined) return { issue: `it ${newer}` };
+    const unreadable = issue === undefined ? describeUnreadable("dev", content) : undefined;
+    if (unreadable !== undefined) return { issue: `it ${unreadable}` };
     const file = v.parse(DevFile, content);
     const planted = issue ?? findForeignAddress(file);
     return planted === undefined

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { compareVersions, VERSION } from "../../std/version.ts";
+import { compareVersions, isVersion, VERSION } from "../../std/version.ts";
 import { DIALECTS } from "../dialects.ts";
 import type { Database } from "../pool/mod.ts";
 import { readRows } from "../read_rows.ts";
@@ -46,6 +46,8 @@ export type MigrationState = {
   isOtherBaseline: boolean;
   /** The numbers that the database has recorded with another text. */
   edited: number[];
+  /** The numbers that the database has recorded, if one before them is missing. */
+  gap: { numbers: number[]; without: number } | undefined;
   /** The later release that has upgraded the database, and the releases that it lets serve. */
   later: (Release & { compatibleFrom: Release; allowsUs: boolean }) | undefined;
   /** Whether the database has the code of this release. */
@@ -81,14 +83,25 @@ export function compareRecord(
     missing: migrations.map(({ number }) => number).filter((number) => !applied.has(number)),
     isOtherBaseline: edited.includes(1) && !isAdopted,
     edited: edited.filter((number) => number !== 1),
+    gap: findGap([...applied.keys()], migrations),
     later: findLater({ applied, code }, ours),
     hasCode: code?.digest === DIGEST,
   };
 }
 
+/** Files are applied in order: without an earlier one, a record was removed. */
+function findGap(
+  numbers: readonly number[],
+  migrations: readonly ServiceMigration[],
+): MigrationState["gap"] {
+  const last = Math.max(0, ...numbers);
+  const without = migrations.find(({ number }) => number < last && !numbers.includes(number));
+  return without && { numbers: numbers.toSorted((a, b) => a - b), without: without.number };
+}
+
 function findLater({ applied, code }: MigrationRecord, ours: Release): MigrationState["later"] {
   const tables = Math.max(0, ...applied.keys());
-  const version = code?.version ?? "unknown";
+  const version = code?.version ?? UNKNOWN;
   const isLater =
     tables > ours.tables || (code !== undefined && compareVersions(code.version, VERSION) > 0);
   if (!isLater) return undefined;
@@ -101,6 +114,10 @@ function findLater({ applied, code }: MigrationRecord, ours: Release): Migration
     ours.tables >= compatibleFrom.tables;
   return { version, tables, compatibleFrom, allowsUs };
 }
+
+/** Instead of a version, if the database has none that this release can read. */
+const UNKNOWN = "unknown";
+const toVersion = (text: string) => (isVersion(text) ? text : UNKNOWN);
 
 export async function readRecord(db: Database): Promise<MigrationRecord> {
   const [found] = await readRows<{ isMoving: boolean; migrations: boolean; code: boolean }>(
@@ -125,7 +142,14 @@ export async function readRecord(db: Database): Promise<MigrationRecord> {
   return {
     isMoving: found?.isMoving === true,
     applied: new Map(applied.map((row) => [row.number, row.checksum])),
-    code,
+    code: code && {
+      ...code,
+      version: toVersion(code.version),
+      compatibleFrom: {
+        ...code.compatibleFrom,
+        version: toVersion(code.compatibleFrom.version),
+      },
+    },
   };
 }
 
@@ -149,7 +173,7 @@ export const MOVING: Mismatch = {
 
 /** Why no process or command of this release may use the database; `undefined` if they may. */
 export function findMismatch(state: MigrationState): Mismatch | undefined {
-  const { isMoving, isOtherBaseline, edited, later } = state;
+  const { isMoving, isOtherBaseline, edited, gap, later } = state;
   if (isMoving) return MOVING;
   if (isOtherBaseline) return OTHER_BASELINE;
   const [number] = edited;
@@ -158,13 +182,19 @@ export function findMismatch(state: MigrationState): Mismatch | undefined {
       message: `has another text of migration ${number} than this release`,
       remedy: "use the release that applied it, or a later one: an applied file never changes",
     };
+  if (gap !== undefined)
+    return {
+      message: `has migrations ${gap.numbers.join(", ")} without ${gap.without}`,
+      remedy:
+        "its record was changed, so restore rowhouse.service_migrations from a backup (docs/operating.md)",
+    };
   if (later === undefined || later.allowsUs) return undefined;
   const { version, tables } = releaseOf(MIGRATIONS);
   const from = later.compatibleFrom;
   return {
     message: `was upgraded by Rowhouse ${showRelease(later)}, which does not let ${showRelease({ version, tables })} use it`,
     remedy:
-      later.version === "unknown"
+      from.version === UNKNOWN
         ? "install the release that upgraded it, or restore the backup from before the upgrade (docs/operating.md)"
         : `install ${showRelease(from)} or later, or restore the backup from before the upgrade (docs/operating.md)`,
   };

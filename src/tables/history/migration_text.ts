@@ -6,7 +6,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { describeNewer } from "../../format.ts";
+import { describeUnreadable } from "../../format.ts";
 import { type Definition, QUOTAS, readDefinition } from "../../schema/mod.ts";
 import { canonicalJson, jsonDepth, tryParseJson } from "../../std/json.ts";
 import { isStorableText } from "../../std/text.ts";
@@ -102,7 +102,7 @@ export function splitMigrationText(text: string): Migration | undefined {
 /** Why a text cannot be read: the version of its format is newer than `reader` knows. */
 export function describeNewerMigration(text: string, reader?: string): string | undefined {
   const [, version, rowhouse] = NEWER_HEADER.exec(normalizeText(text)) ?? [];
-  return describeNewer("migration", { version: version && Number(version), rowhouse }, reader);
+  return describeUnreadable("migration", { version: version && Number(version), rowhouse }, reader);
 }
 
 /** The explicit change in a migration, checked like a requested change; or the errors as messages. */
