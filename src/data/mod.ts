@@ -16,9 +16,10 @@ export {
   sweepIdempotency,
 } from "./idempotency.ts";
 export { makeChangeFeed } from "./live/change_feed.ts";
+export { sealCursor } from "./live/cursors.ts";
 export { proveKey } from "./prove_key.ts";
 export { type ListCache, makeListCache } from "./query/list_cache.ts";
-export { sealCursor, toFilterParameters } from "./query/list_query.ts";
+export { toFilterParameters } from "./query/list_query.ts";
 export { listSortedColumns } from "./query/path.ts";
 export { MAX_WORK } from "./query/plan.ts";
 export { dataRoutes } from "./routes.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { makeChangeFeed } from "../../src/data/live/change_feed.ts";
 import type { News } from "../../src/data/live/change_stream.ts";
-import { makeCursors } from "../../src/data/query/list_query.ts";
+import { makeCursors } from "../../src/data/live/cursors.ts";
 import { call } from "../../src/db/mod.ts";
 import { makeStreamMemory } from "../../src/http/mod.ts";
 import { makePrincipal } from "../../src/principal.ts";

@@ -23,7 +23,6 @@ import { type Log, logError } from "../../observe.ts";
 import { isOutage, Problem } from "../../problem.ts";
 import { STREAM_LIFE_S } from "../../std/limits.ts";
 import type { Catalog } from "../../tables/catalog/mod.ts";
-import { makeCursors } from "../query/list_query.ts";
 import {
   catchUp,
   endAll,
@@ -37,6 +36,7 @@ import {
   settle,
 } from "./change_hub.ts";
 import { encodeNews } from "./change_stream.ts";
+import { makeCursors } from "./cursors.ts";
 
 export type ChangeFeed = {
   /**

@@ -4,8 +4,8 @@ import type { EventStream, KeyRequestContext } from "../../http/mod.ts";
 import { type Log, logError } from "../../observe.ts";
 import { isOutage, Problem } from "../../problem.ts";
 import { type Catalog, MAX_CATALOG_AGE_MS } from "../../tables/catalog/mod.ts";
-import { type CursorOwner, type Cursors, isIncluded } from "../query/list_query.ts";
 import { encodeNews, type News } from "./change_stream.ts";
+import { type CursorOwner, type Cursors, isIncluded } from "./cursors.ts";
 
 /** Reads the changes of a table since a cursor; `undefined` if the app is not live. */
 export type ReadNews = (

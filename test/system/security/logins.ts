@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import postgres from "postgres";
-import { makeCursors } from "../../../src/data/query/list_query.ts";
+import { makeCursors } from "../../../src/data/live/cursors.ts";
 import { SERVICE_QUEUE, SIGNALS } from "../../../src/db/mod.ts";
 import { SESSION_COOKIE } from "../../../src/identity/mod.ts";
 import { revokeKey } from "../../../src/records/apps/mod.ts";

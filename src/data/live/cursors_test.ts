@@ -1,6 +1,6 @@
 /** Positions of event streams: which of two includes the other. */
 import { expect, test } from "bun:test";
-import { isIncluded } from "./list_query.ts";
+import { isIncluded } from "./cursors.ts";
 
 const AT = (snapshot: string, { feed = "f-1-1", set = "abc" } = {}) => `${feed}.${snapshot}.${set}`;
 
