@@ -223,6 +223,10 @@ const EXPLANATIONS: Readonly<Record<string, Explain>> = {
     `Database "${database}" does not exist: create it, or correct ${variable}`,
   "42501": ({ role, database, variable }) =>
     `The role "${role}" of ${variable} lacks rights: migrate, push and admin require a superuser, or a role with CREATEROLE that owns the database "${database}" (rowhouse migrate --help); before serving, run rowhouse migrate with this DATABASE_URL`,
+  "25006": ({ role, database }) =>
+    `PostgreSQL allows only reads: connect to the primary server, or turn off default_transaction_read_only of the database "${database}" and the role "${role}"`,
+  "55P03": () =>
+    "Another transaction has locked a table of the service: end it (pg_stat_activity), then try again",
   "42P01": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
   "3F000": () => "The database does not have Rowhouse's tables: run rowhouse migrate first",
 };

@@ -154,12 +154,15 @@ function showLocks(locks: readonly TableLock[]): string {
 }
 
 function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): string[] {
+  const step = "the service's functions and rights, in one transaction";
+  if (changes === null)
+    return [`${step}: functions, triggers, policies and rights are compared after the files`];
   const { functions, triggers, policies, granted, revoked } = changes;
   const list = (kind: string, items: Readonly<Record<string, string>>) =>
     Object.entries(items).map(([name, change]) => `  ${change} ${kind} ${name}`);
   const rights = granted.length + revoked.length;
   return [
-    `the service's functions and rights, in one transaction: ${showLocks(locks)}`,
+    `${step}: ${showLocks(locks)}`,
     ...list("function", functions),
     ...list("trigger", triggers),
     ...list("policy", policies),

@@ -141,7 +141,7 @@ describe("migrate --dry-run", () => {
       expect(out).toContain(
         "0001_first_release, in one transaction: locks no table in use\n0002_code, in one transaction: locks no table in use\n",
       );
-      expect(out).toContain("\n  new function list_origins\n");
+      expect(out).toContain("\n  new function rowhouse.list_origins()\n");
       const { files, code: planned } = JSON.parse((await migrate(env, "--dry-run", "--json")).out);
       expect(files).toHaveLength(MIGRATIONS.length);
       expect(Object.keys(planned.changes.functions).length).toBeGreaterThan(300);
@@ -179,6 +179,34 @@ describe("migrate --dry-run", () => {
     }
   });
 });
+
+test("simultaneous dry runs and migrate wait for each other", async () => {
+  const other = await makeDatabase();
+  const env = { ADMIN_DATABASE_URL: other.adminUrl };
+  await withDatabase(other.adminUrl, (admin) =>
+    admin.message("update rowhouse.code set digest = 'sha256:0'; select 1"),
+  );
+  const runs = [["--dry-run"], ["--dry-run"], ["--dry-run"], []];
+  const outcomes = await Promise.all(runs.map((words) => migrate(env, ...words)));
+  expect(outcomes.map(({ code, err }) => [code, err])).toEqual(runs.map(() => [0, ""]));
+  await other.drop();
+});
+
+test.each([[], ["--dry-run"]])(
+  "a database that allows only reads is named, %p",
+  async (...words) => {
+    const other = await makeDatabase();
+    await withDatabase(other.adminUrl, (admin) =>
+      admin.message(`update rowhouse.code set digest = 'sha256:0'; do $$ begin
+      execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$; select 1`),
+    );
+    const { code, err } = await migrate({ ADMIN_DATABASE_URL: other.adminUrl }, ...words);
+    const says = "PostgreSQL allows only reads: connect to the primary server, or turn off";
+    expect(err).toStartWith(`${says} default_transaction_read_only of the database "`);
+    expect(code).toBe(1);
+    await other.drop();
+  },
+);
 
 test("no statement of a migration is sent to the nodes of a Citus cluster", async () => {
   const empty = await makeEmptyDatabase();

@@ -1,6 +1,7 @@
 /** Migrations of a later release, with injected files: applied in order, once, resumably, and without blocking requests. */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { MIGRATIONS, type ServiceMigration } from "../../src/db/migrations/mod.ts";
+import { MIGRATE_LOCK } from "../../src/db/migrations/roles.ts";
 import {
   compareMigrations,
   type Database,
@@ -137,32 +138,25 @@ test("with another text than the applied one are an error that names the number"
   expect(await dumpCatalog(admin)).toEqual(before);
 });
 
+type Task = (end: () => Promise<void>) => Promise<void>;
+
+/** Runs `task` while another transaction holds the locks of `statement`; `end` ends that transaction. */
+async function whileLocked(statement: string, task: Task) {
+  const holder = admin
+    .message(`${statement}; select pg_sleep(120)`, { timeoutMs: 120_000, queue: "holder" })
+    .catch(() => undefined);
+  const activity = `from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+  const end = async () => {
+    await readAll(admin, `select pg_cancel_backend(pid) ${activity}`);
+    await holder;
+  };
+  while ((await readAll(admin, `select ${activity}`)).length === 0);
+  await task(end).finally(end);
+}
+
 describe("while a long transaction reads a table", () => {
-  /** Runs `task` while another transaction holds the weakest lock on the tables; `end` ends that transaction. */
-  async function whileRead(tables: string[], task: (end: () => Promise<void>) => Promise<void>) {
-    const reader = admin
-      .message(`lock table ${tables.join(", ")} in access share mode; select pg_sleep(120)`, {
-        timeoutMs: 120_000,
-        queue: "reader",
-      })
-      .catch(() => undefined);
-    const end = async () => {
-      await readAll(
-        admin,
-        `select pg_cancel_backend(pid) from pg_stat_activity
-        where datname = current_database() and query like 'lock table%'`,
-      );
-      await reader;
-    };
-    for (;;) {
-      const held = await readAll(
-        admin,
-        `select from pg_locks where mode = 'AccessShareLock' and relation = '${tables[0]}'::regclass`,
-      );
-      if (held.length > 0) break;
-    }
-    await task(end).finally(end);
-  }
+  const whileRead = (tables: string[], task: Task) =>
+    whileLocked(`lock table ${tables.join(", ")} in access share mode`, task);
 
   test("a migration waits in short steps, and requests do not wait behind it", async () => {
     await whileRead(["rowhouse.throttle"], async (end) => {
@@ -204,7 +198,7 @@ describe("while a long transaction reads a table", () => {
 
 test("are listed with their locks before they run", async () => {
   const before = await dumpCatalog(admin);
-  expect(await planMigrate(admin, LATER)).toEqual({
+  expect(await planMigrate(admin, { migrations: LATER })).toEqual({
     later: undefined,
     code: undefined,
     files: [
@@ -243,4 +237,53 @@ test("are listed with their locks before they run", async () => {
     ],
   });
   expect(await dumpCatalog(admin)).toEqual(before);
+});
+
+describe("are planned", () => {
+  const REFERRING = file(
+    9001,
+    "reference",
+    `create table rowhouse.notes (app_id uuid primary key references rowhouse.apps (id) on delete cascade,
+      parent uuid references rowhouse.notes (app_id));
+    create index notes__parent__idx on rowhouse.notes (parent);`,
+  );
+
+  test.each([
+    { name: "reads", mode: "access share", added: ADDED, table: "throttle" },
+    { name: "writes", mode: "row exclusive", added: REFERRING, table: "apps" },
+  ])("while a long transaction $name a table that they lock", async ({ mode, added, table }) => {
+    const before = await dumpCatalog(admin);
+    await whileLocked(`lock table rowhouse.${table} in ${mode} mode`, async () => {
+      const { files, code } = await planMigrate(admin, { migrations: [...MIGRATIONS, added] });
+      expect(files[0]?.locks[0]?.table).toBe(`rowhouse.${table}`);
+      expect(code).toBeUndefined();
+    });
+    expect(await dumpCatalog(admin)).toEqual(before);
+  });
+
+  test("before the code, if it needs a file that locks a table", async () => {
+    await admin.message("drop table rowhouse.changes cascade; select 1");
+    const created = file(9001, "created", "do $$ begin perform 1; end $$;");
+    expect((await planMigrate(admin, { migrations: [...MIGRATIONS, created] })).code).toEqual({
+      changes: null,
+      locks: [],
+    });
+  });
+
+  test.each([
+    {
+      name: "another migrate",
+      holds: `do $$ begin perform ${MIGRATE_LOCK}; end $$`,
+      says: "Another rowhouse migrate is running: try again when it has ended",
+    },
+    {
+      name: "a lock",
+      holds: "lock table rowhouse.targets in access exclusive mode",
+      says: "Cannot list the steps: another transaction has locked rowhouse.targets; end it (pg_stat_activity), then try again",
+    },
+  ])("only without $name", async ({ holds, says }) => {
+    await whileLocked(holds, async () => {
+      await expect(planMigrate(admin, { patienceMs: 100 })).rejects.toThrow(says);
+    });
+  });
 });

@@ -85,7 +85,7 @@ export async function migrate(
 }
 
 /** Another administrator than the one who set up the database is not a member of its owner yet. */
-const BECOME_OWNER = `do $$ begin
+export const BECOME_OWNER = `do $$ begin
   if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
     and not pg_catalog.pg_has_role(current_user, 'rowhouse_owner', 'usage')
   then

@@ -1,19 +1,22 @@
 /**
- * What `rowhouse migrate` would do to a database: its steps, their locks, and how the code differs. Changes nothing, and locks
- * no table.
+ * What `rowhouse migrate` would do to a database: its steps, their locks, and how the code differs. Changes nothing, and no
+ * request waits for it.
  *
  * @module
  */
-import { CODE } from "../code/mod.ts";
+import { quoteLiteral } from "../../std/quote.ts";
 import { splitStatements } from "../code/statements.ts";
 import { readDialect } from "../dialects.ts";
-import { ONLY_HERE } from "../node_settings.ts";
 import type { Database } from "../pool/mod.ts";
-import { readRows } from "../read_rows.ts";
+import { readValue } from "../read_rows.ts";
+import { SIGNALS } from "../signals.ts";
 import { type Run, readRun } from "./long_step.ts";
-import { rejectMismatch } from "./migrate.ts";
+import { renderStart, send, UpgradeError } from "./message.ts";
+import { BECOME_OWNER, rejectMismatch } from "./migrate.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
-import { type Change, type CodeChanges, renderRenewal } from "./renew_code.ts";
+import { type CodeChanges, renderRenewal } from "./renew_code.ts";
+import MAKE_ROLES from "./roles.sql" with { type: "text" };
+import { MIGRATE_LOCK } from "./roles.ts";
 import { compareMigrations, type MigrationState } from "./state.ts";
 
 /** A lock on an existing table, and which statements wait for it. */
@@ -30,52 +33,99 @@ export type PlannedFile = { name: string; runs: Run; locks: TableLock[] };
 export type MigrationPlan = {
   later: MigrationState["later"];
   files: PlannedFile[];
-  /** `undefined` if the code is current. With missing files, only names and bodies of functions are compared. */
-  code: { changes: CodeChanges; locks: TableLock[] } | undefined;
+  /** `undefined` if the code is current. `null`: it can be compared only after the files. */
+  code: { changes: CodeChanges | null; locks: TableLock[] } | undefined;
 };
 
-/** @throws {UpgradeError} this release cannot use the database */
+export type PlanOptions = {
+  readonly migrations?: readonly ServiceMigration[];
+  /** How long it waits for another `migrate`. */
+  readonly patienceMs?: number;
+};
+
+const PATIENCE_MS = 30_000;
+
+/** @throws {UpgradeError} this release cannot use the database, or another transaction has locked it */
 export async function planMigrate(
   admin: Database,
-  migrations: readonly ServiceMigration[] = MIGRATIONS,
+  { migrations = MIGRATIONS, patienceMs = PATIENCE_MS }: PlanOptions = {},
 ): Promise<MigrationPlan> {
   const state = await compareMigrations(admin, migrations);
   rejectMismatch(state);
   const { missing, later, hasCode } = state;
   if (later !== undefined) return { later, files: [], code: undefined };
-  const files = planFiles(migrations.filter(({ number }) => missing.includes(number)));
-  if (hasCode) return { later, files, code: undefined };
-  const changes = missing.length === 0 ? await tryCode(admin) : await compareBodies(admin);
-  return { later, files, code: { changes, locks: locksOf(changes) } };
+  const { files, created, trial } = readFiles(
+    migrations.filter(({ number }) => missing.includes(number)),
+  );
+  const changes = await tryCode(admin, trial, patienceMs);
+  if (hasCode && changes !== null && isEmpty(changes)) return { later, files, code: undefined };
+  const locks = changes === null ? [] : locksOf(changes);
+  const inUse = locks.filter(({ table }) => !created.has(table));
+  return { later, files, code: { changes, locks: inUse } };
 }
 
-async function tryCode(admin: Database): Promise<CodeChanges> {
+function isEmpty(changes: CodeChanges): boolean {
+  return Object.values(changes).every((part) => Object.keys(part).length === 0);
+}
+
+/** The statements of missing files that lock no table in use, and whether these are all statements. */
+type Trial = { first: string[]; others: string[]; isWhole: boolean };
+
+/** What a statement of a missing file lacks. */
+const UNDEFINED = "undefined_column or undefined_table or undefined_function or undefined_object";
+
+/** Creates the missing tables and the code, and undoes it. `null`: the code needs a statement that was left out. */
+async function tryCode(
+  admin: Database,
+  { first, others, isWhole }: Trial,
+  patienceMs: number,
+): Promise<CodeChanges | null> {
   const renewal = renderRenewal(await readDialect(admin), { isDry: true });
-  const [row] = await admin.message<{ changes: CodeChanges }>(`${ONLY_HERE};
-set local lock_timeout = '200ms';
-set local role rowhouse_owner;
-${renewal}
-select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as changes`);
-  if (row === undefined) throw new Error("The trial of the code returned no changes");
+  const steps = [MAKE_ROLES, ...first, BECOME_OWNER, ...others, renewal];
+  const text = `do $plan$ begin
+  set local lock_timeout = ${patienceMs};
+  perform ${MIGRATE_LOCK};
+exception when lock_not_available then
+  raise exception using errcode = '${SIGNALS.alreadyMigrated}';
+end $plan$;
+${renderStart("code", "false")}
+do $plan$
+declare
+  changes text;
+begin
+  begin
+    ${steps.map((step) => `execute ${quoteLiteral(step)};`).join("\n    ")}
+    changes := pg_catalog.current_setting('rowhouse.renewed');
+    raise exception using errcode = '${SIGNALS.tryUndone}';
+  exception
+    when sqlstate '${SIGNALS.tryUndone}' then null; -- undoes everything except the variable
+    ${isWhole ? "" : `when ${UNDEFINED} then null;`}
+  end;
+  perform pg_catalog.set_config('rowhouse.renewed', coalesce(changes, 'null'), true);
+end
+$plan$;
+select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as changes`;
+  const rows = await send<{ changes: CodeChanges | null }>(admin, text, () => undefined, 0).catch(
+    async (error: unknown) => {
+      if (!(error instanceof UpgradeError)) throw error;
+      throw new UpgradeError(await describeLock(admin), { cause: error });
+    },
+  );
+  const [row] = rows ?? [];
+  if (row === undefined)
+    throw new UpgradeError("Another rowhouse migrate is running: try again when it has ended");
   return row.changes;
 }
 
-async function compareBodies(admin: Database): Promise<CodeChanges> {
-  const rows = await readRows<{ name: string; body: string | null }>(
+async function describeLock(admin: Database): Promise<string> {
+  const tables = await readValue<string | null>(
     admin,
-    `select proname as name, prosrc as body from pg_catalog.pg_proc
-      where pronamespace = pg_catalog.to_regnamespace('rowhouse')`,
+    `select pg_catalog.string_agg(distinct pg_class.oid::pg_catalog.regclass::pg_catalog.text, ', ')
+      from pg_catalog.pg_locks join pg_catalog.pg_class on pg_class.oid = relation
+      where relnamespace = pg_catalog.to_regnamespace('rowhouse') and granted
+        and mode = 'AccessExclusiveLock' and pid <> pg_catalog.pg_backend_pid()`,
   );
-  const found = new Map(rows.map(({ name, body }) => [name, body]));
-  const functions: Record<string, Change> = {};
-  for (const [name, sql] of Object.entries(CODE.functions)) {
-    const body = found.get(name);
-    if (body === undefined) functions[name] = "new";
-    else if (body !== null && body !== "" && !sql.includes(body)) functions[name] = "changed";
-  }
-  const dropped = [...found.keys()].filter((name) => !(name in CODE.functions));
-  for (const name of dropped) functions[name] = "dropped";
-  return { functions, triggers: {}, policies: {}, granted: [], revoked: [] };
+  return `Cannot list the steps: another transaction has locked ${tables ?? "a table of the service"}; end it (pg_stat_activity), then try again`;
 }
 
 function locksOf({ triggers, policies }: CodeChanges): TableLock[] {
@@ -89,20 +139,48 @@ function locksOf({ triggers, policies }: CodeChanges): TableLock[] {
   return changed.map(({ key, mode }) => toLock(`rowhouse.${key.split(".")[0]}`, mode, false));
 }
 
-function planFiles(missing: readonly ServiceMigration[]): PlannedFile[] {
+type ReadFiles = { files: PlannedFile[]; created: ReadonlySet<string>; trial: Trial };
+
+function readFiles(missing: readonly ServiceMigration[]): ReadFiles {
   const created = new Set<string>();
-  return missing.map((migration) => {
-    const statements = splitStatements(migration.sql);
-    for (const statement of statements) {
+  const trial: Trial = { first: [], others: [], isWhole: true };
+  const files = missing.map((migration) => {
+    const { number, name, sql } = migration;
+    const runs = readRun(migration);
+    const locks = splitStatements(sql).flatMap((statement) => {
       const [, table] = CREATED.exec(statement) ?? [];
       if (table !== undefined) created.add(table);
-    }
-    const locks = statements.flatMap(findLocks).filter(({ table }) => !created.has(table));
-    return { name: migration.name, runs: readRun(migration), locks };
+      const found = findLocks(statement).filter((lock) => !created.has(lock.table));
+      if (number === 1) trial.first.push(statement);
+      else if (runs === "in one transaction" && isLockFree(statement, created))
+        trial.others.push(...toTried(statement, found));
+      else trial.isWhole = false;
+      return found;
+    });
+    return { name, runs, locks };
   });
+  return { files, created, trial };
 }
 
 const CREATED = /^create (?:unlogged )?table (?:if not exists )?([\w.]+)/;
+
+/** Statements that create an object, and lock only the tables that they reference. */
+const CREATES = /^create (?:(?:unlogged )?table|type|domain|sequence|schema|function)\b/;
+
+function isLockFree(statement: string, created: ReadonlySet<string>): boolean {
+  return CREATES.test(statement) || created.has(findOwnLock(statement)?.table ?? "");
+}
+
+/** A reference locks its table against writes: in the trial, an empty copy takes its place. */
+function toTried(statement: string, referenced: readonly TableLock[]): string[] {
+  const tables = new Set(referenced.map(({ table }) => table));
+  return [
+    ...[...tables].map(
+      (table) => `create table if not exists ${table}__trial (like ${table} including indexes)`,
+    ),
+    statement.replace(REFERENCED, (text, table) => (tables.has(table) ? `${text}__trial` : text)),
+  ];
+}
 
 /** Parts of a change of a table that read or rewrite its rows. */
 const LONG =
@@ -139,15 +217,21 @@ const LOCKS: readonly { form: RegExp; mode: string; isLong: (statement: string) 
 
 const REFERENCED = /\breferences ([\w.]+)/g;
 
+function findOwnLock(statement: string): TableLock | undefined {
+  for (const { form, mode, isLong } of LOCKS) {
+    const [, table] = form.exec(statement) ?? [];
+    if (table !== undefined) return toLock(table, mode, isLong(statement));
+  }
+  return undefined;
+}
+
 function findLocks(statement: string): TableLock[] {
-  const own = LOCKS.find(({ form }) => form.test(statement));
-  const [, table = ""] = own?.form.exec(statement) ?? [];
   const referenced = /^(?:create|alter) (?:unlogged )?table\b/.test(statement)
-    ? [...statement.matchAll(REFERENCED)].map(([, parent = ""]) => parent)
+    ? [...statement.matchAll(REFERENCED)].map(([, table = ""]) => table)
     : [];
   return [
-    ...(own === undefined ? [] : [toLock(table, own.mode, own.isLong(statement))]),
-    ...referenced.map((parent) => toLock(parent, "SHARE ROW EXCLUSIVE", LONG.test(statement))),
+    ...[findOwnLock(statement)].filter((lock) => lock !== undefined),
+    ...referenced.map((table) => toLock(table, "SHARE ROW EXCLUSIVE", LONG.test(statement))),
   ];
 }
 
