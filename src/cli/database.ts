@@ -103,27 +103,38 @@ export async function withPushDatabase<Result>(
   return await withOwnLogin(administration, "rowhouse_tables", task);
 }
 
-/**
- * Runs a task with a temporary login. The first signal rejects, so that the login is dropped before the process ends. It can
- * arrive while the login is created. A second signal ends the process.
- *
- * @throws {RejectedError} the command was stopped by a signal
- */
+/** Runs a task with a temporary login. */
 async function withOwnLogin<Result>(
   { admin, address, config }: Administration,
   group: "rowhouse_rows" | "rowhouse_tables",
   task: (own: Database) => Promise<Result>,
 ): Promise<Result> {
+  return await unlessStopped((run) =>
+    withTemporaryLogin(admin, { url: address.url, group }, (url) =>
+      run(() => withDatabase({ ...address, url }, config, task)),
+    ),
+  );
+}
+
+type Run = <Result>(task: () => Promise<Result>) => Promise<Result>;
+
+/**
+ * Runs a task that creates something, works on it with `run`, and removes it. The first signal rejects in `run`, so that the
+ * thing is removed before the process ends; it can arrive while the thing is created. A second signal ends the process.
+ *
+ * @throws {RejectedError} the command was stopped by a signal
+ */
+export async function unlessStopped<Result>(task: (run: Run) => Promise<Result>): Promise<Result> {
   const stopping = new AbortController();
   const stop = () => stopping.abort(new RejectedError("Stopped by a signal"));
   for (const signal of STOP_SIGNALS) process.once(signal, stop);
   try {
-    return await withTemporaryLogin(admin, { url: address.url, group }, async (url) => {
+    return await task(async (work) => {
       const { signal } = stopping;
       signal.throwIfAborted();
       const stopped = Promise.withResolvers<never>();
       signal.addEventListener("abort", () => stopped.reject(signal.reason));
-      return await Promise.race([withDatabase({ ...address, url }, config, task), stopped.promise]);
+      return await Promise.race([work(), stopped.promise]);
     });
   } finally {
     for (const signal of STOP_SIGNALS) process.off(signal, stop);

@@ -6,13 +6,16 @@
  */
 import {
   type Copying,
+  checkTarget,
   clearTarget,
   copyRows,
   createTarget,
   type Database,
   dropTarget,
+  findTarget,
   finishTarget,
   isMoving,
+  listSessions,
   MOVING,
   type MovedDatabases,
   migrate,
@@ -25,6 +28,7 @@ import {
   type ServicePlan,
   type Summary,
   summarize,
+  USED_BY_MOVE,
   ViolationError,
 } from "../db/mod.ts";
 import type { Config } from "../settings/mod.ts";
@@ -39,7 +43,7 @@ import {
   toCopyings,
 } from "../tables/mod.ts";
 import { RejectedError } from "./command.ts";
-import { checkIsolation, withDatabase, withPushDatabase } from "./database.ts";
+import { checkIsolation, unlessStopped, withDatabase, withPushDatabase } from "./database.ts";
 import { setUpDatabase } from "./migrate.ts";
 import type { Address } from "./settings.ts";
 import { showCount } from "./terminal.ts";
@@ -50,10 +54,12 @@ export type Moving = {
   config: Config;
   /** The name of the new database. */
   name: string;
-  /** Only plans and counts: the new database is removed again. */
+  /** Only plans and counts: no database of the name is created or changed. */
   isDryRun?: boolean;
   /** Whether all processes certainly ended, whatever the old database recorded. */
   isUnused?: boolean;
+  /** Whether other sessions may use the old database. */
+  allowsSessions?: boolean;
   report: (line: string) => void;
 };
 
@@ -75,26 +81,80 @@ export async function moveDatabase(moving: Moving): Promise<Moved> {
   const { address, config, name, isDryRun = false } = moving;
   return await withDatabase(address, config, async (source) => {
     const from = await checkSource(source, moving);
-    const isCreated = await createTarget(source, name);
-    const planned = await withDatabase(toTarget(moving), config, async (target) => {
-      const issue = await openTarget(target);
-      if (issue !== undefined) throw new RejectedError(`The database ${quote(name)} ${issue}`);
-      await migrate(target, { isMoving: true });
-      const plan = await makePlan({ source, target });
-      if (plan.issues.length > 0 || isDryRun) await clearTarget(target);
-      return plan;
-    });
-    const { issues, ...plan } = planned;
-    if ((issues.length > 0 || isDryRun) && isCreated) await dropTarget(source, name);
-    reject(from, issues);
-    return {
-      from,
-      tables: await withConnections(moving, source, (connections) =>
-        isDryRun ? countRows(connections, plan) : moveRows(connections, plan, moving),
-      ),
-      leftBehind: [...plan.service.leftBehind, ...plan.apps.leftBehind],
-    };
+    const { exists, issue } = await findTarget(source, name);
+    rejectTarget(name, issue);
+    return { from, ...(await (isDryRun ? planMove : move)(moving, { source, from, exists })) };
   });
+}
+
+type Found = {
+  source: Database;
+  from: string;
+  /** Whether the new database exists. */
+  exists: boolean;
+};
+
+async function move(moving: Moving, { source, from, exists }: Found): Promise<Omit<Moved, "from">> {
+  const { config, name } = moving;
+  if (!exists && !(await createTarget(source, name))) rejectTarget(name, USED_BY_MOVE);
+  const { issues, ...moved } = await withDatabase(toTarget(moving), config, async (target) => {
+    rejectTarget(name, await openTarget(target, { name, isCreated: !exists }));
+    await migrate(target, { isMoving: true });
+    const { issues, ...plan } = await makePlan({ source, target });
+    const leftBehind = listLeftBehind(plan);
+    if (issues.length > 0) {
+      await clearTarget(target);
+      return { issues, leftBehind, tables: [] };
+    }
+    const tables = await withConnections(moving, { source, target }, (connections) =>
+      moveRows(connections, plan, moving),
+    );
+    return { issues, leftBehind, tables };
+  });
+  if (issues.length > 0 && !exists) await dropTarget(source, name);
+  reject(from, issues);
+  return moved;
+}
+
+/** Compares the old database with a temporary one that has only this release's tables. */
+async function planMove(
+  moving: Moving,
+  { source, from, exists }: Found,
+): Promise<Omit<Moved, "from">> {
+  const { address, config, name } = moving;
+  if (exists)
+    await withDatabase(toTarget(moving), config, async (target) =>
+      rejectTarget(name, await checkTarget(target, { name, isCreated: false })),
+    );
+  const temporary = `rowhouse_dry_run_${crypto.randomUUID().replaceAll("-", "").slice(16)}`;
+  const { issues, ...plan } = await unlessStopped(async (run) => {
+    try {
+      await createTarget(source, temporary);
+      return await run(() =>
+        withDatabase(toTarget({ address, name: temporary }), config, async (target) => {
+          rejectTarget(temporary, await openTarget(target, { name: temporary, isCreated: true }));
+          await migrate(target, { isMoving: true });
+          return await makePlan({ source, target });
+        }),
+      );
+    } finally {
+      await dropTarget(source, temporary);
+    }
+  });
+  reject(from, issues);
+  const tables = await withPushDatabase({ admin: source, address, config }, (reading) => {
+    const service = { source, target: source };
+    return countRows({ service, apps: { source: reading, target: reading } }, plan);
+  });
+  return { leftBehind: listLeftBehind(plan), tables };
+}
+
+function listLeftBehind({ service, apps }: Plan): string[] {
+  return [...service.leftBehind, ...apps.leftBehind];
+}
+
+function rejectTarget(name: string, issue: string | undefined): void {
+  if (issue !== undefined) throw new RejectedError(`The database ${quote(name)} ${issue}`);
 }
 
 /** The new database, as the same administrator. */
@@ -105,7 +165,10 @@ export function toTarget({ address, name }: Pick<Moving, "address" | "name">): A
 }
 
 /** Returns the name of the old database. */
-async function checkSource(source: Database, { name, isUnused }: Moving): Promise<string> {
+async function checkSource(
+  source: Database,
+  { name, isUnused = false, allowsSessions = isUnused }: Moving,
+): Promise<string> {
   const { name: from, isRowhouse, processes } = await readSourceState(source);
   if (!isRowhouse)
     throw new RejectedError(`The database ${quote(from)} does not have Rowhouse's tables`);
@@ -117,9 +180,14 @@ async function checkSource(source: Database, { name, isUnused }: Moving): Promis
     throw new RejectedError(
       `The database ${quote(from)} has several nodes, and only a plain database can be moved: restore a dump of it as a plain one first (docs/scaling.md)`,
     );
-  if (processes > 0 && isUnused !== true)
+  if (processes > 0 && !isUnused)
     throw new RejectedError(
       `${showCount(processes, "process", "processes")} used the database ${quote(from)} a moment ago, and what they write now would not move: stop them, and wait ${PROCESS_SILENT_S / 60} minutes if they were killed`,
+    );
+  const sessions = allowsSessions ? [] : await listSessions(source, from);
+  if (sessions.length > 0)
+    throw new RejectedError(
+      `Other sessions use the database ${quote(from)}, and what they write now would not move: ${sessions.join(", ")}. End them, or add --allow-sessions if they only read`,
     );
   return from;
 }
@@ -193,22 +261,16 @@ function makeProgress(report: (line: string) => void): (copying: Copying, count:
 /** Runs a task with logins for apps' rows: code in the schemas `data` and `api` of the old database has only their rights. */
 async function withConnections<Result>(
   moving: Moving,
-  source: Database,
+  { source, target }: MovedDatabases,
   task: (connections: Connections) => Promise<Result>,
 ): Promise<Result> {
-  const { address, config, isDryRun } = moving;
-  return await withPushDatabase({ admin: source, address, config }, async (reading) => {
-    if (isDryRun === true) {
-      const unused = { source, target: source };
-      return await task({ service: unused, apps: { source: reading, target: reading } });
-    }
-    const next = toTarget(moving);
-    return await withDatabase(next, config, (target) =>
-      withPushDatabase({ admin: target, address: next, config }, (writing) =>
-        task({ service: { source, target }, apps: { source: reading, target: writing } }),
-      ),
-    );
-  });
+  const { address, config } = moving;
+  const next = toTarget(moving);
+  return await withPushDatabase({ admin: source, address, config }, (reading) =>
+    withPushDatabase({ admin: target, address: next, config }, (writing) =>
+      task({ service: { source, target }, apps: { source: reading, target: writing } }),
+    ),
+  );
 }
 
 async function countRows(connections: Connections, plan: Plan): Promise<Moved["tables"]> {

@@ -53,12 +53,15 @@ export {
 } from "./migrations/state.ts";
 export {
   type Copying,
+  checkTarget,
   clearTarget,
   copyRows,
   createTarget,
   dropTarget,
+  findTarget,
   finishTarget,
   isMoving,
+  listSessions,
   type MovedDatabases,
   moveServiceRows,
   NOT_MOVED,
@@ -68,6 +71,7 @@ export {
   type ServicePlan,
   type Summary,
   summarize,
+  USED_BY_MOVE,
 } from "./move/mod.ts";
 export { isClusterFailure } from "./node_errors.ts";
 export { NODES_IN_TURN } from "./node_settings.ts";

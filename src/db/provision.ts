@@ -7,6 +7,7 @@
 
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from "node:crypto";
 import { quoteLiteral, quoteName } from "../std/quote.ts";
+import { listCreatedObjects } from "./objects.ts";
 import type { Database } from "./pool/mod.ts";
 import { readRows, readValue } from "./read_rows.ts";
 
@@ -74,27 +75,11 @@ export async function markForDev(admin: Database): Promise<void> {
 export async function readDevState(
   admin: Database,
 ): Promise<{ isMarked: boolean; isEmpty: boolean }> {
-  const [row] = await readRows<{ isMarked: boolean; isEmpty: boolean }>(
-    admin,
-    `with schemas as (
-      select oid, nspname from pg_catalog.pg_namespace
-      where nspname not like 'pg\\_%' and nspname <> 'information_schema'),
-    created (catalog, object) as (
-      select 'pg_catalog.pg_namespace'::pg_catalog.regclass, oid from schemas where nspname <> 'public'
-      union all select 'pg_catalog.pg_class'::pg_catalog.regclass, oid from pg_catalog.pg_class
-        where relnamespace in (select oid from schemas) and relkind in ('r', 'p', 'v', 'm', 'S', 'f')
-      union all select 'pg_catalog.pg_type'::pg_catalog.regclass, oid from pg_catalog.pg_type
-        where typnamespace in (select oid from schemas) and typtype in ('e', 'd', 'r')
-      union all select 'pg_catalog.pg_proc'::pg_catalog.regclass, oid from pg_catalog.pg_proc
-        where pronamespace in (select oid from schemas)
-      union all select 'pg_catalog.pg_largeobject'::pg_catalog.regclass, oid from pg_catalog.pg_largeobject_metadata)
-    select exists (select from schemas where nspname = $1) as "isMarked",
-      not exists (
-        select from created where not exists (
-          select from pg_catalog.pg_depend where classid = catalog and objid = object and deptype = 'e')) as "isEmpty"`,
-    [DEV_SCHEMA],
-  );
-  return row ?? { isMarked: false, isEmpty: false };
+  const found = await listCreatedObjects(admin);
+  return {
+    isMarked: found.some(({ schema }) => schema === DEV_SCHEMA),
+    isEmpty: found.length === 0,
+  };
 }
 
 // A temporary login for one task, with only one role. If an app's tables contain injected code, the

@@ -11,15 +11,24 @@ export const adminMoveDatabaseCommands = makeAdminCommands({
   "move-database": command("moves a database that an older release set up to a new database", {
     example: `rowhouse admin move-database rowhouse_next --dry-run
 rowhouse admin move-database rowhouse_next`,
-    about: `For a database that migrate rejects, because a release before 0.1.0 set it up. Creates the new database in the same cluster,
-or uses an empty one, and copies everything: apps, keys, people, passwords, factors, sessions, migrations, tables and rows.
-Then compares the number and a digest of the rows of each table. The old database is only read. Stop its processes first. If
-the command stops, the new database is not served, and the command starts over in it when you run it again.
+    about: `For a database that migrate rejects, because a release before 0.1.0 set it up. Copies everything to a new database in the same
+cluster: apps, keys, people, passwords, factors, sessions, migrations, tables and rows. Then compares the number and a digest of
+the rows of each table. The old database is only read. Stop its processes first.
+
+The command creates the new database. One that exists must be without tables, schemas and other objects, and without sessions. If
+the command stops, the new database is not served, and the command starts over in it when you run it again. Every other
+database is rejected and not changed. --dry-run checks the new database without changing it, and compares with a temporary
+database that it creates and drops.
 
 Apps' tables are created as pushes recorded them, and code that anyone left in the schemas data and api stays behind and
 is listed. Reading and writing rows uses temporary logins that can only push.`,
     args: { database: typed },
-    flags: { "dry-run": { about: "counts the rows of each table and lists what cannot be moved" } },
+    flags: {
+      "dry-run": { about: "counts the rows of each table and lists what cannot be moved" },
+      "allow-sessions": {
+        about: "moves although other sessions, which only read, use the old database",
+      },
+    },
     isForOlder: true,
     json: {
       from: text(),
@@ -28,8 +37,12 @@ is listed. Reading and writing rows uses temporary logins that can only push.`,
       tables: many(record({ name: text(), rows: count() })),
       leftBehind: many(text()),
     },
-    run: async ({ address, config, report }, { database, "dry-run": isDryRun }) => {
-      const moved = await moveDatabase({ address, config, name: database, isDryRun, report });
+    run: async (
+      { address, config, report },
+      { database, "dry-run": isDryRun, "allow-sessions": allowsSessions },
+    ) => {
+      const moving = { address, config, name: database, isDryRun, allowsSessions, report };
+      const moved = await moveDatabase(moving);
       const rows = moved.tables.reduce((sum, table) => sum + table.rows, 0);
       return {
         document: { ...moved, leftBehind: [...moved.leftBehind], database, isDryRun },

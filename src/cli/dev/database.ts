@@ -33,7 +33,8 @@ import { HIDDEN_FOLDER } from "./file.ts";
 /** The default folder, inside the project. */
 export const DATA_DIR = join(HIDDEN_FOLDER, "postgres");
 const DATABASE = "rowhouse";
-const NEXT_DATABASE = "rowhouse_next";
+/** Only `moveOlder` creates it: what has the name is a move that was not completed. */
+const NEXT_DATABASE = "rowhouse_dev_next";
 const LOGIN = "rowhouse_dev";
 const PUSH_LOGIN = "rowhouse_dev_push";
 const CONSOLE_LOGIN = "rowhouse_dev_console";

@@ -8,11 +8,15 @@ export {
   type ServicePlan,
 } from "./service_tables.ts";
 export {
+  checkTarget,
   clearTarget,
   createTarget,
   dropTarget,
+  findTarget,
   finishTarget,
   isMoving,
+  listSessions,
   openTarget,
   readSourceState,
+  USED_BY_MOVE,
 } from "./target.ts";

@@ -1,15 +1,17 @@
 /**
- * The new database of a move. The mark, an empty schema, exists from before its first table until every row is compared: no
- * process serves a marked database, and the next move starts over in it.
+ * The new database of a move: one that the command creates, an empty one, or one that an unfinished move marked. The mark, an
+ * empty schema, exists from before its first table until every row is compared: no process serves a marked database, and the
+ * next move starts over in it.
  *
  * @module
  */
 import { PROCESS_SILENT_S } from "../../std/limits.ts";
-import { quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
+import { quote, quoteBody, quoteLiteral, quoteName } from "../../std/quote.ts";
 import { MOVING_SCHEMA } from "../migrations/state.ts";
+import { type CreatedObject, listCreatedObjects } from "../objects.ts";
 import type { Database } from "../pool/mod.ts";
-import { readDevState } from "../provision.ts";
 import { readRows, readValue } from "../read_rows.ts";
+import { readSqlState } from "../sqlstate.ts";
 
 export async function isMoving(database: Database): Promise<boolean> {
   return await readValue<boolean>(
@@ -43,15 +45,42 @@ export async function readSourceState(source: Database): Promise<SourceState> {
   return { name, isRowhouse, processes };
 }
 
+/** PostgreSQL cuts a longer name. */
+const MAX_NAME_BYTES = 63;
+/** Databases that tools and PostgreSQL itself use. */
+const RESERVED = ["postgres", "template0", "template1"];
+/** Another session created the same database or schema a moment ago. */
+const EXISTS = new Set(["23505", "42P04", "42P06"]);
+
+/** Finds the database of the name. Returns whether it exists, or why it cannot be used. Reads only the list of databases. */
+export async function findTarget(
+  source: Database,
+  name: string,
+): Promise<{ exists: boolean; issue?: string }> {
+  if (name === "") return { exists: false, issue: "needs a name" };
+  if (/\p{Cc}/u.test(name)) return { exists: false, issue: "has a control character in its name" };
+  if (Buffer.byteLength(name) > MAX_NAME_BYTES)
+    return { exists: false, issue: `has a name of more than ${MAX_NAME_BYTES} bytes` };
+  // An address with it as its path is that of another database.
+  if (name === "." || name === "..") return { exists: false, issue: "has no address" };
+  const [found] = await readRows<{ isTemplate: boolean; allowsSessions: boolean }>(
+    source,
+    `select datistemplate as "isTemplate", datallowconn as "allowsSessions"
+    from pg_catalog.pg_database where datname = $1`,
+    [name],
+  );
+  const exists = found !== undefined;
+  if (RESERVED.includes(name)) return { exists, issue: "is one of PostgreSQL itself" };
+  if (found?.isTemplate) return { exists, issue: "is a template of new databases" };
+  if (found?.allowsSessions === false) return { exists, issue: "accepts no connections" };
+  return { exists };
+}
+
 /**
  * Creates the new database with the encoding and the collation of the old one, so that texts keep their order. Returns false
- * if it exists.
+ * if another session has created it.
  */
 export async function createTarget(source: Database, name: string): Promise<boolean> {
-  const found = await readRows(source, "select from pg_catalog.pg_database where datname = $1", [
-    name,
-  ]);
-  if (found.length > 0) return false;
   const [old] = await readRows<{ options: string }>(
     source,
     `select pg_catalog.format('encoding %L lc_collate %L lc_ctype %L', pg_catalog.pg_encoding_to_char(encoding), datcollate, datctype)
@@ -62,47 +91,99 @@ export async function createTarget(source: Database, name: string): Promise<bool
     from pg_catalog.pg_database, pg_catalog.to_jsonb(pg_database) as fields
     where datname = pg_catalog.current_database()`,
   );
-  await source.message(
-    `create database ${quoteName(name)} template template0 ${old?.options ?? ""}`,
-  );
-  return true;
-}
-
-/** Prepares the new database: empty and marked. Returns why it cannot be used. */
-export async function openTarget(target: Database): Promise<string | undefined> {
-  const sessions = await readValue<number>(
-    target,
-    `select count(*)::integer as sessions from pg_catalog.pg_stat_activity
-    where datname = pg_catalog.current_database() and pid <> pg_catalog.pg_backend_pid()
-      and application_name = pg_catalog.current_setting('application_name')`,
-  );
-  if (sessions > 0) return "is in use by another command: wait until it ends";
-  if ((await isMoving(target)) || (await hasOnlyTables(target))) await clearTarget(target);
-  else if (!(await readDevState(target)).isEmpty)
-    return "is not empty: name a database that does not exist, or an empty one";
-  await target.message(`create schema ${MOVING_SCHEMA}`);
-  return undefined;
-}
-
-/** Whether `rowhouse migrate` set up the database, and nothing else has happened in it. */
-async function hasOnlyTables(target: Database): Promise<boolean> {
-  const isSetUp = await readValue<boolean>(
-    target,
-    "select pg_catalog.to_regclass('rowhouse.audit') is not null as is_set_up",
-  );
-  return (
-    isSetUp &&
-    (await readValue<boolean>(
-      target,
-      `select not exists (select from rowhouse.apps) and not exists (select from rowhouse.users)
-        and not exists (select from rowhouse.audit) as is_unused`,
-    ))
+  return await isFirst(
+    source.message(`create database ${quoteName(name)} template template0 ${old?.options ?? ""}`),
   );
 }
 
-/** Removes everything that a move creates, and the mark last. */
+/** Returns false if another session has created the same object. */
+async function isFirst(creating: Promise<unknown>): Promise<boolean> {
+  try {
+    await creating;
+    return true;
+  } catch (error) {
+    if (EXISTS.has(readSqlState(error) ?? "")) return false;
+    throw error;
+  }
+}
+
+/** Checks of sessions that are ending: closed by a client, but not yet by the server. */
+const CHECKS = 20;
+const CHECK_WAIT_MS = 100;
+
+/** The logins of the sessions that use a database, without this one and those that end now. */
+export async function listSessions(database: Database, name: string): Promise<string[]> {
+  for (let check = 1; ; check++) {
+    const found = await readRows<{ login: string }>(
+      database,
+      `select distinct pg_catalog.concat(usename, ' (' || nullif(application_name, '') || ')') as login
+      from pg_catalog.pg_stat_activity
+      where datname = $1 and usename is not null and pid <> pg_catalog.pg_backend_pid() order by 1`,
+      [name],
+    );
+    if (found.length === 0 || check === CHECKS) return found.map(({ login }) => login);
+    await Bun.sleep(CHECK_WAIT_MS);
+  }
+}
+
+export const USED_BY_MOVE = "is in use by another move: wait until it ends";
+
+type Target = {
+  name: string;
+  /** Whether this command has just created it: sessions in it are of commands that look at it. */
+  isCreated: boolean;
+};
+
+/** Returns why a move cannot use the database. Changes nothing. */
+export async function checkTarget(
+  target: Database,
+  { name, isCreated }: Target,
+): Promise<string | undefined> {
+  // A pooler can give an address another database.
+  const opened = await readValue<string>(target, "select pg_catalog.current_database()::text");
+  if (opened !== name) return `has an address that leads to the database ${quote(opened)}`;
+  const sessions = isCreated ? [] : await listSessions(target, name);
+  if (sessions.length > 0) return `is in use by ${sessions.join(", ")}: end these sessions first`;
+  return describeObjects(await listForeign(target));
+}
+
+/** Marks the new database, and removes what an unfinished move left. Returns why it cannot be used. */
+export async function openTarget(target: Database, of: Target): Promise<string | undefined> {
+  // Read before the sessions: a mark that is set later is of another move.
+  const isUnfinished = await isMoving(target);
+  const issue = await checkTarget(target, of);
+  if (issue !== undefined) return issue;
+  if (isUnfinished && !of.isCreated) await clearTarget(target);
+  return (await isFirst(target.message(`create schema ${MOVING_SCHEMA}`)))
+    ? undefined
+    : USED_BY_MOVE;
+}
+
+/** What a move creates: objects of the service's groups in these schemas. */
+const CREATED_SCHEMAS = ["api", "data", "rowhouse"];
+
+/** The objects that no unfinished move created: all of them, unless the database is marked. */
+async function listForeign(target: Database): Promise<CreatedObject[]> {
+  const found = await listCreatedObjects(target);
+  if (!found.some(({ schema }) => schema === MOVING_SCHEMA)) return found;
+  return found.filter(
+    ({ name, schema, isService }) =>
+      name !== `schema ${MOVING_SCHEMA}` && !(isService && CREATED_SCHEMAS.includes(schema ?? "")),
+  );
+}
+
+const MAX_DESCRIBED = 6;
+
+function describeObjects(found: readonly CreatedObject[]): string | undefined {
+  if (found.length === 0) return undefined;
+  const names = found.slice(0, MAX_DESCRIBED).map(({ name }) => name);
+  const more = found.length > MAX_DESCRIBED ? ` and ${found.length - MAX_DESCRIBED} more` : "";
+  return `is not empty: it has ${names.join(", ")}${more}. Name a database that does not exist, or an empty one`;
+}
+
+/** Removes everything that a move created, and the mark last. */
 export async function clearTarget(target: Database): Promise<void> {
-  const schemas = ["api", "data", "rowhouse", MOVING_SCHEMA];
+  const schemas = [...CREATED_SCHEMAS, MOVING_SCHEMA];
   await target.message(
     [...schemas.map((schema) => `drop schema if exists ${schema} cascade`), "select 1"].join(";\n"),
   );
