@@ -409,11 +409,10 @@ test.each([
     const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
     const first = await startDev(other.folder);
     expect(await first.kill("SIGTERM")).toBe(0);
-    const dataDir = join(other.folder, ".rowhouse/postgres");
-    const cluster = await startCluster({ dataDir, durable: false });
-    await withDatabase(cluster.url, (root) => root.message("drop database rowhouse"));
-    const { facts } = await loadOlder(cluster.url, { revision, name: "rowhouse" });
-    await cluster.stop();
+    const { facts } = await inCluster(other.folder, async (url) => {
+      await withDatabase(url, (root) => root.message("drop database rowhouse"));
+      return await loadOlder(url, { revision, name: "rowhouse" });
+    });
     for (const waitMs of killsMs) {
       const killed = startCommand(["dev", "--port", "0"], other);
       await Bun.sleep(waitMs);
@@ -437,6 +436,59 @@ test.each([
   },
   3 * LIMIT_MS,
 );
+
+test(
+  "a failed move of an older baseline changes no database in the folder of dev",
+  async () => {
+    const other = makeProject({ "schema/mod.ts": schemaText(TODOS) });
+    const first = await startDev(other.folder);
+    expect(await first.kill("SIGTERM")).toBe(0);
+    const inDatabase = (url: string, name: string, text: string) =>
+      withDatabase(Object.assign(new URL(url), { pathname: `/${name}` }).href, (admin) =>
+        admin.message(text),
+      );
+    const readAll = (url: string) =>
+      Promise.all(
+        ["rowhouse", "rowhouse_next"].map((name) =>
+          inDatabase(
+            url,
+            name,
+            `select oid::regclass::text as name, query_to_xml(format('select md5(string_agg(t::text, ''|'' order by t::text)) from %s as t',
+                oid::regclass), true, false, '')::text as digest
+              from pg_class where relkind = 'r' and oid >= 16384 order by 1`,
+          ),
+        ),
+      );
+    const before = await inCluster(other.folder, async (url) => {
+      await withDatabase(url, (root) => root.message("drop database rowhouse"));
+      await loadOlder(url, { revision: "54a9feb9", name: "rowhouse" });
+      await inDatabase(url, "rowhouse", "alter table rowhouse.users add column shoe_size integer");
+      await withDatabase(url, (root) => root.message("create database rowhouse_next"));
+      await inDatabase(url, "rowhouse_next", "create table precious as select 'gold' as metal");
+      return await readAll(url);
+    });
+    const rejected = await runCommand(["dev", "--port", "0"], other);
+    expect(rejected.code).toBe(1);
+    expect(rejected.err).toContain("shoe_size");
+    expect(await inCluster(other.folder, readAll)).toEqual(before);
+    other.remove();
+  },
+  3 * LIMIT_MS,
+);
+
+/** Runs a task with the embedded server of a folder, while dev does not run there. */
+async function inCluster<Result>(
+  folder: string,
+  task: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const dataDir = join(folder, ".rowhouse/postgres");
+  const cluster = await startCluster({ dataDir, durable: false });
+  try {
+    return await task(cluster.url);
+  } finally {
+    await cluster.stop();
+  }
+}
 
 test(
   "dev runs in a folder that only its owner can enter",
