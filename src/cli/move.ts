@@ -28,7 +28,6 @@ import {
   type ServicePlan,
   type Summary,
   summarize,
-  USED_BY_MOVE,
   ViolationError,
 } from "../db/mod.ts";
 import type { Config } from "../settings/mod.ts";
@@ -96,7 +95,7 @@ type Found = {
 
 async function move(moving: Moving, { source, from, exists }: Found): Promise<Omit<Moved, "from">> {
   const { config, name } = moving;
-  if (!exists && !(await createTarget(source, name))) rejectTarget(name, USED_BY_MOVE);
+  if (!exists) rejectTarget(name, await createTarget(source, name));
   const { issues, ...moved } = await withDatabase(toTarget(moving), config, async (target) => {
     rejectTarget(name, await openTarget(target, { name, isCreated: !exists }));
     await migrate(target, { isMoving: true });
@@ -129,7 +128,7 @@ async function planMove(
   const temporary = `rowhouse_dry_run_${crypto.randomUUID().replaceAll("-", "").slice(16)}`;
   const { issues, ...plan } = await unlessStopped(async (run) => {
     try {
-      await createTarget(source, temporary);
+      rejectTarget(temporary, await createTarget(source, temporary));
       return await run(() =>
         withDatabase(toTarget({ address, name: temporary }), config, async (target) => {
           rejectTarget(temporary, await openTarget(target, { name: temporary, isCreated: true }));

@@ -71,7 +71,6 @@ export {
   type ServicePlan,
   type Summary,
   summarize,
-  USED_BY_MOVE,
 } from "./move/mod.ts";
 export { isClusterFailure } from "./node_errors.ts";
 export { NODES_IN_TURN } from "./node_settings.ts";

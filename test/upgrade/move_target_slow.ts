@@ -252,6 +252,31 @@ test("of two moves to one new name at once, one is completed and the other rejec
   }
 }, 120_000);
 
+test.each([
+  { flags: [] as string[], says: `The database "${NEXT}" cannot be created` },
+  { flags: ["--dry-run"], says: 'The database "rowhouse_dry_run_' },
+])(
+  "an administrator without the right to create databases reads so: $flags",
+  async ({ flags, says }) => {
+    const login = `creator_${crypto.randomUUID().slice(-12)}`;
+    await run(`create role ${login} login createrole password 'secret';
+    grant rowhouse_owner, rowhouse_rows to ${login}`);
+    try {
+      const url = Object.assign(new URL(toUrl(SOURCE)), { username: login, password: "secret" });
+      const rejected = await runHere(["admin", "move-database", NEXT, ...flags], {
+        folder,
+        env: { ADMIN_DATABASE_URL: url.href },
+      });
+      expect(rejected.code).toBe(1);
+      expect(rejected.err).toContain(says);
+      expect(rejected.err).toContain("right to create databases");
+    } finally {
+      await run(`drop role ${login}`);
+    }
+  },
+  60_000,
+);
+
 test("sessions of the old database are named, and allowed by a flag", async () => {
   await withDatabase(toUrl(SOURCE), async (other) => {
     await other.message("select 1 as one");

@@ -18,5 +18,4 @@ export {
   listSessions,
   openTarget,
   readSourceState,
-  USED_BY_MOVE,
 } from "./target.ts";

@@ -77,10 +77,10 @@ export async function findTarget(
 }
 
 /**
- * Creates the new database with the encoding and the collation of the old one, so that texts keep their order. Returns false
- * if another session has created it.
+ * Creates the new database with the encoding and the collation of the old one, so that texts keep their order. Returns why
+ * it cannot be created.
  */
-export async function createTarget(source: Database, name: string): Promise<boolean> {
+export async function createTarget(source: Database, name: string): Promise<string | undefined> {
   const [old] = await readRows<{ options: string }>(
     source,
     `select pg_catalog.format('encoding %L lc_collate %L lc_ctype %L', pg_catalog.pg_encoding_to_char(encoding), datcollate, datctype)
@@ -91,20 +91,26 @@ export async function createTarget(source: Database, name: string): Promise<bool
     from pg_catalog.pg_database, pg_catalog.to_jsonb(pg_database) as fields
     where datname = pg_catalog.current_database()`,
   );
-  return await isFirst(
+  return await explainRefusal(
     source.message(`create database ${quoteName(name)} template template0 ${old?.options ?? ""}`),
+    "cannot be created: the administrator needs the right to create databases",
   );
 }
 
-/** Returns false if another session has created the same object. */
-async function isFirst(creating: Promise<unknown>): Promise<boolean> {
+/** Returns why the database or the schema was not created. */
+async function explainRefusal(
+  creating: Promise<unknown>,
+  denied: string,
+): Promise<string | undefined> {
   try {
     await creating;
-    return true;
   } catch (error) {
-    if (EXISTS.has(readSqlState(error) ?? "")) return false;
+    const state = readSqlState(error) ?? "";
+    if (EXISTS.has(state)) return "is in use by another move: wait until it ends";
+    if (state === "42501") return denied;
     throw error;
   }
+  return undefined;
 }
 
 /** Checks of sessions that are ending: closed by a client, but not yet by the server. */
@@ -125,8 +131,6 @@ export async function listSessions(database: Database, name: string): Promise<st
     await Bun.sleep(CHECK_WAIT_MS);
   }
 }
-
-export const USED_BY_MOVE = "is in use by another move: wait until it ends";
 
 type Target = {
   name: string;
@@ -154,9 +158,10 @@ export async function openTarget(target: Database, of: Target): Promise<string |
   const issue = await checkTarget(target, of);
   if (issue !== undefined) return issue;
   if (isUnfinished && !of.isCreated) await clearTarget(target);
-  return (await isFirst(target.message(`create schema ${MOVING_SCHEMA}`)))
-    ? undefined
-    : USED_BY_MOVE;
+  return await explainRefusal(
+    target.message(`create schema ${MOVING_SCHEMA}`),
+    "cannot be used: the administrator must own it",
+  );
 }
 
 /** What a move creates: objects of the service's groups in these schemas. */
