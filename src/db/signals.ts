@@ -51,6 +51,8 @@ export const SIGNALS = {
   notOnCluster: "RH024",
   /** Undoes what a migration tried out; never leaves the block that raises it. */
   tryUndone: "RH026",
+  /** Objects that are not Rowhouse's use functions that a migration must drop; the detail lists them. */
+  upgradeBlocked: "RH027",
   /** The cookies do not prove a live session. */
   notSignedIn: "RH400",
   /** The cookies prove no user with the Console role. */

@@ -88,7 +88,7 @@ export function renderSwitches(): string {
   return renderRows("app_switches", columns, rows);
 }
 
-/** A statement that gives a table these rows, and writes only what differs. The first column is the key. */
+/** A statement that gives a table these rows, and writes only what differs. Returns the written and deleted keys, of the first column. */
 function renderRows(
   table: string,
   columns: readonly string[],
@@ -99,10 +99,13 @@ function renderRows(
   return `with wanted as (select * from (values
   ${rows.join(",\n  ")}) as listed (${columns.join(", ")})),
 deleted as (
-  delete from rowhouse.${table} where ${key} not in (select ${key} from wanted) and not ${unless})
-insert into rowhouse.${table} (${columns.join(", ")}) select * from wanted
+  delete from rowhouse.${table} where ${key} not in (select ${key} from wanted) and not ${unless}
+  returning ${key}),
+written as (insert into rowhouse.${table} (${columns.join(", ")}) select * from wanted
 on conflict (${key}) do update set ${others.map((name) => `${name} = excluded.${name}`).join(", ")}
-where (${others.map((name) => `${table}.${name}`).join(", ")}) is distinct from (${others.map((name) => `excluded.${name}`).join(", ")})`;
+where (${others.map((name) => `${table}.${name}`).join(", ")}) is distinct from (${others.map((name) => `excluded.${name}`).join(", ")})
+  returning ${key})
+select * from deleted union all select * from written`;
 }
 
 // The enabled previews of a database, as `rowhouse migrate` recorded them from `PREVIEW`.

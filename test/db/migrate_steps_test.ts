@@ -176,6 +176,30 @@ describe("while a long transaction reads a table", () => {
     });
   });
 
+  test("an upgrade that cannot lock a table changes nothing, also not its earlier files", async () => {
+    const first = file(9001, "first", "create table rowhouse.places (name text primary key);");
+    const second = file(9002, "second", "alter table rowhouse.throttle add column place text;");
+    const before = await dumpCatalog(admin);
+    await whileRead(["rowhouse.throttle"], async () => {
+      let waits = 0;
+      const failing: Database = {
+        ...admin,
+        message: (...call) => {
+          if (waits > 0) throw new Error("ended");
+          return admin.message(...call);
+        },
+      };
+      const run = migrate(failing, {
+        migrations: [...MIGRATIONS, first, second],
+        report: () => {
+          waits += 1;
+        },
+      });
+      await expect(run).rejects.toThrow("ended");
+    });
+    expect(await dumpCatalog(admin)).toEqual(before);
+  });
+
   test("code is renewed without waiting, if no trigger or policy of the table changes", async () => {
     const tables = await readAll<{ name: string }>(
       admin,
@@ -282,6 +306,7 @@ describe("are planned", () => {
       says: "Cannot list the steps: another transaction has locked rowhouse.targets; end it (pg_stat_activity), then try again",
     },
   ])("only without $name", async ({ holds, says }) => {
+    await admin.message("update rowhouse.code set digest = 'sha256:0'; select 1");
     await whileLocked(holds, async () => {
       await expect(planMigrate(admin, { patienceMs: 100 })).rejects.toThrow(says);
     });

@@ -8,6 +8,7 @@ import {
   type MigrationPlan,
   migrate,
   planMigrate,
+  UpgradeError,
 } from "../../src/db/mod.ts";
 import { type CatalogDump, dumpCatalog } from "../support/catalog_dump.ts";
 import { makeEmptyDatabase, withDatabase } from "../support/cluster.ts";
@@ -207,6 +208,23 @@ describe("code", () => {
     });
   });
 
+  test("is repaired although the database records it, and a run that finds nothing locks nothing", async () => {
+    await withEmpty(async (admin) => {
+      await migrate(admin);
+      for (const change of Object.values(CHANGES)) {
+        await admin.message(`${change}; select 1`);
+        expect((await planMigrate(admin)).code === undefined).toBe(
+          change.startsWith("insert") || change.startsWith("update"),
+        );
+        expect((await migrate(admin)).code).toBeDefined();
+        expect(await dumpCatalog(admin)).toEqual(fresh);
+        const before = await readAll(admin, STATE);
+        expect(await migrate(admin)).toMatchObject({ code: undefined });
+        expect(await readAll(admin, STATE)).toEqual(before);
+      }
+    });
+  }, 120_000);
+
   test("of a distributed database has the forms for nodes, and keeps what belongs to the nodes", async () => {
     await withEmpty(async (admin) => {
       await migrate(admin);
@@ -250,6 +268,147 @@ describe("code", () => {
         "select name from rowhouse.audit_actions where name = 'stray'",
       );
       expect(left).toEqual([{ name: "stray" }]);
+    });
+  });
+});
+
+describe("an operator's objects", () => {
+  const F = "create function rowhouse.my_f() returns int language sql immutable as 'select 1';";
+  const TRIGGERED = "for each row execute function suppress_redundant_updates_trigger()";
+
+  /** Objects that an upgrade drops or leaves alone, with the lines that stay. */
+  const HARMLESS = {
+    "a procedure": "create procedure rowhouse.my_proc(a int) language sql as 'select 1'",
+    "an aggregate over a function":
+      "create function rowhouse.my_sf(int, int) returns int language sql immutable as 'select $1 + $2'; create aggregate rowhouse.my_agg(int) (sfunc = rowhouse.my_sf, stype = int)",
+    "a trigger with a dot": `create trigger "a.b" before insert on rowhouse.apps ${TRIGGERED}`,
+    "a policy with a dot": `create policy "p.q" on rowhouse.apps for select using (true)`,
+    "a policy that uses a function": `${F} create policy mine on rowhouse.apps using (rowhouse.my_f() = 1)`,
+    "an overload with a quoted name": `create function rowhouse.prove_key(a int) returns int language sql as 'select 1'; create function rowhouse."quoted "" name"() returns int language sql as 'select 1'`,
+    "a parsed function that calls the release's": `create function rowhouse.mine() returns text begin atomic select rowhouse.utc_text(null); end`,
+    "rights that were granted on": `create role "x1 ""q" nologin; create role x1_mon nologin; grant usage on schema rowhouse to x1_mon;
+      grant select on all tables in schema rowhouse to x1_mon with grant option; set local role x1_mon;
+      grant select on rowhouse.apps to "x1 ""q"; grant select on rowhouse.proofs to rowhouse_service; reset role`,
+  };
+
+  test.each(Object.entries(HARMLESS))("%s in the schema is removed", async (_, sql) => {
+    await withEmpty(async (admin) => {
+      await setUpBefore(admin);
+      await admin.message(`${sql}; select 1`);
+      await planMigrate(admin);
+      await migrate(admin);
+      expect(await dumpCatalog(admin)).toEqual(fresh);
+      await admin.message(`drop role if exists "x1 ""q"; drop role if exists x1_mon; select 1`);
+    });
+  });
+
+  const KEPT = {
+    "an extension": "create extension pg_stat_statements schema rowhouse",
+    "a table with the name of a probe": "create table rowhouse.code_probe (a int)",
+    "a table with a dot": `create table rowhouse."x.y" (a int); create trigger t before insert on rowhouse."x.y" ${TRIGGERED}; alter table rowhouse."x.y" owner to rowhouse_owner`,
+    "a superuser's view with rights":
+      "create view rowhouse.my_view as select id from rowhouse.apps; grant select on rowhouse.my_view to rowhouse_all_login, public",
+    "a view that uses the release's function":
+      "create view public.uses as select rowhouse.utc_text(now()) as at",
+    "a parsed function that calls the release's": `create function public.mine() returns text begin atomic select rowhouse.utc_text(null); end`,
+  };
+
+  test.each(Object.entries(KEPT))("%s does not prevent an upgrade", async (_, sql) => {
+    await withEmpty(async (admin) => {
+      await setUpBefore(admin);
+      await admin.message(`${sql.replace("rowhouse_all_login", "rowhouse_service")}; select 1`);
+      await planMigrate(admin);
+      await migrate(admin);
+      const dump = await dumpCatalog(admin);
+      expect(dump["functions"]).toEqual(expect.arrayContaining([...(fresh["functions"] ?? [])]));
+      expect(dump["policies"]).toEqual([...(fresh["policies"] ?? [])]);
+      const before = await readAll(admin, STATE);
+      expect(await migrate(admin)).toMatchObject({ code: undefined });
+      expect(await readAll(admin, STATE)).toEqual(before);
+    });
+  });
+
+  /** Objects in the way, and what the error names. */
+  const BLOCKERS: Record<string, { sql: string; names: string[] }> = {
+    "views that use a function": {
+      sql: `${F} create view public."my view" as select rowhouse.my_f() as a; create materialized view rowhouse.mv as select rowhouse.my_f() as a`,
+      names: ['view public."my view"', "materialized view rowhouse.mv", "rowhouse.my_f()"],
+    },
+    "an aggregate outside": {
+      sql: "create function rowhouse.my_sf(int, int) returns int language sql immutable as 'select $1 + $2'; create aggregate public.my_agg(int) (sfunc = rowhouse.my_sf, stype = int)",
+      names: ["public.my_agg(integer)", "rowhouse.my_sf(integer,integer)"],
+    },
+    "a parsed function outside": {
+      sql: `${F} create function public.at2() returns int begin atomic select rowhouse.my_f(); end`,
+      names: ["function public.at2()", "rowhouse.my_f()"],
+    },
+    "a default and a check outside": {
+      sql: `${F} create table public.t (a int default rowhouse.my_f(), check (a = rowhouse.my_f()))`,
+      names: [
+        "default value for column a of table public.t",
+        "constraint t_a_check on table public.t",
+      ],
+    },
+    "an index on a table of the service": {
+      sql: "create function rowhouse.low(text) returns text language sql immutable as 'select $1'; create index mine on rowhouse.apps (rowhouse.low(slug))",
+      names: ["index rowhouse.mine", "rowhouse.low(text)"],
+    },
+    "a view that uses another form of a function": {
+      sql: "drop function rowhouse.utc_text(timestamptz) cascade; create function rowhouse.utc_text(at timestamptz) returns int language sql as 'select 1'; create view public.v as select rowhouse.utc_text(now()) as at",
+      names: ["view public.v", "rowhouse.utc_text(timestamp with time zone)"],
+    },
+    "a table with the name of a new one": {
+      sql: "create table rowhouse.code (x int)",
+      names: ["table rowhouse.code"],
+    },
+    "a type with the name of a new table": {
+      sql: "create domain rowhouse.code as int",
+      names: ["type rowhouse.code"],
+    },
+    "a column with the name of a new one": {
+      sql: `alter table rowhouse.processes add column version int; ${F} create view public.v as select rowhouse.my_f()`,
+      names: ["column version of table rowhouse.processes", "view public.v"],
+    },
+  };
+
+  test.each(Object.entries(BLOCKERS))(
+    "%s: rejected with every name by the plan and the upgrade, which change nothing",
+    async (_, { sql, names }) => {
+      await withEmpty(async (admin) => {
+        await setUpBefore(admin);
+        await admin.message(`${sql}; select 1`);
+        const before = await readAll(admin, STATE);
+        const read = (run: Promise<unknown>) =>
+          run.then(
+            () => "succeeded",
+            (error) => `${error instanceof UpgradeError} ${error.message}`,
+          );
+        const said = await read(planMigrate(admin));
+        expect(await read(migrate(admin))).toBe(said);
+        for (const name of names) expect(said).toContain(name);
+        expect(said).toStartWith("true Objects that are not Rowhouse's are in the way");
+        expect(await readAll(admin, STATE)).toEqual(before);
+      });
+    },
+  );
+
+  test("in the way of a renewal are rejected by both", async () => {
+    await withEmpty(async (admin) => {
+      await migrate(admin);
+      await admin.message(`${F} create view public.v as select rowhouse.my_f() as a; select 1`);
+      const before = await readAll(admin, STATE);
+      const says = "view public.v uses the function rowhouse.my_f(), which this release drops";
+      await expect(planMigrate(admin)).rejects.toThrow(says);
+      await expect(migrate(admin)).rejects.toThrow(says);
+      expect(await readAll(admin, STATE)).toEqual(before);
+    });
+  });
+
+  test("in a new database's schemas are named", async () => {
+    await withEmpty(async (admin) => {
+      await admin.message("create schema data; select 1");
+      await expect(planMigrate(admin)).rejects.toThrow("schema data has a name");
+      await expect(migrate(admin)).rejects.toThrow("schema data has a name");
     });
   });
 });

@@ -44,7 +44,7 @@ const QUERIES = {
       (select string_agg(quote_literal(enumlabel), ', ' order by enumsortorder) from pg_enum where enumtypid = pg_type.oid))
     from pg_type join pg_namespace on pg_namespace.oid = typnamespace where nspname in ('rowhouse', 'data', 'api')`,
   functions: `select concat_ws('; ', pg_proc.oid::regprocedure, pg_get_userbyid(proowner), ${rights("proacl", "f", "proowner")},
-      pg_get_functiondef(pg_proc.oid))
+      case when prokind <> 'a' then pg_get_functiondef(pg_proc.oid) end)
     from pg_proc join pg_namespace on pg_namespace.oid = pronamespace where nspname in ('rowhouse', 'data', 'api')`,
   triggers: `select concat_ws('; ', tgenabled, pg_get_triggerdef(pg_trigger.oid))
     from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace

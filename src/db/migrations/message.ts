@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { quoteLiteral } from "../../std/quote.ts";
 import { ONLY_HERE } from "../node_settings.ts";
 import type { Database } from "../pool/mod.ts";
 import { SIGNALS } from "../signals.ts";
@@ -87,4 +88,34 @@ begin
 end
 $rowhouse$;
 set local lock_timeout = '${LOCK_TIMEOUT_MS}ms';`;
+}
+
+/** Another administrator than the one who set up the database is not a member of its owner yet. */
+export const BECOME_OWNER = `do $$ begin
+  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
+    and not pg_catalog.pg_has_role(current_user, 'rowhouse_owner', 'usage')
+  then
+    execute pg_catalog.format('grant rowhouse_owner to %I', current_user);
+  end if;
+end $$;
+set local role rowhouse_owner;`;
+
+/** Runs a renewal after other steps, undoes everything, and returns what it found: `null` if a handler ended it. */
+export function renderTrial(steps: readonly string[], handler = ""): string {
+  return `do $trial$
+declare
+  found text;
+begin
+  begin
+    ${steps.map((step) => `execute ${quoteLiteral(step)};`).join("\n    ")}
+    found := pg_catalog.current_setting('rowhouse.renewed');
+    raise exception using errcode = '${SIGNALS.tryUndone}';
+  exception
+    when sqlstate '${SIGNALS.tryUndone}' then null; -- undoes everything except the variable
+    ${handler}
+  end;
+  perform pg_catalog.set_config('rowhouse.renewed', coalesce(found, 'null'), true);
+end
+$trial$;
+select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as found`;
 }

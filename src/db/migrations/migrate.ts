@@ -8,10 +8,11 @@
 import { quoteLiteral } from "../../std/quote.ts";
 import { readDialect } from "../dialects.ts";
 import type { Database } from "../pool/mod.ts";
+import { rejectBlockers, toBlockedError } from "./blockers.ts";
 import { readRun, runLongStep } from "./long_step.ts";
-import { type Report, renderStart, send, UpgradeError } from "./message.ts";
+import { BECOME_OWNER, type Report, renderStart, send, UpgradeError } from "./message.ts";
 import { checksum, MIGRATIONS, type ServiceMigration } from "./mod.ts";
-import { type CodeChanges, renderRenewal } from "./renew_code.ts";
+import { type CodeChanges, isSame, renderRenewal } from "./renew_code.ts";
 import MAKE_ROLES from "./roles.sql" with { type: "text" };
 import {
   COMPATIBLE_FROM,
@@ -34,7 +35,7 @@ export class BaselineError extends UpgradeError {
 export type Migrated = {
   /** The names of the applied files. */
   applied: string[];
-  /** What changed in the code; `undefined` if it was current. */
+  /** What changed in the code; `undefined` if nothing differed. */
   code: CodeChanges | undefined;
   /** The later release of the database, which was not changed. */
   later: MigrationState["later"];
@@ -56,65 +57,81 @@ export function rejectMismatch(state: MigrationState): void {
 }
 
 /**
- * Applies the missing files in order, and then the code. Changes nothing in a database of a later release.
+ * Applies the missing files in order, and then the code: all in one transaction after the last long file, so a failed upgrade
+ * without long files changes nothing. Always compares the code: a database can lose functions and rights. Changes nothing in
+ * a database of a later release.
  *
- * @throws {UpgradeError} this release cannot use the database; nothing was changed
+ * @throws {UpgradeError} this release cannot use the database, or objects of others are in the way; nothing was changed
  */
 export async function migrate(
   admin: Database,
   { migrations = MIGRATIONS, report = () => undefined, isMoving = false }: MigrateOptions = {},
 ): Promise<Migrated> {
-  const state = await compareMigrations(admin, migrations);
-  rejectMismatch(isMoving ? { ...state, isMoving: false } : state);
-  const { later } = state;
-  if (later !== undefined) return { applied: [], code: undefined, later };
   const release = releaseOf(migrations);
   const applied: string[] = [];
-  for (const migration of migrations) {
-    if (!state.missing.includes(migration.number)) continue;
-    if (readRun(migration) !== "in one transaction") await runLongStep(admin, migration, report);
-    if ((await send(admin, renderFile(migration, release), report)) === undefined) continue;
-    applied.push(migration.name);
-    report(`Applied ${migration.name}`);
+  for (let isChecked = false; ; isChecked = true) {
+    const state = await compareMigrations(admin, migrations);
+    rejectMismatch(isMoving ? { ...state, isMoving: false } : state);
+    const { later, hasCode } = state;
+    if (later !== undefined) return { applied, code: undefined, later };
+    const missing = migrations.filter(({ number }) => state.missing.includes(number));
+    if (!isChecked)
+      await rejectBlockers(admin, missing, (text) =>
+        send(admin, `${renderStart("code", "false")}\n${text}`, report),
+      );
+    const isLast = missing.every((migration) => readRun(migration) === "in one transaction");
+    const part = isLast ? missing : missing.slice(0, 1);
+    for (const migration of part) {
+      if (readRun(migration) !== "in one transaction") await runLongStep(admin, migration, report);
+    }
+    const renewal = isLast ? renderRenewal(await readDialect(admin), "renew", hasCode) : undefined;
+    const [row] = (await sendPart(admin, renderPart(part, release, renewal), report)) ?? [];
+    // A concurrent process was faster.
+    if (row === undefined) continue;
+    for (const { name } of part) {
+      applied.push(name);
+      report(`Applied ${name}`);
+    }
+    if (!isLast) continue;
+    const { rows, ...code } = row.renewed;
+    return { applied, code: hasCode && isSame(code) && rows === 0 ? undefined : code, later };
   }
-  if (state.hasCode) return { applied, code: undefined, later };
-  const dialect = await readDialect(admin);
-  const text = renderCode(renderRenewal(dialect), release);
-  const [row] = (await send<{ changes: CodeChanges }>(admin, text, report)) ?? [];
-  return { applied, code: row?.changes, later };
 }
 
-/** Another administrator than the one who set up the database is not a member of its owner yet. */
-export const BECOME_OWNER = `do $$ begin
-  if not (select rolsuper from pg_catalog.pg_roles where rolname = current_user)
-    and not pg_catalog.pg_has_role(current_user, 'rowhouse_owner', 'usage')
-  then
-    execute pg_catalog.format('grant rowhouse_owner to %I', current_user);
-  end if;
-end $$;
-set local role rowhouse_owner;`;
+type Renewed = CodeChanges & { rows: number };
 
-function renderFile(migration: ServiceMigration, release: Release): string {
-  const { number, name, sql } = migration;
+async function sendPart(admin: Database, text: string, report: Report) {
+  try {
+    return await send<{ renewed: Renewed }>(admin, text, report);
+  } catch (error) {
+    throw toBlockedError(error) ?? error;
+  }
+}
+
+/** Files, and after the last one the code. */
+function renderPart(
+  part: readonly ServiceMigration[],
+  release: Release,
+  renewal: string | undefined,
+): string {
+  const isFirst = part.some(({ number }) => number === 1);
+  const files = part.map(
+    (migration) => `${readRun(migration) === "in one transaction" ? migration.sql : ""}
+insert into rowhouse.service_migrations (number, name, checksum)
+values (${migration.number}, ${quoteLiteral(migration.name)}, ${quoteLiteral(checksum(migration))});`,
+  );
+  const numbers = part.map(({ number }) => number);
   return `${renderStart(
     "service_migrations",
-    `exists (select from rowhouse.service_migrations where number = ${number})`,
+    `exists (select from rowhouse.service_migrations
+      where number = any ('{${numbers.join(", ")}}') or number > ${release.tables})`,
   )}
-${number === 1 ? MAKE_ROLES : BECOME_OWNER}
-${readRun(migration) === "in one transaction" ? sql : ""}
-insert into rowhouse.service_migrations (number, name, checksum)
-values (${number}, ${quoteLiteral(name)}, ${quoteLiteral(checksum(migration))});
-${number === 1 ? "" : renderRecord(release, undefined)}
-select ${number} as number;`;
-}
-
-function renderCode(renewal: string, release: Release): string {
-  return `${renderStart("code", `exists (select from rowhouse.code where digest = ${quoteLiteral(DIGEST)})`)}
-${MAKE_ROLES}
-${BECOME_OWNER}
-${renewal}
-${renderRecord(release, DIGEST)}
-select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as changes;`;
+${isFirst || renewal !== undefined ? MAKE_ROLES : ""}
+${isFirst ? "" : BECOME_OWNER}
+${files.join("\n")}
+${renewal ?? ""}
+${isFirst && renewal === undefined ? "" : renderRecord(release, renewal === undefined ? undefined : DIGEST)}
+select nullif(pg_catalog.current_setting('rowhouse.renewed', true), '')::pg_catalog.json as renewed;`;
 }
 
 /** From the first change on, the database says which earlier releases may still serve it. */
@@ -125,5 +142,7 @@ function renderRecord({ version, tables }: Release, digest: string | undefined):
 values (${[quoteLiteral(digest ?? ""), ...values].join(", ")})
 on conflict (is_only) do update set (digest, version, tables, compatible_from, compatible_tables,
   renewed_at) = (${[digest === undefined ? "code.digest" : "excluded.digest", ...values].join(", ")},
-  ${digest === undefined ? "code.renewed_at" : "pg_catalog.now()"});`;
+  ${digest === undefined ? "code.renewed_at" : "pg_catalog.now()"})
+where (code.digest, code.version, code.tables, code.compatible_from, code.compatible_tables)
+  is distinct from (${[digest === undefined ? "code.digest" : "excluded.digest", ...values].join(", ")});`;
 }

@@ -4,17 +4,17 @@
  *
  * @module
  */
-import { quoteLiteral } from "../../std/quote.ts";
 import { splitStatements } from "../code/statements.ts";
 import { readDialect } from "../dialects.ts";
 import type { Database } from "../pool/mod.ts";
 import { readValue } from "../read_rows.ts";
 import { SIGNALS } from "../signals.ts";
+import { rejectBlockers, type Send, toBlockedError } from "./blockers.ts";
 import { type Run, readRun } from "./long_step.ts";
-import { renderStart, send, UpgradeError } from "./message.ts";
-import { BECOME_OWNER, rejectMismatch } from "./migrate.ts";
+import { BECOME_OWNER, renderStart, renderTrial, send, UpgradeError } from "./message.ts";
+import { rejectMismatch } from "./migrate.ts";
 import { MIGRATIONS, type ServiceMigration } from "./mod.ts";
-import { type CodeChanges, renderRenewal } from "./renew_code.ts";
+import { type CodeChanges, isSame, renderRenewal } from "./renew_code.ts";
 import MAKE_ROLES from "./roles.sql" with { type: "text" };
 import { MIGRATE_LOCK } from "./roles.ts";
 import { compareMigrations, type MigrationState } from "./state.ts";
@@ -54,18 +54,15 @@ export async function planMigrate(
   rejectMismatch(state);
   const { missing, later, hasCode } = state;
   if (later !== undefined) return { later, files: [], code: undefined };
-  const { files, created, trial } = readFiles(
-    migrations.filter(({ number }) => missing.includes(number)),
-  );
-  const changes = await tryCode(admin, trial, patienceMs);
-  if (hasCode && changes !== null && isEmpty(changes)) return { later, files, code: undefined };
+  const absent = migrations.filter(({ number }) => missing.includes(number));
+  const { files, created, trial } = readFiles(absent);
+  const sendTrial: Send = (text) => sendWaiting(admin, text, patienceMs);
+  await rejectBlockers(admin, absent, sendTrial);
+  const changes = await tryCode(admin, trial, { sendTrial, hasCode });
+  if (hasCode && changes !== null && isSame(changes)) return { later, files, code: undefined };
   const locks = changes === null ? [] : locksOf(changes);
   const inUse = locks.filter(({ table }) => !created.has(table));
   return { later, files, code: { changes, locks: inUse } };
-}
-
-function isEmpty(changes: CodeChanges): boolean {
-  return Object.values(changes).every((part) => Object.keys(part).length === 0);
 }
 
 /** The statements of missing files that lock no table in use, and whether these are all statements. */
@@ -78,10 +75,22 @@ const UNDEFINED = "undefined_column or undefined_table or undefined_function or 
 async function tryCode(
   admin: Database,
   { first, others, isWhole }: Trial,
-  patienceMs: number,
+  { sendTrial, hasCode }: { sendTrial: Send; hasCode: boolean },
 ): Promise<CodeChanges | null> {
-  const renewal = renderRenewal(await readDialect(admin), { isDry: true });
+  const renewal = renderRenewal(await readDialect(admin), "try", hasCode);
   const steps = [MAKE_ROLES, ...first, BECOME_OWNER, ...others, renewal];
+  const text = renderTrial(steps, isWhole ? "" : `when ${UNDEFINED} then null;`);
+  const [row] = (await sendTrial<{ found: CodeChanges | null }>(text)) ?? [];
+  if (row === undefined) throw new Error("The trial of the code returned no changes");
+  return row.found;
+}
+
+/** Sends a message that changes nothing, when no other migration runs. */
+async function sendWaiting<Row>(
+  admin: Database,
+  trial: string,
+  patienceMs: number,
+): Promise<Row[]> {
   const text = `do $plan$ begin
   set local lock_timeout = ${patienceMs};
   perform ${MIGRATE_LOCK};
@@ -89,32 +98,14 @@ exception when lock_not_available then
   raise exception using errcode = '${SIGNALS.alreadyMigrated}';
 end $plan$;
 ${renderStart("code", "false")}
-do $plan$
-declare
-  changes text;
-begin
-  begin
-    ${steps.map((step) => `execute ${quoteLiteral(step)};`).join("\n    ")}
-    changes := pg_catalog.current_setting('rowhouse.renewed');
-    raise exception using errcode = '${SIGNALS.tryUndone}';
-  exception
-    when sqlstate '${SIGNALS.tryUndone}' then null; -- undoes everything except the variable
-    ${isWhole ? "" : `when ${UNDEFINED} then null;`}
-  end;
-  perform pg_catalog.set_config('rowhouse.renewed', coalesce(changes, 'null'), true);
-end
-$plan$;
-select pg_catalog.current_setting('rowhouse.renewed')::pg_catalog.json as changes`;
-  const rows = await send<{ changes: CodeChanges | null }>(admin, text, () => undefined, 0).catch(
-    async (error: unknown) => {
-      if (!(error instanceof UpgradeError)) throw error;
-      throw new UpgradeError(await describeLock(admin), { cause: error });
-    },
-  );
-  const [row] = rows ?? [];
-  if (row === undefined)
+${trial}`;
+  const rows = await send<Row>(admin, text, () => undefined, 0).catch(async (error: unknown) => {
+    if (!(error instanceof UpgradeError)) throw toBlockedError(error) ?? error;
+    throw new UpgradeError(await describeLock(admin), { cause: error });
+  });
+  if (rows === undefined)
     throw new UpgradeError("Another rowhouse migrate is running: try again when it has ended");
-  return row.changes;
+  return rows;
 }
 
 async function describeLock(admin: Database): Promise<string> {
@@ -128,6 +119,8 @@ async function describeLock(admin: Database): Promise<string> {
   return `Cannot list the steps: another transaction has locked ${tables ?? "a table of the service"}; end it (pg_stat_activity), then try again`;
 }
 
+const TABLE = /^(?:"(?:[^"]|"")*"|[^."]*)/;
+
 function locksOf({ triggers, policies }: CodeChanges): TableLock[] {
   const changed = [
     ...Object.entries(policies).map(([key]) => ({ key, mode: "ACCESS EXCLUSIVE" })),
@@ -136,7 +129,7 @@ function locksOf({ triggers, policies }: CodeChanges): TableLock[] {
       mode: change === "new" ? "SHARE ROW EXCLUSIVE" : "ACCESS EXCLUSIVE",
     })),
   ];
-  return changed.map(({ key, mode }) => toLock(`rowhouse.${key.split(".")[0]}`, mode, false));
+  return changed.map(({ key, mode }) => toLock(`rowhouse.${TABLE.exec(key)?.[0]}`, mode, false));
 }
 
 type ReadFiles = { files: PlannedFile[]; created: ReadonlySet<string>; trial: Trial };

@@ -24,11 +24,16 @@ export function digestCode(dialects: readonly Dialect[]): string {
   return `sha256:${new Bun.CryptoHasher("sha256").update(text).digest("hex")}`;
 }
 
-/** Statements that renew the code, and leave a {@linkcode CodeChanges} in the setting `rowhouse.renewed`. */
-export function renderRenewal(dialect: Dialect, { isDry = false } = {}): string {
+/** `check` finds {@linkcode Blocker}s, also in a database that lacks tables; `try` and `renew` find all {@linkcode CodeChanges}. */
+type Mode = "check" | "try" | "renew";
+
+/** An object that is not Rowhouse's, and the function that it uses. */
+export type Blocker = readonly [object: string, function: string];
+
+/** Statements that renew the code, and leave what they found in the setting `rowhouse.renewed`. `hasCode`: as the database records it. */
+export function renderRenewal(dialect: Dialect, mode: Mode, hasCode = false): string {
   const code = codeOf(dialect);
   const wanted = {
-    isDry,
     keeps: dialect.service?.keeps ?? [],
     names: Object.keys(code.functions),
     functions: Object.entries(code.functions)
@@ -41,12 +46,43 @@ export function renderRenewal(dialect: Dialect, { isDry = false } = {}): string 
       ...code.triggers.map(toProbed("triggers")),
       ...code.policies.map(toProbed("policies")),
     ],
-    rows: LOOKUP_ROWS,
   };
+  const text = JSON.stringify({
+    ...wanted,
+    mode,
+    hasCode,
+    digest: Bun.SHA256.hash(JSON.stringify(wanted), "hex"),
+  });
   return `set local search_path = pg_catalog, pg_temp;
 set local check_function_bodies = off;
-select pg_catalog.set_config('rowhouse.wanted', ${quoteLiteral(JSON.stringify(wanted))}, true);
-${RENEW}`;
+select pg_catalog.set_config('rowhouse.wanted', ${quoteLiteral(text)}, true);
+${RENEW}${mode === "renew" ? RENEW_ROWS : ""}`;
+}
+
+/** Adds the number of changed rows to the setting. */
+const RENEW_ROWS = `
+do $rows$
+declare
+  statement text;
+  changed bigint;
+  total bigint := 0;
+begin
+  foreach statement in array array[${LOOKUP_ROWS.map(quoteLiteral).join(", ")}] loop
+    execute statement;
+    get diagnostics changed = row_count;
+    total := total + changed;
+  end loop;
+  perform set_config('rowhouse.renewed', jsonb_set(current_setting('rowhouse.renewed')::jsonb,
+    '{rows}', to_jsonb(total))::text, true);
+end
+$rows$;
+`;
+
+/** Whether the database had all of the code. */
+export function isSame({ functions, triggers, policies, granted, revoked }: CodeChanges): boolean {
+  return [functions, triggers, policies, granted, revoked].every(
+    (changes) => Object.keys(changes).length === 0,
+  );
 }
 
 function isParsed({ sql }: { sql: string }): boolean {

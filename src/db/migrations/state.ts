@@ -119,12 +119,14 @@ function findLater({ applied, code }: MigrationRecord, ours: Release): Migration
 const UNKNOWN = "unknown";
 const toVersion = (text: string) => (isVersion(text) ? text : UNKNOWN);
 
+/** The number of the file that creates `rowhouse.code`. */
+const CODE_TABLE = 2;
+
 export async function readRecord(db: Database): Promise<MigrationRecord> {
-  const [found] = await readRows<{ isMoving: boolean; migrations: boolean; code: boolean }>(
+  const [found] = await readRows<{ isMoving: boolean; migrations: boolean }>(
     db,
     `select pg_catalog.to_regnamespace('${MOVING_SCHEMA}') is not null as "isMoving",
-      pg_catalog.to_regclass('rowhouse.service_migrations') is not null as migrations,
-      pg_catalog.to_regclass('rowhouse.code') is not null as code`,
+      pg_catalog.to_regclass('rowhouse.service_migrations') is not null as migrations`,
   );
   const applied = found?.migrations
     ? await readRows<{ number: number; checksum: string }>(
@@ -132,7 +134,8 @@ export async function readRecord(db: Database): Promise<MigrationRecord> {
         "select number, checksum from rowhouse.service_migrations",
       )
     : [];
-  const [code] = found?.code
+  // Another table can have the name before the file that creates it.
+  const [code] = applied.some(({ number }) => number === CODE_TABLE)
     ? await readRows<CodeRecord>(
         db,
         `select digest, version, tables, pg_catalog.json_build_object('version', compatible_from,
