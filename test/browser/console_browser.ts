@@ -214,9 +214,16 @@ describe.each(displays("dark", 1280))("$colorScheme, $width px wide:", ({ colorS
 test("dragging over the axis selects a span, and a click selects one step", async () => {
   await withPage(browser, async (page) => {
     await signIn(page);
-    await go(page, "/console");
-    const box = await page.locator("svg[data-axis]").boundingBox();
-    if (box === null) throw new Error("No axis");
+    const findAxis = async () => {
+      await go(page, "/console");
+      const axis = page.locator("svg[data-axis]");
+      // Notices can be above it.
+      await axis.scrollIntoViewIfNeeded();
+      const box = await axis.boundingBox();
+      if (box === null) throw new Error("No axis");
+      return box;
+    };
+    const box = await findAxis();
     const toX = (share: number) => box.x + box.width * share;
     const y = box.y + box.height / 2;
     await page.mouse.move(toX(0.3), y);
@@ -230,7 +237,7 @@ test("dragging over the axis selects a span, and a click selects one step", asyn
     const toMs = (name: string) => new Date(asked.get(name) ?? "").getTime();
     // The steps of five minutes from 15 minutes to 40 minutes after the axis begins.
     expect((toMs("to") - toMs("from")) / 60_000).toBe(25);
-    await go(page, "/console");
+    await findAxis();
     await page.mouse.click(toX(0.5), y);
     await page.waitForURL(/\/console\/changes\?/);
   });
