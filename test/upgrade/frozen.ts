@@ -1,6 +1,8 @@
 /** A database that a released version filled, as its dump and what the version answered; and loading it into a new cluster. @module */
 import { type Database, SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { makeIdentitySecrets, toStoredDigest } from "../../src/records/secrets/identity_secrets.ts";
 import { withDatabase } from "../support/cluster.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { DATABASE } from "./database.ts";
 import { toPath } from "./packed.ts";
 import type { World } from "./world.ts";
@@ -55,7 +57,7 @@ function toStatements(text: string): string {
  * Moves the times of the service's records by whole hours, as if the database had been filled within the last hour. Otherwise
  * sessions, links and idempotency keys would have expired.
  */
-export async function renewTimes(admin: Database, { madeAt }: Frozen): Promise<void> {
+export async function renewTimes(admin: Database, { madeAt, world }: Frozen): Promise<void> {
   const hours = Math.floor((Date.now() - Date.parse(madeAt)) / 3_600_000);
   const columns = await admin.query<{ table: string; name: string }>(
     `select table_name as "table", column_name as name from information_schema.columns
@@ -70,6 +72,27 @@ export async function renewTimes(admin: Database, { madeAt }: Frozen): Promise<v
   );
   await admin.message(
     `set local session_replication_role = replica; ${updates.join("\n")} select 1`,
+  );
+  for (const link of world.people.links) await renewLink(admin, link);
+}
+
+/** The digest of a link covers the time when it expires. */
+async function renewLink(admin: Database, link: string): Promise<void> {
+  const [id = "", secret = ""] = (link.split("token=")[1] ?? "").split(".");
+  const options = { retry: "safe", queue: SERVICE_QUEUE } as const;
+  const [row] = await admin.query<{ user: string; expires: string }>(
+    `select user_id as user, extract(epoch from expires_at)::bigint::text as expires
+      from rowhouse.password_links where id = $1`,
+    [id],
+    options,
+  );
+  if (row === undefined) throw new Error(`The frozen database lacks the link ${id}`);
+  const { current } = makeIdentitySecrets([TEST_IDENTITY_SECRET]);
+  const proof = current.prove("set-password link", id, secret, row.expires);
+  await admin.query(
+    "update rowhouse.password_links set digest = decode($2, 'hex') where id = $1",
+    [id, toStoredDigest(proof, row.user)],
+    options,
   );
 }
 

@@ -229,6 +229,7 @@ describe.each(COMBINATIONS)(
       for (const link of world.people.links) {
         const jar: Jar = new Map();
         const page = await visit(service, jar, link);
+        expect(page.status).toBe(200);
         const typed = {
           password: "seven slow green boats",
           password_again: "seven slow green boats",
