@@ -56,7 +56,7 @@ export async function listCreatedObjects(database: Database): Promise<CreatedObj
   return await readRows<CreatedObject>(
     database,
     `with objects as (${OBJECTS})
-    select pg_catalog.pg_describe_object(catalog, object, 0) as name, nspname::text as schema,
+    select pg_catalog.pg_describe_object(catalog, object, 0) as name, nspname::pg_catalog.text as schema,
       exists (select from pg_catalog.pg_shdepend join pg_catalog.pg_roles on pg_roles.oid = refobjid
         where dbid = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
           and classid = catalog and objid = object and pg_shdepend.deptype = 'o'

@@ -14,6 +14,7 @@ import { readRun } from "./long_step.ts";
 import { BECOME_OWNER, renderTrial, UpgradeError } from "./message.ts";
 import type { ServiceMigration } from "./mod.ts";
 import { type Blocker, renderRenewal } from "./renew_code.ts";
+import { readRecord } from "./state.ts";
 
 /** Sends a message that waits for other migrations. */
 export type Send = <Row>(text: string) => Promise<Row[] | undefined>;
@@ -27,8 +28,15 @@ export async function rejectBlockers(
   if (missing.length === 0) return;
   const isSetUp = missing.every(({ number }) => number !== 1);
   const taken = await findTaken(admin, missing);
+  // Another process can have applied the files since the caller read what is missing.
+  if (taken.length > 0 && (await isOutdated(admin, missing))) return;
   const users = isSetUp ? await findUsers(admin, sendWaiting) : [];
   if (taken.length + users.length > 0) throw new BlockedError(taken, users);
+}
+
+async function isOutdated(admin: Database, missing: readonly ServiceMigration[]): Promise<boolean> {
+  const { applied } = await readRecord(admin);
+  return missing.some(({ number }) => applied.has(number));
 }
 
 /** Of the renewal of the code; `undefined` if the error is another. */

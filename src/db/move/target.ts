@@ -31,15 +31,15 @@ export type SourceState = {
 export async function readSourceState(source: Database): Promise<SourceState> {
   const [state] = await readRows<Omit<SourceState, "processes">>(
     source,
-    `select pg_catalog.current_database()::text as name,
+    `select pg_catalog.current_database()::pg_catalog.text as name,
       pg_catalog.to_regclass('rowhouse.service_migrations') is not null as "isRowhouse"`,
   );
   const { name = "", isRowhouse = false } = state ?? {};
   const processes = isRowhouse
     ? await readValue<number>(
         source,
-        `select count(*)::integer as processes from rowhouse.processes
-        where ended_at is null and seen_at > now() - interval '${PROCESS_SILENT_S} seconds'`,
+        `select pg_catalog.count(*)::pg_catalog.int4 as processes from rowhouse.processes
+        where ended_at is null and seen_at > pg_catalog.now() - interval '${PROCESS_SILENT_S} seconds'`,
       )
     : 0;
   return { name, isRowhouse, processes };
@@ -144,7 +144,10 @@ export async function checkTarget(
   { name, isCreated }: Target,
 ): Promise<string | undefined> {
   // A pooler can give an address another database.
-  const opened = await readValue<string>(target, "select pg_catalog.current_database()::text");
+  const opened = await readValue<string>(
+    target,
+    "select pg_catalog.current_database()::pg_catalog.text",
+  );
   if (opened !== name) return `has an address that leads to the database ${quote(opened)}`;
   const sessions = isCreated ? [] : await listSessions(target, name);
   if (sessions.length > 0) return `is in use by ${sessions.join(", ")}: end these sessions first`;
