@@ -18,6 +18,7 @@ import { eventually } from "../support/eventually.ts";
 import { type Jar, submitSignIn, visit } from "../support/people.ts";
 import { enterFactor, makeAuthenticator } from "../support/second_factor.ts";
 import { openTestService } from "../support/service.ts";
+import { findMisfitsOf } from "../support/tour/commands.ts";
 import { loadOlder, OLDER, type OlderFacts } from "./older.ts";
 
 const NEXT = "rowhouse_next";
@@ -90,6 +91,8 @@ describe.each([{ server: "15" }, { server: "of the run" }])(
           expect(JSON.parse(planned.out)).toMatchObject({ from: name, isDryRun: true });
           const moved = await runHere([...run, "--json"], { folder, env });
           expect(moved).toMatchObject({ code: 0 });
+          const ran = { name: "admin move-database", argv: run.slice(1), outcome: moved };
+          expect(await findMisfitsOf([ran])).toEqual([]);
           expect(JSON.parse(moved.out).tables).toEqual(JSON.parse(planned.out).tables);
           expect(await digest(url)).toBe(before);
           await compareWithFresh(root());

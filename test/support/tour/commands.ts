@@ -10,8 +10,11 @@ import { makePerson, type Person } from "../people.ts";
 import { enrolPerson } from "../second_factor.ts";
 import type { TestApp, TestService } from "../service.ts";
 
-/** These change a Citus cluster: `bun run test:citus` runs them. */
-const OF_CITUS = ["admin move-app", "admin convert-to-citus"];
+/** Commands that need another database, by the tests that run them. */
+const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
+  "test/citus/": ["admin move-app", "admin convert-to-citus"],
+  "test/upgrade/": ["admin move-database"],
+};
 const EMAIL = "operated@example.org";
 const RENAMED = "operated.again@example.org";
 const SCHEMA = defineSchema({
@@ -64,7 +67,7 @@ export async function findMisfitsOf(ran: readonly Ran[]): Promise<string[]> {
 
 /** Lists the commands that have not run. */
 export function findUnrun(ran: readonly Ran[]): string[] {
-  const names = new Set([...OF_CITUS, ...ran.map(({ name }) => name)]);
+  const names = new Set([...Object.values(ELSEWHERE).flat(), ...ran.map(({ name }) => name)]);
   return COMMANDS.map(({ name }) => name).filter(
     (name) => name.startsWith("admin ") && !names.has(name),
   );
