@@ -36,6 +36,10 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   project.remove();
+  // The page's command creates it.
+  await withDatabase(database.adminUrl, (admin) =>
+    admin.message("drop database if exists rowhouse_next with (force)"),
+  );
   await database.drop();
 });
 
