@@ -2,7 +2,7 @@
 
 import { count, flag, many, record, text } from "../../records/actions/mod.ts";
 import { quote } from "../../std/quote.ts";
-import { moveDatabase } from "../move.ts";
+import { moveDatabase } from "../move/move.ts";
 import { showCount } from "../terminal.ts";
 import { command, typed } from "./command.ts";
 import { makeAdminCommands } from "./task.ts";
@@ -53,7 +53,7 @@ is listed. Reading and writing rows uses temporary logins that can only push.`,
               `${showCount(rows, "row")} of the database ${quote(moved.from)} can be moved`,
             ]
           : [
-              `Moved ${showCount(rows, "row")} to the database ${quote(database)}; every row is as in ${quote(moved.from)}`,
+              `Moved ${showCount(rows, "row")} to the database ${quote(database)}, and compared them with ${quote(moved.from)}`,
               `Next, write ${database} instead of ${moved.from} in the addresses of all settings, start the processes and run rowhouse doctor --operator`,
               `The database ${quote(moved.from)} is unchanged: drop it when you no longer need it`,
             ],

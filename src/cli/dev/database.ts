@@ -24,7 +24,7 @@ import { quote } from "../../std/quote.ts";
 import { RejectedError } from "../command.ts";
 import { withDatabase } from "../database.ts";
 import { setUpDatabase } from "../migrate.ts";
-import { moveDatabase } from "../move.ts";
+import { moveDatabase } from "../move/move.ts";
 import type { Address } from "../settings.ts";
 import { showCount } from "../terminal.ts";
 import type { Secrets } from "./environment.ts";

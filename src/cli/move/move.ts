@@ -5,7 +5,6 @@
  * @module
  */
 import {
-  type Copying,
   checkTarget,
   clearTarget,
   copyRows,
@@ -25,27 +24,31 @@ import {
   readDialect,
   readPreviews,
   readSourceState,
-  type ServicePlan,
-  type Summary,
-  summarize,
   ViolationError,
-} from "../db/mod.ts";
-import type { Config } from "../settings/mod.ts";
-import { PROCESS_SILENT_S } from "../std/limits.ts";
-import { quote } from "../std/quote.ts";
+} from "../../db/mod.ts";
+import type { Config } from "../../settings/mod.ts";
+import { PROCESS_SILENT_S } from "../../std/limits.ts";
+import { quote } from "../../std/quote.ts";
 import {
-  type AppTablesPlan,
   createAppTables,
   finishAppTables,
   planAppTables,
   readDrift,
   toCopyings,
-} from "../tables/mod.ts";
-import { RejectedError } from "./command.ts";
-import { checkIsolation, unlessStopped, withDatabase, withPushDatabase } from "./database.ts";
-import { setUpDatabase } from "./migrate.ts";
-import type { Address } from "./settings.ts";
-import { showCount } from "./terminal.ts";
+} from "../../tables/mod.ts";
+import { RejectedError } from "../command.ts";
+import { checkIsolation, unlessStopped, withDatabase, withPushDatabase } from "../database.ts";
+import { setUpDatabase } from "../migrate.ts";
+import type { Address } from "../settings.ts";
+import { showCount } from "../terminal.ts";
+import {
+  type Connections,
+  compareRows,
+  countRows,
+  makeProgress,
+  type Plan,
+  type TableCount,
+} from "./rows.ts";
 
 export type Moving = {
   /** The old database, as its administrator. */
@@ -64,16 +67,10 @@ export type Moving = {
 
 export type Moved = {
   from: string;
-  tables: { name: string; rows: number }[];
+  tables: TableCount[];
   /** What is not moved, and why: rows of single tables, and objects that no push created. */
   leftBehind: readonly string[];
 };
-
-type Plan = { service: ServicePlan; apps: AppTablesPlan };
-/** Both databases: with the administrator for the service's rows, and with logins that can only push for apps' rows. */
-type Connections = { service: MovedDatabases; apps: MovedDatabases };
-
-const PROGRESS_ROWS = 100_000;
 
 /** @throws {RejectedError} the database cannot be moved: it is unchanged, and the new one is not served */
 export async function moveDatabase(moving: Moving): Promise<Moved> {
@@ -205,16 +202,11 @@ function reject(from: string, issues: readonly string[]): void {
   );
 }
 
-/** The name of a table for people. */
-function show({ table }: Copying): string {
-  return table.replaceAll('"', "");
-}
-
 async function moveRows(
   { service, apps }: Connections,
   plan: Plan,
   { address, config, name, report }: Moving,
-): Promise<Moved["tables"]> {
+): Promise<TableCount[]> {
   for (const line of plan.apps.leftBehind) report(`Not moved: ${line}`);
   const onRows = makeProgress(report);
   const previews = await readPreviews(service.source);
@@ -247,16 +239,6 @@ function explainRow(error: unknown): never {
   );
 }
 
-function makeProgress(report: (line: string) => void): (copying: Copying, count: number) => void {
-  const rows = new Map<string, number>();
-  return (copying, count) => {
-    const before = rows.get(copying.table) ?? 0;
-    rows.set(copying.table, before + count);
-    if (Math.floor((before + count) / PROGRESS_ROWS) > Math.floor(before / PROGRESS_ROWS))
-      report(`${show(copying)}: moved ${showCount(before + count, "row")}`);
-  };
-}
-
 /** Runs a task with logins for apps' rows: code in the schemas `data` and `api` of the old database has only their rights. */
 async function withConnections<Result>(
   moving: Moving,
@@ -270,39 +252,4 @@ async function withConnections<Result>(
       task({ service: { source, target }, apps: { source: reading, target: writing } }),
     ),
   );
-}
-
-async function countRows(connections: Connections, plan: Plan): Promise<Moved["tables"]> {
-  return await eachTable(connections, plan, async ({ source }, copying) =>
-    Number((await summarize(source, copying, "source")).rows),
-  );
-}
-
-/** @throws {RejectedError} a row differs: the old database was changed during the move */
-async function compareRows(connections: Connections, plan: Plan): Promise<Moved["tables"]> {
-  const isSame = (one: Summary, other: Summary) =>
-    one.rows === other.rows && one.digest === other.digest;
-  return await eachTable(connections, plan, async ({ source, target }, copying) => {
-    const old = await summarize(source, copying, "source");
-    if (!isSame(old, await summarize(target, copying, "target")))
-      throw new RejectedError(
-        `${show(copying)} was changed in the old database during the move: stop every process that uses it, and run the command again`,
-      );
-    return Number(old.rows);
-  });
-}
-
-async function eachTable(
-  { service, apps }: Connections,
-  plan: Plan,
-  count: (databases: MovedDatabases, copying: Copying) => Promise<number>,
-): Promise<Moved["tables"]> {
-  const rows = new Map<string, number>();
-  const add = async (databases: MovedDatabases, copying: Copying) => {
-    const counted = await count(databases, copying);
-    rows.set(show(copying), (rows.get(show(copying)) ?? 0) + counted);
-  };
-  for (const copying of plan.service.copyings) await add(service, copying);
-  for (const copying of toCopyings(plan.apps)) await add(apps, copying);
-  return [...rows].map(([name, counted]) => ({ name, rows: counted }));
 }
