@@ -287,11 +287,22 @@ describe("are planned", () => {
 
   test("before the code, if it needs a file that locks a table", async () => {
     await admin.message("drop table rowhouse.changes cascade; select 1");
-    const created = file(9001, "created", "do $$ begin perform 1; end $$;");
-    expect((await planMigrate(admin, { migrations: [...MIGRATIONS, created] })).code).toEqual({
+    const written = file(9001, "written", "update rowhouse.apps set slug = slug;");
+    expect((await planMigrate(admin, { migrations: [...MIGRATIONS, written] })).code).toEqual({
       changes: null,
       locks: [],
     });
+  });
+
+  test.each([
+    "drop index rowhouse.audit__at__idx;",
+    "truncate rowhouse.nonces;",
+    "do $$ begin end $$;",
+  ])("only if their locks are known: %s", async (sql) => {
+    const unknown = file(9001, "unknown", sql);
+    await expect(planMigrate(admin, { migrations: [...MIGRATIONS, unknown] })).rejects.toThrow(
+      "9001_unknown.sql: which locks a statement takes is not known",
+    );
   });
 
   test.each([

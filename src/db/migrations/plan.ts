@@ -143,6 +143,11 @@ function readFiles(missing: readonly ServiceMigration[]): ReadFiles {
     const locks = splitStatements(sql).flatMap((statement) => {
       const [, table] = CREATED.exec(statement) ?? [];
       if (table !== undefined) created.add(table);
+      // The first file locks only what it creates.
+      if (number !== 1 && !isKnown(statement))
+        throw new Error(
+          `${name}.sql: which locks a statement takes is not known: add its form to LOCKS or LOCK_FREE\n${statement}`,
+        );
       const found = findLocks(statement).filter((lock) => !created.has(lock.table));
       if (number === 1) trial.first.push(statement);
       else if (runs === "in one transaction" && isLockFree(statement, created))
@@ -173,6 +178,14 @@ function toTried(statement: string, referenced: readonly TableLock[]): string[] 
     ),
     statement.replace(REFERENCED, (text, table) => (tables.has(table) ? `${text}__trial` : text)),
   ];
+}
+
+/** Statements that lock no table. */
+const LOCK_FREE = /^(?:comment|grant|revoke|alter default privileges)\b/;
+
+function isKnown(statement: string): boolean {
+  const isFree = CREATES.test(statement) || LOCK_FREE.test(statement);
+  return isFree || findOwnLock(statement) !== undefined;
 }
 
 /** Parts of a change of a table that read or rewrite its rows. */
