@@ -219,7 +219,7 @@ describe("of an older database", () => {
       values (gen_random_uuid(), now(), 'GET', '/x y', 500, 1)`);
     const moved = await move(url, "--json");
     expect(JSON.parse(moved.out).leftBehind).toContain(
-      "1 rows of rowhouse.stored_requests: this release would not store them",
+      "rows of rowhouse.stored_requests that this release would not store: 1",
     );
   }, 60_000);
 

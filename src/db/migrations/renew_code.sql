@@ -228,27 +228,18 @@ begin
     raise exception using errcode = 'RH027', detail = blockers;
   end if;
 
-  select jsonb_build_object(
-    'functions', (select coalesce(jsonb_object_agg(coalesce(key, old.key), case
-        when old.value is null then 'new' when new.value is null then 'dropped'
-        else 'changed' end), '{}')
-      from jsonb_each(new_functions) as new full join jsonb_each(functions) as old using (key)
-      where new.value is distinct from old.value),
-    'triggers', (select coalesce(jsonb_object_agg(key, case
-        when old.value is null then 'new' when new.value is null then 'dropped'
-        else 'changed' end), '{}')
-      from jsonb_each(new_triggers) as new full join jsonb_each(triggers) as old using (key)
-      where new.value is distinct from old.value),
-    'policies', (select coalesce(jsonb_object_agg(key, case
-        when old.value is null then 'new' when new.value is null then 'dropped'
-        else 'changed' end), '{}')
-      from jsonb_each(new_policies) as new full join jsonb_each(policies) as old using (key)
-      where new.value is distinct from old.value),
-    'granted', (select coalesce(jsonb_agg(value), '[]') from jsonb_array_elements(new_rights)
-      where not rights @> jsonb_build_array(value)),
-    'revoked', (select coalesce(jsonb_agg(value), '[]') from jsonb_array_elements(rights)
-      where not new_rights @> jsonb_build_array(value)))
-    into steps;
+  select jsonb_object_agg(kind, (select coalesce(jsonb_object_agg(coalesce(key, old.key), case
+      when old.value is null then 'new' when new.value is null then 'dropped'
+      else 'changed' end), '{}')
+    from jsonb_each(later) as new full join jsonb_each(earlier) as old using (key)
+    where new.value is distinct from old.value)) || jsonb_build_object(
+      'granted', (select coalesce(jsonb_agg(value), '[]') from jsonb_array_elements(new_rights)
+        where not rights @> jsonb_build_array(value)),
+      'revoked', (select coalesce(jsonb_agg(value), '[]') from jsonb_array_elements(rights)
+        where not new_rights @> jsonb_build_array(value)))
+    into steps
+    from (values ('functions', functions, new_functions), ('triggers', triggers, new_triggers),
+      ('policies', policies, new_policies)) as kinds (kind, earlier, later);
   perform set_config('rowhouse.renewed', steps::text, true);
   if mode = 'try' then
     return;

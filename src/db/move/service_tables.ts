@@ -115,7 +115,7 @@ async function describeRejected(
       source,
       `select pg_catalog.count(*)::pg_catalog.int4 as rows from ${table} where (${only}) is not true`,
     );
-    if (rows > 0) lines.push(`${rows} rows of ${table}: this release would not store them`);
+    if (rows > 0) lines.push(`rows of ${table} that this release would not store: ${rows}`);
   }
   return lines;
 }
