@@ -24,7 +24,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
   process.on(signal, () => {
     for (const child of children) child.kill(signal);
   });
-console.log("check: format, lint, types and tests, in parallel (about four minutes)");
+console.log("check: format, lint, types and tests, in parallel (three to six minutes)");
 const outcomes = await Promise.all([
   runQuietly("format and lint", ["run", "lint"]),
   runQuietly("types", ["run", "types"]),
