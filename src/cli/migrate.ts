@@ -27,10 +27,13 @@ import {
 import { servesRows } from "../role.ts";
 import type { Config } from "../settings/mod.ts";
 import {
+  deferRebuilds,
   findOutdatedTables,
+  findSearchIssues,
   RELEASE,
   recordRelease,
   refreshFunctions,
+  resumeDeferredSteps,
   sweepSets,
 } from "../tables/mod.ts";
 import {
@@ -40,7 +43,7 @@ import {
   type Setting,
   UsageError,
 } from "./command.ts";
-import { withDatabase } from "./database.ts";
+import { withDatabase, withPushDatabase } from "./database.ts";
 import { findDevDatabase } from "./dev/file.ts";
 import { findAdminAddress, readMigrateSettings, readShards } from "./settings.ts";
 
@@ -51,6 +54,7 @@ DATABASE_URL=postgres://rowhouse_login:…@db.example.org/rowhouse rowhouse migr
   about: `Safe to run at every start and on several machines in parallel: applied migrations are skipped. Run it at each
 deploy, before the processes of the new release start. It also replaces the functions of apps' tables that this release
 generates differently, table by table and without changing rows. Processes of the previous release keep working.
+After a change of PREVIEW it also builds indexes again, without locking their tables. Requests use the former index until then.
 
 A managed PostgreSQL needs no superuser. Once, as the provider's administrator:
   create role rowhouse_admin login createrole password '…';
@@ -94,14 +98,16 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     );
   const citus = readCitus(args);
   if (args.has("dry-run")) return await withDatabase(address, config, listSteps);
+  const print = args.has("json") ? () => undefined : terminal.print;
   const { applied, refreshed, login, isChanged } = await withDatabase(
     address,
     config,
-    (admin) =>
-      setUpDatabase(admin, config, {
-        citus,
-        print: args.has("json") ? undefined : terminal.print,
-      }),
+    async (admin) => {
+      const done = await setUpDatabase(admin, config, { citus, print });
+      const { warn } = terminal;
+      await rebuild({ admin, address, config }, { left: done.rebuilt, print, warn });
+      return done;
+    },
     // The second shows the progress of a build.
     { connections: 2 },
   );
@@ -170,6 +176,30 @@ function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): strin
   ];
 }
 
+/** A build can fail in a deadlock with the build of another process. */
+const MAX_BUILDS = 5;
+const BUILD_AGAIN_MS = 1000;
+
+type Rebuild = { left: readonly string[]; print: Print; warn: Print };
+
+/** Builds indexes again; a process that serves pushes can build some of them. */
+async function rebuild(
+  administration: Parameters<typeof withPushDatabase>[0],
+  { left, print, warn }: Rebuild,
+): Promise<void> {
+  if (left.length === 0) return;
+  print(`Building ${left.length} indexes in another form`);
+  for (let builds = 1; left.length > 0; builds++) {
+    await withPushDatabase(administration, (pushing) =>
+      resumeDeferredSteps({ admin: pushing, log: (_, event) => warn(event) }),
+    );
+    left = await deferRebuilds(administration.admin);
+    if (builds === MAX_BUILDS && left.length > 0)
+      return warn(`Not built yet: ${left.join(", ")}. Run rowhouse migrate again`);
+    if (left.length > 0) await Bun.sleep(BUILD_AGAIN_MS);
+  }
+}
+
 type Citus = { shards: number | undefined };
 
 /** @throws {UsageError} --shards is not a number, or used without --citus */
@@ -185,6 +215,8 @@ function readCitus(args: Arguments): Citus | undefined {
 type SetUp = {
   applied: string[];
   refreshed: string[];
+  /** Indexes that deferred steps build again. */
+  rebuilt: string[];
   login: string | undefined;
   /** Whether tables, the service's code or apps' functions changed, or a later release forbids it. */
   isChanged: boolean;
@@ -210,7 +242,7 @@ export async function setUpDatabase(
   const { applied, code, later } = await migrate(admin, { report: print, isMoving });
   if (later !== undefined) {
     print(`Nothing to do: ${showLater(later)}`);
-    return { applied, refreshed: [], login: undefined, isChanged: true };
+    return { applied, refreshed: [], rebuilt: [], login: undefined, isChanged: true };
   }
   if (code !== undefined) print("Renewed the service's functions and rights");
   if (restored) {
@@ -242,9 +274,13 @@ export async function setUpDatabase(
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),
   );
+  const rebuilt = await deferRebuilds(admin);
+  if (config.PREVIEW?.includes("filters"))
+    for (const issue of await findSearchIssues(admin))
+      print(`Warning: ${issue}: conditions and orders of texts cannot use an index`);
   await recordRelease(admin, RELEASE);
-  const isChanged = applied.length + refreshed.length > 0 || code !== undefined;
-  return { applied, refreshed, login, isChanged };
+  const isChanged = applied.length + refreshed.length + rebuilt.length > 0 || code !== undefined;
+  return { applied, refreshed, rebuilt, login, isChanged };
 }
 
 const RESTORED =

@@ -31,8 +31,9 @@ export const TENANT_POLICY = {
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_ISSUES = 50;
 
-/** The only functions in expressions of a push: digests and prefixes of texts in indexes, and an app's id. */
+/** The only functions in expressions of a push: digests, prefixes and parts of texts in indexes, and an app's id. */
 const INDEX_FUNCTIONS = [
+  ...Object.values(SQL).flatMap(({ parts }) => parts?.calls ?? []),
   "pg_catalog.left(pg_catalog.text, pg_catalog.int4)",
   "pg_catalog.sha256(pg_catalog.bytea)",
   "pg_catalog.decode(pg_catalog.text, pg_catalog.text)",
@@ -62,7 +63,7 @@ function isForeign(expression: string, { nodes, calls }: { nodes: string[]; call
 }
 
 const IN_INDEX = {
-  nodes: ["FUNCEXPR", "OPEXPR", "NULLTEST", "VAR", "CONST"],
+  nodes: ["FUNCEXPR", "OPEXPR", "CASEEXPR", "CASEWHEN", "BOOLEXPR", "NULLTEST", "VAR", "CONST"],
   calls: INDEX_FUNCTIONS,
 };
 const IN_DEFAULT = { nodes: ["FUNCEXPR", "CONST"], calls: DEFAULT_FUNCTIONS };

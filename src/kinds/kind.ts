@@ -115,6 +115,8 @@ export type SqlKind = {
   readonly width: number | undefined;
   /** The lowest and the highest value, if PostgreSQL can search an index for it under row security: by leakproof operators. */
   readonly ends?: readonly [lowest: string, highest: string];
+  /** The parts of an unbounded value by which an index is searched and sorted. */
+  readonly parts?: SearchParts;
   /** Whether a kind with ends has so many distinct values that few rows have the same. */
   readonly isSelective?: boolean;
   /** Max stored bytes of a default, from the bytes of its text. */
@@ -133,8 +135,6 @@ export type SqlKind = {
   readonly comparedAs?: string;
   /** The column in a condition. Without it, the column. */
   readonly compared?: Render;
-  /** The column in an order. Without it, as in a condition. */
-  readonly sorted?: Render;
   /** The value in a cursor, as text that the reader accepts. Without it, the text as PostgreSQL casts it. */
   readonly cursor?: Render;
   /** Defaults that are computed: the expression, given the time of the row, as PostgreSQL prints it, and its functions. */
@@ -162,6 +162,23 @@ export type SqlKind = {
   readonly reversible: readonly string[];
   /** Other kinds whose values convert without loss, or not at all. */
   readonly exactFrom?: readonly string[];
+};
+
+/** Expressions of built-in functions that PostgreSQL marks leakproof and immutable, so that a condition can search an index of them. */
+export type SearchParts = {
+  /** The start of the value, of type `name`, and what tells apart values with the same start, of type `text`. */
+  readonly start: Render;
+  readonly rest: Render;
+  /** Tells apart all values with the same start and rest, in a unique index. */
+  readonly exact: Render;
+  /** As PostgreSQL prints the expressions, without quotation marks. */
+  readonly printed: {
+    readonly start: Render;
+    readonly rest: Render;
+    readonly exact: Render;
+  };
+  /** The functions of these expressions in an index. */
+  readonly calls: readonly string[];
 };
 
 /** The converted column, the SQL type of the converted values, and the previous kind. */

@@ -1,9 +1,10 @@
 /** Columns of text. @module */
 
 import { listSpellings } from "../std/letter_case.ts";
+import { quoteLiteral } from "../std/quote.ts";
 import { isStorableText } from "../std/text.ts";
 import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
-import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
 import { OPERATORS } from "./operators.ts";
 
 export type StringTypes = {
@@ -27,11 +28,44 @@ export const stringValue: ValueKind = {
   operators: OPERATORS,
 };
 
-/** Characters of a text that count in an order: a cursor contains them. */
-const KEY_CHARACTERS = 200;
 /** Compares texts by code points, so that every database returns the same rows in the same order. */
 const BY_CODE_POINT = `collate pg_catalog."C"`;
-const toStart = (name: string) => `left(${name}, ${KEY_CHARACTERS})`;
+
+/** Max bytes of a text that an order compares: as many as PostgreSQL's type `name` has. */
+const START_BYTES = 63;
+/** The whole characters in the first 63 bytes. */
+const asName = (text: string) => `(${text}::pg_catalog.name)`;
+const isWhole = (text: string) => `${asName(text)}::pg_catalog.text operator(pg_catalog.=) ${text}`;
+const asBytes = (text: string) =>
+  `pg_catalog.decode(pg_catalog.replace(${text}, ${quoteLiteral("\\")}, ${quoteLiteral("\\\\")}), 'escape')`;
+
+/**
+ * A text by its first 63 bytes, and longer texts also by their MD5. Different texts can have the same MD5, so a unique index
+ * also has the SHA-256 of longer texts. The collation is written because a cast has the one of its column.
+ */
+const parts: SearchParts = {
+  start: (text) => `(${asName(text)} ${BY_CODE_POINT})`,
+  rest: (text) =>
+    `((case when ${isWhole(text)} then '' else pg_catalog.md5(${text}) end) ${BY_CODE_POINT})`,
+  exact: (text) =>
+    `(case when ${isWhole(text)} then ''::pg_catalog.bytea else pg_catalog.sha256(${asBytes(text)}) end)`,
+  printed: {
+    start: (text) => `(${text}::name)`,
+    rest: (text) =>
+      `( CASE WHEN ${text}::name::text = ${text} THEN ''::text ELSE md5(${text}) END)`,
+    exact: (text) =>
+      `( CASE WHEN ${text}::name::text = ${text} THEN '\\x'::bytea ELSE sha256(decode(replace(${text}, '\\'::text, '\\\\'::text), 'escape'::text)) END)`,
+  },
+  calls: [
+    "pg_catalog.name(pg_catalog.text)",
+    "pg_catalog.text(pg_catalog.name)",
+    "pg_catalog.texteq(pg_catalog.text, pg_catalog.text)",
+    "pg_catalog.md5(pg_catalog.text)",
+  ],
+};
+
+/** The highest character, as often as it fits, and the highest character of the three bytes that are left. */
+const HIGHEST_START = `${"\u{10ffff}".repeat(15)}\uffff`;
 
 export const stringSql: SqlKind = {
   type: { name: "pg_catalog.text", printed: "text" },
@@ -39,10 +73,14 @@ export const stringSql: SqlKind = {
   storedBytes: (bytes) => bytes + 4,
   size: "octet_length",
   isPrintedAsGiven: true,
-  comparedAs: "by code points, in every database: `B` is before `a`, and `é` after `z`",
+  comparedAs:
+    "by code points, in every database: `B` is before `a`, and `é` after `z`; an order compares the first 63 bytes",
   compared: (name) => `${name} ${BY_CODE_POINT}`,
-  sorted: (name) => `${toStart(name)} ${BY_CODE_POINT}`,
-  cursor: toStart,
+  ends: ["", HIGHEST_START],
+  isSelective: true,
+  parts,
+  cursor: (name) =>
+    `case when octet_length(${name}) <= ${START_BYTES} then ${name} else concat(left(${name}, ${START_BYTES})::name, md5(${name})) end`,
   toText: (value) => value,
   fromText: { check: () => "true", toValue: (text) => text },
   reversible: ["enum", "json", "boolean"],

@@ -26,8 +26,8 @@ export interface Model<C, Unique extends string = never> {
    */
   readonly "~unique"?: (column: Unique) => void;
   /**
-   * The model with another index, on these columns in this order. With `"id"` as the last name, the index also serves lists
-   * in the order of the preceding columns.
+   * The model with another index, on these columns in this order. An index on a reference also serves lists in the order of
+   * the ids with `"id"` as its last name; other indexes do without it.
    */
   index(...columns: NamesOf<C> | [...NamesOf<C>, "id"]): Model<C, Unique>;
   /** The model with another unique constraint: no two rows of an app have the same values in these columns. */

@@ -21,6 +21,7 @@ export { toMigrationStep } from "./push_step.ts";
 export { readPush, readTexts } from "./read_push.ts";
 export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
+export { resumeDeferredSteps } from "./sql/deferred.ts";
 export {
   type AppTablesPlan,
   createAppTables,
@@ -29,9 +30,11 @@ export {
   toCopyings,
 } from "./sql/move.ts";
 export {
+  deferRebuilds,
   findOutdatedTables,
   findUncallableTables,
   refreshFunctions,
   sweepSets,
 } from "./sql/refresh.ts";
 export { compareFacts, type Difference, findTableDifferences, readDrift } from "./verify/drift.ts";
+export { findSearchIssues } from "./verify/search_support.ts";

@@ -26,7 +26,7 @@ const PLAN = {
   isDescending: false,
   stop: { op: "lte", values: [1] },
 };
-const TEXT = { filter: ["neq", 2, 1], columns: [2], reads: [[2, 1, 100]] };
+const TEXT = { filter: ["neq", 2, 1], reads: [[2, 1, 100]] };
 
 let service: TestService;
 let app: TestApp;
@@ -88,13 +88,31 @@ const PLANS: readonly (readonly [name: string, plan: object | string])[] = [
   ["that picks SQL", { ...PLAN, picked: ["1 or true"] }],
   ["with a cursor of quotes", { ...PLAN, limit: 0, cursor: `'"\\; drop` }],
   ["whose next is at column 99", { ...PLAN, limit: 0, order: [99] }],
-  ["whose texts are SQL", { ...PLAN, text: { ...TEXT, columns: ["2 as x, null"] } }],
-  ["whose texts are column 99", { ...PLAN, text: { ...TEXT, columns: [99] } }],
-  ["whose texts are nothing", { ...PLAN, text: { ...TEXT, columns: [], reads: [] } }],
+  ["whose texts are SQL", { ...PLAN, passed: ["2 as x, null"], text: TEXT }],
+  ["whose texts are not passed", { ...PLAN, text: TEXT }],
+  ["whose texts are nothing", { ...PLAN, passed: [], text: { ...TEXT, reads: [] } }],
   ["whose text is read by SQL", { ...PLAN, text: { ...TEXT, reads: [[2, "1) or (1", 1]] } }],
   ["whose condition on texts is true", { ...PLAN, text: { ...TEXT, filter: true } }],
   ["without a limit of work", { ...PLAN, work: null, text: TEXT }],
-  ["whose ids are everything", { ...PLAN, ids: ["not", ["null", 1]] }],
+  ["whose values are everything", { ...PLAN, in: [[1, 99]] }],
+  ["whose values are SQL", { ...PLAN, in: [["1] or $2[1", 1]] }],
+  ["whose values are nothing", { ...PLAN, in: [] }],
+  [
+    "whose values are those of more columns",
+    {
+      ...PLAN,
+      in: [
+        [1, 1],
+        [1, 1],
+      ],
+    },
+  ],
+  ["that walks along the parts of no text", { ...PLAN, walk: [4, 7, 1], nulls: "last" }],
+  ["that walks along a text's parts", { ...PLAN, walk: [6, 9, 1], nulls: "only", stop: undefined }],
+  ["with unknown nulls", { ...PLAN, nulls: "') or true --" }],
+  ["that passes column 99", { ...PLAN, passed: [99], text: TEXT }],
+  ["that is sorted by a part that is not passed", { ...PLAN, sort: [[6, false]] }],
+  ["that is sorted by the part of an id", { ...PLAN, passed: [1], sort: [[4, false]] }],
 ];
 
 testUnlessCitus("a cluster has no query functions")(

@@ -45,7 +45,19 @@ const TEXTS = [
   ...["\u{1f642}", "\uffee", "x".repeat(199), `${"x".repeat(199)}y`, "not.eq.1", " ", "a+b&c=%41"],
   ...["ÉCOLE", "ХЛЕБ", "Straße", "GROẞ", "τέλος", "ΤΈΛΟΣ", "Iİ", "ıi", "\u{10400}", "K.^$", "a\nb"],
 ];
+/** Texts of about as many bytes as an order compares, some with a character at the cut, and with the same start. */
+const CUT_TEXTS = [56, 59, 60, 61, 62, 63, 64, 66, 70].flatMap((length) =>
+  ["", "z", "é", "漢", "\u{1f642}", "\u{10ffff}", "zé漢\u{1f642}"].map(
+    (end) => `${"x".repeat(length)}${end}`,
+  ),
+);
 const PATTERNS = [
+  "xx*",
+  `${"x".repeat(58)}*`,
+  `${"x".repeat(62)}é*`,
+  `${"x".repeat(70)}*`,
+  "\u{1f642}*",
+  "xx*é",
   "*",
   "a*",
   "*B",
@@ -85,7 +97,7 @@ function drawUuid(random: Random): string {
 }
 
 const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
-  string: (random) => pick(random, TEXTS),
+  string: (random) => pick(random, isTrue(random, 3) ? CUT_TEXTS : TEXTS),
   number: (random) => pick(random, [0, -1, 1, 2.5, 1e21, 1e-7, 12_345_678_901_234]),
   integer: (random) => pick(random, [0, -1, 1, 7, 2 ** 31, -(2 ** 53) + 1, 2 ** 53 - 1]),
   decimal: (random) =>
@@ -121,11 +133,13 @@ function drawTable(random: Random, name: string): TableDefinition {
     (a, b) => a.rank - b.rank,
   );
   const columns = names.slice(0, 3 + random(6)).map(({ column }): NamedColumn => {
-    const kind = pick(
-      random,
-      KINDS.filter((candidate) => candidate !== "ref"),
-    );
-    const index = kind !== "json" && isTrue(random, 4);
+    const kind = isTrue(random, 4)
+      ? "string"
+      : pick(
+          random,
+          KINDS.filter((candidate) => candidate !== "ref"),
+        );
+    const index = kind !== "json" && isTrue(random, 3);
     const values = kind === "enum" ? { values: ENUM } : {};
     return { name: column, kind, required: isTrue(random, 2), unique: false, index, ...values };
   });
@@ -249,8 +263,19 @@ function toKinds({ columns }: TableDefinition): TableKinds {
   ]);
 }
 
-/** The number of a text's characters that an order compares. */
-const KEY_CHARACTERS = 200;
+/** The number of a text's bytes that an order compares. */
+const START_BYTES = 63;
+
+/** A text as an order compares it: its whole characters in the first 63 bytes, and the MD5 of a longer text. */
+function toParts(text: string): [start: string, rest: string] {
+  if (Buffer.byteLength(text) <= START_BYTES) return [text, ""];
+  let start = "";
+  for (const character of text) {
+    if (Buffer.byteLength(start + character) > START_BYTES) break;
+    start += character;
+  }
+  return [start, new Bun.CryptoHasher("md5").update(text).digest("hex")];
+}
 
 function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefinition): Row[] {
   const keys = orderBy.flatMap((key) => Object.entries(key));
@@ -263,11 +288,14 @@ function sortRows(rows: readonly Row[], { orderBy }: Query, table: TableDefiniti
         if (left === right) continue;
         return left === null ? 1 : -1;
       }
-      const cut = (value: Json) =>
-        typeof value === "string"
-          ? [...value].slice(0, KEY_CHARACTERS).join("")
-          : (value as number | boolean);
-      const difference = makeCompare(kinds.get(name))(cut(left), cut(right));
+      const column = kinds.get(name);
+      const compare = makeCompare(column);
+      const parts = (value: Json) =>
+        column?.kind === "string" ? toParts(value as string) : [value as number | boolean];
+      const difference =
+        parts(left)
+          .map((part, index) => compare(part, parts(right)[index] ?? ""))
+          .find((found) => found !== 0) ?? 0;
       if (difference !== 0) return direction === "desc" ? -difference : difference;
     }
     return 0;

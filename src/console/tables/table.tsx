@@ -5,7 +5,7 @@ import { VALUES } from "../../kinds/mod.ts";
 import type { Html, Part } from "../../pages/mod.ts";
 import type { TableView } from "../../records/console/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
-import { indexesOf, keysOf, referencesOf } from "../../tables/catalog/mod.ts";
+import { type Constraint, indexesOf, keysOf, referencesOf } from "../../tables/catalog/mod.ts";
 import { type Difference, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
@@ -198,12 +198,18 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
   const targets = new Map(definition.columns.map((column) => [column.name, column.table]));
   const rows = [
     { kind: "primary key", name: `${name}__pkey`, columns: ["id"] },
-    ...keysOf(definition).map((constraint) => ({ ...constraint, kind: "unique" })),
+    ...keysOf(definition).map((constraint) => ({
+      ...constraint,
+      ...{ name: findName(constraint, found), kind: "unique" },
+    })),
     ...referencesOf(definition).map((reference) => ({
       ...reference,
       kind: `→ ${targets.get(reference.columns[0] ?? "")}`,
     })),
-    ...indexesOf(definition).map((constraint) => ({ ...constraint, kind: "index" })),
+    ...indexesOf(definition).map((constraint) => ({
+      ...constraint,
+      ...{ name: findName(constraint, found), kind: "index" },
+    })),
   ];
   return renderTable(
     "Keys, indexes and references",
@@ -215,6 +221,11 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
       stateOf(row.name),
     ]),
   );
+}
+
+/** The name of the form in which an index exists. */
+function findName({ name, search = name }: Constraint, found: TableView["found"]): string {
+  return findState(found?.parts ?? {}, search) === undefined ? name : search;
 }
 
 const BUILD_LABELS: Readonly<Record<string, string>> = {

@@ -31,7 +31,7 @@ export type SortKey = { readonly column: QueryColumn; readonly isDescending: boo
 export type ListQuery = Page & {
   /** All of them must be true. */
   readonly where: readonly Condition[];
-  /** A total order: the last key is the id. Omits columns that a condition limits to one value. */
+  /** A total order: the last key is the id. Omits columns that a condition limits to one value or to none. */
   readonly order: readonly SortKey[];
   /** Empty: every column. */
   readonly select: readonly QueryColumn[];
@@ -178,7 +178,10 @@ function toTotalOrder(keys: readonly SortKey[], where: readonly Condition[]): So
   const upToId = position === -1 ? [...keys, id] : keys.slice(0, position + 1);
   const isConstant = ({ column }: SortKey) =>
     column.name !== "id" &&
-    where.some((condition) => condition.op === "eq" && condition.column.name === column.name);
+    where.some(
+      (condition) =>
+        (condition.op === "eq" || condition.op === "null") && condition.column.name === column.name,
+    );
   return upToId.filter((key) => !isConstant(key));
 }
 
@@ -209,7 +212,7 @@ function readAfter(
   });
 }
 
-const UNREADABLE_CURSOR = "Cannot read after: must be the next of an earlier response";
+export const UNREADABLE_CURSOR = "Cannot read after: must be the next of an earlier response";
 
 function readCursor(text: string): (string | null)[] {
   const list = /^[\w-]+$/.test(text)

@@ -11,35 +11,58 @@ import { SQL } from "../../kinds/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import {
   type Constraint,
+  type IndexForm,
   indexesOf,
   keysOf,
+  nameIn,
   type RecordedTable,
 } from "../../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
-import { ID, type ListQuery } from "./list_query.ts";
+import { ID, type ListQuery, type SortKey } from "./list_query.ts";
+import {
+  isWhole,
+  toHighestStart,
+  toLowestStart,
+  toPrefixStarts,
+  toTextParts,
+} from "./text_parts.ts";
+
+/** A column, or a part of its texts, by which an index is searched and sorted. */
+export type Term = { readonly column: QueryColumn; readonly part?: "start" | "rest" };
 
 export type QueryPath = {
   /** `undefined`: the primary key. */
   readonly index: string | undefined;
-  /** The leading columns of the index that the walk uses. */
-  readonly columns: readonly QueryColumn[];
-  /** The values of the leading columns that have one value each. */
+  /** The leading terms of the index that the walk uses. */
+  readonly terms: readonly Term[];
+  /** The values of the leading terms that have one value each. */
   readonly fixed: readonly string[];
+  /** The keys of the order in the walk. Unique values make a total order without the id. */
+  readonly keys: readonly SortKey[];
   /** Whether rows are visited in the order of the query. Otherwise the query visits and sorts every row of the walk. */
   readonly isOrdered: boolean;
   readonly isDescending: boolean;
+  /** Whether the walk continues with the rows without a text in its first column, or visits only them. */
+  readonly nulls: "last" | "only" | undefined;
   /** The conditions that are true for every visited row. */
   readonly fulfilled: readonly Condition[];
-} & ({ readonly ids: Comparison } | Range);
+  /** Whether another path visits more rows, but can end a page early. */
+  readonly isSelective: boolean;
+} & ({ readonly in: Comparison } | Range);
 
-/** The start and the end of a walk: values of its leading columns, compared in order. */
+/** The start and the end of a walk: values of its leading terms, compared in order. */
 type Range = { readonly start: Bound | undefined; readonly stop: Bound | undefined };
 export type Bound = { readonly op: Comparison["op"]; readonly values: readonly string[] };
 
 /** The app, and the indexes that are not built yet. */
-export type PathOptions = { readonly appId: string; readonly missing: ReadonlySet<string> };
+export type PathOptions = {
+  readonly appId: string;
+  readonly missing: ReadonlySet<string>;
+  /** Whether a condition that few rows should fulfill was found to be fulfilled by too many. */
+  readonly isUnselective?: boolean;
+};
 
-const PRIMARY_KEY: Index = { name: undefined, columns: [ID], isUnique: true };
+const PRIMARY_KEY: Index = { name: undefined, columns: [ID], isUnique: true, hasNulls: false };
 
 type Index = {
   readonly name: string | undefined;
@@ -47,9 +70,29 @@ type Index = {
   readonly columns: readonly QueryColumn[];
   /** Whether no two rows have the same values in these columns. */
   readonly isUnique: boolean;
+  /** Whether it contains the rows without a value in its first column, under a condition that the parts of a text imply. */
+  readonly hasNulls: boolean;
 };
-/** An index, and the conditions that give its first columns one value each. */
-type Candidate = { readonly index: Index; readonly fixed: readonly Comparison[] };
+/** An index, and the conditions that give its first columns one value each, or none to the first column. */
+type Candidate = {
+  readonly index: Index;
+  readonly fixed: readonly Comparison[];
+  readonly empty: Condition | undefined;
+};
+
+/** A column as an index contains it. */
+export function toTerms(column: QueryColumn): Term[] {
+  if (SQL[column.kind].parts === undefined) return [{ column }];
+  return [
+    { column, part: "start" },
+    { column, part: "rest" },
+  ];
+}
+
+/** A value as the terms of its column. */
+export function toTermValues({ kind }: QueryColumn, value: string): readonly string[] {
+  return SQL[kind].parts === undefined ? [value] : toTextParts(value);
+}
 
 /** The columns by which an index sorts a list without conditions. */
 export function listSortedColumns(definition: TableDefinition): string[] {
@@ -87,18 +130,9 @@ export function choosePath(
   options: PathOptions,
 ): QueryPath {
   const ids = findComparison(query.where, ID, ["in"]);
-  if (ids !== undefined)
-    return {
-      index: undefined,
-      columns: [ID],
-      fixed: [],
-      isOrdered: false,
-      isDescending: false,
-      fulfilled: [ids],
-      ids,
-    };
+  if (ids !== undefined) return toSetPath(PRIMARY_KEY, ids);
   const candidates = listIndexes(table, options)
-    .map((index): Candidate => ({ index, fixed: findFixed(query, index) }))
+    .map((index): Candidate => ({ index, ...findFixed(query, index) }))
     .sort((a, b) => b.fixed.length - a.fixed.length);
   const fixed = candidates.filter((candidate) => candidate.fixed.length > 0);
   const single = fixed.find(
@@ -106,15 +140,54 @@ export function choosePath(
   );
   if (single !== undefined) return toPath(query, single, { isOrdered: false });
   const ordered = candidates.find((candidate) => isInOrder(query, candidate));
-  const selective = fixed.find((candidate) =>
-    candidate.fixed.some(({ column }) => SQL[column.kind].isSelective === true),
-  );
+  const isSelective = options.isUnselective !== true;
+  const selective = isSelective
+    ? fixed.find((candidate) =>
+        candidate.fixed.some(({ column }) => SQL[column.kind].isSelective === true),
+      )
+    : undefined;
   // An index in the query's order visits only the rows of the page. Otherwise prefer the path with fewer rows.
-  if (ordered !== undefined && (ordered.fixed.length > 0 || selective === undefined))
-    return toPath(query, ordered, { isOrdered: true });
+  if (
+    ordered !== undefined &&
+    (ordered.fixed.length > 0 || ordered.empty !== undefined || selective === undefined)
+  ) {
+    const set = isSelective && ordered.fixed.length === 0 ? findSet(query, candidates) : undefined;
+    return set ?? toPath(query, ordered, { isOrdered: true });
+  }
+  if (selective !== undefined)
+    return { ...toPath(query, selective, { isOrdered: false }), isSelective: true };
+  const set = isSelective ? findSet(query, candidates) : undefined;
+  if (set !== undefined) return set;
   const ranged = candidates.find(({ index }) => hasRange(query, index.columns[0]));
-  const best = selective ?? fixed[0] ?? ranged ?? { index: PRIMARY_KEY, fixed: [] };
+  const best = fixed[0] ?? ranged ?? { index: PRIMARY_KEY, fixed: [], empty: undefined };
   return toPath(query, best, { isOrdered: false });
+}
+
+/** The rows with one of several values in the first column of an index. */
+function findSet({ where }: ListQuery, candidates: readonly Candidate[]): QueryPath | undefined {
+  for (const { index } of candidates) {
+    const [column] = index.columns;
+    const values = column && findComparison(where, column, ["in"]);
+    if (values !== undefined && SQL[values.column.kind].isSelective === true)
+      return toSetPath(index, values);
+  }
+  return undefined;
+}
+
+function toSetPath({ name }: Index, condition: Comparison): QueryPath {
+  const isExact = SQL[condition.column.kind].parts === undefined || condition.values.every(isWhole);
+  return {
+    index: name,
+    terms: toTerms(condition.column),
+    fixed: [],
+    keys: [],
+    isOrdered: false,
+    isDescending: false,
+    nulls: undefined,
+    fulfilled: isExact ? [condition] : [],
+    isSelective: condition.column.name !== ID.name,
+    in: condition,
+  };
 }
 
 function listIndexes(
@@ -123,25 +196,46 @@ function listIndexes(
 ): Index[] {
   const columns = new Map([ID, ...definition.columns].map((column) => [column.name, column]));
   return [...keysOf(whole), ...indexesOf(whole)]
-    .filter((index) => (index.appId ?? appId) === appId && !missing.has(index.name))
-    .map((index) => toIndex(index, columns))
+    .filter((index) => (index.appId ?? appId) === appId)
+    .flatMap((index) => {
+      // While an index is rebuilt, its former form serves what it can.
+      const form = (["search", "plain"] as const).find((name) => !missing.has(nameIn(index, name)));
+      return form === undefined ? [] : [toIndex(index, form, columns)];
+    })
     .concat(PRIMARY_KEY);
 }
 
-function toIndex(index: Constraint, columns: ReadonlyMap<string, QueryColumn>): Index {
-  const known = index.columns.map((name) => columns.get(name));
-  const end = known.findIndex((column) => column === undefined || !isSearchable(column));
+function toIndex(
+  index: Constraint,
+  form: IndexForm,
+  columns: ReadonlyMap<string, QueryColumn>,
+): Index {
+  const isSearch = form === "search" && index.search !== undefined;
+  const isLast = isSearch && index.kind === "idx" && !index.columns.includes(ID.name);
+  const known = [...index.columns, ...(isLast ? [ID.name] : [])].map((name) => columns.get(name));
+  const isUsable = (column: QueryColumn) =>
+    isSearchable(column) && (isSearch || SQL[column.kind].parts === undefined);
+  const end = known.findIndex((column) => column === undefined || !isUsable(column));
   const searchable = known
     .slice(0, end === -1 ? undefined : end)
     .filter((column) => column !== undefined);
   const isUnique = index.kind === "key" && searchable.length === known.length;
-  return { name: index.name, columns: searchable, isUnique };
+  const [first] = searchable;
+  const hasNulls =
+    isSearch && index.kind === "idx" && first !== undefined && SQL[first.kind].parts !== undefined;
+  return { name: nameIn(index, form), columns: searchable, isUnique, hasNulls };
 }
 
-function findFixed({ where }: ListQuery, { columns }: Index): Comparison[] {
+function findFixed({ where }: ListQuery, { columns, hasNulls }: Index): Omit<Candidate, "index"> {
   const fixed = columns.map((column) => findComparison(where, column, ["eq"]));
   const end = fixed.indexOf(undefined);
-  return fixed.slice(0, end === -1 ? undefined : end).filter((position) => position !== undefined);
+  const [first] = columns;
+  return {
+    fixed: fixed
+      .slice(0, end === -1 ? undefined : end)
+      .filter((position) => position !== undefined),
+    empty: hasNulls && first && end === 0 ? findComparison(where, first, ["null"]) : undefined,
+  };
 }
 
 function findComparison(
@@ -155,25 +249,49 @@ function findComparison(
   );
 }
 
+/** The columns of an index after those with one value. */
+function restOf({ index, fixed, empty }: Candidate): readonly QueryColumn[] {
+  return index.columns.slice(fixed.length + (empty === undefined ? 0 : 1));
+}
+
+/** The keys of the order that an index must have: the last of them, the id, follows from unique values. */
+function keysIn({ order }: ListQuery, candidate: Candidate): readonly SortKey[] {
+  const rest = restOf(candidate);
+  return candidate.index.isUnique && rest.length === order.length - 1
+    ? order.slice(0, rest.length)
+    : order;
+}
+
 /** Whether the rest of the index has the query's order, down to the id. Otherwise the query would sort all equal values. */
-function isInOrder({ where, order }: ListQuery, { index, fixed }: Candidate): boolean {
-  const rest = index.columns.slice(fixed.length);
-  const isSame = order.every(
+function isInOrder(query: ListQuery, candidate: Candidate): boolean {
+  const { where, order } = query;
+  const rest = restOf(candidate);
+  const keys = keysIn(query, candidate);
+  const isSame = keys.every(
     ({ column, isDescending }, position) =>
       rest[position]?.name === column.name && isDescending === order[0]?.isDescending,
   );
   // Nulls sort last in both directions, but an index stores them at one end. So only the first column can be optional,
-  // and only with a condition that excludes nulls.
+  // and only with a condition that excludes nulls, or if the walk can continue with the nulls.
   return (
+    keys.length > 0 &&
     isSame &&
-    order.every(
-      ({ column }, position) => column.required || (position === 0 && isPresent(where, column)),
+    keys.every(
+      ({ column }, position) =>
+        column.required ||
+        (position === 0 && (isPresent(where, column) || canEndWithNulls(candidate))),
     )
   );
 }
 
+function canEndWithNulls({ index, fixed, empty }: Candidate): boolean {
+  return index.hasNulls && fixed.length === 0 && empty === undefined;
+}
+
+const ABOUT_VALUES = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike", "in"];
+
 function isPresent(where: readonly Condition[], column: QueryColumn): boolean {
-  if (findComparison(where, column, ["lt", "lte", "gt", "gte"]) !== undefined) return true;
+  if (findComparison(where, column, ABOUT_VALUES) !== undefined) return true;
   return where.some(
     ({ op, ...condition }) =>
       op === "not" &&
@@ -183,47 +301,117 @@ function isPresent(where: readonly Condition[], column: QueryColumn): boolean {
 }
 
 function hasRange({ where }: ListQuery, column: QueryColumn | undefined): boolean {
-  return (
-    column !== undefined && findComparison(where, column, ["lt", "lte", "gt", "gte"]) !== undefined
-  );
+  if (column === undefined) return false;
+  const { lower, upper } = findEdges(where, column);
+  return lower !== undefined || upper !== undefined;
+}
+
+/** An end of a range, as a value of the first term of its column. */
+type Edge = {
+  readonly op: Comparison["op"];
+  readonly value: string;
+  /** The condition, if exactly the rows within the range fulfill it. */
+  readonly fulfilled: Condition | undefined;
+};
+type Edges = { readonly lower: Edge | undefined; readonly upper: Edge | undefined };
+
+function findEdges(where: readonly Condition[], column: QueryColumn): Edges {
+  const isText = SQL[column.kind].parts !== undefined;
+  const pattern = isText ? findPrefix(where, column) : undefined;
+  if (pattern !== undefined) {
+    const { lowest, highest } = toPrefixStarts(pattern.prefix);
+    const fulfilled = lowest.isExact && pattern.isWhole ? pattern.condition : undefined;
+    return {
+      lower: { op: "gte", value: lowest.value, fulfilled },
+      upper: { op: "lte", value: highest.value, fulfilled },
+    };
+  }
+  const edge = (ops: readonly string[], op: "gte" | "lte", toStart: typeof toLowestStart) => {
+    const condition = findComparison(where, column, ops);
+    const [value] = condition?.values ?? [];
+    if (condition === undefined || value === undefined) return undefined;
+    if (!isText) return { op: condition.op, value, fulfilled: condition };
+    const start = toStart(value);
+    return start.isExact
+      ? { op: condition.op, value, fulfilled: condition }
+      : { op, value: start.value, fulfilled: undefined };
+  };
+  return {
+    lower: edge(["gt", "gte"], "gte", toLowestStart),
+    upper: edge(["lt", "lte"], "lte", toHighestStart),
+  };
+}
+
+/** A pattern that begins with a text, and whether it is only that text and `*`. */
+function findPrefix(where: readonly Condition[], column: QueryColumn) {
+  const condition = findComparison(where, column, ["like"]);
+  const pattern = condition?.values[0] ?? "";
+  const [start = ""] = /^(?:[^\\%]|\\.)*/su.exec(pattern) ?? [];
+  if (condition === undefined || start === "") return undefined;
+  const isWhole = pattern.slice(start.length) === "%";
+  return { condition, prefix: start.replaceAll(/\\(.)/gsu, "$1"), isWhole };
 }
 
 function toPath(
   query: ListQuery,
-  { index, fixed }: Candidate,
+  candidate: Candidate,
   { isOrdered }: { isOrdered: boolean },
 ): QueryPath {
+  const { index, fixed, empty } = candidate;
+  const keys = isOrdered ? keysIn(query, candidate) : [];
   const isDescending = isOrdered && query.order[0]?.isDescending === true;
-  const next = index.columns[fixed.length];
+  const next = restOf(candidate)[0];
   const isNextUsed = isOrdered || hasRange(query, next) || fixed.length === 0;
   const rest = isOrdered
-    ? query.order.map(({ column }) => column)
+    ? keys.map(({ column }) => column)
     : isNextUsed && next !== undefined
       ? [next]
       : [];
-  const lower = next && findComparison(query.where, next, ["gt", "gte"]);
-  const upper = next && findComparison(query.where, next, ["lt", "lte"]);
-  const values = fixed.map((comparison) => comparison.values[0] ?? "");
+  const terms = [...fixed.map(({ column }) => column), ...rest].flatMap(toTerms);
+  const values = fixed.flatMap(({ column, values: [value = ""] }) => toTermValues(column, value));
+  const exact = fixed.filter(
+    ({ column, values: [value = ""] }) => SQL[column.kind].parts === undefined || isWhole(value),
+  );
+  const path = {
+    ...{ index: index.name, fixed: values, keys, isOrdered, isDescending },
+    isSelective: false,
+  };
+  if (empty !== undefined && index.columns[0] !== undefined)
+    return {
+      ...path,
+      terms: [...toTerms(index.columns[0]), ...terms],
+      nulls: "only",
+      fulfilled: [empty],
+      start: undefined,
+      stop: undefined,
+    };
+  const { lower, upper } =
+    next === undefined ? { lower: undefined, upper: undefined } : findEdges(query.where, next);
   const [lowest, highest] = (next && SQL[next.kind].ends) ?? [];
   // Bounds exclude nulls. A walk without fixed columns also needs an end: see queries.sql.
   const isNullable = rest.length > 0 && next?.required !== true;
   const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };
   const bounds = {
     lower: (isNeeded: boolean) =>
-      toBound("gte", { values, range: lower, end: isNeeded ? lowest : undefined }),
+      toBound("gte", { values, edge: lower, end: isNeeded ? lowest : undefined }),
     upper: (isNeeded: boolean) =>
-      toBound("lte", { values, range: upper, end: isNeeded ? highest : undefined }),
+      toBound("lte", { values, edge: upper, end: isNeeded ? highest : undefined }),
   };
   const [start, stop] = isDescending
     ? [bounds.upper(needs.start), bounds.lower(needs.stop)]
     : [bounds.lower(needs.start), bounds.upper(needs.stop)];
+  const isLast =
+    isOrdered &&
+    canEndWithNulls(candidate) &&
+    next?.required === false &&
+    !isPresent(query.where, next);
   return {
-    index: index.name,
-    columns: [...fixed.map(({ column }) => column), ...rest],
-    fixed: values,
-    isOrdered,
-    isDescending,
-    fulfilled: [...fixed, lower, upper].filter((condition) => condition !== undefined),
+    ...path,
+    terms,
+    nulls: isLast ? "last" : undefined,
+    fulfilled: [...exact, lower?.fulfilled, upper?.fulfilled].filter(
+      (condition) => condition !== undefined,
+    ),
     start,
     stop,
   };
@@ -231,13 +419,13 @@ function toPath(
 
 type BoundParts = {
   readonly values: readonly string[];
-  readonly range: Comparison | undefined;
+  readonly edge: Edge | undefined;
   readonly end: string | undefined;
 };
 
-function toBound(op: "gte" | "lte", { values, range, end }: BoundParts): Bound | undefined {
-  const last = range?.values[0] ?? end;
+function toBound(op: "gte" | "lte", { values, edge, end }: BoundParts): Bound | undefined {
+  const last = edge?.value ?? end;
   if (last !== undefined)
-    return { op: range === undefined ? op : range.op, values: [...values, last] };
+    return { op: edge === undefined ? op : edge.op, values: [...values, last] };
   return values.length === 0 ? undefined : { op, values };
 }

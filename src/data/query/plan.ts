@@ -2,10 +2,16 @@
 
 import { KINDS, SQL } from "../../kinds/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
-import { queryColumns, type RecordedTable } from "../../tables/catalog/mod.ts";
+import {
+  indexesOf,
+  keysOf,
+  nameIn,
+  queryColumns,
+  type RecordedTable,
+} from "../../tables/catalog/mod.ts";
 import { MAX_VISITS } from "../deps.ts";
 import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
-import { describeOrder, type ListQuery, type SortKey } from "./list_query.ts";
+import { describeOrder, type ListQuery, type SortKey, UNREADABLE_CURSOR } from "./list_query.ts";
 import {
   type Bound,
   choosePath,
@@ -13,7 +19,11 @@ import {
   isSearchable,
   type PathOptions,
   type QueryPath,
+  type Term,
+  toTerms,
+  toTermValues,
 } from "./path.ts";
+import { readTextParts } from "./text_parts.ts";
 
 // The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
 // and a pattern can compare each character many times. A unit is about the work to read one byte of
@@ -34,6 +44,8 @@ export const MAX_WORK = 134_217_728;
 const WHOLE_BYTES = 2 ** 30;
 /** The work of `in`, which hashes the text. */
 const HASH_WORK = 2;
+/** The work of the MD5 of a text, which tells apart texts with the same start in an order. */
+const DIGEST_WORK = 1;
 /** The work of `ilike`, a regular expression: the same for every pattern. */
 const EXPRESSION_WORK = 12;
 /** The work of starting a comparison at a character of a text, as PostgreSQL does where the first character is equal. */
@@ -108,6 +120,8 @@ type QueryPlan = {
   readonly plan: string;
   readonly values: readonly string[];
   readonly index: string | undefined;
+  /** Whether another path visits more rows, but can end a page early. */
+  readonly isSelective: boolean;
 };
 
 type Numbers = readonly (string | number | Numbers)[];
@@ -117,15 +131,18 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   const names = queryColumns(table.definition).map(({ name }) => name);
   const values: string[] = [];
   const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
+  const numberOfTerm = ({ column, part }: Term) =>
+    numberOf(column) +
+    (part === undefined ? 0 : part === "start" ? names.length : 2 * names.length);
   const put = (value: string) => values.push(value);
   const bound = ({ op, values: list }: Bound) => ({ op, values: list.map(put) });
-  const numbers = (condition: Condition): Numbers => {
+  const numbers = (condition: TermCondition): Numbers => {
     if ("of" in condition) return [condition.op, ...condition.of.map(numbers)];
-    const { op, column } = condition;
+    const { op } = condition;
     const positions = condition.values.map(put);
     return [
       op,
-      numberOf(column),
+      numberOfTerm(condition),
       ...(op === "in"
         ? [positions[0] ?? 0, positions.length + (positions[0] ?? 0) - 1]
         : positions),
@@ -135,6 +152,18 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   const texts = left.filter((condition) => listReads(condition).length > 0);
   const filter = left.filter((condition) => !texts.includes(condition));
   const { order, after, select, limit, offset } = query;
+  // A sort by texts reads each longer text, and so does a walk in their order.
+  const sorted = path.isOrdered ? (left.length === 0 ? [] : path.keys) : order;
+  const reads = [
+    ...texts.flatMap(listReads),
+    ...sorted.flatMap(({ column }) =>
+      !isOfParts(column) ? [] : [{ column, work: DIGEST_WORK, maxBytes: WHOLE_BYTES }],
+    ),
+  ];
+  const passed = [
+    ...texts.flatMap(listColumns),
+    ...(path.isOrdered ? [] : order.map(({ column }) => column)),
+  ];
   const plan = {
     limit,
     offset,
@@ -143,20 +172,21 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     cursor: describeOrder(order),
     order: order.map(({ column }) => numberOf(column)),
     picked: select.map(numberOf),
-    walk: path.columns.map(numberOf),
+    walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
-    ...("ids" in path
-      ? { ids: numbers(path.ids) }
+    nulls: path.nulls,
+    ...("in" in path
+      ? { in: putSet(path.in, put) }
       : { start: path.start && bound(path.start), stop: path.stop && bound(path.stop) }),
     filter: filter.length === 0 ? undefined : numbers({ op: "and", of: filter }),
+    passed: [...new Set(passed.map(numberOf))],
     text:
-      texts.length === 0
+      reads.length === 0
         ? undefined
         : {
-            filter: numbers({ op: "and", of: texts }),
-            columns: [...new Set(texts.flatMap(listColumns).map(numberOf))],
-            reads: sumReads(texts.flatMap(listReads)).map(({ column, work, maxBytes }) => [
+            filter: texts.length === 0 ? undefined : numbers({ op: "and", of: texts }),
+            reads: sumReads(reads).map(({ column, work, maxBytes }) => [
               numberOf(column),
               work,
               maxBytes,
@@ -165,13 +195,28 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     isCounted: options.isCounted || undefined,
     isLookup: isLookup(query, table, options) || undefined,
     ...(path.isOrdered
-      ? { at: after && bound(toPosition(path, after)) }
+      ? toWalk(path, after, bound)
       : {
-          sort: order.map(({ column, isDescending }) => [numberOf(column), isDescending]),
-          after: after && numbers(toAfter(order, after)),
+          sort: order.flatMap(({ column, isDescending }) =>
+            toTerms(column).map((term) => [numberOfTerm(term), isDescending]),
+          ),
+          after: after && numbers(toAfter(order.flatMap(toSortTerms), toAfterValues(order, after))),
         }),
   };
-  return { plan: JSON.stringify(plan), values, index: path.index };
+  const { index, isSelective } = path;
+  return { plan: JSON.stringify(plan), values, index, isSelective };
+}
+
+/** The first and the last value of each term of a set. */
+function putSet(
+  { column, values }: Comparison,
+  put: (value: string) => number,
+): [first: number, last: number][] {
+  const lists = values.map((value) => toTermValues(column, value));
+  return toTerms(column).map((_, term) => {
+    const positions = lists.map((list) => put(list[term] ?? ""));
+    return [positions[0] ?? 0, positions.at(-1) ?? 0];
+  });
 }
 
 /** One read for each column and length. */
@@ -184,32 +229,73 @@ function sumReads(reads: readonly TextRead[]): TextRead[] {
   );
 }
 
-/** The values of a walk's columns in the first row of the page. @throws {Problem} invalid_query */
-function toPosition({ fixed, isDescending }: QueryPath, after: readonly (string | null)[]): Bound {
-  const values = after.filter((value) => value !== null);
-  if (values.length < after.length)
-    throw invalid("Cannot read after: it comes from a list with other conditions");
-  return { op: isDescending ? "lte" : "gte", values: [...fixed, ...values] };
+/** Where a walk continues: at the values of its terms in the first row of the page. @throws {Problem} invalid_query */
+function toWalk(
+  { fixed, keys, nulls, isDescending }: QueryPath,
+  after: readonly (string | null)[] | undefined,
+  bound: (at: Bound) => object,
+) {
+  if (after === undefined) return {};
+  const op = isDescending ? "lte" : "gte";
+  const [first] = after;
+  const isAmongNulls = nulls === "last" && first === null;
+  const values = keys.flatMap(({ column }, position) => {
+    const value = after[position];
+    if (position === 0 && isAmongNulls) return [];
+    if (value === null || value === undefined)
+      throw invalid("Cannot read after: it comes from a list with other conditions");
+    return toCursorValues(column, value);
+  });
+  const at = bound({ op, values: [...fixed, ...values] });
+  return isAmongNulls ? { at, nulls: "only", start: undefined, stop: undefined } : { at };
+}
+
+/** A value of a cursor as the terms of its column. */
+function toCursorValues(column: QueryColumn, value: string): readonly string[] {
+  if (!isOfParts(column)) return [value];
+  const parts = readTextParts(value);
+  if (parts === undefined) throw invalid(UNREADABLE_CURSOR);
+  return parts;
+}
+
+/** A key of an order as terms. Nulls are compared by the column. */
+type SortTerm = Term & Pick<SortKey, "isDescending">;
+type TermCondition =
+  | (Term & { readonly op: Comparison["op"]; readonly values: readonly string[] })
+  | { readonly op: "and" | "or"; readonly of: readonly TermCondition[] }
+  | { readonly op: "not"; readonly of: readonly [TermCondition] };
+
+function toSortTerms({ column, isDescending }: SortKey): SortTerm[] {
+  return toTerms(column).map((term) => ({ ...term, isDescending }));
+}
+
+function toAfterValues(
+  order: readonly SortKey[],
+  after: readonly (string | null)[],
+): (string | null)[] {
+  return order.flatMap(({ column }, position): readonly (string | null)[] => {
+    const value = after[position] ?? null;
+    return value === null ? toTerms(column).map(() => null) : toCursorValues(column, value);
+  });
 }
 
 /** The condition for a row and all later rows: (a > x) or (a = x and b >= y). Nulls sort last. */
 function toAfter(
-  [key, ...keys]: readonly SortKey[],
+  [key, ...keys]: readonly SortTerm[],
   [value, ...rest]: readonly (string | null)[],
-): Condition {
+): TermCondition {
   if (key === undefined || value === undefined)
     throw new Error("An order has a value for each key");
   const { column, isDescending } = key;
-  const isNull: Condition = { op: "null", column, values: [] };
+  const isNull = { op: "null", column, values: [] } as const;
   if (value === null) return { op: "and", of: [isNull, toAfter(keys, rest)] };
-  const values = [value];
-  if (keys.length === 0) return { op: isDescending ? "lte" : "gte", column, values };
-  const isSame: Condition = { op: "eq", column, values };
+  const term = { ...key, values: [value] };
+  if (keys.length === 0) return { ...term, op: isDescending ? "lte" : "gte" };
   return {
     op: "or",
     of: [
-      { op: isDescending ? "lt" : "gt", column, values },
-      { op: "and", of: [isSame, toAfter(keys, rest)] },
+      { ...term, op: isDescending ? "lt" : "gt" },
+      { op: "and", of: [{ ...term, op: "eq" }, toAfter(keys, rest)] },
       ...(column.required ? [] : [isNull]),
     ],
   };
@@ -221,18 +307,37 @@ const SEARCHABLE = new Intl.ListFormat("en", { type: "disjunction", style: "long
   .replace(", or ", " or ");
 const NARROW = `narrow the list with a condition on an indexed ${SEARCHABLE} column`;
 
-/** Advice for a query that visits fewer rows. `cut` is the exceeded limit: `visits` or `text`. */
+type NeededIndex = {
+  /** The exceeded limit: `visits` or `text`. */
+  readonly cut: string | undefined;
+  /** The indexes that are not built yet. */
+  readonly missing: ReadonlySet<string>;
+};
+
+/** Advice for a query that visits fewer rows: the declaration of an index that serves it, if one can. */
 export function explainNeededIndex(
   query: ListQuery,
-  { name }: RecordedTable,
-  cut: string | undefined,
+  { name, whole }: RecordedTable,
+  { cut, missing }: NeededIndex,
 ): string {
   const { where, order, offset } = query;
+  const keys = order.slice(0, -1);
+  const hasTexts = where.some((condition) => listReads(condition).length > 0);
   const isText = cut === "text";
   const few = isText
-    ? `${describeTexts(where)} would compare too much text of ${name}`
+    ? `${hasTexts ? describeTexts(where) : describeSort(keys)} would compare too much text of ${name}`
     : `more than ${MAX_VISITS} rows of ${name} would be read`;
-  const keys = order.slice(0, -1);
+  const fixed = where.flatMap((condition) =>
+    condition.op === "eq" && isSearchable(condition.column) ? [condition.column] : [],
+  );
+  const columns = [...fixed, ...keys.map(({ column }) => column)];
+  const building = [...keysOf(whole), ...indexesOf(whole)].find(
+    (index) =>
+      missing.has(nameIn(index, "search")) &&
+      index.columns.every((of) => of === "id" || columns.some((column) => column.name === of)),
+  );
+  if (building !== undefined)
+    return `Cannot list these rows now, because ${few} while the index on ${building.columns.join(", ")} is built: try again later`;
   if (offset > 0 && keys.length === 0)
     return `Cannot skip rows by offset, because ${few}: continue with after, or narrow the list`;
   const lookup = where.find(
@@ -243,11 +348,9 @@ export function explainNeededIndex(
     const { name: column, kind } = lookup.column;
     return `Cannot find a row by ${column}, because ${few}, and no index supports a condition on a column of kind ${kind}: use the id or a unique ${SEARCHABLE} column, ${NARROW}, or read the pages of ${column}=in.(…) by after`;
   }
-  if (isText) return `Cannot sort, because ${few}: ${NARROW}, or use fewer or shorter patterns`;
+  if (isText && hasTexts)
+    return `Cannot sort, because ${few}: ${NARROW}, or use fewer or shorter patterns`;
   const unsearchable = keys.find(({ column }) => !isSearchable(column));
-  const fixed = where.flatMap((condition) =>
-    condition.op === "eq" && isSearchable(condition.column) ? [condition.column.name] : [],
-  );
   const isMixed = order.some(({ isDescending }) => isDescending !== order[0]?.isDescending);
   if (unsearchable !== undefined || isMixed) {
     const why =
@@ -256,11 +359,26 @@ export function explainNeededIndex(
         : `No index supports sorting by ${unsearchable.column.name}, which is of kind ${unsearchable.column.kind}`;
     return `${why}, and ${few}: ${NARROW}`;
   }
-  const names = [...fixed, ...keys.map(({ column }) => column.name), "id"];
-  const nullable = keys.find(({ column }) => !column.required);
+  // The index of a reference alone does not end in the id.
+  const isReference = columns.length === 1 && columns[0]?.kind === "ref";
+  const names = [...columns.map((column) => column.name), ...(isReference ? ["id"] : [])];
+  const [first] = columns;
+  const nullable = keys.find(
+    // An index can end with the rows without a text in its first column.
+    ({ column }) => !column.required && !(column === first && isOfParts(column)),
+  );
   const also =
     nullable === undefined ? "" : ` and add the condition ${nullable.column.name}=not.is.null`;
   return `Cannot sort without an index, because ${few}: declare .index(${names.map((column) => JSON.stringify(column)).join(", ")})${also}, or narrow the list`;
+}
+
+function isOfParts({ kind }: QueryColumn): boolean {
+  return SQL[kind].parts !== undefined;
+}
+
+function describeSort(keys: readonly SortKey[]): string {
+  const texts = keys.filter(({ column }) => isOfParts(column));
+  return `sorting by ${texts.map(({ column }) => column.name).join(", ")}`;
 }
 
 /** Advice for a query that was canceled at its time limit. */

@@ -173,16 +173,18 @@ async function findQueriedPage(
   const missing = new Set<string>();
   const { appId } = context.principal;
   const options = {
-    ...{ appId, missing, isCounted: query.isCounted },
+    ...{ appId, missing, isCounted: query.isCounted, isUnselective: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork },
   };
   let index: string | undefined;
+  let isSelective = false;
   const plan = (current: RecordedTable) => {
     // Another column set may lack a column of the query.
     const read = current === table ? query : readListQuery(context.query, current.definition);
-    const { index: needed, ...planned } = planQuery(read, current, options);
+    const { index: needed, isSelective: isNarrow, ...planned } = planQuery(read, current, options);
     // From the plan that is sent: a newer table may have another index.
     index = needed;
+    isSelective = isNarrow;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     return { endpoint: "query", values: { ...planned, ...rest } } as const;
   };
@@ -197,9 +199,14 @@ async function findQueriedPage(
           cause: error,
         });
       const { signal, detail } = error instanceof SignalError ? error : {};
+      if (signal === SIGNALS.tooManyVisits && isSelective && !options.isUnselective) {
+        // Too many rows fulfill the condition: another path visits them page by page.
+        options.isUnselective = true;
+        continue;
+      }
       if (signal === SIGNALS.tooManyVisits)
         throw new Problem("needs_index", {
-          message: explainNeededIndex(query, table, detail),
+          message: explainNeededIndex(query, table, { cut: detail, missing }),
         });
       if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
       // The index is a deferred step of a push: the query runs without it until it is built.

@@ -13,7 +13,7 @@ import {
 import type { Preview } from "../../preview.ts";
 import { errorCode } from "../../std/network.ts";
 import type { Isolation } from "../../tables/catalog/mod.ts";
-import { findOutdatedTables, findUncallableTables } from "../../tables/mod.ts";
+import { findOutdatedTables, findSearchIssues, findUncallableTables } from "../../tables/mod.ts";
 import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 
 export function evaluateMigrations(state: MigrationState): CheckResult {
@@ -43,16 +43,27 @@ export function evaluateMigrations(state: MigrationState): CheckResult {
 export async function checkPreviews(
   admin: Database,
   previews: readonly Preview[] | undefined,
-): Promise<CheckResult> {
+): Promise<CheckResult[]> {
   const about = "previews";
   const show = (names: readonly Preview[]) =>
     names.length === 0 ? "none" : names.toSorted().join(", ");
-  const recorded = show(await readPreviews(admin));
-  if (previews === undefined || show(previews) === recorded) return pass(about, `on: ${recorded}`);
-  return fail(about, {
-    message: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
-    remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
-  });
+  const on = await readPreviews(admin);
+  const recorded = show(on);
+  const issues = on.includes("filters") ? await findSearchIssues(admin) : [];
+  return [
+    previews === undefined || show(previews) === recorded
+      ? pass(about, `on: ${recorded}`)
+      : fail(about, {
+          message: `PREVIEW is ${show(previews)}, but rowhouse migrate recorded ${recorded}`,
+          remedy: "run rowhouse migrate with this PREVIEW, or correct the setting",
+        }),
+    ...issues.map((issue) =>
+      warn(about, {
+        message: `${issue}: conditions and orders of texts cannot use an index`,
+        remedy: "use PostgreSQL with its own definitions of built-in functions",
+      }),
+    ),
+  ];
 }
 
 /** Whether this release generated the functions of all tables, and otherwise whether it can call them. */

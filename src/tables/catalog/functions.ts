@@ -16,6 +16,7 @@ import {
 import { PREVIEWS, type Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
 import { type ColumnSet, hashColumnSet } from "./catalog.ts";
+import type { IndexForm } from "./names.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
@@ -33,6 +34,11 @@ export type FunctionSite = {
 /** Whether a preview is on, and the database supports previews. */
 export function hasPreview(site: FunctionSite, preview: Preview): boolean {
   return site.previews.includes(preview) && dialectOf(site).lacks === undefined;
+}
+
+/** The form of the indexes at this site. */
+export function formAt(site: FunctionSite): IndexForm {
+  return hasPreview(site, "filters") ? "search" : "plain";
 }
 
 /** The endpoints that have functions at this site. */

@@ -5,6 +5,7 @@
  * @module
  */
 import { isNamed } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
 import type { Kind, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 
 const MAX_BYTES = 63;
@@ -27,15 +28,54 @@ export type Constraint = {
   readonly columns: readonly string[];
   /** The kinds of these columns, in the same order. */
   readonly kinds: readonly Kind[];
+  /** The name of the index in the form that conditions and orders can search, if it has another form than `name`. */
+  readonly search?: string;
   /** The app whose rows the index contains; absent: all apps. */
   readonly appId?: string;
 };
+
+/** The suffix of an index in the form for searches. */
+export function searchSuffix(kind: Constraint["kind"]): "search_key" | "search_idx" {
+  return kind === "key" ? "search_key" : "search_idx";
+}
+
+/** The forms of an index: `plain`, or `search`, which conditions and orders of lists use if the database has the preview `filters`. */
+export type IndexForm = "plain" | "search";
+
+/** Max columns of an index in PostgreSQL, without the app and the id. */
+const MAX_TERMS = 30;
+
+/**
+ * Whether the index has a form for searches. It has parts of texts instead of their prefix or digest, and a plain index ends in
+ * the id. The index of a reference and an index whose first column cannot be searched remain as they are.
+ */
+function hasSearchForm({ kind, columns, kinds }: Omit<Constraint, "name">): boolean {
+  const end = kinds.findIndex((column) => SQL[column].ends === undefined);
+  const searched = kinds.slice(0, end === -1 ? undefined : end);
+  const terms = kinds.map((column) =>
+    SQL[column].parts === undefined ? 1 : kind === "key" ? 3 : 2,
+  );
+  if (terms.reduce((sum, count) => sum + count, 0) > MAX_TERMS) return false;
+  if (searched.some((column) => SQL[column].parts !== undefined)) return true;
+  const isReference = columns.length === 1 && kinds[0] === "ref";
+  return kind === "idx" && searched.length > 0 && !isReference && columns.at(-1) !== "id";
+}
+
+/** The name of an index in a form. */
+export function nameIn({ name, search = name }: Constraint, form: IndexForm): string {
+  return form === "search" ? search : name;
+}
+
+/** The form of an index with this name. */
+export function formOf({ search }: Constraint, name: string): IndexForm {
+  return name === search ? "search" : "plain";
+}
 
 /** The derived name of a table's constraint, index or enum type. */
 export function deriveName(
   table: string,
   columns: readonly string[],
-  suffix: "key" | "idx" | "fkey" | "enum",
+  suffix: "key" | "idx" | "fkey" | "enum" | "search_key" | "search_idx",
 ): string {
   const name = `${table}__${columns.join("__")}__${suffix}`;
   if (name.length <= MAX_BYTES && !columns.some(isAmbiguous)) return name;
@@ -83,7 +123,7 @@ function toSingles(
 /** The constraint or index of this table with this name. A shard can have shortened the name. */
 export function findConstraint(table: RecordedDefinition, name: string): Constraint | undefined {
   const all = [...keysOf(table), ...indexesOf(table), ...referencesOf(table)];
-  const exact = all.find((named) => named.name === name);
+  const exact = all.find((named) => named.name === name || named.search === name);
   if (exact !== undefined) return exact;
   const [shortened, other] = all.filter((named) => isNamed(named.name, name));
   return other === undefined ? shortened : undefined;
@@ -102,7 +142,13 @@ function toConstraints(
   for (const columns of lists) {
     const name = deriveName(table.name, columns, kind);
     const kinds = columns.flatMap((column) => kindOf.get(column) ?? []);
-    byName.set(name, { kind, name, columns, kinds });
+    const constraint = { kind, name, columns, kinds };
+    byName.set(
+      name,
+      hasSearchForm(constraint)
+        ? { ...constraint, search: deriveName(table.name, columns, searchSuffix(kind)) }
+        : constraint,
+    );
   }
   return [...byName.values()];
 }

@@ -36,7 +36,10 @@ export type PrepareRequest = {
   options: PrepareOptions;
 };
 
-export const NOTHING: RenderedPlan = renderPlan({ steps: [], conflicts: [], notes: [] });
+export const NOTHING: RenderedPlan = renderPlan(
+  { steps: [], conflicts: [], notes: [] },
+  { dialect: "plain", previews: [] },
+);
 
 export type PreparedPush = RenderedPlan & {
   migration: Applied | null;
@@ -56,7 +59,7 @@ export function preparePush(state: PushState, request: PrepareRequest): Prepared
     return { ...NOTHING, migration: null };
   const plan = planRequest(state, request);
   if (plan.conflicts.length > 0) throw incompatible(plan.conflicts);
-  const rendered = renderPlan(plan);
+  const rendered = renderPlan(plan, state);
   const previous = state.migrations.at(-1);
   if (replayed === undefined && plan.steps.length === 0) return { ...rendered, migration: null };
   const migration =

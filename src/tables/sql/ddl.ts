@@ -20,9 +20,13 @@ import {
   deriveName,
   enumTypeName,
   type FunctionSite,
+  formAt,
+  type IndexForm,
   indexesOf,
   keysOf,
+  nameIn,
   referencesOf,
+  searchSuffix,
 } from "../catalog/mod.ts";
 import { renderSwap } from "../plan/retype_messages.ts";
 import {
@@ -36,7 +40,7 @@ import {
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
 import { renderRows, renderTerms } from "./index_terms.ts";
 
-const RENDERERS: Cases<Step, string[]> = {
+const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   create_table: ({ table }) => renderTable(table),
   add_enum_value: ({ table, column, value, before }) => [
     `alter type data.${quoteName(enumTypeName(table, column))} add value ${quoteLiteral(value)}` +
@@ -54,8 +58,8 @@ const RENDERERS: Cases<Step, string[]> = {
   set_required: ({ table, column, required }) => [
     `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
   ],
-  add_key: ({ table, key }) => [`create unique index ${renderIndex(table, key)}`],
-  add_index: ({ table, index }) => [`create index ${renderIndex(table, index)}`],
+  add_key: ({ table, key }, form) => [renderCreate({ table, constraint: key, form })],
+  add_index: ({ table, index }, form) => [renderCreate({ table, constraint: index, form })],
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
@@ -82,15 +86,16 @@ const RENDERERS: Cases<Step, string[]> = {
 };
 
 /** A plan with the statements that a migration records, without semicolons. */
-export type RenderedPlan = { plan: Plan; recorded: readonly string[] };
+export type RenderedPlan = { plan: Plan; form: IndexForm; recorded: readonly string[] };
 
 /** Omits generated functions: they follow from the definition, and are many times larger. */
 const UNRECORDED: ReadonlySet<Step["kind"]> = new Set(["create_functions", "drop_functions"]);
 
-export function renderPlan(plan: Plan): RenderedPlan {
+export function renderPlan(plan: Plan, site: FunctionSite): RenderedPlan {
   const { early, deferred } = splitSteps(plan.steps);
   const recorded = [...early, ...deferred].filter(({ kind }) => !UNRECORDED.has(kind));
-  return { plan, recorded: recorded.flatMap(renderStep) };
+  const form = formAt(site);
+  return { plan, form, recorded: recorded.flatMap((step) => renderStep(step, form)) };
 }
 
 /** All statements of a plan. Statements that need no lock on an existing table come first. */
@@ -102,7 +107,7 @@ export function renderStatements(
   const { toStatement, placeTable } = dialectOf(site);
   const render = (step: Step) => {
     if (step.kind === "create_functions") return renderFunctions(step.table, site);
-    const statements = renderStep(step).map(toStatement);
+    const statements = renderStep(step, formAt(site)).map(toStatement);
     return step.kind === "create_table"
       ? [...statements, ...placeTable(step.table.name)]
       : statements;
@@ -111,8 +116,8 @@ export function renderStatements(
 }
 
 /** The statements of a step; empty for steps that only change the record. */
-function renderStep(step: Step): string[] {
-  return matchKind(RENDERERS, step);
+function renderStep(step: Step, form: IndexForm): string[] {
+  return matchKind(RENDERERS, step, form);
 }
 
 function renderTable(table: TableDefinition): string[] {
@@ -196,17 +201,26 @@ end`)}`,
 
 type Rename = Extract<Step, { kind: "rename" }>;
 
-/** Indexes, constraints and types are named after their table and columns, so they are renamed too. */
+/**
+ * Indexes, constraints and types are named after their table and columns, so they are renamed too. An index can have either
+ * form, and both while it is rebuilt.
+ */
 function renderRename({ table, before, column }: Rename): string[] {
   const rename = (name: string) => (name === column?.from ? column.to : name);
   const found = `data.${quoteName(before.name)}`;
   const renamed = `data.${quoteName(table.name)}`;
-  const derived = [...keysOf(before), ...indexesOf(before), ...referencesOf(before)].map(
-    (constraint) => ({
-      ...constraint,
-      to: deriveName(table.name, constraint.columns.map(rename), constraint.kind),
-    }),
-  );
+  const toName = ({ columns }: Constraint, suffix: Parameters<typeof deriveName>[2]) =>
+    deriveName(table.name, columns.map(rename), suffix);
+  const references = referencesOf(before).map((reference) => ({
+    ...{ from: reference.name, to: toName(reference, "fkey") },
+  }));
+  const indexes = [...keysOf(before), ...indexesOf(before)].flatMap((index) => [
+    { from: index.name, to: toName(index, index.kind), isSure: index.search === undefined },
+    ...(index.search === undefined
+      ? []
+      : [{ from: index.search, to: toName(index, searchSuffix(index.kind)), isSure: false }]),
+  ]);
+  const isRenamed = ({ from, to }: { from: string; to: string }) => from !== to;
   const types = before.columns
     .filter(({ kind }) => kind === "enum")
     .map(({ name }) => ({
@@ -225,12 +239,17 @@ function renderRename({ table, before, column }: Rename): string[] {
       : [
           `alter table ${renamed} rename column ${quoteName(column.from)} to ${quoteName(column.to)}`,
         ]),
-    ...derived
-      .filter(({ name, to }) => name !== to)
-      .map(({ kind, name, to }) =>
-        kind === "fkey"
-          ? `alter table ${renamed} rename constraint ${quoteName(name)} to ${quoteName(to)}`
-          : `alter index data.${quoteName(name)} rename to ${quoteName(to)}`,
+    ...indexes
+      .filter(isRenamed)
+      .map(
+        ({ from, to, isSure }) =>
+          `alter index ${isSure ? "" : "if exists "}data.${quoteName(from)} rename to ${quoteName(to)}`,
+      ),
+    ...references
+      .filter(isRenamed)
+      .map(
+        ({ from, to }) =>
+          `alter table ${renamed} rename constraint ${quoteName(from)} to ${quoteName(to)}`,
       ),
     ...types
       .filter(({ from, to }) => from !== to)
@@ -238,18 +257,20 @@ function renderRename({ table, before, column }: Rename): string[] {
   ];
 }
 
-export type DeferredBuild = { table: string; constraint: Constraint };
+export type DeferredBuild = { table: string; constraint: Constraint; form: IndexForm };
 
 /** A deferred step is the only statement of its message, as a concurrent build requires. */
-export function renderDeferred({ table, constraint }: DeferredBuild): string {
-  const { kind, name } = constraint;
-  return kind === "idx"
-    ? `create index concurrently ${renderIndex(table, constraint)}`
-    : `alter table data.${quoteName(table)} validate constraint ${quoteName(name)}`;
+export function renderDeferred(build: DeferredBuild): string {
+  const { table, constraint } = build;
+  return constraint.kind === "fkey"
+    ? `alter table data.${quoteName(table)} validate constraint ${quoteName(constraint.name)}`
+    : renderCreate(build, " concurrently");
 }
 
-function renderIndex(table: string, index: Constraint): string {
-  return `${quoteName(index.name)} on data.${quoteName(table)} (${renderTerms(index)}) where ${renderRows(index)}`;
+function renderCreate({ table, constraint, form }: DeferredBuild, how = ""): string {
+  const formed = { index: constraint, form };
+  const unique = constraint.kind === "key" ? " unique" : "";
+  return `create${unique} index${how} ${quoteName(nameIn(constraint, form))} on data.${quoteName(table)} (${renderTerms(formed)}) where ${renderRows(formed)}`;
 }
 
 /** Drops an index with an unfinished build. On several nodes, some may not have started the build. */

@@ -14,7 +14,9 @@ import { utf8Length } from "../../std/text.ts";
 import {
   type DeferredParts,
   findConstraint,
+  formOf,
   indexesOf,
+  nameIn,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { showDefault } from "../plan/compare.ts";
@@ -74,7 +76,8 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   const constraint = findConstraint(definition, row.step_name);
   if (constraint === undefined)
     throw new Error(`The deferred step of ${row.table_name} has nothing to build`);
-  return { id: String(row.step_id), table: row.table_name, constraint };
+  const form = formOf(constraint, row.step_name);
+  return { id: String(row.step_id), table: row.table_name, constraint, form };
 }
 
 /** Also records the progress of the build, which PostgreSQL shows only to the login that builds. */
@@ -94,7 +97,7 @@ async function endStep(admin: Database, id: string, { state, issue }: End): Prom
 
 async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> {
   try {
-    const isIndex = step.constraint.kind === "idx";
+    const isIndex = step.constraint.kind !== "fkey";
     return isIndex ? await buildIndex(admin, step) : await runBuild(admin, step);
   } catch (error) {
     if (!(error instanceof ViolationError)) logError(log, "a deferred step")(error);
@@ -102,15 +105,23 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
   }
 }
 
-/** An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. */
+/**
+ * An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. If the index has another
+ * form, that form is dropped after the build, so that a unique constraint holds at all times.
+ */
 async function buildIndex(admin: Database, step: Claimed): Promise<End> {
-  const values = { index_name: step.constraint.name, table_name: step.table };
-  const [found] = await call(admin, "find_index", values);
-  if (found?.is_valid === true) return DONE;
+  const { constraint, form, table } = step;
+  const name = nameIn(constraint, form);
+  const [found] = await call(admin, "find_index", { index_name: name, table_name: table });
   if (found?.is_building === true)
     return { state: "waiting", issue: "another session is building it" };
-  if (found !== undefined) await admin.message(renderDropIndex(step.constraint.name), BUILD);
-  return await runBuild(admin, step);
+  if (found?.is_valid !== true) {
+    if (found !== undefined) await admin.message(renderDropIndex(name), BUILD);
+    await runBuild(admin, step);
+  }
+  const other = nameIn(constraint, form === "search" ? "plain" : "search");
+  if (other !== name) await admin.message(renderDropIndex(other), BUILD);
+  return DONE;
 }
 
 const DONE: End = { state: "done", issue: null };

@@ -1,38 +1,48 @@
 /**
  * The expressions in an index. They keep every entry within PostgreSQL's limit of 2,704 bytes: a larger entry would fail
  * the write. A plain index contains prefixes of texts. A unique index contains digests, because
- * values with the same prefix must remain different. Also the rows that an index contains. Pure.
+ * values with the same prefix must remain different. The form for searches contains the parts of texts by which PostgreSQL can
+ * search under row security, and ends in the id. Also the rows that an index contains. Pure.
  *
  * @module
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type Kind, SQL } from "../../kinds/mod.ts";
-import type { Constraint } from "../catalog/mod.ts";
+import { type Kind, type SearchParts, SQL } from "../../kinds/mod.ts";
+import type { Constraint, IndexForm } from "../catalog/mod.ts";
 
 /** Bytes of an index entry that its columns share. The app's id, headers and padding use the rest. */
 const BUDGET = 2400;
 /** Max bytes of a character. */
 const CHARACTER = 4;
 
+type Formed = { readonly index: Constraint; readonly form: IndexForm };
+
+/** An index without a form for searches has one form. */
+function isSearch({ index, form }: Formed): boolean {
+  return form === "search" && index.search !== undefined;
+}
+
 /** The columns of an index or a constraint in DDL. Each starts with the app, because constraint checks bypass row security. */
-export function renderTerms(constraint: Constraint): string {
-  const terms = toTerms(constraint, {
+export function renderTerms(formed: Formed): string {
+  const terms = toTerms(formed, {
     start: (column, length) => `pg_catalog.left(${quoteName(column)}, ${length})`,
     digest: (column) =>
       `pg_catalog.sha256(pg_catalog.decode(pg_catalog.replace(${quoteName(column)}, ${quoteLiteral("\\")}, ${quoteLiteral("\\\\")}), 'escape'))`,
     plain: quoteName,
+    part: (column, parts, part) => parts[part](quoteName(column)),
   });
   return [`"app_id"`, ...terms].join(", ");
 }
 
-/** The columns as PostgreSQL prints them, without quotation marks. */
-export function printTerms(constraint: Constraint): string {
-  const terms = toTerms(constraint, {
+/** The columns as PostgreSQL prints them, without quotation marks and in one line. */
+export function printTerms(formed: Formed): string {
+  const terms = toTerms(formed, {
     start: (column, length) => `left(${column}, ${length})`,
     digest: (column) =>
       `sha256(decode(replace(${column}, '\\'::text, '\\\\'::text), 'escape'::text))`,
     plain: (column) => column,
+    part: (column, { printed }, part) => printed[part](column),
   });
   return ["app_id", ...terms].join(", ");
 }
@@ -42,18 +52,32 @@ export function printTerms(constraint: Constraint): string {
  * loses nothing by this, because nulls are distinct. If every index had all rows, PostgreSQL could look up a row by id, or the
  * rows of a reference, with any of them, as each starts with the app; for a small table it chooses the newest index.
  * An index that the owner added to a table of several apps contains the owner's rows.
+ *
+ * An index of texts for searches contains all rows, but by a condition that only a condition on the text implies.
  */
-export function renderRows(index: Constraint): string {
-  return index.appId === undefined
-    ? `${quoteName(firstOf(index))} is not null`
-    : `"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`;
+export function renderRows(formed: Formed): string {
+  const { index } = formed;
+  if (index.appId !== undefined) return `"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`;
+  const column = quoteName(firstOf(index));
+  const parts = firstParts(index);
+  if (!isSearch(formed) || parts === undefined) return `${column} is not null`;
+  // Without the collation, which PostgreSQL ignores in this condition but not in a comparison of conditions.
+  const start = `(${column}::pg_catalog.name)`;
+  return index.kind === "key" ? `${start} is not null` : `${start} is null or ${start} is not null`;
 }
 
 /** The condition as PostgreSQL prints it, without quotation marks. */
-export function printRows(index: Constraint): string {
-  return index.appId === undefined
-    ? `${firstOf(index)} IS NOT NULL`
-    : `app_id = '${index.appId}'::uuid`;
+export function printRows(formed: Formed): string {
+  const { index } = formed;
+  if (index.appId !== undefined) return `app_id = '${index.appId}'::uuid`;
+  const column = firstOf(index);
+  if (!isSearch(formed) || firstParts(index) === undefined) return `${column} IS NOT NULL`;
+  const present = `${column}::name IS NOT NULL`;
+  return index.kind === "key" ? present : `${column}::name IS NULL OR ${present}`;
+}
+
+function firstParts({ kinds: [first] }: Constraint): SearchParts | undefined {
+  return first && SQL[first].parts;
 }
 
 function firstOf({ name, columns: [first] }: Constraint): string {
@@ -61,20 +85,41 @@ function firstOf({ name, columns: [first] }: Constraint): string {
   return first;
 }
 
+type Part = keyof SearchParts["printed"];
 type Forms = {
   start: (column: string, length: number) => string;
   /** SHA-256 of a text's bytes. An index accepts only immutable built-in functions, so this is the only way to get the bytes. */
   digest: (column: string) => string;
   plain: (column: string) => string;
+  part: (column: string, parts: SearchParts, part: Part) => string;
 };
 
-function toTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
+function toTerms(formed: Formed, forms: Forms): string[] {
+  const { index } = formed;
+  return isSearch(formed) ? toSearchTerms(index, forms) : toPlainTerms(index, forms);
+}
+
+function toPlainTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
   const length = toLength(kinds);
   return columns.map((column, index) => {
     const indexed = kinds[index];
     if (indexed === undefined || SQL[indexed].width !== undefined) return forms.plain(column);
     return kind === "key" ? forms.digest(column) : forms.start(column, length);
   });
+}
+
+/** What makes texts of a unique index distinct comes last, because it is not searched. */
+function toSearchTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
+  const pick = (names: readonly Part[]) =>
+    columns.flatMap((column, index) => {
+      const indexed = kinds[index];
+      const parts = indexed && SQL[indexed].parts;
+      if (parts === undefined) return names.includes("exact") ? [] : [forms.plain(column)];
+      return names.map((name) => forms.part(column, parts, name));
+    });
+  const searched = pick(["start", "rest"]);
+  if (kind === "key") return [...searched, ...pick(["exact"])];
+  return columns.includes("id") ? searched : [...searched, forms.plain("id")];
 }
 
 /** Characters of each text in an index. */

@@ -15,7 +15,7 @@ import {
 } from "../../db/mod.ts";
 import type { Json } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
+import { formAt, hashColumnSet, type IndexForm, nameIn, toColumnSet } from "../catalog/mod.ts";
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import { RELEASE } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
@@ -141,9 +141,10 @@ function toChanged(step: Step): string[] {
 /** The record of the push: its last statements, and the only statements that write to the record. */
 function renderRecord(
   { id, by }: Pusher,
-  { plan, migration, joins, state: { head }, isReplay = false }: Prepared,
+  { plan, migration, joins, state, isReplay = false }: Prepared,
 ): string[] {
   // The number at this service: after a join the project's number can differ.
+  const { head } = state;
   const position = { seq: (head?.seq ?? 0) + 1, parent: head?.checksum ?? NO_PARENT };
   const parts = [
     {
@@ -155,7 +156,7 @@ function renderRecord(
     },
     plan.steps.flatMap((step) => (step.kind === "record_table" ? [step.table] : [])),
     plan.steps.flatMap(toUse),
-    plan.steps.flatMap(toBuild),
+    plan.steps.flatMap((step) => toBuild(step, formAt(state))),
   ].map((part) => `${quoteLiteral(canonicalJson(part))}::jsonb`);
   return [
     `select rowhouse.record_push(${quoteLiteral(id)}, ${parts.join(", ")}) as version`,
@@ -200,8 +201,9 @@ export function renderForgetSets({
 }
 
 /** A deferred build, as recorded. */
-function toBuild(step: Step): Json[] {
+function toBuild(step: Step, form: IndexForm): Json[] {
   if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
-  const { kind, name, columns } = step.kind === "defer_index" ? step.index : step.reference;
-  return [{ table: step.table, kind: kind === "idx" ? "index" : "reference", name, columns }];
+  const constraint = step.kind === "defer_index" ? step.index : step.reference;
+  const kind = constraint.kind === "fkey" ? "reference" : "index";
+  return [{ table: step.table, kind, name: nameIn(constraint, form), columns: constraint.columns }];
 }

@@ -1,6 +1,7 @@
 /** Converts a plan to its description and its migration. Pure. @module */
 import type { Definition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
+import type { IndexForm } from "../catalog/mod.ts";
 import {
   type Applied,
   type MigrationRecord,
@@ -132,17 +133,19 @@ export function adoptMigration(
 }
 
 /** The executed and the deferred statements. Omits generated functions, which follow from the definition. */
-function renderSql({ plan, recorded }: RenderedPlan): string {
+function renderSql({ plan, recorded, form }: RenderedPlan): string {
   const changes = recorded.map((statement) => `${statement};\n`);
-  const later = plan.steps.flatMap(renderLater).map((line) => `-- after the push: ${line};\n`);
+  const later = plan.steps
+    .flatMap((step) => renderLater(step, form))
+    .map((line) => `-- after the push: ${line};\n`);
   return [...changes, ...later].join("");
 }
 
-function renderLater(step: Step): string[] {
+function renderLater(step: Step, form: IndexForm): string[] {
   if (step.kind === "defer_index")
-    return [renderDeferred({ table: step.table, constraint: step.index })];
+    return [renderDeferred({ table: step.table, constraint: step.index, form })];
   if (step.kind === "defer_reference")
-    return [renderDeferred({ table: step.table, constraint: step.reference })];
+    return [renderDeferred({ table: step.table, constraint: step.reference, form })];
   return [];
 }
 

@@ -41,8 +41,9 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const source = `data.${quoteName(table.name)}`;
   const columns = queryColumns(table);
   const names = columns.map((column) => `"$t".${quoteName(column.name)}`);
-  const texts = (list: readonly string[]) => `array[${list.map(quoteLiteral).join(", ")}]::text[]`;
-  const of = (render: (kind: SqlKind, name: string) => string) =>
+  const texts = (list: readonly (string | undefined)[]) =>
+    `array[${list.map((text) => (text === undefined ? "null" : quoteLiteral(text))).join(", ")}]::text[]`;
+  const of = <Rendered>(render: (kind: SqlKind, name: string) => Rendered) =>
     columns.map((column, index) => render(SQL[column.kind], names[index] ?? ""));
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
   const each = (ids: string) =>
@@ -79,7 +80,7 @@ begin
   ${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
     ${texts(of(toCompared).map(qualify))},
-    ${texts(of((kind, name) => kind.sorted?.(name) ?? toCompared(kind, name)).map(qualify))},
+    ${texts([...of(({ parts }, name) => parts?.start(name)), ...of(({ parts }, name) => parts?.rest(name))])},
     ${texts(columns.map((column) => sqlType(table, column)))}, "$plan")
   into "$ids", "$cut", "$total"
   using ${app}, ${values}, "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};

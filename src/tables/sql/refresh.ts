@@ -20,8 +20,13 @@ import {
   type Endpoint,
   endpointsOf,
   type FunctionSite,
+  formAt,
   functionName,
+  indexesOf,
+  keysOf,
+  nameIn,
   printedArguments,
+  type RecordedDefinition,
   requiredEndpointsOf,
 } from "../catalog/mod.ts";
 import { digestOf } from "../history/release.ts";
@@ -81,19 +86,30 @@ export async function refreshFunctions(
 
 /** Whether this call renewed the functions. */
 async function refreshTable(admin: Database, name: string): Promise<boolean> {
-  for (const startedAt = performance.now(); performance.now() - startedAt < PATIENCE_MS; ) {
+  return await whileHeld(name, "renew the functions", async () => {
     const [table] = await findOutdatedTables(admin, name);
     if (table === undefined) return false;
+    await admin.message(renderRefresh(table), { timeoutMs: MESSAGE_TIMEOUT_MS });
+    return true;
+  });
+}
+
+/** Tries again while pushes hold the table. @throws {Problem} push_busy — for longer than a minute */
+async function whileHeld(
+  name: string,
+  task: string,
+  attempt: () => Promise<boolean>,
+): Promise<boolean> {
+  for (const startedAt = performance.now(); performance.now() - startedAt < PATIENCE_MS; ) {
     try {
-      await admin.message(renderRefresh(table), { timeoutMs: MESSAGE_TIMEOUT_MS });
-      return true;
+      return await attempt();
     } catch (error) {
       readMessageResult(error);
     }
     await Bun.sleep(TRY_AGAIN_MS * (0.5 + Math.random()));
   }
   throw new Problem("push_busy", {
-    message: `Cannot renew the functions of table ${name}: pushes keep it locked; run rowhouse migrate again`,
+    message: `Cannot ${task} of table ${name}: pushes keep it locked; run rowhouse migrate again`,
     retryAfterS: 1,
   });
 }
@@ -173,4 +189,56 @@ export async function sweepSets(admin: Database): Promise<void> {
     for (const text of messages)
       await admin.message(text, { timeoutMs: MESSAGE_TIMEOUT_MS }).catch(readMessageResult);
   }
+}
+
+// Indexes whose form does not fit the recorded previews. They are built again as deferred steps, which then drop the former
+// form; part of `rowhouse migrate`.
+
+type IndexedTable = {
+  name: string;
+  stamp: number;
+  definition: RecordedDefinition;
+  /** The names of the built indexes. */
+  indexes: string[];
+};
+
+/** Records the rebuilds, and returns the names of the indexes. Idempotent. @throws {Problem} push_busy */
+export async function deferRebuilds(admin: Database): Promise<string[]> {
+  const outdated = await findRebuilds(admin);
+  for (const { name } of outdated)
+    await whileHeld(name, "rebuild the indexes", async () => {
+      const [table] = await findRebuilds(admin, name);
+      if (table === undefined) return false;
+      await admin.message(renderRebuilds(table), { timeoutMs: MESSAGE_TIMEOUT_MS });
+      return true;
+    });
+  return outdated.flatMap(({ rebuilds }) => rebuilds.map((rebuild) => rebuild.name));
+}
+
+type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
+  rebuilds: { name: string; columns: readonly string[] }[];
+};
+
+/** An index that has neither form is missing, which a rebuild must not hide. */
+async function findRebuilds(db: Database, wanted: string | null = null): Promise<Rebuilds[]> {
+  const { tables, ...site } = (await call(db, "read_indexes", { wanted })) as FunctionSite & {
+    tables: IndexedTable[];
+  };
+  const form = formAt(site);
+  const former = form === "search" ? "plain" : "search";
+  return tables.flatMap(({ name, stamp, definition, indexes }) => {
+    const rebuilds = [...keysOf(definition), ...indexesOf(definition)]
+      .filter((index) => index.search !== undefined && indexes.includes(nameIn(index, former)))
+      .map((index) => ({ name: nameIn(index, form), columns: index.columns }));
+    return rebuilds.length === 0 ? [] : [{ name, stamp, rebuilds }];
+  });
+}
+
+function renderRebuilds({ name, stamp, rebuilds }: Rebuilds): string {
+  const values = [name, JSON.stringify(rebuilds)].map(quoteLiteral).join(", ");
+  return [
+    renderLockTable(name, stamp),
+    ...MESSAGE_SETTINGS,
+    `select rowhouse.defer_rebuilds(${values})`,
+  ].join(";\n");
 }

@@ -2,6 +2,13 @@
 
 import { type Database, readValue } from "../../db/mod.ts";
 import type { ConsoleTable, FoundTable } from "../../records/console/mod.ts";
+import {
+  type FunctionSite,
+  findConstraint,
+  indexesOf,
+  keysOf,
+  type RecordedDefinition,
+} from "../catalog/mod.ts";
 import { COPY, copyTypeName } from "../sql/conversions.ts";
 import { SITE_SQL } from "../state.ts";
 import { type Facts, type Recorded, THERE, toFacts } from "./facts.ts";
@@ -58,30 +65,32 @@ export type RecordedState = Recorded & { unfinished: Unfinished[] };
 
 /** Every difference between the record and PostgreSQL, except builds in progress. */
 export function findDrift(recorded: RecordedState, found: Facts): Difference[] {
-  return compareFinished(recorded.unfinished, toFacts(recorded), found);
+  return compareFinished(recorded, toFacts(recorded), found);
 }
 
 /** Every difference, except in unfinished builds. */
 function compareFinished(
-  unfinished: readonly Unfinished[],
+  { unfinished, tables }: Pick<RecordedState, "unfinished" | "tables">,
   wanted: Facts,
   found: Facts,
 ): Difference[] {
-  const paths = new Set(unfinished.map(toPath));
+  const byName = new Map(tables.map((table) => [table.name, table]));
+  const paths = new Set(unfinished.flatMap((build) => toPaths(build, byName.get(build.table))));
   const without = (facts: Facts) => new Map([...facts].filter(([path]) => !paths.has(path)));
   return compareFacts(without(wanted), without(found));
 }
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };
 
-/** Builds in progress appear as deferred steps, not as drift. */
-function toPath({ table, kind, name }: Unfinished): string {
-  return `table ${table} / ${kind === "index" ? "index" : "constraint"} ${name}`;
+/** Builds in progress appear as deferred steps, not as drift. An index can be built in another form beside its former one. */
+function toPaths(
+  { table, kind, name }: Unfinished,
+  definition: RecordedDefinition | undefined,
+): string[] {
+  const constraint = definition && findConstraint(definition, name);
+  const names = constraint === undefined ? [name] : [constraint.name, constraint.search ?? name];
+  return names.map((of) => `table ${table} / ${kind === "index" ? "index" : "constraint"} ${of}`);
 }
-
-// The differences of one table from its record, for a page that must not wait for the table's lock:
-// excludes parts that need PostgreSQL's printed expressions, such as defaults and the rows of an
-// index. Pure.
 
 const REPORTED = / \/ (?:owner|row security|type|required)$/;
 const NAMED = /^table \S+(?: \/ (?:column|constraint|index|policy) \S+)?$/;
@@ -97,8 +106,13 @@ export function findTableDifferences({
 }: Pick<ConsoleTable, "name" | "definition" | "found" | "builds">): Difference[] {
   if (found === null) return [{ thing: `table ${name}`, wanted: THERE, found: NOTHING }];
   const unfinished = builds.filter(({ state }) => state !== "done");
-  const recorded = toFacts({ tables: [definition], sets: [], dialect: "plain", previews: [] });
-  return compareFinished(unfinished, toComparable(recorded), toFoundFacts(name, found));
+  const tables = [definition];
+  const isSearch = [...keysOf(definition), ...indexesOf(definition)].some(
+    ({ search }) => `index ${search}` in found.parts,
+  );
+  const site: FunctionSite = { dialect: "plain", previews: isSearch ? ["filters"] : [] };
+  const recorded = toFacts({ tables, sets: [], ...site });
+  return compareFinished({ unfinished, tables }, toComparable(recorded), toFoundFacts(name, found));
 }
 
 function toComparable(facts: Facts): Facts {

@@ -15,9 +15,12 @@ import {
   FUNCTION_CALLERS,
   FUNCTION_OWNER,
   type FunctionSite,
+  formAt,
   functionName,
+  type IndexForm,
   indexesOf,
   keysOf,
+  nameIn,
   printedArguments,
   type RecordedDefinition,
   referencesOf,
@@ -39,14 +42,14 @@ export type Recorded = FunctionSite & {
 
 export function toFacts({ tables, sets, ...site }: Recorded): Facts {
   return new Map([
-    ...tables.flatMap((table) => [...toTableFacts(table), ...toTypeFacts(table)]),
+    ...tables.flatMap((table) => [...toTableFacts(table, formAt(site)), ...toTypeFacts(table)]),
     ...sets.flatMap((set) => toFunctionFacts(set, site)),
   ]);
 }
 
 type Fact = [path: string, value: string];
 
-function toTableFacts(table: RecordedDefinition): Fact[] {
+function toTableFacts(table: RecordedDefinition, form: IndexForm): Fact[] {
   const path = `table ${table.name}`;
   return [
     [path, THERE],
@@ -67,7 +70,7 @@ function toTableFacts(table: RecordedDefinition): Fact[] {
         default: toDefaultText(column),
       }),
     ),
-    ...toConstraintFacts(path, table),
+    ...toConstraintFacts(path, table, form),
   ];
 }
 
@@ -88,15 +91,15 @@ function toType(table: TableDefinition, column: NamedColumn): string {
   return SQL[column.kind].type?.printed ?? `data.${enumTypeName(table.name, column.name)}`;
 }
 
-function toConstraintFacts(path: string, table: RecordedDefinition): Fact[] {
+function toConstraintFacts(path: string, table: RecordedDefinition, form: IndexForm): Fact[] {
   const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
     ...[...keysOf(table), ...indexesOf(table)].map(
       (index): Fact => [
-        `${path} / index ${index.name}`,
-        `btree (${printTerms(index)})${index.kind === "key" ? ", unique" : ""} where ${printRows(index)}`,
+        `${path} / index ${nameIn(index, form)}`,
+        `btree (${printTerms({ index, form })})${index.kind === "key" ? ", unique" : ""} where ${printRows({ index, form })}`,
       ],
     ),
     ...referencesOf(table).map((reference): Fact => {

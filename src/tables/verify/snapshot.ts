@@ -34,6 +34,8 @@ export function readFacts(found: string): Facts {
 /** Converts values from PostgreSQL's notation to that of definitions. */
 function readValue(path: string, value: string): string {
   if (path.endsWith(" / default")) return readDefaultText(value);
+  // PostgreSQL prints a CASE in several lines.
+  if (path.includes(" / index ")) return value.replaceAll(/\s+/g, " ");
   return path.startsWith("type ") && value.startsWith("[")
     ? canonicalJson(withoutDropped(JSON.parse(value) as string[]))
     : value;

@@ -90,6 +90,35 @@ create function rowhouse.read_push_state(
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
 
+-- For one table or all: the recorded definition, and the names of the built indexes.
+create function rowhouse.read_indexes(wanted text) returns json language sql stable
+set search_path = pg_catalog, pg_temp as $$
+  select json_build_object(
+    'dialect', rowhouse.dialect(),
+    'previews', (select to_json(features) from rowhouse.release),
+    'tables', (select coalesce(json_agg(json_build_object('name', name,
+        'stamp', rowhouse.stamp_of(name), 'definition', definition,
+        'indexes', (select coalesce(json_agg(index_class.relname), '[]') from pg_index
+          join pg_class as index_class on index_class.oid = indexrelid
+          join pg_class as table_class on table_class.oid = indrelid
+          where indisvalid and table_class.relname = tables.name
+            and table_class.relnamespace = 'data'::regnamespace)) order by name), '[]')
+      from rowhouse.tables where name = wanted or wanted is null))
+$$;
+
+-- Records that these indexes of a table are built again, in another form.
+create function rowhouse.defer_rebuilds(wanted_table text, rebuilds jsonb) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
+  select owner_app_id, tables.name, 'index', rebuild ->> 'name', rebuild -> 'columns'
+  from rowhouse.tables, jsonb_array_elements(rebuilds) as put_off (rebuild)
+  where tables.name = wanted_table
+  on conflict (table_name, name) do update set state = 'waiting', issue = null, attempts = 0,
+    lease_until = '-infinity', finished_at = null
+  where deferred_steps.state in ('done', 'failed')
+$$;
+grant execute on function rowhouse.read_indexes, rowhouse.defer_rebuilds to rowhouse_tables;
+
 -- The tables with column sets that no app has used for so many seconds.
 create function rowhouse.find_unused_sets(unused_s integer) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$

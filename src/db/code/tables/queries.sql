@@ -80,29 +80,31 @@ $$;
 
 -- The visited rows of a plan as a query: "$id" in the order of "$n"; whether the row matches
 -- ("$q"); and why the visits end before this row, if they do ("$cut"). "rows_of" is the rows of the
--- walk; "matches" and "is_within" are conditions on them; "more" are values for an order, "$k1" and
--- so on.
+-- walk, in two parts if nulls come last; "matches" and "is_within" are conditions on them; "more"
+-- are values for an order, "$k1" and so on, of the columns that the plan passes on.
 --
 -- The visits end after $4 rows, and before a row whose texts would exceed the work $5. "text" of
--- the plan has the conditions that read texts ("filter"), all of their columns, and for each text
--- that they read [column, work per byte, max bytes read] ("reads"). PostgreSQL knows the length of
--- a text without decompression, so only texts within $5 are read. The texts of the first row are
--- always read.
+-- the plan has the conditions that read texts ("filter") and for each text that is read [column,
+-- work per byte, max bytes read] ("reads"). PostgreSQL knows the length of a text without
+-- decompression, so only texts within $5 are read. The texts of the first row are always read.
 create function rowhouse.query_visits(columns text[], types text[], plan jsonb,
-  rows_of text, matches text, is_within text, more text[]) returns text
+  rows_of text[], matches text, is_within text, more text[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
   passed constant text[] := array(
     select format('"$c%s"', n) from generate_series(1, cardinality(columns)) as listed (n));
   compared text := '"$m"';
-  texts text := '';
+  texts constant text := (
+    select coalesce(string_agg(format(', %s as %s', columns[n::int4], passed[n::int4]), ''), '')
+    from jsonb_array_elements_text(plan -> 'passed') as listed (n));
   work text := '0';
+  walk text;
 begin
-  if plan ? 'text' then
+  if plan -> 'text' ? 'filter' then
     compared := format('"$m" and case when "$w" operator(pg_catalog.<=) $5 then %s is true end',
       rowhouse.query_condition(passed, types, plan -> 'text' -> 'filter'));
-    select string_agg(format(', %s as %s', columns[n::int4], passed[n::int4]), '') into texts
-    from jsonb_array_elements_text(plan -> 'text' -> 'columns') as listed (n);
+  end if;
+  if plan ? 'text' then
     -- A comparison costs about as much as the comparison of 64 bytes, even of an empty text.
     select format('case when %s then least(%s, $5)::pg_catalog.int4 else 0 end', matches,
       string_agg(format('coalesce(least(pg_catalog.octet_length(%s), %s)'
@@ -111,6 +113,10 @@ begin
         (read ->> 2)::int4, (read ->> 1)::int4), ' operator(pg_catalog.+) ')) into work
     from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read);
   end if;
+  select string_agg(format('(select "$t"."id" as "$id", (%s) as "$m", (%s) is true as "$b",'
+    ' %s as "$x"%s %s limit $4 operator(pg_catalog.+) 1)', matches, is_within, work, texts, part),
+    ' union all ' order by n) into walk
+  from unnest(rows_of) with ordinality as listed (part, n);
   return format('select "$id", "$n", %s as "$q",'
     ' case when "$n" operator(pg_catalog.>) $4 then ''visits'''
     ' when "$w" operator(pg_catalog.>) $5 then ''text'' end as "$cut"%s'
@@ -118,51 +124,84 @@ begin
     ' from (select *, pg_catalog.row_number() over "$o" as "$n",'
     ' pg_catalog.sum("$x") over "$o" as "$w",'
     ' pg_catalog.count(*) filter (where not "$b") over "$o" as "$z"'
-    ' from (select "$t"."id" as "$id", (%s) as "$m", (%s) is true as "$b", %s as "$x"%s%s %s'
-    ' limit $4 operator(pg_catalog.+) 1) as "$v" window "$o" as (rows unbounded preceding)) as "$v"'
+    ' from (select * from (%s) as "$v" limit $4 operator(pg_catalog.+) 1) as "$v"'
+    ' window "$o" as (rows unbounded preceding)) as "$v"'
     ' where "$z" operator(pg_catalog.<=) 0'
     ' and "$w" operator(pg_catalog.-) "$x" operator(pg_catalog.<=) $5',
     compared,
-    (select string_agg(format(', "$k%s"', n), '' order by n)
-      from generate_series(1, cardinality(more)) as listed (n)),
-    matches, is_within, work, texts,
     (select string_agg(format(', %s as "$k%s"', value, n), '' order by n)
       from unnest(more) with ordinality as listed (value, n)),
-    rows_of);
+    walk);
 end
+$$;
+
+-- The rows with one of several values, for each value in the order of an index: "in" of the plan
+-- has the first and the last value of each column of the walk. The row comparison and the order
+-- leave PostgreSQL only that index. The first row after a value ends its visits.
+create function rowhouse.query_each(source text, targets text[], types text[], plan jsonb)
+returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select format('from (select distinct * from unnest(%1$s) as "$i" (%2$s)) as "$i"'
+    ' cross join lateral (select * from ('
+    'select *, pg_catalog.count(*) filter (where (%3$s) operator(pg_catalog.>) (%4$s))'
+    ' over (rows unbounded preceding) as "$z" from (select * from %5$s as "$t"'
+    ' where "$t"."app_id" operator(pg_catalog.=) $1'
+    ' and (%3$s) operator(pg_catalog.>=) (%4$s) and %6$s operator(pg_catalog.<=) "$i"."$a1"'
+    ' order by %3$s limit $4 operator(pg_catalog.+) 1) as "$t") as "$t"'
+    ' where "$z" operator(pg_catalog.<=) 0) as "$t"',
+    string_agg(format('($2[%s:%s])::%s[]', (range ->> 0)::int4, (range ->> 1)::int4, types[n]),
+      ', ' order by n),
+    string_agg(format('"$a%s"', n), ', ' order by n),
+    string_agg(targets[n], ', ' order by n),
+    string_agg(format('"$i"."$a%s"', n), ', ' order by n),
+    source, targets[1])
+  from jsonb_array_elements(plan -> 'in') with ordinality as listed (range, n)
 $$;
 
 -- The statement of a plan. It returns the ids of the rows in order, why the visits ended early
 -- ("visits" or "text"), and the number of matching rows, if requested. If the visits of a walk
 -- ended early, the last id is the first row that was not compared.
 --
+-- A plan numbers the columns, then the starts of their texts, then the rests. "keys" are these
+-- parts as indexes contain them, null for a column that has none.
+--
 -- "walk": the columns of the index that orders the visited rows. "start" and "stop" bound the
 -- walk; "at" continues an earlier walk instead of "start". PostgreSQL drops the condition "is
 -- not null" on a required column, and then cannot use a partial index on rows with a value. So a
--- walk always has "stop", and its first column is compared again. "ids": the walk visits these
--- rows instead of a range.
+-- walk always has "stop", and its first column is compared again. "in": the walk visits the rows
+-- with these values instead of a range. "nulls": the walk visits the rows without a text in the
+-- first column of the index after the others ("last"), or "only" them; "at" then has the values
+-- after the two parts of that text.
 --
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
+  size constant int4 := cardinality(types);
+  numbered constant text[] := columns || keys;
+  all_types constant text[] := types || array_fill('pg_catalog.name'::text, array[size])
+    || array_fill('pg_catalog.text'::text, array[size]);
   walk constant int4[] := array(
     select ordinal::int4 from jsonb_array_elements_text(plan -> 'walk') as listed (ordinal));
   targets constant text[] := array(
-    select columns[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
+    select numbered[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
   target_types constant text[] := array(
-    select types[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
+    select all_types[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
   way constant text := case when (plan ->> 'isDescending')::bool then ' desc' else '' end;
+  nulls constant text := coalesce(plan ->> 'nulls', '');
+  -- Without the collation, as in the condition of the index.
+  no_text constant text := replace(format(' and %s is null and %s is null', targets[1], targets[2]),
+    ' collate pg_catalog."C"', '');
   matches text := case when plan ? 'filter'
     then rowhouse.query_condition(columns, types, plan -> 'filter') || ' is true' else 'true' end;
-  is_after constant text := case when plan ? 'after'
-    then rowhouse.query_condition(keys, types, plan -> 'after') || ' is true' else 'true' end;
   start text := case when plan ? 'start'
     then rowhouse.query_bound(targets, target_types, plan -> 'start') else '' end;
-  stop text;
+  stop text := '';
   is_within text := 'true';
+  in_order text := '';
+  sorted text[];
   rows_of text;
+  parts text[];
   page text;
   total text := 'null::pg_catalog.int8';
 begin
@@ -172,39 +211,58 @@ begin
     raise exception 'no such index' using errcode = 'RH021';
   end if;
   rows_of := format('from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source);
-  if plan ? 'ids' then
-    stop := ' and ' || rowhouse.query_condition(columns, types, plan -> 'ids');
+  if plan ? 'in' then
+    rows_of := rowhouse.query_each(source, targets, target_types, plan);
   else
-    stop := rowhouse.query_bound(targets, target_types, plan -> 'stop');
-    if jsonb_array_length(plan -> 'stop' -> 'values') > 1 then
-      -- Before PostgreSQL 18, only the first column of a row comparison ends a scan, and rows
-      -- that the scan skips are not visits. So these versions compare the rest of the stop after
-      -- the visit.
-      if current_setting('server_version_num')::int4 < 180000 then
-        is_within := 'true' || stop;
-        stop := '';
+    if nulls <> 'only' then
+      stop := rowhouse.query_bound(targets, target_types, plan -> 'stop');
+      if jsonb_array_length(plan -> 'stop' -> 'values') > 1 then
+        -- Before PostgreSQL 18, only the first column of a row comparison ends a scan, and rows
+        -- that the scan skips are not visits. So these versions compare the rest of the stop
+        -- after the visit.
+        if current_setting('server_version_num')::int4 < 180000 then
+          is_within := 'true' || stop;
+          stop := '';
+        end if;
+        stop := stop || rowhouse.query_bound(targets, target_types, jsonb_build_object(
+          'op', case when way = '' then 'lte' else 'gte' end,
+          'values', jsonb_build_array(plan -> 'stop' -> 'values' -> 0)));
       end if;
-      stop := stop || rowhouse.query_bound(targets, target_types, jsonb_build_object(
-        'op', case when way = '' then 'lte' else 'gte' end,
-        'values', jsonb_build_array(plan -> 'stop' -> 'values' -> 0)));
     end if;
-    stop := stop || ' order by ' || (
+    in_order := ' order by ' || (
       select string_agg(target || way, ', ' order by n)
       from unnest(targets) with ordinality as listed (target, n));
   end if;
+  parts := case nulls
+    when 'only' then array[rows_of || no_text || in_order]
+    when 'last' then array[rows_of || start || stop || in_order, rows_of || no_text || in_order]
+    else array[rows_of || start || stop || in_order] end;
   if (plan ->> 'isCounted')::bool then
     total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
       ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
-      rowhouse.query_visits(
-        columns, types, plan, rows_of || start || stop, matches, is_within, '{}'));
+      rowhouse.query_visits(columns, types, plan, parts, matches, is_within, '{}'));
   end if;
   if plan ? 'sort' then
+    -- The parts of a passed text. Its start needs no decompression of the rest. A row that does not
+    -- match, or whose texts exceed the work, has no place in the order.
+    sorted := array(
+      select format(case (n - 1) / size
+          when 0 then '"$c%1$s"'
+          when 1 then '(pg_catalog.left("$c%1$s", 63)::pg_catalog.name collate pg_catalog."C")'
+          else '(case when "$m" and "$w" operator(pg_catalog.<=) $5 then'
+            ' case when pg_catalog.octet_length("$c%1$s") operator(pg_catalog.<=) 63 then '''''
+            ' else pg_catalog.md5("$c%1$s") end end collate pg_catalog."C")'
+        end, (n - 1) % size + 1)
+      from generate_series(1, 3 * size) as listed (n) order by n);
     page := (
       select format('with "$v" as materialized (%s)'
         ' select array(select "$id" from "$v" where "$q" and "$k1" order by %s limit $3),'
         ' (select pg_catalog.max("$cut") from "$v"), %s',
-        rowhouse.query_visits(columns, types, plan, rows_of || start || stop, matches, is_within,
-          is_after || array_agg(keys[(key ->> 0)::int4] order by n)),
+        rowhouse.query_visits(columns, types, plan, parts, matches, is_within,
+          case when plan ? 'after'
+            then rowhouse.query_condition(sorted, all_types, plan -> 'after') || ' is true'
+            else 'true' end
+          || array_agg(sorted[(key ->> 0)::int4] order by n)),
         string_agg(format('"$k%s"%s', n + 1,
           case when (key ->> 1)::bool then ' desc nulls last' else '' end), ', ' order by n),
         total)
@@ -212,22 +270,30 @@ begin
   else
     if plan ? 'at' then
       -- The start can be after the position of a cursor from another query.
-      matches := matches || start;
-      start := rowhouse.query_bound(targets, target_types, plan -> 'at');
+      if nulls = '' then
+        matches := matches || start;
+      end if;
+      parts[1] := case when nulls = 'only'
+        then rows_of || no_text
+          || rowhouse.query_bound(targets[3:], target_types[3:], plan -> 'at') || in_order
+        else rows_of || rowhouse.query_bound(targets, target_types, plan -> 'at') || stop
+          || in_order end;
     end if;
     -- Every visited row matches: PostgreSQL plans this much faster without numbering.
     if matches = 'true' and is_within = 'true' and not plan ? 'text' then
       return format('select pg_catalog.array_agg("$id"),'
         ' case when pg_catalog.count(*) operator(pg_catalog.>) $4 then ''visits'' end, %s'
-        ' from (select "$t"."id" as "$id" %s'
-        ' limit least($3, $4 operator(pg_catalog.+) 1)) as "$v"',
-        total, rows_of || start || stop);
+        ' from (select "$id" from (%s) as "$v" limit least($3, $4 operator(pg_catalog.+) 1))'
+        ' as "$v"',
+        total, (
+          select string_agg(format('(select "$t"."id" as "$id" %s'
+            ' limit least($3, $4 operator(pg_catalog.+) 1))', part), ' union all ' order by n)
+          from unnest(parts) with ordinality as listed (part, n)));
     end if;
     page := format('select pg_catalog.array_agg("$id" order by "$n"), pg_catalog.max("$cut"), %s'
       ' from (select "$id", "$n", "$cut" from (%s) as "$v"'
       ' where "$q" or "$cut" is not null limit $3) as "$v"',
-      total, rowhouse.query_visits(
-        columns, types, plan, rows_of || start || stop, matches, is_within, '{}'));
+      total, rowhouse.query_visits(columns, types, plan, parts, matches, is_within, '{}'));
   end if;
   if page is null then
     raise exception 'no such query' using errcode = 'RH022';
@@ -237,4 +303,5 @@ end
 $$;
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
-  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_statement to rowhouse_tenant;
+  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_statement
+  to rowhouse_tenant;

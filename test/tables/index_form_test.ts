@@ -1,0 +1,197 @@
+/** The form of indexes that conditions of lists can search: `PREVIEW=filters` gives it to them, and `migrate` changes it. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import { readRows } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
+import { readDrift } from "../../src/tables/mod.ts";
+import { makeProject, runHere } from "../support/command.ts";
+import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
+import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
+import { postChange, postSchema } from "../support/push.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const testOne = testUnlessCitus("a cluster has no query functions");
+const MEMBERS = "/v1/data/db/members";
+const makeSchema = (more: object = {}) =>
+  defineSchema({
+    members: t
+      .model({
+        email: t.string().unique(),
+        Name: t.string().index(),
+        team: t.string().required(),
+        level: t.integer(),
+        status: t.enum(["a", "b"]),
+        joined_at: t.timestamp().required(),
+        friend: t.ref("members"),
+        ...more,
+      })
+      .unique("team", "level")
+      .index("team", "joined_at")
+      .index("joined_at")
+      .index("level", "Name", "id")
+      .index("status", "team"),
+  });
+const PLAIN = [
+  "members__Name__idx",
+  "members__email__key",
+  "members__friend__idx",
+  "members__joined_at__idx",
+  "members__level__Name__id__idx",
+  "members__status__team__idx",
+  "members__team__joined_at__idx",
+  "members__team__level__key",
+];
+const SEARCH = [
+  "members__Name__search_idx",
+  "members__email__search_key",
+  "members__friend__idx",
+  "members__joined_at__search_idx",
+  "members__level__Name__id__search_idx",
+  "members__status__team__idx",
+  "members__team__joined_at__search_idx",
+  "members__team__level__search_key",
+];
+const LONG = "x".repeat(70);
+
+let service: TestService;
+let project: ReturnType<typeof makeProject>;
+let app: TestApp;
+beforeAll(async () => {
+  project = makeProject();
+  service = await openTestService({ service: { previews: ["filters"], maxVisits: 5 } });
+  app = await service.makeApp(makeSchema());
+  const rows = Array.from({ length: 12 }, (_, n) => ({
+    ...{ email: `${LONG}${n}`, Name: n % 3 === 0 ? null : `n${n % 4}`, team: `t${n % 2}` },
+    ...{ level: n, status: "a", joined_at: `2026-01-${10 + n}T00:00:00Z` },
+  }));
+  for (let start = 0; start < rows.length; start += 5) await create(rows.slice(start, start + 5));
+});
+afterAll(async () => {
+  project.remove();
+  await service.close();
+});
+
+const create = (json: object) => service.call(app, MEMBERS, { method: "POST", json });
+
+/** Runs a command as an operator. */
+async function migrate(preview: string): Promise<void> {
+  const { adminUrl, servingUrl, prepare } = service.database;
+  const env = {
+    ADMIN_DATABASE_URL: adminUrl,
+    DATABASE_URL: servingUrl,
+    DATABASE_PREPARE: prepare ? "on" : "off",
+    IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+    PREVIEW: preview,
+  };
+  const { code, err } = await runHere(["migrate"], { ...project, env });
+  expect([code, err]).toEqual([0, expect.any(String)]);
+}
+
+/** The valid indexes of a table except its primary key. */
+async function listIndexes(table = "members"): Promise<string[]> {
+  const rows = await readRows<{ name: string }>(
+    service.service.admin,
+    `select relname as name from pg_catalog.pg_index join pg_catalog.pg_class on oid = indexrelid
+    where indrelid = pg_catalog.to_regclass($1) and indisvalid and not indisprimary
+    order by relname collate "C"`,
+    [`data.${table}`],
+  );
+  return rows.map(({ name }) => name);
+}
+
+async function expectClean(): Promise<void> {
+  expect(await readDrift(service.service.admin)).toEqual([]);
+  const { issues } = await makeIsolationCheck(service.service.admin)();
+  expect(issues).toEqual([]);
+}
+
+/** A second row with the same text is rejected, and the error names the column. */
+async function expectUnique(): Promise<void> {
+  const row = { email: `${LONG}3`, team: "t", joined_at: "2026-01-01T00:00:00Z" };
+  expect((await create(row)).json).toMatchObject({
+    error: "unique_violation",
+    details: [{ path: "/email" }],
+  });
+}
+
+async function find(query: string): Promise<unknown[]> {
+  const { json, status, text } = await service.call(app, `${MEMBERS}?${query}`);
+  if (status !== 200) return [text];
+  return (json as { rows: { level: number }[] }).rows.map(({ level }) => level);
+}
+
+testOne("a push with the preview gives indexes the form for searches", async () => {
+  expect(await listIndexes()).toEqual(SEARCH);
+  await expectClean();
+  await expectUnique();
+  expect(await find(`email=eq.${LONG}7`)).toEqual([7]);
+  expect(await find("order=Name.desc&limit=4")).toEqual([11, 7, 10, 2]);
+  expect(await find("Name=is.null&order=id.desc")).toEqual([9, 6, 3, 0]);
+});
+
+testOne("migrate builds the indexes again in the form of the recorded previews", async () => {
+  await migrate("");
+  expect(await listIndexes()).toEqual(PLAIN);
+  await expectClean();
+  await expectUnique();
+  await migrate("filters");
+  expect(await listIndexes()).toEqual(SEARCH);
+  await expectClean();
+  await expectUnique();
+  expect(await find(`email=eq.${LONG}7`)).toEqual([7]);
+});
+
+testOne("a rebuild keeps the former form until the new one is built", async () => {
+  await migrate("");
+  const text = "update data.members set level = level where level = 0";
+  const { migrated } = await whileDone(service.database.superuserUrl, { text }, async () => {
+    const migrated = migrate("filters");
+    await eventually(async () => {
+      const [row] = await readRows<{ count: number }>(
+        service.service.admin,
+        "select count(*)::integer as count from rowhouse.deferred_steps where state = 'running'",
+      );
+      return row?.count === 1;
+    });
+    expect(await listIndexes()).toEqual(PLAIN);
+    await expectUnique();
+    expect(await find(`email=eq.${LONG}7`)).toEqual([expect.stringContaining("needs_index")]);
+    const rename = { kind: "rename_column", table: "members", column: "email", to: "mail" };
+    expect((await postChange(service, app, rename)).json).toMatchObject({ error: "push_busy" });
+    // Not the promise itself: the build ends only after this transaction.
+    return { migrated };
+  });
+  await migrated;
+  expect(await listIndexes()).toEqual(SEARCH);
+  await expectClean();
+});
+
+testOne("changes of a table keep the form", async () => {
+  const change = async (request: { kind: string } & Record<string, unknown>) => {
+    const { json } = await postChange(service, app, request);
+    expect([request.kind, json]).toEqual([
+      request.kind,
+      expect.objectContaining({ status: "applied" }),
+    ]);
+    await expectClean();
+  };
+  await change({ kind: "rename_column", table: "members", column: "email", to: "mail" });
+  expect(await listIndexes()).toContain("members__mail__search_key");
+  expect(await find(`mail=eq.${LONG}7`)).toEqual([7]);
+  await change({ kind: "rename_column", table: "members", column: "mail", to: "email" });
+  await change({ kind: "rename_table", table: "members", to: "people" });
+  expect(await listIndexes("people")).toContain("people__email__search_key");
+  await change({ kind: "rename_table", table: "people", to: "members" });
+  expect(await listIndexes()).toEqual(SEARCH);
+  const retype = { kind: "retype_column", table: "members", column: "level" };
+  await change({ ...retype, type: { kind: "string" } });
+  expect(await find("level=eq.7")).toEqual(["7"]);
+  await change({ ...retype, type: { kind: "integer" } });
+  expect(await listIndexes()).toEqual(SEARCH);
+  await postSchema(service, app, makeSchema({ note: t.string().index() }));
+  expect(await listIndexes()).toContain("members__note__search_idx");
+  await change({ kind: "drop_column", table: "members", column: "note" });
+  expect(await listIndexes()).toEqual(SEARCH);
+});
