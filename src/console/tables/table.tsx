@@ -224,8 +224,9 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
 }
 
 /** The name of the form in which an index exists. */
-function findName({ name, search = name }: Constraint, found: TableView["found"]): string {
-  return findState(found?.parts ?? {}, search) === undefined ? name : search;
+function findName({ name, search = [] }: Constraint, found: TableView["found"]): string {
+  const parts = found?.parts ?? {};
+  return search.find((built) => findState(parts, built.name) !== undefined)?.name ?? name;
 }
 
 const BUILD_LABELS: Readonly<Record<string, string>> = {

@@ -10,11 +10,12 @@
 import { SQL } from "../../kinds/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import {
+  type BuiltIndex,
+  builtIn,
   type Constraint,
   type IndexForm,
   indexesOf,
   keysOf,
-  nameIn,
   type RecordedTable,
 } from "../../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
@@ -199,15 +200,16 @@ function listIndexes(
     .filter((index) => (index.appId ?? appId) === appId)
     .flatMap((index) => {
       // While an index is rebuilt, its former form serves what it can.
-      const form = (["search", "plain"] as const).find((name) => !missing.has(nameIn(index, name)));
-      return form === undefined ? [] : [toIndex(index, form, columns)];
+      for (const form of ["search", "plain"] as const)
+        for (const built of builtIn(index, form))
+          if (!missing.has(built.name)) return [toIndex({ index, form, built }, columns)];
+      return [];
     })
     .concat(PRIMARY_KEY);
 }
 
 function toIndex(
-  index: Constraint,
-  form: IndexForm,
+  { index, form, built }: { index: Constraint; form: IndexForm; built: BuiltIndex },
   columns: ReadonlyMap<string, QueryColumn>,
 ): Index {
   const isSearch = form === "search" && index.search !== undefined;
@@ -223,7 +225,7 @@ function toIndex(
   const [first] = searchable;
   const hasNulls =
     isSearch && index.kind === "idx" && first !== undefined && SQL[first.kind].parts !== undefined;
-  return { name: nameIn(index, form), columns: searchable, isUnique, hasNulls };
+  return { name: built.name, columns: searchable, isUnique, hasNulls };
 }
 
 function findFixed({ where }: ListQuery, { columns, hasNulls }: Index): Omit<Candidate, "index"> {

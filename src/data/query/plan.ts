@@ -3,9 +3,9 @@
 import { KINDS, SQL } from "../../kinds/mod.ts";
 import { toDurationText } from "../../std/duration.ts";
 import {
+  builtIn,
   indexesOf,
   keysOf,
-  nameIn,
   queryColumns,
   type RecordedTable,
 } from "../../tables/catalog/mod.ts";
@@ -333,7 +333,7 @@ export function explainNeededIndex(
   const columns = [...fixed, ...keys.map(({ column }) => column)];
   const building = [...keysOf(whole), ...indexesOf(whole)].find(
     (index) =>
-      missing.has(nameIn(index, "search")) &&
+      builtIn(index, "search").some((built) => missing.has(built.name)) &&
       index.columns.every((of) => of === "id" || columns.some((column) => column.name === of)),
   );
   if (building !== undefined)

@@ -38,6 +38,9 @@ export {
 } from "./functions.ts";
 export { type Isolation, listIssues, makeIsolationCheck } from "./isolation_check.ts";
 export {
+  type BuiltIndex,
+  builtIn,
+  builtInAny,
   type Constraint,
   type DeferredParts,
   deriveName,
@@ -47,8 +50,6 @@ export {
   type IndexForm,
   indexesOf,
   keysOf,
-  nameIn,
   type RecordedDefinition,
   referencesOf,
-  searchSuffix,
 } from "./names.ts";

@@ -28,14 +28,17 @@ export type Constraint = {
   readonly columns: readonly string[];
   /** The kinds of these columns, in the same order. */
   readonly kinds: readonly Kind[];
-  /** The name of the index in the form that conditions and orders can search, if it has another form than `name`. */
-  readonly search?: string;
+  /** The indexes in the form that conditions and orders can search, if it has another form than `name`. */
+  readonly search?: readonly BuiltIndex[];
   /** The app whose rows the index contains; absent: all apps. */
   readonly appId?: string;
 };
 
+/** An index in PostgreSQL. */
+export type BuiltIndex = { readonly name: string };
+
 /** The suffix of an index in the form for searches. */
-export function searchSuffix(kind: Constraint["kind"]): "search_key" | "search_idx" {
+function searchSuffix(kind: Constraint["kind"]): "search_key" | "search_idx" {
   return kind === "key" ? "search_key" : "search_idx";
 }
 
@@ -61,14 +64,20 @@ function hasSearchForm({ kind, columns, kinds }: Omit<Constraint, "name">): bool
   return kind === "idx" && searched.length > 0 && !isReference && columns.at(-1) !== "id";
 }
 
-/** The name of an index in a form. */
-export function nameIn({ name, search = name }: Constraint, form: IndexForm): string {
-  return form === "search" ? search : name;
+/** The indexes of a constraint in a form. */
+export function builtIn({ name, search }: Constraint, form: IndexForm): readonly BuiltIndex[] {
+  return (form === "search" ? search : undefined) ?? [{ name }];
+}
+
+/** The indexes of a constraint in all its forms. */
+export function builtInAny(constraint: Constraint): readonly BuiltIndex[] {
+  const { name, search = [] } = constraint;
+  return [...builtIn(constraint, "plain"), ...search.filter((built) => built.name !== name)];
 }
 
 /** The form of an index with this name. */
 export function formOf({ search }: Constraint, name: string): IndexForm {
-  return name === search ? "search" : "plain";
+  return search?.some((built) => built.name === name) === true ? "search" : "plain";
 }
 
 /** The derived name of a table's constraint, index or enum type. */
@@ -123,7 +132,7 @@ function toSingles(
 /** The constraint or index of this table with this name. A shard can have shortened the name. */
 export function findConstraint(table: RecordedDefinition, name: string): Constraint | undefined {
   const all = [...keysOf(table), ...indexesOf(table), ...referencesOf(table)];
-  const exact = all.find((named) => named.name === name || named.search === name);
+  const exact = all.find((named) => builtInAny(named).some((built) => built.name === name));
   if (exact !== undefined) return exact;
   const [shortened, other] = all.filter((named) => isNamed(named.name, name));
   return other === undefined ? shortened : undefined;
@@ -146,7 +155,7 @@ function toConstraints(
     byName.set(
       name,
       hasSearchForm(constraint)
-        ? { ...constraint, search: deriveName(table.name, columns, searchSuffix(kind)) }
+        ? { ...constraint, search: [{ name: deriveName(table.name, columns, searchSuffix(kind)) }] }
         : constraint,
     );
   }

@@ -16,6 +16,7 @@ import {
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import {
+  builtInAny,
   type Constraint,
   deriveName,
   enumTypeName,
@@ -24,9 +25,7 @@ import {
   type IndexForm,
   indexesOf,
   keysOf,
-  nameIn,
   referencesOf,
-  searchSuffix,
 } from "../catalog/mod.ts";
 import { renderSwap } from "../plan/retype_messages.ts";
 import {
@@ -38,7 +37,7 @@ import {
   sqlType,
 } from "../plan/step.ts";
 import { renderDropFunctions, renderFunctions } from "./functions.ts";
-import { renderRows, renderTerms } from "./index_terms.ts";
+import { type Formed, renderRows, renderTerms, toFormed } from "./index_terms.ts";
 
 const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   create_table: ({ table }) => renderTable(table),
@@ -58,8 +57,10 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   set_required: ({ table, column, required }) => [
     `alter table data.${quoteName(table)} alter column ${quoteName(column)} ${required ? "set" : "drop"} not null`,
   ],
-  add_key: ({ table, key }, form) => [renderCreate({ table, constraint: key, form })],
-  add_index: ({ table, index }, form) => [renderCreate({ table, constraint: index, form })],
+  add_key: ({ table, key }, form) =>
+    toFormed(key, form).map((formed) => renderCreate({ table, formed })),
+  add_index: ({ table, index }, form) =>
+    toFormed(index, form).map((formed) => renderCreate({ table, formed })),
   defer_index: () => [],
   add_reference: renderReference,
   defer_reference: () => [],
@@ -209,17 +210,11 @@ function renderRename({ table, before, column }: Rename): string[] {
   const rename = (name: string) => (name === column?.from ? column.to : name);
   const found = `data.${quoteName(before.name)}`;
   const renamed = `data.${quoteName(table.name)}`;
-  const toName = ({ columns }: Constraint, suffix: Parameters<typeof deriveName>[2]) =>
-    deriveName(table.name, columns.map(rename), suffix);
-  const references = referencesOf(before).map((reference) => ({
-    ...{ from: reference.name, to: toName(reference, "fkey") },
-  }));
-  const indexes = [...keysOf(before), ...indexesOf(before)].flatMap((index) => [
-    { from: index.name, to: toName(index, index.kind), isSure: index.search === undefined },
-    ...(index.search === undefined
-      ? []
-      : [{ from: index.search, to: toName(index, searchSuffix(index.kind)), isSure: false }]),
-  ]);
+  const references = pairNames(referencesOf(before), referencesOf(table));
+  const indexes = pairNames(
+    [...keysOf(before), ...indexesOf(before)],
+    [...keysOf(table), ...indexesOf(table)],
+  );
   const isRenamed = ({ from, to }: { from: string; to: string }) => from !== to;
   const types = before.columns
     .filter(({ kind }) => kind === "enum")
@@ -257,20 +252,32 @@ function renderRename({ table, before, column }: Rename): string[] {
   ];
 }
 
-export type DeferredBuild = { table: string; constraint: Constraint; form: IndexForm };
+/** The names of constraints before and after a rename, in the same order. */
+function pairNames(before: readonly Constraint[], after: readonly Constraint[]) {
+  return before.flatMap((constraint, position) => {
+    const to = after[position];
+    if (to === undefined) throw new Error(`Constraint ${constraint.name} has no new name`);
+    const isSure = constraint.search === undefined;
+    const names = builtInAny(to).map(({ name }) => name);
+    return builtInAny(constraint).map(({ name }, built) => ({
+      ...{ from: name, to: names[built] ?? name, isSure },
+    }));
+  });
+}
+
+export type DeferredBuild = { table: string; formed: Formed };
 
 /** A deferred step is the only statement of its message, as a concurrent build requires. */
 export function renderDeferred(build: DeferredBuild): string {
-  const { table, constraint } = build;
-  return constraint.kind === "fkey"
-    ? `alter table data.${quoteName(table)} validate constraint ${quoteName(constraint.name)}`
+  const { table, formed } = build;
+  return formed.index.kind === "fkey"
+    ? `alter table data.${quoteName(table)} validate constraint ${quoteName(formed.built.name)}`
     : renderCreate(build, " concurrently");
 }
 
-function renderCreate({ table, constraint, form }: DeferredBuild, how = ""): string {
-  const formed = { index: constraint, form };
-  const unique = constraint.kind === "key" ? " unique" : "";
-  return `create${unique} index${how} ${quoteName(nameIn(constraint, form))} on data.${quoteName(table)} (${renderTerms(formed)}) where ${renderRows(formed)}`;
+function renderCreate({ table, formed }: DeferredBuild, how = ""): string {
+  const unique = formed.index.kind === "key" ? " unique" : "";
+  return `create${unique} index${how} ${quoteName(formed.built.name)} on data.${quoteName(table)} (${renderTerms(formed)}) where ${renderRows(formed)}`;
 }
 
 /** Drops an index with an unfinished build. On several nodes, some may not have started the build. */

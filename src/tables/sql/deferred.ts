@@ -12,11 +12,12 @@ import { type NamedColumn, QUOTAS } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { utf8Length } from "../../std/text.ts";
 import {
+  builtIn,
+  builtInAny,
   type DeferredParts,
   findConstraint,
   formOf,
   indexesOf,
-  nameIn,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { showDefault } from "../plan/compare.ts";
@@ -73,11 +74,12 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   const [row] = await call(admin, "claim_deferred_step", values);
   if (row === undefined) return undefined;
   const definition = row.definition as RecordedDefinition;
-  const constraint = findConstraint(definition, row.step_name);
-  if (constraint === undefined)
+  const index = findConstraint(definition, row.step_name);
+  const built = index && builtInAny(index).find(({ name }) => name === row.step_name);
+  if (index === undefined || built === undefined)
     throw new Error(`The deferred step of ${row.table_name} has nothing to build`);
-  const form = formOf(constraint, row.step_name);
-  return { id: String(row.step_id), table: row.table_name, constraint, form };
+  const formed = { index, form: formOf(index, built.name), built };
+  return { id: String(row.step_id), table: row.table_name, formed };
 }
 
 /** Also records the progress of the build, which PostgreSQL shows only to the login that builds. */
@@ -97,7 +99,7 @@ async function endStep(admin: Database, id: string, { state, issue }: End): Prom
 
 async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> {
   try {
-    const isIndex = step.constraint.kind !== "fkey";
+    const isIndex = step.formed.index.kind !== "fkey";
     return isIndex ? await buildIndex(admin, step) : await runBuild(admin, step);
   } catch (error) {
     if (!(error instanceof ViolationError)) logError(log, "a deferred step")(error);
@@ -110,8 +112,9 @@ async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> 
  * form, that form is dropped after the build, so that a unique constraint holds at all times.
  */
 async function buildIndex(admin: Database, step: Claimed): Promise<End> {
-  const { constraint, form, table } = step;
-  const name = nameIn(constraint, form);
+  const { table, formed } = step;
+  const { index, form, built } = formed;
+  const { name } = built;
   const [found] = await call(admin, "find_index", { index_name: name, table_name: table });
   if (found?.is_building === true)
     return { state: "waiting", issue: "another session is building it" };
@@ -119,8 +122,8 @@ async function buildIndex(admin: Database, step: Claimed): Promise<End> {
     if (found !== undefined) await admin.message(renderDropIndex(name), BUILD);
     await runBuild(admin, step);
   }
-  const other = nameIn(constraint, form === "search" ? "plain" : "search");
-  if (other !== name) await admin.message(renderDropIndex(other), BUILD);
+  for (const other of builtIn(index, form === "search" ? "plain" : "search"))
+    if (other.name !== name) await admin.message(renderDropIndex(other.name), BUILD);
   return DONE;
 }
 

@@ -9,14 +9,24 @@
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { type Kind, type SearchParts, SQL } from "../../kinds/mod.ts";
-import type { Constraint, IndexForm } from "../catalog/mod.ts";
+import { type BuiltIndex, builtIn, type Constraint, type IndexForm } from "../catalog/mod.ts";
 
 /** Bytes of an index entry that its columns share. The app's id, headers and padding use the rest. */
 const BUDGET = 2400;
 /** Max bytes of a character. */
 const CHARACTER = 4;
 
-type Formed = { readonly index: Constraint; readonly form: IndexForm };
+/** An index of a constraint in a form. */
+export type Formed = {
+  readonly index: Constraint;
+  readonly form: IndexForm;
+  readonly built: BuiltIndex;
+};
+
+/** The indexes of a constraint in a form. */
+export function toFormed(index: Constraint, form: IndexForm): Formed[] {
+  return builtIn(index, form).map((built) => ({ index, form, built }));
+}
 
 /** An index without a form for searches has one form. */
 function isSearch({ index, form }: Formed): boolean {

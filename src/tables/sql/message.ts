@@ -15,7 +15,7 @@ import {
 } from "../../db/mod.ts";
 import type { Json } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { formAt, hashColumnSet, type IndexForm, nameIn, toColumnSet } from "../catalog/mod.ts";
+import { builtIn, formAt, hashColumnSet, type IndexForm, toColumnSet } from "../catalog/mod.ts";
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import { RELEASE } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
@@ -200,10 +200,12 @@ export function renderForgetSets({
   return `do $rowhouse$ begin perform rowhouse.forget_sets(${parts}); end $rowhouse$`;
 }
 
-/** A deferred build, as recorded. */
+/** The deferred builds of a step, as recorded. */
 function toBuild(step: Step, form: IndexForm): Json[] {
   if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
   const constraint = step.kind === "defer_index" ? step.index : step.reference;
   const kind = constraint.kind === "fkey" ? "reference" : "index";
-  return [{ table: step.table, kind, name: nameIn(constraint, form), columns: constraint.columns }];
+  return builtIn(constraint, form).map(({ name }) => ({
+    ...{ table: step.table, kind, name, columns: constraint.columns },
+  }));
 }

@@ -14,6 +14,7 @@ import type { CheckedMigration } from "../history/replayed_migration.ts";
 import type { Change } from "../plan/change.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import { type RenderedPlan, renderDeferred } from "./ddl.ts";
+import { toFormed } from "./index_terms.ts";
 
 /** The name of a step in plans, file names and headers. */
 const DESCRIPTIONS: Cases<Step, string | undefined> = {
@@ -142,11 +143,10 @@ function renderSql({ plan, recorded, form }: RenderedPlan): string {
 }
 
 function renderLater(step: Step, form: IndexForm): string[] {
-  if (step.kind === "defer_index")
-    return [renderDeferred({ table: step.table, constraint: step.index, form })];
-  if (step.kind === "defer_reference")
-    return [renderDeferred({ table: step.table, constraint: step.reference, form })];
-  return [];
+  if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
+  const { table } = step;
+  const constraint = step.kind === "defer_index" ? step.index : step.reference;
+  return toFormed(constraint, form).map((formed) => renderDeferred({ table, formed }));
 }
 
 /** A short name in `[a-z0-9_]`, from the first step of the plan. */

@@ -16,6 +16,7 @@ import {
 import { Problem } from "../../problem.ts";
 import {
   ALL_ENDPOINTS,
+  builtIn,
   type ColumnSet,
   type Endpoint,
   endpointsOf,
@@ -24,7 +25,6 @@ import {
   functionName,
   indexesOf,
   keysOf,
-  nameIn,
   printedArguments,
   type RecordedDefinition,
   requiredEndpointsOf,
@@ -228,8 +228,14 @@ async function findRebuilds(db: Database, wanted: string | null = null): Promise
   const former = form === "search" ? "plain" : "search";
   return tables.flatMap(({ name, stamp, definition, indexes }) => {
     const rebuilds = [...keysOf(definition), ...indexesOf(definition)]
-      .filter((index) => index.search !== undefined && indexes.includes(nameIn(index, former)))
-      .map((index) => ({ name: nameIn(index, form), columns: index.columns }));
+      .filter(
+        (index) =>
+          index.search !== undefined &&
+          builtIn(index, former).some(({ name: of }) => indexes.includes(of)),
+      )
+      .flatMap((index) =>
+        builtIn(index, form).map((built) => ({ name: built.name, columns: index.columns })),
+      );
     return rebuilds.length === 0 ? [] : [{ name, stamp, rebuilds }];
   });
 }

@@ -3,6 +3,7 @@
 import { type Database, readValue } from "../../db/mod.ts";
 import type { ConsoleTable, FoundTable } from "../../records/console/mod.ts";
 import {
+  builtInAny,
   type FunctionSite,
   findConstraint,
   indexesOf,
@@ -88,8 +89,10 @@ function toPaths(
   definition: RecordedDefinition | undefined,
 ): string[] {
   const constraint = definition && findConstraint(definition, name);
-  const names = constraint === undefined ? [name] : [constraint.name, constraint.search ?? name];
-  return names.map((of) => `table ${table} / ${kind === "index" ? "index" : "constraint"} ${of}`);
+  const names = constraint === undefined ? [{ name }] : builtInAny(constraint);
+  return names.map(
+    ({ name: of }) => `table ${table} / ${kind === "index" ? "index" : "constraint"} ${of}`,
+  );
 }
 
 const REPORTED = / \/ (?:owner|row security|type|required)$/;
@@ -108,7 +111,7 @@ export function findTableDifferences({
   const unfinished = builds.filter(({ state }) => state !== "done");
   const tables = [definition];
   const isSearch = [...keysOf(definition), ...indexesOf(definition)].some(
-    ({ search }) => `index ${search}` in found.parts,
+    ({ search }) => search?.some((built) => `index ${built.name}` in found.parts) === true,
   );
   const site: FunctionSite = { dialect: "plain", previews: isSearch ? ["filters"] : [] };
   const recorded = toFacts({ tables, sets: [], ...site });

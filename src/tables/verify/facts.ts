@@ -20,7 +20,6 @@ import {
   type IndexForm,
   indexesOf,
   keysOf,
-  nameIn,
   printedArguments,
   type RecordedDefinition,
   referencesOf,
@@ -29,7 +28,7 @@ import {
 import { onDeleteClause } from "../plan/step.ts";
 import { toDefaultText } from "../sql/conversions.ts";
 import { renderBody } from "../sql/functions.ts";
-import { printRows, printTerms } from "../sql/index_terms.ts";
+import { printRows, printTerms, toFormed } from "../sql/index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -96,12 +95,14 @@ function toConstraintFacts(path: string, table: RecordedDefinition, form: IndexF
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
-    ...[...keysOf(table), ...indexesOf(table)].map(
-      (index): Fact => [
-        `${path} / index ${nameIn(index, form)}`,
-        `btree (${printTerms({ index, form })})${index.kind === "key" ? ", unique" : ""} where ${printRows({ index, form })}`,
-      ],
-    ),
+    ...[...keysOf(table), ...indexesOf(table)]
+      .flatMap((index) => toFormed(index, form))
+      .map(
+        (formed): Fact => [
+          `${path} / index ${formed.built.name}`,
+          `btree (${printTerms(formed)})${formed.index.kind === "key" ? ", unique" : ""} where ${printRows(formed)}`,
+        ],
+      ),
     ...referencesOf(table).map((reference): Fact => {
       const column = targets.get(reference.columns[0] ?? "");
       const effect = column === undefined ? "" : onDeleteClause(column, (name) => name);
