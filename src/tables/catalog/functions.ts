@@ -20,10 +20,16 @@ import type { IndexForm } from "./names.ts";
 
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
-const PREVIEWED = { filters: "query", live: "changes" } as const;
+const PREVIEWED = {
+  filters: ["query"],
+  live: ["changes"],
+} as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
 const GROUPED = "create_group";
-export type Endpoint = (typeof ENDPOINTS)[number] | typeof GROUPED | (typeof PREVIEWED)[Preview];
+export type Endpoint =
+  | (typeof ENDPOINTS)[number]
+  | typeof GROUPED
+  | (typeof PREVIEWED)[Preview][number];
 
 /** The site of the functions: the database's dialect, and the enabled previews. */
 export type FunctionSite = {
@@ -45,7 +51,7 @@ export function formAt(site: FunctionSite): IndexForm {
 export function endpointsOf(site: FunctionSite): readonly Endpoint[] {
   const previews = PREVIEWS.filter((preview) => hasPreview(site, preview));
   const grouped: readonly Endpoint[] = dialectOf(site).groupsCreates ? [GROUPED] : [];
-  return [...ENDPOINTS, ...grouped, ...previews.map((preview) => PREVIEWED[preview])];
+  return [...ENDPOINTS, ...grouped, ...previews.flatMap((preview) => PREVIEWED[preview])];
 }
 
 /** The endpoints without which a table cannot be served. */
@@ -57,7 +63,7 @@ export function requiredEndpointsOf(site: FunctionSite): readonly Endpoint[] {
 export const ALL_ENDPOINTS: readonly Endpoint[] = [
   ...ENDPOINTS,
   GROUPED,
-  ...Object.values(PREVIEWED),
+  ...Object.values(PREVIEWED).flat(),
 ];
 
 /** The scope that a function requires of the key. */

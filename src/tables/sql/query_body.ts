@@ -20,17 +20,17 @@ import {
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
+import { beginAs, rowSize } from "./function_terms.ts";
+import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
-  beginAs,
-  isRow,
-  isTooLarge,
-  leastBytes,
-  outputs,
-  rowSize,
-  type SetColumn,
-  toBase64Url,
-} from "./function_terms.ts";
-import { ROW_STATE, SINGLE_STEP_BYTES, STATE_SEED } from "./list_body.ts";
+  buildRows,
+  ENVELOPE,
+  eachRow,
+  PAGE_VARIABLES,
+  readKeys,
+  rowOf,
+  setNext,
+} from "./page_rows.ts";
 
 /**
  * The tag of the page, followed by the rows unless the caller has that tag. All reads see one state of the table,
@@ -46,36 +46,18 @@ export function queryBody(table: ColumnSet, site: FunctionSite): string {
   const of = <Rendered>(render: (kind: SqlKind, name: string) => Rendered) =>
     columns.map((column, index) => render(SQL[column.kind], names[index] ?? ""));
   const number = (name: string) => `("$plan" ->> '${name}')::int4`;
-  const each = (ids: string) =>
-    `unnest(${ids}) with ordinality as "$i" ("$id", "$n") cross join lateral`;
-  // "offset 0" makes PostgreSQL look up each row by its id, regardless of the table's statistics at plan time.
-  const row = `from ${source} as "$t" where ${isRow(app, `"$i"."$id"`)} offset 0`;
-  const picked = pickedRow(table, columns);
-  // Alternatives are statements of their own: PostgreSQL prepares all functions of a statement, also those that it does not call.
-  const build = (
-    text: string,
-  ) => `select string_agg("$row"."$text", ',' order by "$i"."$n"), count(*)
-      into "$text", "$count"
-      from ${each('"$ids"[1:"$returned"]')} (select ${text} as "$text" ${row}) as "$row";`;
   return `declare
   "$plan" constant jsonb := ${plan}::jsonb;
   "$limit" constant int4 := ${number("limit")};
   "$offset" constant int4 := ${number("offset")};
   "$picked" constant int4[] := array(select "$p"."$v"::int4
     from jsonb_array_elements_text("$plan" -> 'picked') as "$p" ("$v"));
-  "$ids" uuid[];
   "$cut" text;
   "$total" int8;
   "$found" int4;
-  "$returned" int4;
   "$states" bytea;
-  "$size" int8;
   "$tag" text;
-  "$text" text;
-  "$rows" text[] := '{}';
-  "$count" int4 := 0;
-  "$bytes" int8 := 0;
-  "$next" text := 'null';
+  ${PAGE_VARIABLES}
 begin
   ${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
@@ -94,8 +76,8 @@ begin
   "$ids" := "$ids"["$offset" + 1:];
   "$returned" := least("$limit", "$found" - "$offset");
   select string_agg("$row"."$state", ''::bytea order by "$i"."$n"), coalesce(sum("$row"."$size"), 0)
-  into "$states", "$size" from ${each('"$ids"')} (
-    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size" ${row}) as "$row";
+  into "$states", "$size" from ${eachRow('"$ids"')} (
+    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size" ${rowOf(table, app)}) as "$row";
   "$tag" := left(encode(sha256(${[
     ...STATE_SEED,
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
@@ -105,45 +87,16 @@ begin
   if "$tag" = any (string_to_array(${known}, ',')) then
     return "$tag";
   end if;
-  if "$size" <= ${SINGLE_STEP_BYTES} then
-    if cardinality("$picked") = 0 then
-      ${build(wholeRow(table))}
-    else
-      ${build(picked)}
-    end if;
-  end if;
-  if "$size" > ${SINGLE_STEP_BYTES} or ${isTooLarge("$text", bytes)} then
-    "$count" := 0;
-    while "$count" < "$returned" and "$bytes" <= ${bytes} loop
-      select case
-        when cardinality("$picked") > 0 then ${picked}
-        when ${leastBytes(table, "$t")} <= ${bytes} then ${wholeRow(table)} end
-      into "$text" from ${source} as "$t"
-      where ${isRow(app, `"$ids"["$count" + 1]`)};
-      if "$text" is null or ${isTooLarge("$text", bytes)} then
-        if "$count" = 0 then
-          return rowhouse.reject_row("$ids"[1]);
-        end if;
-        exit;
-      end if;
-      "$rows" := array_append("$rows", "$text");
-      "$count" := "$count" + 1;
-      "$bytes" := "$bytes" + octet_length("$text");
-    end loop;
-    "$text" := array_to_string("$rows", ',');
-  end if;
+  ${buildRows(table, { app, bytes })}
   if cardinality("$ids") > "$count" then
-    -- The first row that is not returned: the next page begins with it.
-    select concat('"', ${toBase64Url(`to_json(array_prepend(
-        "$plan" ->> 'cursor', array(
-        select (array[${of((kind, name) => kind.cursor?.(name) ?? `${name}::text`).join(", ")}])["$k"."$v"::int4]
-        from jsonb_array_elements_text("$plan" -> 'order')
-          with ordinality as "$k" ("$v", "$n") order by "$k"."$n")))::text`)}, '"')
-    into "$next" from ${source} as "$t"
-    where ${isRow(app, `"$ids"["$count" + 1]`)};
+    ${readKeys(table, {
+      app,
+      numbers: `jsonb_array_elements_text("$plan" -> 'order')
+          with ordinality as "$k" ("$v", "$n")`,
+    })}
+    ${setNext(`"$plan" ->> 'cursor'`)}
   end if;
-  return concat("$tag", '{"rows":[', "$text", '],"limit":', "$limit", ',"offset":', "$offset",
-    ',"hasMore":', case when "$next" <> 'null' then 'true' else 'false' end, ',"next":', "$next",
+  return concat("$tag", ${ENVELOPE},
     case when "$plan" ? 'isCounted'
       then concat(',"count":', coalesce("$total"::text, 'null')) end, '}');
 end`;
@@ -151,23 +104,4 @@ end`;
 
 function toCompared({ compared }: SqlKind, name: string): string {
   return compared?.(name) ?? name;
-}
-
-/** A row as JSON. */
-function wholeRow(table: ColumnSet): string {
-  return `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`;
-}
-
-/** The selected columns of a row as JSON, in the table's order. An array, because a function has max 100 arguments. */
-function pickedRow(table: ColumnSet, columns: readonly SetColumn[]): string {
-  const order = [{ name: "id" }, ...table.columns].map(({ name }) => name);
-  const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
-  const picked = inOrder.map((column) => {
-    const name = `"$t".${quoteName(column.name)}`;
-    const value = SQL[column.kind].isSentAsText ? `${name}::text` : name;
-    return `case when ${columns.indexOf(column) + 1} = any ("$picked")
-          then ${quoteLiteral(`${JSON.stringify(column.name)}:`)} || coalesce(to_json(${value})::text, 'null') end`;
-  });
-  return `concat('{', array_to_string(array[
-        ${picked.join(",\n        ")}], ','), '}')`;
 }
