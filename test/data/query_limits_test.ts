@@ -183,6 +183,15 @@ describe("the work of comparing texts", () => {
     expectSentences(message, { names });
   });
 
+  test("a row without a text needs no work", async () => {
+    const notes = Array.from({ length: 9 }, (_, position) => ({ position, done: true }));
+    const empty = await makeNotes(service, [...notes, { position: 9, done: true, body: "b" }]);
+    for (const query of ["body=like.b*", "body=ilike.*B*", "body=in.(a,b)", "order=body"]) {
+      const { notes: found, pages } = await readAll(service, empty, query);
+      expect([query, found.length, pages]).toEqual([query, query === "order=body" ? 10 : 1, 1]);
+    }
+  });
+
   test("limits a count, but no list without conditions on texts", async () => {
     const count = async (query: string) =>
       ((await service.call(app, `${NOTES}?${query}`, COUNTED)).json as Found).count;

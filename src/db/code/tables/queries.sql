@@ -105,10 +105,11 @@ begin
       rowhouse.query_condition(passed, types, plan -> 'text' -> 'filter'));
   end if;
   if plan ? 'text' then
-    -- A comparison costs about as much as the comparison of 64 bytes, even of an empty text.
+    -- A comparison costs about as much as the comparison of 64 bytes, even of an empty text. A row
+    -- without the text costs nothing: "least" ignores nulls.
     select format('case when %s then least(%s, $5)::pg_catalog.int4 else 0 end', matches,
-      string_agg(format('coalesce(least(pg_catalog.octet_length(%s), %s)'
-        ' operator(pg_catalog.+) 64, 0)::pg_catalog.int8 operator(pg_catalog.*) %s',
+      string_agg(format('(least(coalesce(pg_catalog.octet_length(%s), -64), %s)'
+        ' operator(pg_catalog.+) 64)::pg_catalog.int8 operator(pg_catalog.*) %s',
         columns[(read ->> 0)::int4],
         (read ->> 2)::int4, (read ->> 1)::int4), ' operator(pg_catalog.+) ')) into work
     from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read);
