@@ -115,7 +115,7 @@ export type SqlKind = {
   readonly width: number | undefined;
   /** The lowest and the highest value, if PostgreSQL can search an index for it under row security: by leakproof operators. */
   readonly ends?: readonly [lowest: string, highest: string];
-  /** The parts of an unbounded value by which an index is searched and sorted. */
+  /** The parts of a value by which an index is searched and sorted. Without them, by the value. */
   readonly parts?: SearchParts;
   /** Whether a kind with ends has so many distinct values that few rows have the same. */
   readonly isSelective?: boolean;
@@ -164,22 +164,46 @@ export type SqlKind = {
   readonly exactFrom?: readonly string[];
 };
 
-/** Expressions of built-in functions that PostgreSQL marks leakproof and immutable, so that a condition can search an index of them. */
+/**
+ * How an index for searches contains the values of a kind: by parts whose functions and comparisons PostgreSQL marks leakproof, so
+ * that a condition can search them under row security. Conditions, orders and cursors are sent as texts.
+ */
 export type SearchParts = {
-  /** The start of the value, of type `name`, and what tells apart values with the same start, of type `text`. */
-  readonly start: Render;
-  readonly rest: Render;
+  /** The first part, in the order of the values. Different values can have the same start. */
+  readonly start: IndexPart;
+  /** The start in the condition of an index on its rows: without a collation, which a condition `is null` would not imply. */
+  readonly tested: Omit<IndexPart, "type">;
+  /** The second part: tells apart values with the same start. */
+  readonly rest?: IndexPart;
   /** Tells apart all values with the same start and rest, in a unique index. */
-  readonly exact: Render;
-  /** As PostgreSQL prints the expressions, without quotation marks. */
-  readonly printed: {
-    readonly start: Render;
-    readonly rest: Render;
-    readonly exact: Render;
-  };
+  readonly exact?: Omit<IndexPart, "type">;
+  /** Whether lists without an index are sorted by the parts too. Otherwise they are sorted by the value, in the same order. */
+  readonly isSorted?: boolean;
   /** The functions of these expressions in an index. */
   readonly calls: readonly string[];
+  /** A value as its parts; browsers have no MD5. */
+  readonly toParts: (value: string, md5: (text: string) => string) => readonly string[];
+  /** A value in a cursor as its parts; `undefined` if it is not from a cursor. */
+  readonly readCursor: (value: string) => readonly string[] | undefined;
+  /** Whether the parts of a value differ from those of every other value. */
+  readonly isWhole: (value: string) => boolean;
+  /** The lowest start of values from this value on. */
+  readonly toLowest: (value: string) => Edge;
+  /** The highest start of values up to this value. */
+  readonly toHighest: (value: string) => Edge;
+  /** The lowest and the highest start of texts that begin with this text. */
+  readonly toPrefix?: (prefix: string) => { readonly lowest: Edge; readonly highest: Edge };
 };
+
+/** An expression of a column in an index, the same as PostgreSQL prints it without quotation marks, and its type. */
+export type IndexPart = {
+  readonly render: Render;
+  readonly printed: Render;
+  readonly type: string;
+};
+
+/** A bound of starts, and whether it is exact: exactly the values within it have starts within it. */
+export type Edge = { readonly value: string; readonly isExact: boolean };
 
 /** The converted column, the SQL type of the converted values, and the previous kind. */
 export type Conversion = {

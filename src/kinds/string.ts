@@ -6,6 +6,14 @@ import { isStorableText } from "../std/text.ts";
 import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
 import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
 import { OPERATORS } from "./operators.ts";
+import {
+  isWholeText,
+  readTextParts,
+  toHighestStart,
+  toLowestStart,
+  toPrefixStarts,
+  toTextParts,
+} from "./text_parts.ts";
 
 export type StringTypes = {
   /** A column of text. */
@@ -44,24 +52,38 @@ const asBytes = (text: string) =>
  * also has the SHA-256 of longer texts. The collation is written because a cast has the one of its column.
  */
 const parts: SearchParts = {
-  start: (text) => `(${asName(text)} ${BY_CODE_POINT})`,
-  rest: (text) =>
-    `((case when ${isWhole(text)} then '' else pg_catalog.md5(${text}) end) ${BY_CODE_POINT})`,
-  exact: (text) =>
-    `(case when ${isWhole(text)} then ''::pg_catalog.bytea else pg_catalog.sha256(${asBytes(text)}) end)`,
-  printed: {
-    start: (text) => `(${text}::name)`,
-    rest: (text) =>
+  start: {
+    render: (text) => `(${asName(text)} ${BY_CODE_POINT})`,
+    printed: (text) => `(${text}::name)`,
+    type: "pg_catalog.name",
+  },
+  tested: { render: asName, printed: (text) => `${text}::name` },
+  rest: {
+    render: (text) =>
+      `((case when ${isWhole(text)} then '' else pg_catalog.md5(${text}) end) ${BY_CODE_POINT})`,
+    printed: (text) =>
       `( CASE WHEN ${text}::name::text = ${text} THEN ''::text ELSE md5(${text}) END)`,
-    exact: (text) =>
+    type: "pg_catalog.text",
+  },
+  exact: {
+    render: (text) =>
+      `(case when ${isWhole(text)} then ''::pg_catalog.bytea else pg_catalog.sha256(${asBytes(text)}) end)`,
+    printed: (text) =>
       `( CASE WHEN ${text}::name::text = ${text} THEN '\\x'::bytea ELSE sha256(decode(replace(${text}, '\\'::text, '\\\\'::text), 'escape'::text)) END)`,
   },
+  isSorted: true,
   calls: [
     "pg_catalog.name(pg_catalog.text)",
     "pg_catalog.text(pg_catalog.name)",
     "pg_catalog.texteq(pg_catalog.text, pg_catalog.text)",
     "pg_catalog.md5(pg_catalog.text)",
   ],
+  toParts: toTextParts,
+  readCursor: readTextParts,
+  isWhole: isWholeText,
+  toLowest: toLowestStart,
+  toHighest: toHighestStart,
+  toPrefix: toPrefixStarts,
 };
 
 /** The highest character, as often as it fits, and the highest character of the three bytes that are left. */

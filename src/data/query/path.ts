@@ -7,7 +7,7 @@
  * @module
  */
 
-import { SQL } from "../../kinds/mod.ts";
+import { type SearchParts, SQL } from "../../kinds/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
 import {
   type BuiltIndex,
@@ -20,15 +20,8 @@ import {
 } from "../../tables/catalog/mod.ts";
 import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { ID, type ListQuery, type SortKey } from "./list_query.ts";
-import {
-  isWhole,
-  toHighestStart,
-  toLowestStart,
-  toPrefixStarts,
-  toTextParts,
-} from "./text_parts.ts";
 
-/** A column, or a part of its texts, by which an index is searched and sorted. */
+/** A column, or a part of its values, by which an index is searched and sorted. */
 export type Term = { readonly column: QueryColumn; readonly part?: "start" | "rest" };
 
 export type QueryPath = {
@@ -43,7 +36,7 @@ export type QueryPath = {
   /** Whether rows are visited in the order of the query. Otherwise the query visits and sorts every row of the walk. */
   readonly isOrdered: boolean;
   readonly isDescending: boolean;
-  /** Whether the walk continues with the rows without a text in its first column, or visits only them. */
+  /** Whether the walk continues with the rows without a value in its first column, or visits only them. */
   readonly nulls: "last" | "only" | undefined;
   /** The conditions that are true for every visited row. */
   readonly fulfilled: readonly Condition[];
@@ -71,7 +64,7 @@ type Index = {
   readonly columns: readonly QueryColumn[];
   /** Whether no two rows have the same values in these columns. */
   readonly isUnique: boolean;
-  /** Whether it contains the rows without a value in its first column, under a condition that the parts of a text imply. */
+  /** Whether it contains the rows without a value in its first column, under a condition that a condition on its parts implies. */
   readonly hasNulls: boolean;
 };
 /** An index, and the conditions that give its first columns one value each, or none to the first column. */
@@ -83,16 +76,22 @@ type Candidate = {
 
 /** A column as an index contains it. */
 export function toTerms(column: QueryColumn): Term[] {
-  if (SQL[column.kind].parts === undefined) return [{ column }];
-  return [
-    { column, part: "start" },
-    { column, part: "rest" },
-  ];
+  const { parts } = SQL[column.kind];
+  if (parts === undefined) return [{ column }];
+  const start = { column, part: "start" } as const;
+  return parts.rest === undefined ? [start] : [start, { column, part: "rest" }];
 }
 
 /** A value as the terms of its column. */
 export function toTermValues({ kind }: QueryColumn, value: string): readonly string[] {
-  return SQL[kind].parts === undefined ? [value] : toTextParts(value);
+  return SQL[kind].parts?.toParts(value, md5) ?? [value];
+}
+
+const md5 = (text: string) => Bun.CryptoHasher.hash("md5", text, "hex");
+
+/** Whether exactly the rows with these terms have the value. */
+function isWhole({ kind }: QueryColumn, value: string): boolean {
+  return SQL[kind].parts?.isWhole(value) ?? true;
 }
 
 /** The columns by which an index sorts a list without conditions. */
@@ -176,7 +175,7 @@ function findSet({ where }: ListQuery, candidates: readonly Candidate[]): QueryP
 }
 
 function toSetPath({ name }: Index, condition: Comparison): QueryPath {
-  const isExact = SQL[condition.column.kind].parts === undefined || condition.values.every(isWhole);
+  const isExact = condition.values.every((value) => isWhole(condition.column, value));
   return {
     index: name,
     terms: toTerms(condition.column),
@@ -309,38 +308,37 @@ function hasRange({ where }: ListQuery, column: QueryColumn | undefined): boolea
 }
 
 /** An end of a range, as a value of the first term of its column. */
-type Edge = {
+type End = {
   readonly op: Comparison["op"];
   readonly value: string;
   /** The condition, if exactly the rows within the range fulfill it. */
   readonly fulfilled: Condition | undefined;
 };
-type Edges = { readonly lower: Edge | undefined; readonly upper: Edge | undefined };
+type Ends = { readonly lower: End | undefined; readonly upper: End | undefined };
 
-function findEdges(where: readonly Condition[], column: QueryColumn): Edges {
-  const isText = SQL[column.kind].parts !== undefined;
-  const pattern = isText ? findPrefix(where, column) : undefined;
-  if (pattern !== undefined) {
-    const { lowest, highest } = toPrefixStarts(pattern.prefix);
+function findEdges(where: readonly Condition[], column: QueryColumn): Ends {
+  const { parts } = SQL[column.kind];
+  const pattern = parts?.toPrefix && findPrefix(where, column);
+  if (parts?.toPrefix !== undefined && pattern !== undefined) {
+    const { lowest, highest } = parts.toPrefix(pattern.prefix);
     const fulfilled = lowest.isExact && pattern.isWhole ? pattern.condition : undefined;
     return {
       lower: { op: "gte", value: lowest.value, fulfilled },
       upper: { op: "lte", value: highest.value, fulfilled },
     };
   }
-  const edge = (ops: readonly string[], op: "gte" | "lte", toStart: typeof toLowestStart) => {
+  const end = (ops: readonly string[], op: "gte" | "lte", toStart?: SearchParts["toLowest"]) => {
     const condition = findComparison(where, column, ops);
     const [value] = condition?.values ?? [];
     if (condition === undefined || value === undefined) return undefined;
-    if (!isText) return { op: condition.op, value, fulfilled: condition };
-    const start = toStart(value);
+    const start = toStart?.(value) ?? { value, isExact: true };
     return start.isExact
       ? { op: condition.op, value, fulfilled: condition }
       : { op, value: start.value, fulfilled: undefined };
   };
   return {
-    lower: edge(["gt", "gte"], "gte", toLowestStart),
-    upper: edge(["lt", "lte"], "lte", toHighestStart),
+    lower: end(["gt", "gte"], "gte", parts?.toLowest),
+    upper: end(["lt", "lte"], "lte", parts?.toHighest),
   };
 }
 
@@ -371,9 +369,7 @@ function toPath(
       : [];
   const terms = [...fixed.map(({ column }) => column), ...rest].flatMap(toTerms);
   const values = fixed.flatMap(({ column, values: [value = ""] }) => toTermValues(column, value));
-  const exact = fixed.filter(
-    ({ column, values: [value = ""] }) => SQL[column.kind].parts === undefined || isWhole(value),
-  );
+  const exact = fixed.filter(({ column, values: [value = ""] }) => isWhole(column, value));
   const path = {
     ...{ index: index.name, fixed: values, keys, isOrdered, isDescending },
     isSelective: false,
@@ -421,7 +417,7 @@ function toPath(
 
 type BoundParts = {
   readonly values: readonly string[];
-  readonly edge: Edge | undefined;
+  readonly edge: End | undefined;
   readonly end: string | undefined;
 };
 

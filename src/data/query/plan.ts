@@ -23,7 +23,6 @@ import {
   toTerms,
   toTermValues,
 } from "./path.ts";
-import { readTextParts } from "./text_parts.ts";
 
 // The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
 // and a pattern can compare each character many times. A unit is about the work to read one byte of
@@ -157,7 +156,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   const reads = [
     ...texts.flatMap(listReads),
     ...sorted.flatMap(({ column }) =>
-      !isOfParts(column) ? [] : [{ column, work: DIGEST_WORK, maxBytes: WHOLE_BYTES }],
+      !isSortedByParts(column) ? [] : [{ column, work: DIGEST_WORK, maxBytes: WHOLE_BYTES }],
     ),
   ];
   const passed = [
@@ -197,9 +196,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     ...(path.isOrdered
       ? toWalk(path, after, bound)
       : {
-          sort: order.flatMap(({ column, isDescending }) =>
-            toTerms(column).map((term) => [numberOfTerm(term), isDescending]),
-          ),
+          sort: order.flatMap(toSortTerms).map((term) => [numberOfTerm(term), term.isDescending]),
           after: after && numbers(toAfter(order.flatMap(toSortTerms), toAfterValues(order, after))),
         }),
   };
@@ -251,11 +248,12 @@ function toWalk(
 }
 
 /** A value of a cursor as the terms of its column. */
-function toCursorValues(column: QueryColumn, value: string): readonly string[] {
-  if (!isOfParts(column)) return [value];
-  const parts = readTextParts(value);
-  if (parts === undefined) throw invalid(UNREADABLE_CURSOR);
-  return parts;
+function toCursorValues({ kind }: QueryColumn, value: string): readonly string[] {
+  const { parts } = SQL[kind];
+  if (parts === undefined) return [value];
+  const read = parts.readCursor(value);
+  if (read === undefined) throw invalid(UNREADABLE_CURSOR);
+  return read;
 }
 
 /** A key of an order as terms. Nulls are compared by the column. */
@@ -266,7 +264,13 @@ type TermCondition =
   | { readonly op: "not"; readonly of: readonly [TermCondition] };
 
 function toSortTerms({ column, isDescending }: SortKey): SortTerm[] {
-  return toTerms(column).map((term) => ({ ...term, isDescending }));
+  const terms = isSortedByParts(column) ? toTerms(column) : [{ column }];
+  return terms.map((term) => ({ ...term, isDescending }));
+}
+
+/** Whether a list without an index is sorted by the parts of this column. */
+function isSortedByParts({ kind }: QueryColumn): boolean {
+  return SQL[kind].parts?.isSorted === true;
 }
 
 function toAfterValues(
@@ -275,6 +279,7 @@ function toAfterValues(
 ): (string | null)[] {
   return order.flatMap(({ column }, position): readonly (string | null)[] => {
     const value = after[position] ?? null;
+    if (!isSortedByParts(column)) return [value];
     return value === null ? toTerms(column).map(() => null) : toCursorValues(column, value);
   });
 }
@@ -364,20 +369,16 @@ export function explainNeededIndex(
   const names = [...columns.map((column) => column.name), ...(isReference ? ["id"] : [])];
   const [first] = columns;
   const nullable = keys.find(
-    // An index can end with the rows without a text in its first column.
-    ({ column }) => !column.required && !(column === first && isOfParts(column)),
+    // An index can end with the rows without a value in its first column.
+    ({ column }) => !column.required && !(column === first && SQL[column.kind].parts !== undefined),
   );
   const also =
     nullable === undefined ? "" : ` and add the condition ${nullable.column.name}=not.is.null`;
   return `Cannot sort without an index, because ${few}: declare .index(${names.map((column) => JSON.stringify(column)).join(", ")})${also}, or narrow the list`;
 }
 
-function isOfParts({ kind }: QueryColumn): boolean {
-  return SQL[kind].parts !== undefined;
-}
-
 function describeSort(keys: readonly SortKey[]): string {
-  const texts = keys.filter(({ column }) => isOfParts(column));
+  const texts = keys.filter(({ column }) => isSortedByParts(column));
   return `sorting by ${texts.map(({ column }) => column.name).join(", ")}`;
 }
 

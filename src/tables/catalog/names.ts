@@ -55,13 +55,20 @@ const MAX_TERMS = 30;
 function hasSearchForm({ kind, columns, kinds }: Omit<Constraint, "name">): boolean {
   const end = kinds.findIndex((column) => SQL[column].ends === undefined);
   const searched = kinds.slice(0, end === -1 ? undefined : end);
-  const terms = kinds.map((column) =>
-    SQL[column].parts === undefined ? 1 : kind === "key" ? 3 : 2,
-  );
-  if (terms.reduce((sum, count) => sum + count, 0) > MAX_TERMS) return false;
+  const terms = kinds.reduce((sum, column) => sum + countTerms(column, kind), 0);
+  if (terms > MAX_TERMS) return false;
   if (searched.some((column) => SQL[column].parts !== undefined)) return true;
   const isReference = columns.length === 1 && kinds[0] === "ref";
   return kind === "idx" && searched.length > 0 && !isReference && columns.at(-1) !== "id";
+}
+
+/** The terms of a column of this kind in an index for searches. */
+function countTerms(column: Kind, kind: Constraint["kind"]): number {
+  const { parts } = SQL[column];
+  if (parts === undefined) return 1;
+  const { start, rest, exact } = parts;
+  return [start, rest, kind === "key" ? exact : undefined].filter((part) => part !== undefined)
+    .length;
 }
 
 /** The indexes of a constraint in a form. */

@@ -8,7 +8,7 @@
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type Kind, type SearchParts, SQL } from "../../kinds/mod.ts";
+import { type IndexPart, type Kind, type SearchParts, SQL } from "../../kinds/mod.ts";
 import { type BuiltIndex, builtIn, type Constraint, type IndexForm } from "../catalog/mod.ts";
 
 /** Bytes of an index entry that its columns share. The app's id, headers and padding use the rest. */
@@ -40,7 +40,7 @@ export function renderTerms(formed: Formed): string {
     digest: (column) =>
       `pg_catalog.sha256(pg_catalog.decode(pg_catalog.replace(${quoteName(column)}, ${quoteLiteral("\\")}, ${quoteLiteral("\\\\")}), 'escape'))`,
     plain: quoteName,
-    part: (column, parts, part) => parts[part](quoteName(column)),
+    part: (column, part) => part.render(quoteName(column)),
   });
   return [`"app_id"`, ...terms].join(", ");
 }
@@ -52,7 +52,7 @@ export function printTerms(formed: Formed): string {
     digest: (column) =>
       `sha256(decode(replace(${column}, '\\'::text, '\\\\'::text), 'escape'::text))`,
     plain: (column) => column,
-    part: (column, { printed }, part) => printed[part](column),
+    part: (column, part) => part.printed(column),
   });
   return ["app_id", ...terms].join(", ");
 }
@@ -63,7 +63,7 @@ export function printTerms(formed: Formed): string {
  * rows of a reference, with any of them, as each starts with the app; for a small table it chooses the newest index.
  * An index that the owner added to a table of several apps contains the owner's rows.
  *
- * An index of texts for searches contains all rows, but by a condition that only a condition on the text implies.
+ * An index for searches that begins with parts contains all rows, but by a condition that only a condition on the parts implies.
  */
 export function renderRows(formed: Formed): string {
   const { index } = formed;
@@ -71,8 +71,7 @@ export function renderRows(formed: Formed): string {
   const column = quoteName(firstOf(index));
   const parts = firstParts(index);
   if (!isSearch(formed) || parts === undefined) return `${column} is not null`;
-  // Without the collation, which PostgreSQL ignores in this condition but not in a comparison of conditions.
-  const start = `(${column}::pg_catalog.name)`;
+  const start = parts.tested.render(column);
   return index.kind === "key" ? `${start} is not null` : `${start} is null or ${start} is not null`;
 }
 
@@ -81,9 +80,10 @@ export function printRows(formed: Formed): string {
   const { index } = formed;
   if (index.appId !== undefined) return `app_id = '${index.appId}'::uuid`;
   const column = firstOf(index);
-  if (!isSearch(formed) || firstParts(index) === undefined) return `${column} IS NOT NULL`;
-  const present = `${column}::name IS NOT NULL`;
-  return index.kind === "key" ? present : `${column}::name IS NULL OR ${present}`;
+  const parts = firstParts(index);
+  if (!isSearch(formed) || parts === undefined) return `${column} IS NOT NULL`;
+  const start = parts.tested.printed(column);
+  return index.kind === "key" ? `${start} IS NOT NULL` : `${start} IS NULL OR ${start} IS NOT NULL`;
 }
 
 function firstParts({ kinds: [first] }: Constraint): SearchParts | undefined {
@@ -95,13 +95,13 @@ function firstOf({ name, columns: [first] }: Constraint): string {
   return first;
 }
 
-type Part = keyof SearchParts["printed"];
+type Part = Pick<IndexPart, "render" | "printed">;
 type Forms = {
   start: (column: string, length: number) => string;
   /** SHA-256 of a text's bytes. An index accepts only immutable built-in functions, so this is the only way to get the bytes. */
   digest: (column: string) => string;
   plain: (column: string) => string;
-  part: (column: string, parts: SearchParts, part: Part) => string;
+  part: (column: string, part: Part) => string;
 };
 
 function toTerms(formed: Formed, forms: Forms): string[] {
@@ -120,12 +120,15 @@ function toPlainTerms({ kind, columns, kinds }: Constraint, forms: Forms): strin
 
 /** What makes texts of a unique index distinct comes last, because it is not searched. */
 function toSearchTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
-  const pick = (names: readonly Part[]) =>
+  const pick = (names: readonly ("start" | "rest" | "exact")[]) =>
     columns.flatMap((column, index) => {
       const indexed = kinds[index];
       const parts = indexed && SQL[indexed].parts;
       if (parts === undefined) return names.includes("exact") ? [] : [forms.plain(column)];
-      return names.map((name) => forms.part(column, parts, name));
+      return names.flatMap((name) => {
+        const part = parts[name];
+        return part === undefined ? [] : [forms.part(column, part)];
+      });
     });
   const searched = pick(["start", "rest"]);
   if (kind === "key") return [...searched, ...pick(["exact"])];

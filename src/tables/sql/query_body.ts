@@ -62,8 +62,8 @@ begin
   ${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
     ${texts(of(toCompared).map(qualify))},
-    ${texts([...of(({ parts }, name) => parts?.start(name)), ...of(({ parts }, name) => parts?.rest(name))])},
-    ${texts(columns.map((column) => sqlType(table, column)))}, "$plan")
+    ${texts([...of(({ parts }, name) => parts?.start.render(name)), ...of(({ parts }, name) => parts?.rest?.render(name))])},
+    ${texts([...columns.map((column) => sqlType(table, column)), ...of(({ parts }) => parts?.start.type), ...of(({ parts }) => parts?.rest?.type)])}, "$plan")
   into "$ids", "$cut", "$total"
   using ${app}, ${values}, "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};
   -- If a walk was cut short, its last row was not compared: the next page starts with it.

@@ -162,36 +162,39 @@ $$;
 -- ("visits" or "text"), and the number of matching rows, if requested. If the visits of a walk
 -- ended early, the last id is the first row that was not compared.
 --
--- A plan numbers the columns, then the starts of their texts, then the rests. "keys" are these
--- parts as indexes contain them, null for a column that has none.
+-- A plan numbers the columns, then the starts of their values, then the rests. "keys" are these
+-- parts as indexes contain them, null for a column that has none; "types" are the types of all.
 --
 -- "walk": the columns of the index that orders the visited rows. "start" and "stop" bound the
 -- walk; "at" continues an earlier walk instead of "start". PostgreSQL drops the condition "is
 -- not null" on a required column, and then cannot use a partial index on rows with a value. So a
 -- walk always has "stop", and its first column is compared again. "in": the walk visits the rows
--- with these values instead of a range. "nulls": the walk visits the rows without a text in the
+-- with these values instead of a range. "nulls": the walk visits the rows without a value in the
 -- first column of the index after the others ("last"), or "only" them; "at" then has the values
--- after the two parts of that text.
+-- after the parts of that column.
 --
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 create function rowhouse.query_statement(
   source text, columns text[], keys text[], types text[], plan jsonb) returns text
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  size constant int4 := cardinality(types);
+  size constant int4 := cardinality(columns);
   numbered constant text[] := columns || keys;
-  all_types constant text[] := types || array_fill('pg_catalog.name'::text, array[size])
-    || array_fill('pg_catalog.text'::text, array[size]);
   walk constant int4[] := array(
     select ordinal::int4 from jsonb_array_elements_text(plan -> 'walk') as listed (ordinal));
   targets constant text[] := array(
     select numbered[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
   target_types constant text[] := array(
-    select all_types[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
+    select types[ordinal] from unnest(walk) with ordinality as listed (ordinal, n) order by n);
   way constant text := case when (plan ->> 'isDescending')::bool then ' desc' else '' end;
   nulls constant text := coalesce(plan ->> 'nulls', '');
+  -- The parts of the first column.
+  first constant int4 := (select count(*) from unnest(walk) as listed (ordinal)
+    where (ordinal - walk[1]) % size = 0);
   -- Without the collation, as in the condition of the index.
-  no_text constant text := replace(format(' and %s is null and %s is null', targets[1], targets[2]),
+  no_value constant text := replace((
+    select string_agg(format(' and %s is null', target), '')
+    from unnest(targets[:first]) as listed (target)),
     ' collate pg_catalog."C"', '');
   matches text := case when plan ? 'filter'
     then rowhouse.query_condition(columns, types, plan -> 'filter') || ' is true' else 'true' end;
@@ -235,8 +238,8 @@ begin
       from unnest(targets) with ordinality as listed (target, n));
   end if;
   parts := case nulls
-    when 'only' then array[rows_of || no_text || in_order]
-    when 'last' then array[rows_of || start || stop || in_order, rows_of || no_text || in_order]
+    when 'only' then array[rows_of || no_value || in_order]
+    when 'last' then array[rows_of || start || stop || in_order, rows_of || no_value || in_order]
     else array[rows_of || start || stop || in_order] end;
   if (plan ->> 'isCounted')::bool then
     total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
@@ -261,7 +264,7 @@ begin
         ' (select pg_catalog.max("$cut") from "$v"), %s',
         rowhouse.query_visits(columns, types, plan, parts, matches, is_within,
           case when plan ? 'after'
-            then rowhouse.query_condition(sorted, all_types, plan -> 'after') || ' is true'
+            then rowhouse.query_condition(sorted, types, plan -> 'after') || ' is true'
             else 'true' end
           || array_agg(sorted[(key ->> 0)::int4] order by n)),
         string_agg(format('"$k%s"%s', n + 1,
@@ -275,8 +278,9 @@ begin
         matches := matches || start;
       end if;
       parts[1] := case when nulls = 'only'
-        then rows_of || no_text
-          || rowhouse.query_bound(targets[3:], target_types[3:], plan -> 'at') || in_order
+        then rows_of || no_value
+          || rowhouse.query_bound(targets[first + 1:], target_types[first + 1:], plan -> 'at')
+          || in_order
         else rows_of || rowhouse.query_bound(targets, target_types, plan -> 'at') || stop
           || in_order end;
     end if;

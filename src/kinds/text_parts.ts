@@ -2,9 +2,12 @@
  * The parts of a text by which an index is searched: its start, the whole characters in the first 63 bytes, and its rest,
  * the MD5 of a longer text. Also bounds of starts that include every text of a condition. Pure.
  *
- * @see ../../kinds/string.ts for the same parts in SQL
+ * @see string.ts for the same parts in SQL
  * @module
  */
+
+import { utf8Length } from "../std/text.ts";
+import type { Edge } from "./kind.ts";
 
 /** Max bytes of a start. */
 const START_BYTES = 63;
@@ -17,29 +20,26 @@ const DIGITS = 32;
 const HIGHEST = ["", "\u{7f}", "\u{7ff}", "\u{ffff}"] as const;
 const HIGHEST_CHARACTER = "\u{10ffff}";
 
-export type TextParts = readonly [start: string, rest: string];
+type TextParts = readonly [start: string, rest: string];
 
-export function toTextParts(text: string): TextParts {
-  if (Buffer.byteLength(text) <= START_BYTES) return [text, ""];
-  return [cut(text, START_BYTES), Bun.CryptoHasher.hash("md5", text, "hex")];
+export function toTextParts(text: string, md5: (text: string) => string): TextParts {
+  if (utf8Length(text) <= START_BYTES) return [text, ""];
+  return [cut(text, START_BYTES), md5(text)];
 }
 
 /** The parts in a cursor: a text of up to 63 bytes, or a start of at least 60 bytes and an MD5. `undefined` for any other text. */
 export function readTextParts(text: string): TextParts | undefined {
-  if (Buffer.byteLength(text) <= START_BYTES) return [text, ""];
+  if (utf8Length(text) <= START_BYTES) return [text, ""];
   const parts = [text.slice(0, -DIGITS), text.slice(-DIGITS)] as const;
-  const bytes = Buffer.byteLength(parts[0]);
+  const bytes = utf8Length(parts[0]);
   const isValid = bytes >= SAFE_BYTES && bytes <= START_BYTES && /^[0-9a-f]{32}$/.test(parts[1]);
   return isValid ? parts : undefined;
 }
 
 /** Whether the parts of a text differ from those of every other text. */
-export function isWhole(text: string): boolean {
-  return Buffer.byteLength(text) <= START_BYTES;
+export function isWholeText(text: string): boolean {
+  return utf8Length(text) <= START_BYTES;
 }
-
-/** A bound of starts, and whether it is exact: exactly the texts within it have starts within it. */
-type Edge = { readonly value: string; readonly isExact: boolean };
 
 /** The lowest start of a text from `text` on. */
 export function toLowestStart(text: string): Edge {
@@ -51,14 +51,14 @@ export function toHighestStart(text: string): Edge {
   const start = cut(text, START_BYTES);
   if (start === text) return { value: text, isExact: isShort(text) };
   // The next character does not fit, and is higher than each character that does.
-  return { value: start + (HIGHEST[START_BYTES - Buffer.byteLength(start)] ?? ""), isExact: false };
+  return { value: start + (HIGHEST[START_BYTES - utf8Length(start)] ?? ""), isExact: false };
 }
 
 /** The lowest and the highest start of a text that begins with `prefix`. */
 export function toPrefixStarts(prefix: string): { lowest: Edge; highest: Edge } {
   const start = cut(prefix, SAFE_BYTES);
   const isExact = start === prefix;
-  const left = START_BYTES - Buffer.byteLength(start);
+  const left = START_BYTES - utf8Length(start);
   const filled =
     start +
     HIGHEST_CHARACTER.repeat(Math.floor(left / CHARACTER_BYTES)) +
@@ -68,7 +68,7 @@ export function toPrefixStarts(prefix: string): { lowest: Edge; highest: Edge } 
 
 /** The texts with the start of a shorter text are that text and longer ones, in the same order as their starts. */
 function isShort(text: string): boolean {
-  return Buffer.byteLength(text) < SAFE_BYTES;
+  return utf8Length(text) < SAFE_BYTES;
 }
 
 /** The whole characters in the first bytes. */
@@ -76,7 +76,7 @@ function cut(text: string, maxBytes: number): string {
   let bytes = 0;
   let end = 0;
   for (const character of text.slice(0, maxBytes + 1)) {
-    bytes += Buffer.byteLength(character);
+    bytes += utf8Length(character);
     if (bytes > maxBytes) break;
     end += character.length;
   }
