@@ -183,7 +183,7 @@ export type SearchParts = {
   readonly calls: readonly string[];
   /** A value as its parts; browsers have no MD5. */
   readonly toParts: (value: string, md5: (text: string) => string) => readonly string[];
-  /** A value in a cursor as its parts; `undefined` if it is not from a cursor. */
+  /** A value in a cursor as its parts, and then its exact part, if other values can have the same parts; `undefined` if it is not from a cursor. */
   readonly readCursor: (value: string) => readonly string[] | undefined;
   /** Whether the parts of a value differ from those of every other value. */
   readonly isWhole: (value: string) => boolean;

@@ -15,7 +15,6 @@ const START_BYTES = 63;
 const CHARACTER_BYTES = 4;
 /** Up to this many bytes, the start of a longer text is not shorter than the text in a condition. */
 const SAFE_BYTES = START_BYTES - CHARACTER_BYTES + 1;
-const DIGITS = 32;
 /** The highest character of 0 to 3 bytes. */
 const HIGHEST = ["", "\u{7f}", "\u{7ff}", "\u{ffff}"] as const;
 const HIGHEST_CHARACTER = "\u{10ffff}";
@@ -27,13 +26,15 @@ export function toTextParts(text: string, md5: (text: string) => string): TextPa
   return [cut(text, START_BYTES), md5(text)];
 }
 
-/** The parts in a cursor: a text of up to 63 bytes, or a start of at least 60 bytes and an MD5. `undefined` for any other text. */
-export function readTextParts(text: string): TextParts | undefined {
+/**
+ * The parts in a cursor: a text of up to 63 bytes, or a start of at least 60 bytes, an MD5, and a SHA-256, which tells apart texts
+ * with the same MD5. `undefined` for any other text.
+ */
+export function readTextParts(text: string): readonly string[] | undefined {
   if (utf8Length(text) <= START_BYTES) return [text, ""];
-  const parts = [text.slice(0, -DIGITS), text.slice(-DIGITS)] as const;
-  const bytes = utf8Length(parts[0]);
-  const isValid = bytes >= SAFE_BYTES && bytes <= START_BYTES && /^[0-9a-f]{32}$/.test(parts[1]);
-  return isValid ? parts : undefined;
+  const [, start = "", ...digests] = /^(.*)([0-9a-f]{32})([0-9a-f]{64})$/s.exec(text) ?? [];
+  const bytes = utf8Length(start);
+  return bytes >= SAFE_BYTES && bytes <= START_BYTES ? [start, ...digests] : undefined;
 }
 
 /** Whether the parts of a text differ from those of every other text. */

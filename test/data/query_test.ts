@@ -475,13 +475,13 @@ test("a query does not use an unfinished index", async () => {
   const late = await service.makeApp(schema);
   await create(late, ROWS);
   await service.service.admin.message(
-    "update pg_catalog.pg_index set indisvalid = false where indexrelid = 'data.todos__done__due_at__id__idx'::regclass; select 1",
+    "update pg_catalog.pg_index set indisvalid = false where indexrelid = 'data.todos__done__due_at__id__search_idx'::regclass; select 1",
   );
   const path = `${TODOS}?done=eq.true&due_at=not.is.null&order=due_at&limit=1`;
   const { status, json } = await service.call(late, path);
   expect([status, (json as Found).rows.length]).toEqual([200, 1]);
   await service.service.admin.message(
-    "update pg_catalog.pg_index set indisvalid = true where indexrelid = 'data.todos__done__due_at__id__idx'::regclass; select 1",
+    "update pg_catalog.pg_index set indisvalid = true where indexrelid = 'data.todos__done__due_at__id__search_idx'::regclass; select 1",
   );
 });
 

@@ -22,7 +22,7 @@ import type { Comparison, Condition, QueryColumn } from "./filter.ts";
 import { ID, type ListQuery, type SortKey } from "./list_query.ts";
 
 /** A column, or a part of its values, by which an index is searched and sorted. */
-export type Term = { readonly column: QueryColumn; readonly part?: "start" | "rest" };
+export type Term = { readonly column: QueryColumn; readonly part?: "start" | "rest" | "exact" };
 
 export type QueryPath = {
   /** `undefined`: the primary key. */
@@ -64,7 +64,7 @@ type Index = {
   readonly columns: readonly QueryColumn[];
   /** Whether no two rows have the same values in these columns. */
   readonly isUnique: boolean;
-  /** Whether it contains the rows without a value in its first column, under a condition that a condition on its parts implies. */
+  /** Whether it contains the rows without a value in its first column. */
   readonly hasNulls: boolean;
 };
 /** An index, and the conditions that give its first columns one value each, or none to the first column. */
@@ -168,8 +168,7 @@ function findSet({ where }: ListQuery, candidates: readonly Candidate[]): QueryP
   for (const { index } of candidates) {
     const [column] = index.columns;
     const values = column && findComparison(where, column, ["in"]);
-    if (values !== undefined && SQL[values.column.kind].isSelective === true)
-      return toSetPath(index, values);
+    if (values !== undefined) return toSetPath(index, values);
   }
   return undefined;
 }
@@ -221,9 +220,7 @@ function toIndex(
     .slice(0, end === -1 ? undefined : end)
     .filter((column) => column !== undefined);
   const isUnique = index.kind === "key" && searchable.length === known.length;
-  const [first] = searchable;
-  const hasNulls =
-    isSearch && index.kind === "idx" && first !== undefined && SQL[first.kind].parts !== undefined;
+  const hasNulls = isSearch && index.kind === "idx" && searchable.length > 0;
   return { name: built.name, columns: searchable, isUnique, hasNulls };
 }
 

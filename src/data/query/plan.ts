@@ -35,6 +35,8 @@ type TextRead = {
   readonly work: number;
   /** Max bytes of a text that are read. */
   readonly maxBytes: number;
+  /** Whether the walk reads the text in each visited row, also in rows that do not match. */
+  readonly isWalked?: boolean;
 };
 
 /** Max work of a query: enough for a pattern over a KB of text in each of 10,000 rows; 0.2 to 0.5 s. */
@@ -123,6 +125,8 @@ type QueryPlan = {
   readonly isSelective: boolean;
 };
 
+const PARTS: readonly Term["part"][] = ["start", "rest", "exact"];
+
 type Numbers = readonly (string | number | Numbers)[];
 
 export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
@@ -131,8 +135,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   const values: string[] = [];
   const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
   const numberOfTerm = ({ column, part }: Term) =>
-    numberOf(column) +
-    (part === undefined ? 0 : part === "start" ? names.length : 2 * names.length);
+    numberOf(column) + (part === undefined ? 0 : (1 + PARTS.indexOf(part)) * names.length);
   const put = (value: string) => values.push(value);
   const bound = ({ op, values: list }: Bound) => ({ op, values: list.map(put) });
   const numbers = (condition: TermCondition): Numbers => {
@@ -151,12 +154,14 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   const texts = left.filter((condition) => listReads(condition).length > 0);
   const filter = left.filter((condition) => !texts.includes(condition));
   const { order, after, select, limit, offset } = query;
-  // A sort by texts reads each longer text, and so does a walk in their order.
+  // A sort by texts reads each longer text, and so does a walk in their order. Without other conditions, the page limits it.
   const sorted = path.isOrdered ? (left.length === 0 ? [] : path.keys) : order;
   const reads = [
     ...texts.flatMap(listReads),
     ...sorted.flatMap(({ column }) =>
-      !isSortedByParts(column) ? [] : [{ column, work: DIGEST_WORK, maxBytes: WHOLE_BYTES }],
+      !isSortedByParts(column)
+        ? []
+        : [{ column, work: DIGEST_WORK, maxBytes: WHOLE_BYTES, isWalked: path.isOrdered }],
     ),
   ];
   const passed = [
@@ -185,16 +190,15 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
         ? undefined
         : {
             filter: texts.length === 0 ? undefined : numbers({ op: "and", of: texts }),
-            reads: sumReads(reads).map(({ column, work, maxBytes }) => [
-              numberOf(column),
-              work,
-              maxBytes,
+            reads: sumReads(reads).map(({ column, work, maxBytes, isWalked = false }) => [
+              ...[numberOf(column), work, maxBytes],
+              isWalked,
             ]),
           },
     isCounted: options.isCounted || undefined,
     isLookup: isLookup(query, table, options) || undefined,
     ...(path.isOrdered
-      ? toWalk(path, after, bound)
+      ? { ...toWalk(path, after, bound), tie: after && toTie(path, query, numbers) }
       : {
           sort: order.flatMap(toSortTerms).map((term) => [numberOfTerm(term), term.isDescending]),
           after: after && numbers(toAfter(order.flatMap(toSortTerms), toAfterValues(order, after))),
@@ -216,9 +220,12 @@ function putSet(
   });
 }
 
-/** One read for each column and length. */
+/** One read for each column, length and reader. */
 function sumReads(reads: readonly TextRead[]): TextRead[] {
-  const groups = Map.groupBy(reads, ({ column, maxBytes }) => `${maxBytes} ${column.name}`);
+  const groups = Map.groupBy(
+    reads,
+    ({ column, maxBytes, isWalked = false }) => `${maxBytes} ${isWalked} ${column.name}`,
+  );
   return [...groups.values()].flatMap(([first, ...others]) =>
     first === undefined
       ? []
@@ -248,12 +255,51 @@ function toWalk(
 }
 
 /** A value of a cursor as the terms of its column. */
-function toCursorValues({ kind }: QueryColumn, value: string): readonly string[] {
+function toCursorValues(column: QueryColumn, value: string): readonly string[] {
+  return readCursorValue(column, value).slice(0, toTerms(column).length);
+}
+
+/** A value of a cursor as the terms of its column, and what tells apart values with the same terms, if there can be others. */
+function readCursorValue({ kind }: QueryColumn, value: string): readonly string[] {
   const { parts } = SQL[kind];
   if (parts === undefined) return [value];
   const read = parts.readCursor(value);
   if (read === undefined) throw invalid(UNREADABLE_CURSOR);
   return read;
+}
+
+/**
+ * The rows from a cursor on, among those with its terms: a walk of unique texts has no id at its end, and longer texts can
+ * have the same start and MD5. `undefined` without a longer text.
+ */
+function toTie(
+  { keys }: QueryPath,
+  { order, after }: ListQuery,
+  numbers: (condition: TermCondition) => Numbers,
+): Numbers | undefined {
+  if (keys.length === order.length) return undefined;
+  const terms = keys.flatMap(toSortTerms);
+  const values = toAfterValues(keys, after ?? []);
+  const longer = keys.flatMap(({ column, isDescending }, position) => {
+    const value = after?.[position];
+    const exact =
+      typeof value === "string"
+        ? readCursorValue(column, value)[toTerms(column).length]
+        : undefined;
+    return exact === undefined
+      ? []
+      : [{ term: { column, part: "exact" as const, isDescending }, value: `\\x${exact}` }];
+  });
+  if (longer.length === 0) return undefined;
+  const others = terms.map((term, position) => ({
+    ...{ ...term, op: "neq" as const },
+    values: [values[position] ?? ""],
+  }));
+  const exact = toAfter(
+    longer.map(({ term }) => term),
+    longer.map(({ value }) => value),
+  );
+  return numbers({ op: "or", of: [...others, exact] });
 }
 
 /** A key of an order as terms. Nulls are compared by the column. */

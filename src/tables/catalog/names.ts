@@ -49,8 +49,9 @@ export type IndexForm = "plain" | "search";
 const MAX_TERMS = 30;
 
 /**
- * Whether the index has a form for searches. It has parts of texts instead of their prefix or digest, and a plain index ends in
- * the id. The index of a reference and an index whose first column cannot be searched remain as they are.
+ * Whether the index has a form for searches. It has parts of texts instead of their prefix or digest. A plain index ends in the
+ * id, and contains the rows without a value in its first column. The index of a reference and an index whose first column cannot
+ * be searched remain as they are.
  */
 function hasSearchForm({ kind, columns, kinds }: Omit<Constraint, "name">): boolean {
   const end = kinds.findIndex((column) => SQL[column].ends === undefined);
@@ -59,7 +60,7 @@ function hasSearchForm({ kind, columns, kinds }: Omit<Constraint, "name">): bool
   if (terms > MAX_TERMS) return false;
   if (searched.some((column) => SQL[column].parts !== undefined)) return true;
   const isReference = columns.length === 1 && kinds[0] === "ref";
-  return kind === "idx" && searched.length > 0 && !isReference && columns.at(-1) !== "id";
+  return kind === "idx" && searched.length > 0 && !isReference;
 }
 
 /** The terms of a column of this kind in an index for searches. */

@@ -63,16 +63,17 @@ export function printTerms(formed: Formed): string {
  * rows of a reference, with any of them, as each starts with the app; for a small table it chooses the newest index.
  * An index that the owner added to a table of several apps contains the owner's rows.
  *
- * An index for searches that begins with parts contains all rows, but by a condition that only a condition on the parts implies.
+ * An index for searches that is not unique contains all rows, but by a condition that only a condition on its first column
+ * implies.
  */
 export function renderRows(formed: Formed): string {
   const { index } = formed;
   if (index.appId !== undefined) return `"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`;
   const column = quoteName(firstOf(index));
-  const parts = firstParts(index);
-  if (!isSearch(formed) || parts === undefined) return `${column} is not null`;
-  const start = parts.tested.render(column);
-  return index.kind === "key" ? `${start} is not null` : `${start} is null or ${start} is not null`;
+  const first = firstParts(formed)?.tested.render(column) ?? column;
+  return isSearch(formed) && index.kind === "idx"
+    ? `${first} is null or ${first} is not null`
+    : `${first} is not null`;
 }
 
 /** The condition as PostgreSQL prints it, without quotation marks. */
@@ -80,14 +81,16 @@ export function printRows(formed: Formed): string {
   const { index } = formed;
   if (index.appId !== undefined) return `app_id = '${index.appId}'::uuid`;
   const column = firstOf(index);
-  const parts = firstParts(index);
-  if (!isSearch(formed) || parts === undefined) return `${column} IS NOT NULL`;
-  const start = parts.tested.printed(column);
-  return index.kind === "key" ? `${start} IS NOT NULL` : `${start} IS NULL OR ${start} IS NOT NULL`;
+  const first = firstParts(formed)?.tested.printed(column) ?? column;
+  return isSearch(formed) && index.kind === "idx"
+    ? `${first} IS NULL OR ${first} IS NOT NULL`
+    : `${first} IS NOT NULL`;
 }
 
-function firstParts({ kinds: [first] }: Constraint): SearchParts | undefined {
-  return first && SQL[first].parts;
+/** The parts of the first column of an index for searches. */
+function firstParts(formed: Formed): SearchParts | undefined {
+  const [first] = formed.index.kinds;
+  return isSearch(formed) && first !== undefined ? SQL[first].parts : undefined;
 }
 
 function firstOf({ name, columns: [first] }: Constraint): string {

@@ -85,8 +85,9 @@ $$;
 --
 -- The visits end after $4 rows, and before a row whose texts would exceed the work $5. "text" of
 -- the plan has the conditions that read texts ("filter") and for each text that is read [column,
--- work per byte, max bytes read] ("reads"). PostgreSQL knows the length of a text without
--- decompression, so only texts within $5 are read. The texts of the first row are always read.
+-- work per byte, max bytes read, whether the walk reads it in each row] ("reads"). PostgreSQL knows
+-- the length of a text without decompression, so only texts within $5 are read. The texts of the
+-- first row are always read.
 create function rowhouse.query_visits(columns text[], types text[], plan jsonb,
   rows_of text[], matches text, is_within text, more text[]) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
@@ -99,6 +100,7 @@ declare
     from jsonb_array_elements_text(plan -> 'passed') as listed (n));
   work text := '0';
   walk text;
+  numbered text;
 begin
   if plan -> 'text' ? 'filter' then
     compared := format('"$m" and case when "$w" operator(pg_catalog.<=) $5 then %s is true end',
@@ -107,32 +109,44 @@ begin
   if plan ? 'text' then
     -- A comparison costs about as much as the comparison of 64 bytes, even of an empty text. A row
     -- without the text costs nothing: "least" ignores nulls.
-    select format('case when %s then least(%s, $5)::pg_catalog.int4 else 0 end', matches,
-      string_agg(format('(least(coalesce(pg_catalog.octet_length(%s), -64), %s)'
-        ' operator(pg_catalog.+) 64)::pg_catalog.int8 operator(pg_catalog.*) %s',
-        columns[(read ->> 0)::int4],
-        (read ->> 2)::int4, (read ->> 1)::int4), ' operator(pg_catalog.+) ')) into work
-    from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read);
+    select format('least(case when %s then %s else 0 end operator(pg_catalog.+) %s, $5)'
+      '::pg_catalog.int4', matches,
+      coalesce(string_agg(units, ' operator(pg_catalog.+) ') filter (where not is_walked), '0'),
+      coalesce(string_agg(units, ' operator(pg_catalog.+) ') filter (where is_walked), '0'))
+    into work
+    from (
+      select coalesce((read ->> 3)::bool, false) as is_walked,
+        format('(least(coalesce(pg_catalog.octet_length(%s), -64), %s)'
+          ' operator(pg_catalog.+) 64)::pg_catalog.int8 operator(pg_catalog.*) %s',
+          columns[(read ->> 0)::int4], (read ->> 2)::int4, (read ->> 1)::int4) as units
+      from jsonb_array_elements(plan -> 'text' -> 'reads') as listed (read)) as listed;
   end if;
   select string_agg(format('(select "$t"."id" as "$id", (%s) as "$m", (%s) is true as "$b",'
     ' %s as "$x"%s %s limit $4 operator(pg_catalog.+) 1)', matches, is_within, work, texts, part),
     ' union all ' order by n) into walk
   from unnest(rows_of) with ordinality as listed (part, n);
+  numbered := format('select *, pg_catalog.row_number() over "$o" as "$n",'
+    ' pg_catalog.sum("$x") over "$o" as "$w"%s'
+    ' from (select * from (%s) as "$v" limit $4 operator(pg_catalog.+) 1) as "$v"'
+    ' window "$o" as (rows unbounded preceding)',
+    case when plan ? 'text' then ''
+      else ', pg_catalog.count(*) filter (where not "$b") over "$o" as "$z"' end,
+    walk);
+  if plan ? 'text' then
+    -- The walk also reads each longer text for its MD5, so it must not continue after the work.
+    numbered := format('select *, pg_catalog.count(*) filter (where not "$b"'
+      ' or "$w" operator(pg_catalog.-) "$x" operator(pg_catalog.>) $5)'
+      ' over (rows unbounded preceding) as "$z" from (%s) as "$v"', numbered);
+  end if;
   return format('select "$id", "$n", %s as "$q",'
     ' case when "$n" operator(pg_catalog.>) $4 then ''visits'''
     ' when "$w" operator(pg_catalog.>) $5 then ''text'' end as "$cut"%s'
     -- "$z" counts the rows after the end: PostgreSQL stops at the first of them.
-    ' from (select *, pg_catalog.row_number() over "$o" as "$n",'
-    ' pg_catalog.sum("$x") over "$o" as "$w",'
-    ' pg_catalog.count(*) filter (where not "$b") over "$o" as "$z"'
-    ' from (select * from (%s) as "$v" limit $4 operator(pg_catalog.+) 1) as "$v"'
-    ' window "$o" as (rows unbounded preceding)) as "$v"'
-    ' where "$z" operator(pg_catalog.<=) 0'
-    ' and "$w" operator(pg_catalog.-) "$x" operator(pg_catalog.<=) $5',
+    ' from (%s) as "$v" where "$z" operator(pg_catalog.<=) 0',
     compared,
     (select string_agg(format(', %s as "$k%s"', value, n), '' order by n)
       from unnest(more) with ordinality as listed (value, n)),
-    walk);
+    numbered);
 end
 $$;
 
@@ -164,14 +178,15 @@ $$;
 --
 -- A plan numbers the columns, then the starts of their values, then the rests. "keys" are these
 -- parts as indexes contain them, null for a column that has none; "types" are the types of all.
+-- Only "tie" also has the SHA-256 of texts, after these.
 --
 -- "walk": the columns of the index that orders the visited rows. "start" and "stop" bound the
--- walk; "at" continues an earlier walk instead of "start". PostgreSQL drops the condition "is
--- not null" on a required column, and then cannot use a partial index on rows with a value. So a
--- walk always has "stop", and its first column is compared again. "in": the walk visits the rows
--- with these values instead of a range. "nulls": the walk visits the rows without a value in the
--- first column of the index after the others ("last"), or "only" them; "at" then has the values
--- after the parts of that column.
+-- walk; "at" continues an earlier walk instead of "start", from the rows on that fulfill "tie".
+-- PostgreSQL drops the condition "is not null" on a required column, and then cannot use a partial
+-- index on rows with a value. So a walk always has "stop", and its first column is compared again.
+-- "in": the walk visits the rows with these values instead of a range. "nulls": the walk visits
+-- the rows without a value in the first column of the index after the others ("last"), or "only"
+-- them; "at" then has the values after the parts of that column.
 --
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 create function rowhouse.query_statement(
@@ -276,6 +291,13 @@ begin
       -- The start can be after the position of a cursor from another query.
       if nulls = '' then
         matches := matches || start;
+      end if;
+      if plan ? 'tie' then
+        matches := matches || ' and ' || rowhouse.query_condition(
+          numbered || array(
+            select format('pg_catalog.sha256(pg_catalog.convert_to(%s, ''UTF8''))', listed)
+            from unnest(columns) as listed),
+          types || array_fill('pg_catalog.bytea'::text, array[size]), plan -> 'tie');
       end if;
       parts[1] := case when nulls = 'only'
         then rows_of || no_value

@@ -1,0 +1,27 @@
+/** The buffers that a query of a list reads. @module */
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { functionOf } from "./functions.ts";
+import { proofOf } from "./proof.ts";
+import type { TestApp, TestService } from "./service.ts";
+
+export type MeasuredList = { readonly schema: unknown; readonly table: string };
+
+/** Returns the buffers that a call of the query function and its nested calls read. */
+export async function measureBuffers(
+  service: TestService,
+  app: TestApp,
+  { schema, table, plan, values }: MeasuredList & { plan: string; values: readonly string[] },
+): Promise<number> {
+  const name = JSON.stringify(functionOf(schema, table, "query"));
+  const list = `{${values.map((value) => JSON.stringify(value)).join(",")}}`;
+  const [row] = await service.service.admin.query<{
+    "QUERY PLAN": [{ Plan: Record<string, number> }];
+  }>(
+    `explain (analyze, buffers, format json)
+    select api.${name}($1, ${proofOf(app.key)}, $2, $3::text::text[], 8388608, '')`,
+    [app.id, plan, list],
+    { retry: "safe", queue: SERVICE_QUEUE },
+  );
+  const found = row?.["QUERY PLAN"][0]?.Plan;
+  return (found?.["Shared Hit Blocks"] ?? 0) + (found?.["Shared Read Blocks"] ?? 0);
+}
