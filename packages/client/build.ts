@@ -11,7 +11,7 @@ import { $, Glob } from "bun";
 const HERE = import.meta.dir;
 const ROOT = join(HERE, "../..");
 const DIST = join(HERE, "dist");
-const ENTRIES = ["schema/mod", "sdk/data", "sdk/identity", "sdk/react"];
+const ENTRIES = ["schema/mod", "sdk/data", "sdk/identity", "sdk/live", "sdk/react"];
 
 const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
 /** Types that a program reaches only through others, so that no editor shows their comments. */
@@ -27,9 +27,13 @@ await Bun.build({
   entrypoints: ENTRIES.map((entry) => join(ROOT, "src", `${entry}.ts`)),
   root: join(ROOT, "src"),
   outdir: DIST,
-  target: "browser",
+  // The modules use only what browsers have, too: for a browser, Bun would add its own code that preloads chunks.
+  target: "node",
   external: ["react"],
   minify: true,
+  // Without it, each entry contains the parts that only another entry uses.
+  splitting: true,
+  naming: { chunk: "sdk/chunk_[hash].[ext]" },
 });
 await markForBrowsers(join(DIST, "sdk/react.js"));
 copyFileSync(join(ROOT, "LICENSE"), join(HERE, "LICENSE"));

@@ -1,181 +1,262 @@
 /**
- * Waits for changes of a table through its event stream, or for an interval if the service has none, and watches a page of it.
+ * The changes of a table from its event stream, and watches of a page: by the streams of its tables, or by polling if the
+ * service has none.
  *
  * @module
  */
 
-import { type Connection, type TableFeed, TEMPORARY } from "./data_call.ts";
+import { type Connection, readResponse, type TableFeed, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
 import { sleep } from "./deadline.ts";
+import { followStream, SILENCE_MS, type StreamEvent } from "./event_stream.ts";
+import type { AnyRow, ChangesOptions, Page, TableChanges, WatchOptions } from "./table_client.ts";
 
-export type Watcher = {
-  /** Resolves soon after a change, or after this many milliseconds while no stream reports changes. */
-  readonly wait: (everyMs: number, signal: AbortSignal) => Promise<void>;
-  readonly end: () => void;
-};
+/** An event; without an event, the stream has ended. */
+type Listener = (event?: StreamEvent) => void;
 
-/** Groups changes in quick succession into one read, and spreads the reads of the watchers. */
-const SETTLE_MS = 50;
-const RETRY_MS = 2_000;
-/** Longer than the service's interval of heartbeats. */
-const SILENCE_MS = 40_000;
-
-/** Joins the table's stream. The stream ends when its last watcher leaves. */
-export function watchTable(connection: Connection, table: string): Watcher {
-  const feed = connection.feeds.get(table) ?? startFeed(connection, table);
-  let isBehind = false;
-  let wake: (() => void) | undefined;
-  const notify = (): void => {
-    isBehind = true;
-    wake?.();
-  };
-  feed.watchers.add(notify);
-  return {
-    wait: async (everyMs, signal) => {
-      const woken = new AbortController();
-      wake = () => woken.abort();
-      try {
-        const either = AbortSignal.any([signal, woken.signal]);
-        const ms = feed.isOpen ? SILENCE_MS : everyMs;
-        if (!isBehind) await sleep(ms, either).catch(() => signal.throwIfAborted());
-        if (isBehind) await sleep(Math.random() * SETTLE_MS, signal);
-      } finally {
-        wake = undefined;
-        isBehind = false;
-      }
-    },
-    end: () => {
-      feed.watchers.delete(notify);
-      if (feed.watchers.size > 0) return;
-      feed.abort.abort();
-      if (connection.feeds.get(table) === feed) connection.feeds.delete(table);
-    },
-  };
-}
-
-function startFeed(connection: Connection, table: string): TableFeed {
-  const feed: TableFeed = { watchers: new Set(), abort: new AbortController(), isOpen: false };
-  connection.feeds.set(table, feed);
-  void follow(connection, table, feed);
-  return feed;
-}
-
-/** Reads the stream and reopens it when it ends, until the service has none or no watcher is left. */
-async function follow(connection: Connection, table: string, feed: TableFeed): Promise<void> {
-  const { signal } = feed.abort;
-  let since: string | undefined;
-  for (;;) {
-    const ended = await readStream(connection, table, {
-      signal,
-      since,
-      onEvent: (id) => {
-        since = id ?? since;
-        feed.isOpen = true;
-        for (const notify of [...feed.watchers]) notify();
-      },
-    });
-    const wasOpen = feed.isOpen;
-    feed.isOpen = false;
-    if (signal.aborted || ended === "rejected") return;
-    // The watchers poll until the stream is open again.
-    if (wasOpen) for (const notify of [...feed.watchers]) notify();
-    await sleep(RETRY_MS * (0.5 + Math.random()), signal).catch(() => undefined);
-  }
-}
-
-type Reading = {
-  signal: AbortSignal;
-  since: string | undefined;
-  onEvent: (id: string | undefined) => void;
-};
-
-/** Reads a stream to its end. `rejected`: the service has no stream for this table. */
-async function readStream(
-  { baseUrl, apiKey }: Connection,
+/** Joins the table's stream, which ends when its last listener leaves. A position needs its own stream. */
+function joinFeed(
+  connection: Connection,
   table: string,
-  { signal, since, onEvent }: Reading,
-): Promise<"ended" | "rejected"> {
-  const silence = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const keepTime = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(), SILENCE_MS);
+  { listener, since }: { listener: Listener; since?: string | undefined },
+): { feed: TableFeed; leave: () => void } {
+  const { feeds } = connection;
+  let feed = since === undefined ? feeds.get(table) : undefined;
+  if (feed === undefined) {
+    feed = {
+      listeners: new Set(),
+      abort: new AbortController(),
+      isOpen: false,
+      cursor: since,
+      error: undefined,
+    };
+    if (since === undefined) feeds.set(table, feed);
+    void followFeed(connection, table, feed);
+  }
+  const joined = feed;
+  joined.listeners.add(listener);
+  const leave = () => {
+    joined.listeners.delete(listener);
+    if (joined.listeners.size > 0) return;
+    joined.abort.abort();
+    if (feeds.get(table) === joined) feeds.delete(table);
   };
+  return { feed: joined, leave };
+}
+
+async function followFeed(
+  { baseUrl, apiKey, feeds }: Connection,
+  table: string,
+  feed: TableFeed,
+): Promise<void> {
+  const notify: Listener = (event) => {
+    feed.isOpen = event !== undefined;
+    feed.cursor = event?.id ?? feed.cursor;
+    for (const listener of [...feed.listeners]) listener(event);
+  };
+  const path = `/v1/data/db/${encodeURIComponent(table)}/changes`;
+  const rejection = await followStream({
+    url: baseUrl + path,
+    headers: { authorization: `Bearer ${apiKey}` },
+    since: feed.cursor,
+    signal: feed.abort.signal,
+    onEvent: notify,
+    onEnd: () => {
+      if (feed.isOpen) notify();
+    },
+  });
+  if (rejection === undefined) return;
+  const { response, text } = rejection;
+  const call = { name: `${table}.changes`, method: "GET", path } as const;
+  const result = readResponse(call, response, text);
+  feed.error = result instanceof DataError ? explain(result) : unreadable(call);
+  // The next listener tries again.
+  if (feeds.get(table) === feed) feeds.delete(table);
+  notify();
+}
+
+function explain(error: DataError): DataError {
+  if (error.code !== "not_implemented") return error;
+  const missing =
+    "live updates need PREVIEW=live in the service, and are turned on for each app (set-app live on)";
+  return new DataError(`${error.message}; ${missing}`, error);
+}
+
+// The changes, for a caller.
+
+/** Max events that a slow caller has not read, as characters of JSON: then it reads the table again. */
+const MAX_WAITING = 1_000_000;
+/** A wait that only an event ends. */
+const FOREVER_MS = Number.POSITIVE_INFINITY;
+
+/** The changes of the table until `signal` aborts. @throws {DataError} the service rejects the stream */
+export async function* readChanges(
+  connection: Connection,
+  table: string,
+  { signal, since }: Pick<ChangesOptions, "since"> & { signal: AbortSignal },
+): AsyncGenerator<TableChanges<AnyRow>, void, undefined> {
+  let waiting: StreamEvent[] = [];
+  let wake = (): void => undefined;
+  const listener: Listener = (event) => {
+    if (event !== undefined) waiting = enqueue(waiting, event);
+    wake();
+  };
+  const { feed, leave } = joinFeed(connection, table, { listener, since });
+  // The stream of another listener has begun, and every change after its cursor follows.
+  if (since === undefined && feed.cursor !== undefined)
+    waiting = [{ id: feed.cursor, type: "ready", data: "[]" }];
   try {
-    keepTime();
-    const response = await fetch(`${baseUrl}/v1/data/db/${encodeURIComponent(table)}/changes`, {
-      headers: {
-        accept: "text/event-stream",
-        authorization: `Bearer ${apiKey}`,
-        ...(since === undefined ? {} : { "last-event-id": since }),
-      },
-      signal: AbortSignal.any([signal, silence.signal]),
-      redirect: "manual",
-    });
-    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-    if (!isStream || response.body === null) {
-      await response.body?.cancel();
-      return TEMPORARY.includes(response.status) ? "ended" : "rejected";
+    for (;;) {
+      const event = waiting.shift();
+      if (event !== undefined) yield toChanges(event);
+      else if (feed.error !== undefined) throw feed.error;
+      else
+        await sleep(FOREVER_MS, signal, (end) => {
+          wake = end;
+        });
     }
-    let text = "";
-    for (const reader = response.body.pipeThrough(new TextDecoderStream()).getReader(); ; ) {
-      const { done, value } = await reader.read();
-      if (done) return "ended";
-      keepTime();
-      const blocks = (text + value).split("\n\n");
-      text = blocks.pop() ?? "";
-      for (const block of blocks)
-        if (!block.startsWith(":")) onEvent(/^id: (.+)$/m.exec(block)?.[1]);
-    }
-  } catch {
-    return "ended"; // unreachable or interrupted: reopen it
   } finally {
-    clearTimeout(timer);
+    leave();
   }
 }
 
-// Watches a page: requests it by its tag after each change of its table, or at intervals.
+/** A reset replaces earlier events. */
+function enqueue(waiting: StreamEvent[], event: StreamEvent): StreamEvent[] {
+  if (event.type === "reset") return [event];
+  const all = [...waiting, event];
+  const length = all.reduce((sum, { data }) => sum + data.length, 0);
+  return length > MAX_WAITING && waiting.length > 0
+    ? [{ id: event.id, type: "reset", data: "[]" }]
+    : all;
+}
 
-/** The options of the watch; the other options belong to the request. */
-type Options = { readonly signal?: AbortSignal | undefined; readonly everyMs?: number | undefined };
+type Change = { readonly put?: AnyRow; readonly delete?: string };
 
-/** Requests the page: `page` is `undefined` if it still has the tag `known`. */
-export type Poll<Page> = (
+function toChanges({ id, type, data }: StreamEvent): TableChanges<AnyRow> {
+  const changes: readonly Change[] = JSON.parse(data);
+  return {
+    type: type === "ready" || type === "reset" ? type : "changes",
+    cursor: id ?? "",
+    put: changes.flatMap((change) => change.put ?? []),
+    deleted: changes.flatMap((change) => change.delete ?? []),
+  };
+}
+
+// Watches a page: requests it by its tag after each change of its tables, or at intervals.
+
+/** What the options of a list and a page have that a watch uses. */
+type PageOptions = { readonly limit?: number | undefined; readonly after?: string | undefined };
+type AnyPage = Pick<Page<AnyRow>, "rows" | "limit" | "offset" | "next" | "count">;
+
+/** Requests a page: `page` is `undefined` if it still has the tag `known`. */
+type Request<Options, P> = (
   options: Options,
-  known: string | undefined,
-) => Promise<{ page: Page | undefined; tag: string | undefined }>;
+  sent: { signal: AbortSignal; ifNoneMatch: string | undefined },
+) => Promise<{ page: P | undefined; tag: string | undefined }>;
+
+type Watched<Options, P> = {
+  readonly connection: Connection;
+  /** The tables whose rows the page has; `undefined` for a table that the client does not know. */
+  readonly tables: readonly (string | undefined)[];
+  readonly request: Request<Options, P>;
+};
+
+/** A response of which the page consists: usually the only one. */
+type Part<P> = {
+  readonly after: string | undefined;
+  readonly limit: number | undefined;
+  readonly page: P;
+  readonly tag: string | undefined;
+};
 
 const EVERY_MS = 2_000;
-const NEVER = new AbortController().signal;
+/** Groups changes in quick succession into one read, and spreads the reads of the watchers. */
+const SETTLE_MS = 50;
+/** Max responses of a page that the limit of visits ends early. */
+const MAX_PARTS = 20;
 
-/** The page, and the new page after each change. @throws {TypeError} unless the interval is above 0 */
-export async function* watchPage<Page>(
-  poll: Poll<Page>,
-  options: Options,
-  join: () => Watcher,
-): AsyncGenerator<Page, void, undefined> {
-  const { everyMs = EVERY_MS, signal = NEVER } = options;
+/**
+ * The page, and the new page after each change, until `signal` aborts. Polls unless it knows all tables.
+ *
+ * @throws {TypeError} unless the interval is above 0
+ */
+export async function* watchPage<Options extends PageOptions, P extends AnyPage>(
+  { connection, tables, request }: Watched<Options, P>,
+  options: Options & Pick<WatchOptions, "everyMs"> & { readonly signal: AbortSignal },
+): AsyncGenerator<P, void, undefined> {
+  const { signal, everyMs = EVERY_MS } = options;
   if (!(everyMs > 0)) {
     throw new TypeError(`Cannot poll every ${everyMs} ms: everyMs must be a number above 0`);
   }
-  let known: string | undefined;
-  const watcher = join();
+  let known: readonly Part<P>[] = [];
+  let isBehind = false;
+  let wake = (): void => undefined;
+  const listener = (): void => {
+    isBehind = true;
+    wake();
+  };
+  const joined = tables.map((table) =>
+    table === undefined ? undefined : joinFeed(connection, table, { listener }),
+  );
   try {
     for (;;) {
-      const { page, tag } = await poll(options, known).catch((error: unknown) =>
-        waitOut(error, known),
-      );
-      known = tag;
-      if (page !== undefined) yield page;
-      await watcher.wait(everyMs, signal);
+      isBehind = false;
+      const parts = await readParts(request, options, known).catch(waitOut);
+      const isSame = parts?.every((part, index) => part === known[index]);
+      if (parts !== undefined && !(isSame === true && parts.length === known.length)) {
+        known = parts;
+        yield join(parts);
+      }
+      const isLive = joined.every((join) => join?.feed.isOpen);
+      if (!isBehind)
+        await sleep(isLive ? SILENCE_MS : everyMs, signal, (end) => {
+          wake = end;
+        });
+      if (isBehind) await sleep(Math.random() * SETTLE_MS, signal);
     }
   } finally {
-    watcher.end();
+    for (const join of joined) join?.leave();
   }
 }
 
+/** Continues a page that ended early: rows can follow that belong to it. */
+async function readParts<Options extends PageOptions, P extends AnyPage>(
+  request: Request<Options, P>,
+  options: Options & { readonly signal: AbortSignal },
+  before: readonly Part<P>[],
+): Promise<Part<P>[]> {
+  const parts: Part<P>[] = [];
+  let { after, limit } = options;
+  for (;;) {
+    const old = before[parts.length];
+    const known = old?.after === after && old?.limit === limit ? old : undefined;
+    const position = parts.length === 0 ? options : { ...options, offset: undefined, after, limit };
+    const { page, tag } = await request(position, {
+      signal: options.signal,
+      ifNoneMatch: known?.tag,
+    });
+    const part = page === undefined ? known : { after, limit, page, tag };
+    if (part === undefined) return parts;
+    parts.push(part);
+    const left: number = (limit ?? part.page.limit) - part.page.rows.length;
+    if (typeof part.page.next !== "string" || left <= 0 || parts.length === MAX_PARTS) return parts;
+    after = part.page.next;
+    limit = left;
+  }
+}
+
+function join<P extends AnyPage>(parts: readonly Part<P>[]): P {
+  const [first] = parts;
+  const last = parts.at(-1);
+  if (first === undefined || last === undefined) throw new Error("A page has a response");
+  if (first === last) return first.page;
+  const { limit, offset, count } = first.page;
+  const rows = parts.flatMap(({ page }) => page.rows);
+  return { ...last.page, limit, offset, ...(count === undefined ? {} : { count }), rows };
+}
+
 /** A temporary failure changes nothing. */
-function waitOut(error: unknown, known: string | undefined) {
-  if (error instanceof DataError && error.retryable) return { page: undefined, tag: known };
+function waitOut(error: unknown): undefined {
+  if (error instanceof DataError && error.retryable) return undefined;
   throw error;
 }

@@ -80,10 +80,12 @@ export { etagOf, type RowState } from "./row_state.ts";
 export type {
   CallOptions,
   ChangeOptions,
+  ChangesOptions,
   ListOptions,
   OrderKey,
   Page,
   QueryOptions,
+  TableChanges,
   TableClient,
   TableTypes,
   UniqueValues,

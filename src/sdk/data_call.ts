@@ -2,6 +2,7 @@
 
 import { DataError, type DataErrorDetail, toLine } from "./data_error.ts";
 import { type Deadline, startDeadline } from "./deadline.ts";
+import type { StreamEvent } from "./event_stream.ts";
 import { toStrongTag } from "./row_state.ts";
 
 // Computes the wait before a retry.
@@ -72,12 +73,16 @@ export type Connection = {
   readonly feeds: Map<string, TableFeed>;
 };
 
-/** One table's stream, shared by all watchers of a client. */
+/** One table's stream, shared by its listeners in a client. */
 export type TableFeed = {
-  readonly watchers: Set<() => void>;
+  readonly listeners: Set<(event?: StreamEvent) => void>;
   readonly abort: AbortController;
   /** Whether the stream reports changes. If so, watchers do not poll. */
   isOpen: boolean;
+  /** The id of its last event. */
+  cursor: string | undefined;
+  /** Why the service has no stream. */
+  error: DataError | undefined;
 };
 
 /** A page of a response, and its tag for conditional requests. */
@@ -115,7 +120,7 @@ export type DataResponse = {
 };
 
 /** Statuses of temporary failures. */
-export const TEMPORARY: readonly number[] = [429, 502, 503, 504];
+const TEMPORARY: readonly number[] = [429, 502, 503, 504];
 /** Codes with such a status that last: an operator ends them. */
 const LASTING: readonly string[] = ["read_only"];
 /** Calls that are safe to retry without an idempotency key. */
@@ -217,7 +222,11 @@ async function sendOnce(
   }
 }
 
-function readResponse(call: Call, response: Response, text: string): DataResponse | DataError {
+export function readResponse(
+  call: Call,
+  response: Response,
+  text: string,
+): DataResponse | DataError {
   const tag = toStrongTag(response.headers.get("etag") ?? undefined);
   const isSame = response.status === 304 && call.ifNoneMatch !== undefined;
   const isShort = response.headers.get("preference-applied") === "return=minimal";

@@ -1,9 +1,10 @@
 /** The methods of one table: their requests, and the pages of lists. @module */
 
-import { type Poll, watchPage, watchTable } from "./change_feed.ts";
+import type * as Feed from "./change_feed.ts";
 import { type Batch, createAll } from "./create_all.ts";
 import { type Call, type Connection, readObject, send, unreadable } from "./data_call.ts";
 import { DataError } from "./data_error.ts";
+import { endable } from "./deadline.ts";
 import { findRow, listUnique } from "./find_row.ts";
 import type { TableKinds } from "./matches.ts";
 import { keepTag, toIfMatch } from "./row_state.ts";
@@ -17,7 +18,6 @@ import type {
   TableTypes,
   WatchOptions,
 } from "./table_client.ts";
-import { toConditionParameters } from "./where.ts";
 
 // The bodies of a table's calls: values as JSON, and the checks of rows and pages in responses.
 
@@ -94,20 +94,20 @@ export function makeTable(
   async function* all(options?: AnyQuery): AsyncGenerator<AnyRow, void, undefined> {
     for await (const { rows } of pages(options)) yield* rows;
   }
-  const toListCall = (options: AnyQuery): Call => {
-    const call = toCall("list", { method: "GET" }, options);
+  const toListCall = async (verb: string, options: AnyQuery): Promise<Call> => {
+    const call = toCall(verb, { method: "GET" }, options);
     const prefer = options.count === true ? "count=bounded" : undefined;
-    return { ...call, path: call.path + toQuery(options), prefer };
+    return { ...call, path: call.path + (await toQuery(options)), prefer };
   };
   async function list(options: AnyQuery = {}): Promise<Page<AnyRow>> {
-    const call = toListCall(options);
+    const call = await toListCall("list", options);
     return readPage(await sendList(connection, call), call, options);
   }
   const get: TableClient<TableTypes>["get"] = async (id, options) =>
     sendRow(toCall("get", { method: "GET", id }, options));
-  const poll: Poll<Page<AnyRow>> = async (options, ifNoneMatch) => {
-    const call = toListCall(options);
-    const { body, tag, isSame } = await send(connection, { ...call, ifNoneMatch });
+  const requestPage = async (options: AnyWatch, sent: Pick<Call, "signal" | "ifNoneMatch">) => {
+    const call = await toListCall("watch", options);
+    const { body, tag, isSame } = await send(connection, { ...call, ...sent });
     return { page: isSame ? undefined : readPage(body, call, options), tag };
   };
   const sendBatch = async (verb: string, batch: Batch, options?: CallOptions) => {
@@ -150,7 +150,25 @@ export function makeTable(
     delete: async (id, options) => {
       await send(connection, toCall("delete", { method: "DELETE", id }, options));
     },
-    watch: (options = {}) => watchPage(poll, options, () => watchTable(connection, table)),
+    watch: (options = {}) =>
+      follow(options, ({ watchPage }, followed) =>
+        watchPage({ connection, tables: [table], request: requestPage }, followed),
+      ),
+    changes: (options = {}) =>
+      follow(options, ({ readChanges }, followed) => readChanges(connection, table, followed)),
+  });
+}
+
+/** Loads the code of event streams only when it is used. `return()` also ends a wait. */
+function follow<Options extends CallOptions, Value>(
+  options: Options,
+  run: (
+    feed: typeof Feed,
+    options: Options & { signal: AbortSignal },
+  ) => AsyncGenerator<Value, void, undefined>,
+): AsyncGenerator<Value, void, undefined> {
+  return endable(options.signal, async function* (signal) {
+    yield* run(await import("./change_feed.ts"), { ...options, signal });
   });
 }
 
@@ -213,22 +231,25 @@ async function* readPages(
 }
 
 /** All parameters: the service must reject unknown parameters, so the client does not drop them. */
-function toQuery({
+async function toQuery({
   signal,
   timeoutMs,
   everyMs,
   count,
   where,
   orderBy,
-  ...asked
-}: AnyWatch): string {
-  const order = orderBy?.flatMap((key) =>
-    Object.entries(key).map(([name, way]) => `${name}.${way}`),
-  );
-  const given = Object.entries({ ...asked, order: order?.join(",") || undefined })
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, `${value}`]);
-  const query = new URLSearchParams([...toConditionParameters(where ?? {}), ...given]);
+  select,
+  ...given
+}: AnyWatch): Promise<string> {
+  const query = new URLSearchParams();
+  // Most lists have no such part, and do not need the code for it.
+  if (where ?? orderBy ?? select) {
+    const { toQueryParameters } = await import("./query_text.ts");
+    for (const [name, text] of toQueryParameters({ where, orderBy, select }))
+      query.append(name, text);
+  }
+  for (const [name, value] of Object.entries(given))
+    if (value !== undefined) query.append(name, `${value}`);
   return query.size === 0 ? "" : `?${query}`;
 }
 

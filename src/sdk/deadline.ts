@@ -44,18 +44,58 @@ export function startDeadline({ signal, timeoutMs, makeTimeout }: Bounds): Deadl
   };
 }
 
-/** Resolves after this many milliseconds. @throws the signal's reason */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after this many milliseconds, or when the caller calls the function that `setWake` receives. @throws the signal's reason */
+export function sleep(
+  ms: number,
+  signal: AbortSignal,
+  setWake?: (wake: () => void) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const onAbort = () => {
+    const end = () => {
       clearTimeout(timer);
-      reject(signal.reason);
+      signal.removeEventListener("abort", end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
     };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", onAbort, { once: true });
+    const timer = setTimeout(end, Math.min(ms, TIMER_MAX_MS));
+    signal.addEventListener("abort", end);
+    setWake?.(end);
   });
+}
+
+/**
+ * The values of a generator whose `return()` also ends a wait. It ends with the caller's signal too. `run` receives a signal
+ * for both.
+ */
+export function endable<Value>(
+  signal: AbortSignal | undefined,
+  run: (signal: AbortSignal) => AsyncGenerator<Value, void, undefined>,
+): AsyncGenerator<Value, void, undefined> {
+  const stop = new AbortController();
+  const ended = new Error("The loop has ended");
+  const generator = passOn(run, { signal, stop, ended });
+  const end = generator.return.bind(generator);
+  return Object.assign(generator, {
+    return: (value: void | PromiseLike<void>) => {
+      stop.abort(ended);
+      return end(value);
+    },
+  });
+}
+
+async function* passOn<Value>(
+  run: (signal: AbortSignal) => AsyncGenerator<Value, void, undefined>,
+  { signal, stop, ended }: { signal: AbortSignal | undefined; stop: AbortController; ended: Error },
+): AsyncGenerator<Value, void, undefined> {
+  signal?.throwIfAborted();
+  const onAbort = () => stop.abort(signal?.reason);
+  signal?.addEventListener("abort", onAbort);
+  try {
+    yield* run(stop.signal);
+  } catch (error) {
+    if (error !== ended) throw error;
+  } finally {
+    signal?.removeEventListener("abort", onAbort);
+  }
 }

@@ -1,11 +1,14 @@
 /**
- * The session as React state: `useSession` returns who is signed in, and renders again when that changes. Checks the session
- * when a component first uses it, when the tab becomes visible, and when the network returns. Never reads the cookie.
+ * The session and live rows as React state. `useSession` returns who is signed in, and renders again when that changes. Checks
+ * the session when a component first uses it, when the tab becomes visible, and when the network returns. Never reads the
+ * cookie. `useLive` returns the rows that the app's server relays.
  *
  * @module
  */
-import { useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import type { IdentityClient, SessionState } from "./identity.ts";
+import { followRows, type LiveError } from "./live.ts";
+import type { RowPage } from "./patches.ts";
 
 /** The last known session. Its status is `loading` until a check succeeds, and always on a server. */
 export type Session = (SessionState | { readonly status: "loading" }) & {
@@ -83,3 +86,29 @@ function isEqual(a: Session, b: Session): boolean {
 function toError(cause: unknown): Error {
   return cause instanceof Error ? cause : new Error("Cannot check the session", { cause });
 }
+
+/** The page that the server relays. */
+export type Live<Page> = {
+  /** The current page; `undefined` until it arrives. */
+  readonly page: Page | undefined;
+  /** Why the page is not current. With a status, such as 401, the stream has ended. Otherwise it connects again. */
+  readonly error: LiveError | undefined;
+};
+
+/** The live page of `relayRows` at this address. Ends its stream when the component unmounts or the address changes. */
+export function useLive<Page extends RowPage<{ readonly id: string }>>(url: string): Live<Page> {
+  const [state, setState] = useState<Live<Page> & { readonly url: string }>();
+  useEffect(() => {
+    const stop = new AbortController();
+    followRows<Page>(url, {
+      signal: stop.signal,
+      onPage: (page) => setState({ url, page, error: undefined }),
+      onError: (error) =>
+        setState((known) => ({ url, page: known?.url === url ? known.page : undefined, error })),
+    });
+    return () => stop.abort();
+  }, [url]);
+  return state?.url === url ? state : NOTHING;
+}
+
+const NOTHING = { page: undefined, error: undefined };

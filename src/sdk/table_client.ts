@@ -54,6 +54,29 @@ export type WatchOptions<Row = AnyRow> = QueryOptions<Row> & {
   readonly everyMs?: number | undefined;
 };
 
+/** The position of a stream of changes. */
+export type ChangesOptions = {
+  /** Ends the loop, which then rejects with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** The `cursor` of an earlier event, at most 10 minutes old: the stream continues after it. */
+  readonly since?: string | undefined;
+};
+
+/** What changed in a table. */
+export type TableChanges<Row extends AnyRow> = {
+  /**
+   * `ready`: the stream begins; list the rows now. `changes`: rows have changed. `reset`: list the rows again, because some
+   * changes are unknown.
+   */
+  readonly type: "ready" | "changes" | "reset";
+  /** The position after these changes, for `since`. */
+  readonly cursor: string;
+  /** New and changed rows, as they are now. */
+  readonly put: readonly Row[];
+  /** The ids of deleted rows. */
+  readonly deleted: readonly Row["id"][];
+};
+
 /** A page of a table, in order of creation. */
 export type Page<Row> = {
   readonly rows: Row[];
@@ -149,11 +172,20 @@ export interface TableClient<Types extends TableTypes> {
   /** Deletes the row. Rejects with the code `not_found` if the row does not exist. */
   delete(id: Types["row"]["id"], options?: ChangeOptions): Promise<void>;
   /**
-   * The current page, and the new page after each change, until the loop ends or `signal` aborts. If the app is live, the
-   * client waits for the table's event stream. Otherwise it polls with the page's tag every `everyMs`. Temporary failures
-   * do not end the loop.
+   * The rows of a query, and again after each change of these rows, until the loop ends or `signal` aborts. If the app is
+   * live, the client waits for the table's event stream. Otherwise it polls with the page's tag every `everyMs`. Temporary
+   * failures do not end the loop.
    */
+  watch<const Column extends Selectable<Types["row"]>>(
+    options: WatchOptions<Types["row"]> & { readonly select: readonly Column[] },
+  ): AsyncGenerator<Page<Pick<Types["row"], Column>>, void, undefined>;
   watch(options?: WatchOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
+  /**
+   * The changes of all rows of the table, as its event stream sends them, until the loop ends or `signal` aborts. The first
+   * event is `ready`, or with `since` what has changed. Continues after a lost connection, and misses no change: a slow loop
+   * gets a `reset`. Rejects with the code `not_implemented` unless the app is live.
+   */
+  changes(options?: ChangesOptions): AsyncGenerator<TableChanges<Types["row"]>, void, undefined>;
 }
 
 /** The columns of every table. */

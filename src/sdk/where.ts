@@ -1,4 +1,4 @@
-/** Conditions of a list: their types, their tree, and their text in a query string. @module */
+/** Conditions of a list: their types and their tree. @module */
 
 type Scalar = string | number | boolean;
 
@@ -43,7 +43,7 @@ export type Test =
   | { readonly op: "in"; readonly column: string; readonly values: readonly Scalar[] }
   | { readonly op: ValueOperator; readonly column: string; readonly value: Scalar };
 type ValueOperator = (typeof VALUE_OPERATORS)[number];
-type ColumnTest = Extract<Test, { column: string }>;
+export type ColumnTest = Extract<Test, { column: string }>;
 
 const VALUE_OPERATORS = ["eq", "neq", "lt", "lte", "gt", "gte", "like", "ilike"] as const;
 
@@ -101,65 +101,4 @@ function readScalar(column: string, value: unknown): Scalar {
   throw new TypeError(
     `Cannot compare "${column}" with ${typeof value === "number" ? value : `a value of type ${typeof value}`}: must be a string, a finite number or a boolean`,
   );
-}
-
-/** Parameters that do not name a column. */
-const PARAMETERS: readonly string[] = [
-  "select",
-  "order",
-  "limit",
-  "offset",
-  "after",
-  "and",
-  "or",
-  "not.and",
-  "not.or",
-];
-
-/** The conditions as parameters of a query string. */
-export function toConditionParameters(where: object): [name: string, text: string][] {
-  return toTest(where).of.map((test): [string, string] => {
-    const inner = simplify(test);
-    const isNegated = inner.op === "not";
-    const subject = isNegated ? simplify(inner.of[0]) : inner;
-    if (!("column" in subject) || PARAMETERS.includes(subject.column)) {
-      const negation = isNegated ? "not." : "";
-      return "of" in subject && subject.op !== "not"
-        ? [`${negation}${subject.op}`, toItems(subject.of)]
-        : [`${negation}and`, toItems([subject])];
-    }
-    return [subject.column, `${isNegated ? "not." : ""}${toComparison(subject, (text) => text)}`];
-  });
-}
-
-/** A group of one condition is that condition. */
-function simplify(test: Test): Test {
-  const [only] = "of" in test && test.op !== "not" && test.of.length === 1 ? test.of : [];
-  return only === undefined ? test : simplify(only);
-}
-
-function toItems(tests: readonly Test[]): string {
-  return `(${tests.map(toItem).join(",")})`;
-}
-
-function toItem(test: Test): string {
-  const inner = simplify(test);
-  if ("column" in inner) return `${inner.column}.${toComparison(inner, quoteValue)}`;
-  if (inner.op !== "not") return `${inner.op}${toItems(inner.of)}`;
-  const negated = simplify(inner.of[0]);
-  if ("column" in negated) return `${negated.column}.not.${toComparison(negated, quoteValue)}`;
-  return negated.op === "not"
-    ? `not.and${toItems([negated])}`
-    : `not.${negated.op}${toItems(negated.of)}`;
-}
-
-function toComparison(test: ColumnTest, show: (text: string) => string): string {
-  if (test.op === "is") return "is.null";
-  if (test.op === "in")
-    return `in.(${test.values.map((value) => quoteValue(`${value}`)).join(",")})`;
-  return `${test.op}.${show(`${test.value}`)}`;
-}
-
-function quoteValue(text: string): string {
-  return /^[^,()"]+$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }

@@ -2,6 +2,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Preview } from "../../src/preview.ts";
+import { setAppSwitch } from "../../src/records/apps/mod.ts";
 import { readBlocks } from "../docs/blocks.ts";
 import { type Setting, writeFile } from "../docs/page.ts";
 import { openShell } from "../docs/shell.ts";
@@ -66,6 +67,7 @@ export async function openStack(
   const { default: schema } = await import(join(folder, "schema/mod.ts"));
   const options = { slug: "wiki", origins: [origin], cookieDomain: DOMAIN };
   const app = await service.makeApp(schema, options);
+  if (previews.includes("live")) await setAppSwitch(service.service, "wiki", ["live", true]);
   await service.service.warm();
   const person = await makePerson(service, { name: "Ada", app, role: "editor" });
   const url = site.identityUrl;

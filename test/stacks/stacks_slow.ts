@@ -30,7 +30,7 @@ describePage(
   "docs/react.md",
   async (folder) => {
     project = folder;
-    react = await openStack(folder, { page: "docs/react.md", previews: ["filters"] });
+    react = await openStack(folder, { page: "docs/react.md", previews: ["filters", "live"] });
     await openServer(react, folder);
     return react.setting;
   },
@@ -122,6 +122,9 @@ function describeReact(): void {
       await button("More").click();
       await page.locator("ol li").nth(30).waitFor();
       expect(new Set(await page.locator("ol li").allTextContents()).size).toBe(31);
+      const latest = page.getByRole("region", { name: "Latest" });
+      await latest.getByText("Row 29").waitFor();
+      expect(await latest.locator("p").count()).toBe(31);
     });
 
     test("an outage preserves the session and displays an error until a check succeeds", async () => {

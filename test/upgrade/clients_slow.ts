@@ -77,6 +77,9 @@ const USES: Readonly<Record<keyof Table, Use>> = {
     }
     return (seen[1] ?? 0) - (seen[0] ?? 0);
   },
+  changes: async (db) => {
+    for await (const { type, put } of db.changes()) return [type, put.length];
+  },
 };
 
 async function failureOf(call: Promise<unknown>): Promise<unknown> {

@@ -103,9 +103,15 @@ async function serveTodos(client: Client, request: Request, pathname: string): P
   }
 }
 
-/** An event without rows for each change of the first 1,000 todos: the page then reads its own view. */
+/** An event without rows after each change of a todo: the page then reads its own view. */
 async function* watchTodos(client: Client, signal: AbortSignal): AsyncGenerator<string> {
-  for await (const _ of client.todos.watch({ signal })) yield "changed";
+  try {
+    for await (const { type } of client.todos.changes({ signal })) yield type;
+  } catch (error) {
+    if (!(error instanceof DataError) || error.code !== "not_implemented") throw error;
+    // Without live updates: the first 1,000 todos, which the service is asked for again and again.
+    for await (const _ of client.todos.watch({ signal })) yield "changes";
+  }
 }
 
 /** Without the preview of filters the service returns all todos, and the page filters them. */

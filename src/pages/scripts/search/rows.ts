@@ -3,7 +3,7 @@
 import { FIELDS, type FieldKind, shortenId, toMomentText } from "../../../kinds/mod.ts";
 import { type PagePosition, readPages } from "../../../rows/mod.ts";
 import { makeCompare, matches } from "../../../sdk/matches.ts";
-import { toConditionParameters } from "../../../sdk/where.ts";
+import { toConditionParameters } from "../../../sdk/query_text.ts";
 import { splitObject } from "../../../std/json_text.ts";
 import { foldSpelling } from "../../../std/letter_case.ts";
 import { MAX_ROWS } from "../../../std/limits.ts";

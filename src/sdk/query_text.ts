@@ -1,0 +1,82 @@
+/** The query string of a list with conditions, an order or a selection. Loaded when the first such list is requested. @module */
+
+import { type ColumnTest, type Test, toTest } from "./where.ts";
+
+/** The parts of a list that are a preview. */
+export type QueryParts = {
+  readonly where?: object | undefined;
+  readonly orderBy?: readonly object[] | undefined;
+  readonly select?: readonly string[] | undefined;
+};
+
+/** The parameters of a query string. */
+export function toQueryParameters({ where, orderBy, select }: QueryParts): [string, string][] {
+  const order = orderBy?.flatMap((key) =>
+    Object.entries(key).map(([name, way]) => `${name}.${way}`),
+  );
+  const parameters = toConditionParameters(where ?? {});
+  if (select !== undefined) parameters.push(["select", `${select}`]);
+  if (order !== undefined && order.length > 0) parameters.push(["order", `${order}`]);
+  return parameters;
+}
+
+/** Parameters that do not name a column. */
+const PARAMETERS: readonly string[] = [
+  "select",
+  "order",
+  "limit",
+  "offset",
+  "after",
+  "and",
+  "or",
+  "not.and",
+  "not.or",
+];
+
+/** The conditions as parameters of a query string. */
+export function toConditionParameters(where: object): [name: string, text: string][] {
+  return toTest(where).of.map((test): [string, string] => {
+    const inner = simplify(test);
+    const isNegated = inner.op === "not";
+    const subject = isNegated ? simplify(inner.of[0]) : inner;
+    if (!("column" in subject) || PARAMETERS.includes(subject.column)) {
+      const negation = isNegated ? "not." : "";
+      return "of" in subject && subject.op !== "not"
+        ? [`${negation}${subject.op}`, toItems(subject.of)]
+        : [`${negation}and`, toItems([subject])];
+    }
+    return [subject.column, `${isNegated ? "not." : ""}${toComparison(subject, (text) => text)}`];
+  });
+}
+
+/** A group of one condition is that condition. */
+function simplify(test: Test): Test {
+  const [only] = "of" in test && test.op !== "not" && test.of.length === 1 ? test.of : [];
+  return only === undefined ? test : simplify(only);
+}
+
+function toItems(tests: readonly Test[]): string {
+  return `(${tests.map(toItem).join(",")})`;
+}
+
+function toItem(test: Test): string {
+  const inner = simplify(test);
+  if ("column" in inner) return `${inner.column}.${toComparison(inner, quoteValue)}`;
+  if (inner.op !== "not") return `${inner.op}${toItems(inner.of)}`;
+  const negated = simplify(inner.of[0]);
+  if ("column" in negated) return `${negated.column}.not.${toComparison(negated, quoteValue)}`;
+  return negated.op === "not"
+    ? `not.and${toItems([negated])}`
+    : `not.${negated.op}${toItems(negated.of)}`;
+}
+
+function toComparison(test: ColumnTest, show: (text: string) => string): string {
+  if (test.op === "is") return "is.null";
+  if (test.op === "in")
+    return `in.(${test.values.map((value) => quoteValue(`${value}`)).join(",")})`;
+  return `${test.op}.${show(`${test.value}`)}`;
+}
+
+function quoteValue(text: string): string {
+  return /^[^,()"]+$/.test(text) ? text : `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
+}
