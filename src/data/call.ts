@@ -152,10 +152,13 @@ function readLine(line: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Erro
   return toDatabaseError(fields, failure);
 }
 
+type RenewedCall = EndpointCall & Pick<TableCall, "related">;
 type TableCall = EndpointCall & {
   readonly table: RecordedTable;
   /** The call for a table with other columns; default: the same arguments. */
-  readonly renew?: (table: RecordedTable) => EndpointCall | Promise<EndpointCall>;
+  readonly renew?: (table: RecordedTable) => RenewedCall | Promise<RenewedCall>;
+  /** The other tables whose functions the function calls. */
+  readonly related?: readonly RecordedTable[];
   /** Max execution time, if it is shorter than the pool's. */
   readonly limitMs?: number;
 };
@@ -192,7 +195,9 @@ export async function callFunction(
       await proveKey(deps, context.principal);
       await deps.catalog.refresh();
       const newer = findCurrent(deps, appId, table.name);
-      if (newer.definition !== table.definition) {
+      const isOld = ({ name, definition }: RecordedTable) =>
+        deps.catalog.find(appId, name)?.definition !== definition;
+      if ([table, ...(call.related ?? [])].some(isOld)) {
         const renewed = await call.renew?.(newer);
         return await callFunction(deps, context, { ...call, ...renewed, table: newer });
       }

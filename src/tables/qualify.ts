@@ -15,8 +15,8 @@ const INNER = toSet(
 const OUTER = toSet(`
   and as asc begin by case constant cross declare delete desc diagnostics distinct else elsif end exception execute exit filter
   first for foreach from get group having if in insert integrity_constraint_violation into is join key last lateral left limit
-  loop materialized no not nulls offset on or order ordinality over perform raise recursive return returning rows select set
-  stacked then union update using values when where while with`);
+  loop materialized no not nulls offset on or order ordinality over perform preceding raise recursive return returning rows select set
+  stacked then unbounded union update using values when where while with`);
 /** What `raise` sets, and what `get stacked diagnostics` reads. */
 const ITEMS = toSet(`
   column column_name constraint constraint_name detail errcode hint message_text returned_sqlstate table table_name`);

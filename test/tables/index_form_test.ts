@@ -46,7 +46,7 @@ const PLAIN = [
 const SEARCH = [
   "members__Name__search_idx",
   "members__email__search_key",
-  "members__friend__idx",
+  "members__friend__search_idx",
   "members__joined_at__search_idx",
   "members__level__Name__id__search_idx",
   "members__status__team__idx",

@@ -15,6 +15,8 @@ import { isStorableText } from "../../std/text.ts";
 
 export type QueryColumn = Pick<NamedColumn, "name" | "kind" | "required" | "values">;
 
+export const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
+
 type Operator = KindOperator | "null";
 /** A comparison of a column with values: one value, several for "in", none for "null". */
 export type Comparison = {
@@ -70,8 +72,12 @@ const NEGATION = "not.";
 const NULL = "is.null";
 const GROUP = /(not\.)?(and|or)(?=\()/y;
 
-/** The reader omits conditions with issues; `attempt` collects the issues. */
-export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attempt): FilterReader {
+/** The reader omits conditions with issues; `attempt` collects the issues. @param place where the columns are, in messages */
+export function makeFilterReader(
+  columns: readonly QueryColumn[],
+  attempt: Attempt,
+  place = "",
+): FilterReader {
   const known = new Map(columns.map((column) => [column.name, column]));
   let conditions = 0;
   let values = 0;
@@ -83,7 +89,7 @@ export function makeFilterReader(columns: readonly QueryColumn[], attempt: Attem
       throw invalid(
         'Cannot use "app_id" in a list: all rows of an app have the same, so it is no condition, order or selection',
       );
-    throw invalid(`Cannot read ${quote(name)}: the table has no such column`);
+    throw invalid(`Cannot read ${quote(name)}${place}: the table has no such column`);
   }
 
   function readCondition(name: string, text: string): Condition {

@@ -16,6 +16,7 @@ import {
   type Attempt,
   type Condition,
   type FilterReader,
+  ID,
   invalid,
   listOperators,
   makeFilterReader,
@@ -24,32 +25,29 @@ import {
   toComparable,
   unsupported,
 } from "./filter.ts";
-import { type Page, readLimit, readOffset } from "./paging.ts";
+import { readLimit, readOffset } from "./paging.ts";
+import type { ListQuery, SortKey } from "./query.ts";
+import {
+  type AppTables,
+  checkIndexes,
+  fitLimit,
+  parseSelection,
+  readSelection,
+  type SelectionText,
+} from "./related.ts";
 
-export type SortKey = { readonly column: QueryColumn; readonly isDescending: boolean };
+type Columns = Pick<RecordedTable["definition"], "name" | "columns">;
 
-export type ListQuery = Page & {
-  /** All of them must be true. */
-  readonly where: readonly Condition[];
-  /** A total order: the last key is the id. Omits columns that a condition limits to one value or to none. */
-  readonly order: readonly SortKey[];
-  /** Empty: every column. */
-  readonly select: readonly QueryColumn[];
-  /** The values of the order's keys in the first row of the page. */
-  readonly after: readonly (string | null)[] | undefined;
-  /** Whether only `limit` and `offset` were given. */
-  readonly isPlain: boolean;
-};
-
-type Columns = Pick<RecordedTable["definition"], "columns">;
-
-export const ID: QueryColumn = { name: "id", kind: "uuid", required: true };
 const GROUP = /^(not\.)?(and|or)$/;
 const ONCE = ["order", "select", "limit", "offset", "after"] as const;
 type Once = (typeof ONCE)[number];
 
 /** The requested list. @throws {Problem} invalid_query; unsupported_query — with every issue */
-export function readListQuery(query: string, { columns }: Columns): ListQuery {
+export function readListQuery(
+  query: string,
+  { name: table, columns }: Columns,
+  tables: AppTables = NO_TABLES,
+): ListQuery {
   const issues: Problem[] = [];
   const attempt: Attempt = (read) => {
     try {
@@ -63,12 +61,16 @@ export function readListQuery(query: string, { columns }: Columns): ListQuery {
   const reader = makeFilterReader([ID, ...columns], attempt);
   const where: Condition[] = [];
   const once = new Map<Once, string>();
+  const dotted = new Map<string, string>();
   attempt(() => checkLength(query));
   for (const [name, text] of readParameters(query)) {
     if (issues.length >= MAX_ISSUES) break;
     if (isOnce(name)) {
       if (once.has(name)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
       once.set(name, text);
+    } else if (OPTION.test(name)) {
+      if (dotted.has(name)) issues.push(invalid(`Cannot read ${name}: it is given twice`));
+      dotted.set(name, text);
     } else {
       const condition = attempt(() => readWhere(reader, name, text));
       if (condition !== undefined) where.push(condition);
@@ -76,16 +78,34 @@ export function readListQuery(query: string, { columns }: Columns): ListQuery {
   }
   const read = { reader, attempt };
   const asked = attempt(() => readOrder(read, once.get("order"))) ?? [];
-  const select = attempt(() => readSelect(read, once.get("select"))) ?? [];
-  const limit = attempt(() => readLimit(once.get("limit"))) ?? 0;
+  const { items, paths } = attempt(() => parseSelect(once.get("select"))) ?? NOTHING;
+  for (const name of dotted.keys()) attempt(() => checkOption(name, paths));
+  const { select, related } = readSelection(
+    items,
+    { name: table, columns },
+    {
+      ...{ attempt, tables, texts: dotted },
+      readOrder: (text, { findColumn, reference: column }) =>
+        toTotalOrder(readOrder({ reader: { findColumn }, attempt }, text), [
+          { op: "eq", column, values: [] },
+        ]),
+    },
+  );
+  const rows = once.get("limit");
+  const limit =
+    attempt(() => {
+      const asked = rows === undefined && related.length > 0 ? undefined : readLimit(rows);
+      return issues.length > 0 ? 0 : fitLimit(asked, related);
+    }) ?? 0;
   const offset = attempt(() => readOffset(once.get("offset"))) ?? 0;
   const order = toTotalOrder(asked, where);
   const known = issues.length === 0 ? order : undefined;
   const after = attempt(() => readAfter(once, known));
   if (issues.length > 0) throw toProblem(issues);
+  checkIndexes(related, tables);
   const isPlain = [...once.keys()].every((name) => name === "limit" || name === "offset");
   return {
-    ...{ where, order, select, after, offset, limit },
+    ...{ where, order, select, related, after, offset, limit },
     isPlain: isPlain && where.length === 0,
   };
 }
@@ -133,7 +153,26 @@ function readWhere(reader: FilterReader, name: string, text: string): Condition 
   return negation === undefined ? condition : { op: "not", of: [condition] };
 }
 
-type ListReader = { readonly reader: FilterReader; readonly attempt: Attempt };
+/** An option of related rows: `todos.limit`. */
+const OPTION = /^(?!not\.(?:and|or)$)(.+)\.(.*)$/s;
+const NO_TABLES: AppTables = { appId: "", find: () => undefined };
+const NOTHING: SelectionText = { items: [], paths: new Set() };
+
+function parseSelect(text: string | undefined): SelectionText {
+  return text === undefined ? NOTHING : parseSelection(text);
+}
+
+function checkOption(name: string, paths: ReadonlySet<string>): void {
+  const [, path = "", option = ""] = OPTION.exec(name) ?? [];
+  if (!paths.has(path)) throw invalid(`Cannot read ${quote(name)}: select has no ${path}(…)`);
+  if (option !== "limit" && option !== "order")
+    throw invalid(`Cannot read ${quote(name)}: lists of related rows have only .limit and .order`);
+}
+
+type ListReader = {
+  readonly reader: Pick<FilterReader, "findColumn">;
+  readonly attempt: Attempt;
+};
 
 function readOrder({ reader, attempt }: ListReader, text: string | undefined): SortKey[] {
   const readKey = (key: string): SortKey => {
@@ -155,14 +194,6 @@ function readOrder({ reader, attempt }: ListReader, text: string | undefined): S
     keys.map(({ column }) => column),
   );
   return keys;
-}
-
-function readSelect({ reader, attempt }: ListReader, text: string | undefined): QueryColumn[] {
-  const columns = (text?.split(",") ?? [])
-    .map((name) => attempt(() => reader.findColumn(name)))
-    .filter((column) => column !== undefined);
-  rejectTwice("select", columns);
-  return columns;
 }
 
 function rejectTwice(parameter: string, columns: readonly QueryColumn[]): void {

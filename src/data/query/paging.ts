@@ -32,8 +32,8 @@ export function readPage(query: string): Page {
   return { limit: readLimit(found.get("limit")), offset: readOffset(found.get("offset")) };
 }
 
-export function readLimit(text: string | undefined): number {
-  return text === undefined ? MAX_ROWS : Math.min(readWhole("limit", text), MAX_ROWS);
+export function readLimit(text: string | undefined, name = "limit"): number {
+  return text === undefined ? MAX_ROWS : Math.min(readWhole(name, text), MAX_ROWS);
 }
 
 export function readOffset(text: string | undefined): number {

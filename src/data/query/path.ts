@@ -18,8 +18,8 @@ import {
   keysOf,
   type RecordedTable,
 } from "../../tables/catalog/mod.ts";
-import type { Comparison, Condition, QueryColumn } from "./filter.ts";
-import { ID, type ListQuery, type SortKey } from "./list_query.ts";
+import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
+import type { ListQuery, SortKey } from "./query.ts";
 
 /** A column, or a part of its values, by which an index is searched and sorted. */
 export type Term = { readonly column: QueryColumn; readonly part?: "start" | "rest" | "exact" };
@@ -99,7 +99,15 @@ export function listSortedColumns(definition: TableDefinition): string[] {
   const table = { name: definition.name, definition, whole: definition };
   const sorted = [ID, ...definition.columns].filter((column) => {
     const order = [column, ID].map((key) => ({ column: key, isDescending: false }));
-    const query = { where: [], order, select: [], after: undefined, limit: 0, offset: 0 };
+    const query = {
+      where: [],
+      order,
+      select: [],
+      related: [],
+      after: undefined,
+      limit: 0,
+      offset: 0,
+    };
     const path = choosePath({ ...query, isPlain: false }, table, { appId: "", missing: new Set() });
     return column.name === ID.name || path.isOrdered;
   });
@@ -187,6 +195,50 @@ function toSetPath({ name }: Index, condition: Comparison): QueryPath {
     isSelective: condition.column.name !== ID.name,
     in: condition,
   };
+}
+
+/** How the children of a row are found: by an index of the reference and then their order. */
+type ChildPath = {
+  readonly index: string | undefined;
+  readonly terms: readonly Term[];
+  readonly isDescending: boolean;
+  /** The highest value of the second term, if the index has rows without a value before the others. */
+  readonly nulls: string | undefined;
+};
+
+/** `undefined`: no index has the order. */
+export function chooseChildren(
+  { table, column }: { readonly table: RecordedTable; readonly column: QueryColumn },
+  { order }: Pick<ListQuery, "order">,
+  options: PathOptions,
+): ChildPath | undefined {
+  const isDescending = order[0]?.isDescending === true;
+  for (const index of listIndexes(table, options)) {
+    const [first, ...rest] = index.columns;
+    const isLast = index.isUnique && rest.length === order.length - 1;
+    const keys = isLast ? order.slice(0, -1) : order;
+    const isInOrder = keys.every(
+      (key, position) =>
+        rest[position]?.name === key.column.name && key.isDescending === isDescending,
+    );
+    // Nulls sort last. A descending walk can be made of two only by its first key. Nulls of unique columns are not unique.
+    const nullable = keys.filter((key) => !key.column.required);
+    const isAble =
+      nullable.length === 0 ||
+      (!isLast && (!isDescending || nullable.every((key) => key === keys[0])));
+    if (first?.name !== column.name || !isInOrder || !isAble) continue;
+    const [second] = keys;
+    return {
+      index: index.name,
+      terms: [column, ...keys.map((key) => key.column)].flatMap(toTerms),
+      isDescending,
+      nulls:
+        isDescending && second?.column.required === false
+          ? SQL[second.column.kind].ends?.[1]
+          : undefined,
+    };
+  }
+  return undefined;
 }
 
 function listIndexes(

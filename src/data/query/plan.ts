@@ -1,19 +1,24 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 
 import { KINDS, SQL } from "../../kinds/mod.ts";
+import { Problem } from "../../problem.ts";
 import { toDurationText } from "../../std/duration.ts";
 import {
   builtIn,
+  type ColumnSet,
+  functionName,
   indexesOf,
   keysOf,
   queryColumns,
   type RecordedTable,
+  referenceColumns,
 } from "../../tables/catalog/mod.ts";
-import { MAX_VISITS } from "../deps.ts";
+import { LIST_BYTES, MAX_VISITS } from "../deps.ts";
 import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
-import { describeOrder, type ListQuery, type SortKey, UNREADABLE_CURSOR } from "./list_query.ts";
+import { describeOrder, UNREADABLE_CURSOR } from "./list_query.ts";
 import {
   type Bound,
+  chooseChildren,
   choosePath,
   isLookup,
   isSearchable,
@@ -23,6 +28,7 @@ import {
   toTerms,
   toTermValues,
 } from "./path.ts";
+import type { ListQuery, Relation, SortKey } from "./query.ts";
 
 // The work of comparing texts, which no number of rows bounds: a row can have a text of megabytes,
 // and a pattern can compare each character many times. A unit is about the work to read one byte of
@@ -114,6 +120,8 @@ type PlanOptions = PathOptions & {
   readonly work: number;
   /** Whether to count all matching rows. */
   readonly isCounted: boolean;
+  /** Max bytes of the related rows of each relation. */
+  readonly bytes?: number;
 };
 
 type QueryPlan = {
@@ -131,11 +139,8 @@ type Numbers = readonly (string | number | Numbers)[];
 
 export function planQuery(query: ListQuery, table: RecordedTable, options: PlanOptions): QueryPlan {
   const path = choosePath(query, table, options);
-  const names = queryColumns(table.definition).map(({ name }) => name);
+  const { numberOf, numberOfTerm } = numberColumns(table.definition);
   const values: string[] = [];
-  const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
-  const numberOfTerm = ({ column, part }: Term) =>
-    numberOf(column) + (part === undefined ? 0 : (1 + PARTS.indexOf(part)) * names.length);
   const put = (value: string) => values.push(value);
   const bound = ({ op, values: list }: Bound) => ({ op, values: list.map(put) });
   const numbers = (condition: TermCondition): Numbers => {
@@ -176,6 +181,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     cursor: describeOrder(order),
     order: order.map(({ column }) => numberOf(column)),
     picked: select.map(numberOf),
+    related: planRelated(query.related, table, options),
     walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
@@ -206,6 +212,44 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   };
   const { index, isSelective } = path;
   return { plan: JSON.stringify(plan), values, index, isSelective };
+}
+
+/** The numbers of columns, and of the parts of their texts. */
+function numberColumns(set: ColumnSet) {
+  const names = queryColumns(set).map(({ name }) => name);
+  const numberOf = ({ name }: QueryColumn) => names.indexOf(name) + 1;
+  const numberOfTerm = ({ column, part }: Term) =>
+    numberOf(column) + (part === undefined ? 0 : (1 + PARTS.indexOf(part)) * names.length);
+  return { numberOf, numberOfTerm };
+}
+
+/** The relations as `rowhouse.related_members` reads them. @throws {Problem} needs_index — an index is not built yet */
+export function planRelated(
+  related: readonly Relation[],
+  { definition }: Pick<RecordedTable, "definition">,
+  options: PathOptions & Pick<PlanOptions, "bytes">,
+): readonly object[] | undefined {
+  if (related.length === 0) return undefined;
+  const references = referenceColumns(definition).map(({ name }) => name);
+  return related.map(({ name, table, column, select, related: nested, children }) => {
+    const { numberOf, numberOfTerm } = numberColumns(table.definition);
+    const call = functionName(table.definition, children === undefined ? "related" : "children");
+    const common = {
+      ...{ call, name, picked: select.map(numberOf), bytes: options.bytes ?? LIST_BYTES },
+      related: planRelated(nested, table, options),
+    };
+    if (children === undefined) return { ...common, of: references.indexOf(column.name) + 1 };
+    const path = chooseChildren({ table, column }, children, options);
+    if (path === undefined)
+      throw new Problem("needs_index", {
+        message: `Cannot list ${table.name} now, because its index is built: try again later`,
+      });
+    const { index, terms, isDescending, nulls } = path;
+    return {
+      ...common,
+      ...{ walk: terms.map(numberOfTerm), index, isDescending, nulls, limit: children.limit },
+    };
+  });
 }
 
 /** The first and the last value of each term of a set. */

@@ -16,9 +16,11 @@ import { type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
-import { type ListQuery, readListQuery } from "./list_query.ts";
+import { readListQuery } from "./list_query.ts";
 import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
 import { explainNeededIndex, explainTimeout, planQuery } from "./plan.ts";
+import type { ListQuery } from "./query.ts";
+import { listTables } from "./related.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
 // short is requested in a pipelined call. If the page has changed and is large, a second call on
@@ -112,13 +114,21 @@ async function readCurrent(
   table: RecordedTable,
 ): Promise<{ table: RecordedTable; query: ListQuery }> {
   try {
-    return { table, query: readListQuery(context.query, table.definition) };
+    return { table, query: readQuery(deps, context, table) };
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
   }
   await proveKey(deps, context.principal, "data:read");
   const current = findCurrent(deps, context.principal.appId, table.name);
-  return { table: current, query: readListQuery(context.query, current.definition) };
+  return { table: current, query: readQuery(deps, context, current) };
+}
+
+function readQuery(
+  { catalog }: DataDeps,
+  { query, principal: { appId } }: KeyRequestContext,
+  { definition }: RecordedTable,
+): ListQuery {
+  return readListQuery(query, definition, { appId, find: (name) => catalog.find(appId, name) });
 }
 
 /**
@@ -149,7 +159,13 @@ export async function findListed(
 
 /** A query as a part of a cache key. */
 function toQueryTerms(query: ListQuery): string {
-  return Bun.CryptoHasher.hash("sha256", JSON.stringify(query), "base64");
+  const text = JSON.stringify(query, (_, value) => (isTable(value) ? value.name : value));
+  return Bun.CryptoHasher.hash("sha256", text, "base64");
+}
+
+/** A table of related rows. */
+function isTable(value: unknown): value is RecordedTable {
+  return typeof value === "object" && value !== null && "whole" in value;
 }
 
 type QueryCall = Pick<PageQuery, "table" | "tags"> & {
@@ -174,23 +190,24 @@ async function findQueriedPage(
   const { appId } = context.principal;
   const options = {
     ...{ appId, missing, isCounted: query.isCounted, isUnselective: false },
-    ...{ visits: deps.maxVisits, work: deps.maxWork },
+    ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
   let index: string | undefined;
   let isSelective = false;
-  const plan = (current: RecordedTable) => {
+  const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
-    const read = current === table ? query : readListQuery(context.query, current.definition);
+    const read = isRenewed ? readQuery(deps, context, current) : query;
     const { index: needed, isSelective: isNarrow, ...planned } = planQuery(read, current, options);
     // From the plan that is sent: a newer table may have another index.
     index = needed;
     isSelective = isNarrow;
     const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
-    return { endpoint: "query", values: { ...planned, ...rest } } as const;
+    const related = listTables(read.related);
+    return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   for (;;) {
     try {
-      const call = { table, ...plan(table), renew: plan, limitMs: deps.queryTimeoutMs };
+      const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
       return readFound(await callFunction(deps, context, call));
     } catch (error) {
       if (error instanceof Problem && error.code === "timeout")
@@ -208,9 +225,11 @@ async function findQueriedPage(
         throw new Problem("needs_index", {
           message: explainNeededIndex(query, table, { cut: detail, missing }),
         });
-      if (signal !== SIGNALS.indexMissing || index === undefined) throw error;
+      // The detail names an index of related rows.
+      const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;
+      if (found === undefined) throw error;
       // The index is a deferred step of a push: the query runs without it until it is built.
-      missing.add(index);
+      missing.add(found);
     }
   }
 }

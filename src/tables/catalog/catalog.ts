@@ -145,3 +145,8 @@ function toSetColumn(column: ColumnSet["columns"][number]): ColumnSet["columns"]
 export function queryColumns({ columns }: ColumnSet): ColumnSet["columns"] {
   return [{ name: "id", kind: "uuid" }, ...columns.toSorted((a, b) => (a.name < b.name ? -1 : 1))];
 }
+
+/** The references among {@linkcode queryColumns}. Plans number them from 1. */
+export function referenceColumns(set: ColumnSet): ColumnSet["columns"] {
+  return queryColumns(set).filter(({ kind }) => kind === "ref");
+}

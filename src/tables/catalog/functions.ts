@@ -21,7 +21,7 @@ import type { IndexForm } from "./names.ts";
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
 const PREVIEWED = {
-  filters: ["query"],
+  filters: ["query", "related", "children"],
   live: ["changes"],
 } as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
@@ -76,6 +76,8 @@ export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = 
   update: "data:write",
   delete: "data:write",
   query: "data:read",
+  related: "data:read",
+  children: "data:read",
   changes: "data:read",
 };
 
@@ -124,7 +126,7 @@ const ARGUMENTS = {
   proof: "bytea",
   /** The id of the existing or new row. */
   id: "uuid",
-  /** The ids of new rows, in ascending order. */
+  /** The ids of new rows, in ascending order; of rows to find, or of the rows that they refer to. */
   ids: "uuids",
   /** The sent columns, as a checked JSON object. */
   body: "text",
@@ -145,6 +147,8 @@ const ARGUMENTS = {
   plan: "text",
   /** The values of a query's conditions. */
   values: "texts",
+  /** The columns, path, limits and further relations of related rows, as JSON: columns by number. */
+  relation: "text",
   /** The cursor after which changes are read; `null` returns the current cursor. */
   since: "tags",
   /** The idempotency key and its request, in the format of `rowhouse.claim_key`; `null` without a key. */
@@ -166,6 +170,8 @@ const OF_ENDPOINT = {
   update: ["id", "body", "bytes", "match", "claim"],
   delete: ["id", "match"],
   query: ["plan", "values", "bytes", "known"],
+  related: ["ids", "relation"],
+  children: ["ids", "relation"],
   changes: ["since", "limit", "bytes"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 

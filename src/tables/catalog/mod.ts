@@ -7,6 +7,7 @@ export {
   makeCatalog,
   queryColumns,
   type RecordedTable,
+  referenceColumns,
   toColumnSet,
 } from "./catalog.ts";
 export {

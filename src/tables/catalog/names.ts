@@ -50,17 +50,16 @@ const MAX_TERMS = 30;
 
 /**
  * Whether the index has a form for searches. It has parts of texts instead of their prefix or digest. A plain index ends in the
- * id, and contains the rows without a value in its first column. The index of a reference and an index whose first column cannot
- * be searched remain as they are.
+ * id, and contains the rows without a value in its first column. An index whose first column cannot be searched remains as it
+ * is.
  */
-function hasSearchForm({ kind, columns, kinds }: Omit<Constraint, "name">): boolean {
+function hasSearchForm({ kind, kinds }: Pick<Constraint, "kind" | "kinds">): boolean {
   const end = kinds.findIndex((column) => SQL[column].ends === undefined);
   const searched = kinds.slice(0, end === -1 ? undefined : end);
   const terms = kinds.reduce((sum, column) => sum + countTerms(column, kind), 0);
   if (terms > MAX_TERMS) return false;
   if (searched.some((column) => SQL[column].parts !== undefined)) return true;
-  const isReference = columns.length === 1 && kinds[0] === "ref";
-  return kind === "idx" && searched.length > 0 && !isReference;
+  return kind === "idx" && searched.length > 0;
 }
 
 /** The terms of a column of this kind in an index for searches. */

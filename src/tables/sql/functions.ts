@@ -23,6 +23,7 @@ import { createBody, createGroupBody, createManyBody } from "./create_bodies.ts"
 import { isProved, isRow, outputs, rejectCall, returnText, setTenant } from "./function_terms.ts";
 import { changesBody, listBody } from "./list_body.ts";
 import { queryBody } from "./query_body.ts";
+import { childrenBody, relatedBody } from "./related_bodies.ts";
 import { deleteBody, updateBody } from "./update_bodies.ts";
 
 const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, site: FunctionSite) => string>> = {
@@ -34,6 +35,8 @@ const BODIES: Readonly<Record<Endpoint, (table: ColumnSet, site: FunctionSite) =
   update: updateBody,
   delete: deleteBody,
   query: queryBody,
+  related: relatedBody,
+  children: childrenBody,
   changes: changesBody,
 };
 
@@ -50,6 +53,8 @@ const VOLATILITY: Readonly<Record<Endpoint, "stable" | "volatile">> = {
   update: "volatile",
   delete: "volatile",
   query: "stable",
+  related: "stable",
+  children: "stable",
   changes: "stable",
 };
 

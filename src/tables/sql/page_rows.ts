@@ -1,15 +1,22 @@
 /**
  * The end of a body that has found the ids of a page: it builds the rows within the byte limits, the cursor of the next page and
  * the envelope. Its variables are those of {@linkcode PAGE_VARIABLES}; the body sets `$ids`, `$returned`, `$size`, and the request's
- * `$limit`, `$offset` and `$picked`.
+ * `$limit`, `$offset` and `$picked`, and for related rows `$related` and the references of each row.
  *
  * @module
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
-import { type ColumnSet, queryColumns } from "../catalog/mod.ts";
-import { isRow, isTooLarge, leastBytes, outputs, toBase64Url } from "./function_terms.ts";
+import { type ColumnSet, queryColumns, referenceColumns } from "../catalog/mod.ts";
+import {
+  isRow,
+  isTooLarge,
+  leastBytes,
+  outputs,
+  type SetColumn,
+  toBase64Url,
+} from "./function_terms.ts";
 import { SINGLE_STEP_BYTES } from "./list_body.ts";
 
 /**
@@ -24,6 +31,9 @@ export const PAGE_VARIABLES = `"$ids" uuid[];
   "$count" int4 := 0;
   "$bytes" int8 := 0;
   "$keys" text[];
+  "$related" jsonb;
+  "$refs" uuid[];
+  "$members" text[];
   "$next" text := 'null';`;
 
 type Parts = {
@@ -33,13 +43,30 @@ type Parts = {
 };
 
 /**
+ * Finds the related rows of the page, as members of its rows. The page ends before a row whose related rows are larger than a
+ * response.
+ */
+export function findRelated({ app, proof }: { app: string; proof: string }): string {
+  return `if "$related" is not null and "$returned" > 0 then
+    "$members" := rowhouse.related_members(${app}, ${proof}, "$related",
+      "$ids"[1:"$returned"], "$refs"[1:"$returned"]);
+    "$returned" := coalesce(array_position("$members", null) - 1, "$returned");
+    if "$returned" = 0 then
+      return rowhouse.reject_row("$ids"[1]);
+    end if;
+    "$members" := "$members"[1:"$returned"];
+    "$size" := "$size" + octet_length(array_to_string("$members", ','));
+  end if;`;
+}
+
+/**
  * Builds the rows of the page, in one step or, if they may be large, one after another. Alternatives are statements of their own:
  * PostgreSQL prepares all functions of a statement, also those that it does not call. `isBuilt`: whether `$rows` has the rows already.
  */
 export function buildRows(table: ColumnSet, { app, bytes, isBuilt }: Parts & { isBuilt?: string }) {
   const source = `data.${quoteName(table.name)}`;
   const whole = wholeRow(table);
-  const picked = pickedRow(table);
+  const isWhole = `cardinality("$picked") = 0 and "$related" is null`;
   const build = (
     text: string,
   ) => `select string_agg("$row"."$text", ',' order by "$i"."$n"), count(*)
@@ -54,17 +81,17 @@ export function buildRows(table: ColumnSet, { app, bytes, isBuilt }: Parts & { i
     "$rows" := '{}';
   elsif`;
   return `${first} "$size" <= ${SINGLE_STEP_BYTES} then
-    if cardinality("$picked") = 0 then
+    if ${isWhole} then
       ${build(whole)}
     else
-      ${build(picked)}
+      ${build(pickedRow(table, '"$members"["$i"."$n"]'))}
     end if;
   end if;
   if "$size" > ${SINGLE_STEP_BYTES} or ${isTooLarge("$text", bytes)} then
     "$count" := 0;
     while "$count" < "$returned" and "$bytes" <= ${bytes} loop
       select case
-        when cardinality("$picked") > 0 then ${picked}
+        when not (${isWhole}) then ${pickedRow(table, '"$members"["$count" + 1]')}
         when ${leastBytes(table, "$t")} <= ${bytes} then ${whole} end
       into "$text" from ${source} as "$t"
       where ${isRow(app, `"$ids"["$count" + 1]`)};
@@ -119,17 +146,35 @@ export function wholeRow(table: ColumnSet): string {
   return `(select row_to_json("$o")::text from (select ${outputs(table)}) as "$o")`;
 }
 
-/** The selected columns of a row as JSON, in the table's order. An array, because a function has max 100 arguments. */
-function pickedRow(table: ColumnSet): string {
+/**
+ * The selected columns of a row as JSON, in the table's order, and its members with related rows. An array, because a function
+ * has max 100 arguments.
+ */
+function pickedRow(table: ColumnSet, related: string): string {
+  return `concat('{', array_to_string(array[
+        ${[...pickedMembers(table), related].join(",\n        ")}], ','), '}')`;
+}
+
+/** The selected columns of a row as members of an object, in the table's order; null for other columns. */
+export function pickedMembers(table: ColumnSet): string[] {
   const columns = queryColumns(table);
   const order = [{ name: "id" }, ...table.columns].map(({ name }) => name);
-  const inOrder = columns.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
-  const picked = inOrder.map((column) => {
-    const name = `"$t".${quoteName(column.name)}`;
-    const value = SQL[column.kind].isSentAsText ? `${name}::text` : name;
-    return `case when ${columns.indexOf(column) + 1} = any ("$picked")
-          then ${quoteLiteral(`${JSON.stringify(column.name)}:`)} || coalesce(to_json(${value})::text, 'null') end`;
-  });
-  return `concat('{', array_to_string(array[
-        ${picked.join(",\n        ")}], ','), '}')`;
+  return columns
+    .toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+    .map(
+      (column) =>
+        `case when ${columns.indexOf(column) + 1} = any ("$picked") then ${memberOf(column)} end`,
+    );
+}
+
+/** A column as a member of an object. */
+export function memberOf({ name, kind }: SetColumn): string {
+  const value = `"$t".${quoteName(name)}`;
+  return `${quoteLiteral(`${JSON.stringify(name)}:`)} || coalesce(to_json(${SQL[kind].isSentAsText ? `${value}::text` : value})::text, 'null')`;
+}
+
+/** The references of a row, numbered as in plans. */
+export function referencesOfRow(table: ColumnSet): string {
+  const names = referenceColumns(table).map(({ name }) => `"$t".${quoteName(name)}`);
+  return `array[${names.join(", ") || "null"}]::uuid[]`;
 }

@@ -26,8 +26,10 @@ import {
   buildRows,
   ENVELOPE,
   eachRow,
+  findRelated,
   PAGE_VARIABLES,
   readKeys,
+  referencesOfRow,
   rowOf,
   setNext,
 } from "./page_rows.ts";
@@ -37,7 +39,7 @@ import {
  * because the function is stable.
  */
 export function queryBody(table: ColumnSet, site: FunctionSite): string {
-  const { app, plan, values, bytes, known } = placeholdersOf("query");
+  const { app, proof, plan, values, bytes, known } = placeholdersOf("query");
   const source = `data.${quoteName(table.name)}`;
   const columns = queryColumns(table);
   const names = columns.map((column) => `"$t".${quoteName(column.name)}`);
@@ -75,13 +77,17 @@ begin
   end if;
   "$ids" := "$ids"["$offset" + 1:];
   "$returned" := least("$limit", "$found" - "$offset");
-  select string_agg("$row"."$state", ''::bytea order by "$i"."$n"), coalesce(sum("$row"."$size"), 0)
-  into "$states", "$size" from ${eachRow('"$ids"')} (
-    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size" ${rowOf(table, app)}) as "$row";
+  "$related" := "$plan" -> 'related';
+  select string_agg("$row"."$state", ''::bytea order by "$i"."$n"), coalesce(sum("$row"."$size"), 0),
+    array_agg("$row"."$refs" order by "$i"."$n")
+  into "$states", "$size", "$refs" from ${eachRow('"$ids"')} (
+    select ${ROW_STATE} as "$state", ${rowSize(table, "$t")} as "$size", ${referencesOfRow(table)} as "$refs"
+    ${rowOf(table, app)}) as "$row";
+  ${findRelated({ app, proof })}
   "$tag" := left(encode(sha256(${[
     ...STATE_SEED,
     `${quoteLiteral(hashColumnSet(table))}::bytea`,
-    `convert_to(concat_ws(' ', ${plan}, ${values}::text, ${bytes}, "$cut", "$total"), 'UTF8')`,
+    `convert_to(concat_ws(' ', ${plan}, ${values}::text, ${bytes}, "$cut", "$total", array_to_string("$members", ',')), 'UTF8')`,
     `coalesce("$states", ''::bytea)`,
   ].join(" || ")}), 'hex'), ${TAG_LENGTH});
   if "$tag" = any (string_to_array(${known}, ',')) then

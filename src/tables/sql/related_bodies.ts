@@ -1,0 +1,116 @@
+/**
+ * The bodies of the functions of related rows: rows by their ids, and the rows that refer to given rows, as an array of a JSON
+ * text for each id. The functions of lists and of related rows call them by name, so no function contains another table. A text is null
+ * if the rows up to it are larger than the caller's limit.
+ *
+ * @see ../../db/code/tables/related.sql
+ * @module
+ */
+
+import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
+import { MAX_ROWS } from "../../std/limits.ts";
+import { type ColumnSet, type FunctionSite, placeholdersOf, queryColumns } from "../catalog/mod.ts";
+import { sqlType } from "../plan/step.ts";
+import { qualify } from "../qualify.ts";
+import { beginAs, isRow, type SetColumn } from "./function_terms.ts";
+import { memberOf, pickedMembers, referencesOfRow } from "./page_rows.ts";
+
+/** Each row of the ids; null for an id without a row. */
+export function relatedBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, proof, ids } = placeholdersOf("related");
+  const sizes = queryColumns(table).flatMap((column, index) => {
+    const size = renderSize(column);
+    return size === undefined
+      ? []
+      : `case when ${index + 1} = any ("$picked") then ${size} else 0 end`;
+  });
+  const all = (value: string) => `array_agg("$t"."${value}" order by "$t"."$n")`;
+  return `declare
+  ${declareRelation("related")}
+  "$picked" constant int4[] := array(select "$p"."$v"::int4
+    from jsonb_array_elements_text("$relation" -> 'picked') as "$p" ("$v"));
+  "$found" uuid[];
+  "$texts" text[];
+  "$refs" uuid[];
+begin
+  ${beginAs(table, "related", site)}
+  if (cardinality(${ids}) <= ${MAX_ROWS}) is not true then
+    ${TOO_MANY}
+  end if;
+  select ${all("$found")}, ${all("$text")}, ${all("$refs")}
+  into "$found", "$texts", "$refs" from (
+    select "$t"."$n", "$t"."id" as "$found", ${referencesOfRow(table)} as "$refs",
+      case when "$t"."$size" <= "$bytes" then array_to_string(array[
+        ${pickedMembers(table).join(",\n        ")}], ',') end as "$text"
+    from (
+      select "$i"."$n", "$t".*, sum(${["0::int8", ...sizes].join(" + ")}) over (rows unbounded preceding) as "$size"
+      from unnest(${ids}) with ordinality as "$i" ("$key", "$n") left join lateral (
+        select * from data.${quoteName(table.name)} as "$t" where ${isRow(app, '"$i"."$key"')} offset 0
+      ) as "$t" on true) as "$t") as "$t";
+  return rowhouse.join_members("$found", "$texts",
+    rowhouse.related_members(${app}, ${proof}, "$relation" -> 'related', "$found", "$refs"))::text;
+end`;
+}
+
+/** The first children of each id, in the order of an index that begins with the reference. */
+export function childrenBody(table: ColumnSet, site: FunctionSite): string {
+  const { app, proof, ids } = placeholdersOf("children");
+  const columns = queryColumns(table);
+  const texts = (list: readonly (string | undefined)[]) =>
+    `array[${list.map((text) => (text === undefined ? "null" : quoteLiteral(text))).join(", ")}]::text[]`;
+  const parts = columns.map(({ name, kind }) => {
+    const part = SQL[kind].parts;
+    const column = `"$t".${quoteName(name)}`;
+    return { start: part?.start.render(column), rest: part?.rest?.render(column), part };
+  });
+  const targets = [
+    ...columns.map(({ name }) => `"$t".${quoteName(name)}`),
+    ...parts.map(({ start }) => start),
+    ...parts.map(({ rest }) => rest),
+  ];
+  const types = [
+    ...columns.map((column) => sqlType(table, column)),
+    ...parts.map(({ part }) => part?.start.type),
+    ...parts.map(({ part }) => part?.rest?.type),
+  ];
+  return `declare
+  ${declareRelation("children")}
+  "$limit" constant int4 := ("$relation" ->> 'limit')::int4;
+  "$found" uuid[];
+  "$owners" int4[];
+  "$longer" int4[];
+  "$texts" text[];
+  "$refs" uuid[];
+begin
+  ${beginAs(table, "children", site)}
+  if ("$limit" >= 0 and cardinality(${ids}) * "$limit" <= ${MAX_ROWS}
+    and cardinality(${ids}) <= ${MAX_ROWS}) is not true then
+    ${TOO_MANY}
+  end if;
+  execute rowhouse.children_statement(${quoteLiteral(`data.${quoteName(table.name)}`)},
+    ${texts(targets)},
+    ${texts(types)},
+    ${texts(columns.map((column) => qualify(memberOf(column))))},
+    ${texts(columns.map(renderSize).map((size) => size && qualify(size)))},
+    ${quoteLiteral(qualify(referencesOfRow(table)))}, "$relation")
+  into "$owners", "$found", "$texts", "$refs", "$longer"
+  using ${app}, ${ids}, "$limit", "$bytes", "$relation" ->> 'nulls';
+  "$texts" := rowhouse.join_members("$found", "$texts",
+    rowhouse.related_members(${app}, ${proof}, "$relation" -> 'related', "$found", "$refs"));
+  return rowhouse.join_children(cardinality(${ids}), "$owners", "$texts", "$longer")::text;
+end`;
+}
+
+const TOO_MANY = `raise exception 'too many rows' using errcode = '${SIGNALS.planInvalid}';`;
+
+function declareRelation(endpoint: "related" | "children"): string {
+  return `"$relation" constant jsonb := ${placeholdersOf(endpoint).relation}::jsonb;
+  "$bytes" constant int8 := ("$relation" ->> 'bytes')::int8;`;
+}
+
+/** The bytes of an unbounded value, without decompression. */
+function renderSize({ name, kind }: SetColumn): string | undefined {
+  const { size } = SQL[kind];
+  return size && `coalesce(${size}("$t".${quoteName(name)}), 0)::int8`;
+}
