@@ -102,7 +102,7 @@ export const stringSql: SqlKind = {
   isSelective: true,
   parts,
   cursor: (name) =>
-    `case when octet_length(${name}) <= ${START_BYTES} then ${name} else concat(left(${name}, ${START_BYTES})::name, md5(${name}), encode(sha256(convert_to(${name}, 'UTF8')), 'hex')) end`,
+    `case when octet_length(${name}) > ${START_BYTES} then concat(left(${name}, ${START_BYTES})::name, md5(${name}), encode(sha256(convert_to(${name}, 'UTF8')), 'hex')) else ${name} end`,
   toText: (value) => value,
   fromText: { check: () => "true", toValue: (text) => text },
   reversible: ["enum", "json", "boolean"],
