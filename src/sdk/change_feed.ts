@@ -9,6 +9,7 @@ import { type Connection, readResponse, type TableFeed, unreadable } from "./dat
 import { DataError } from "./data_error.ts";
 import { sleep } from "./deadline.ts";
 import { followStream, SILENCE_MS, type StreamEvent } from "./event_stream.ts";
+import { listTables, type TableSources } from "./related.ts";
 import type { AnyRow, ChangesOptions, Page, TableChanges, WatchOptions } from "./table_client.ts";
 
 /** An event; without an event, the stream has ended. */
@@ -145,7 +146,11 @@ function toChanges({ id, type, data }: StreamEvent): TableChanges<AnyRow> {
 // Watches a page: requests it by its tag after each change of its tables, or at intervals.
 
 /** What the options of a list and a page have that a watch uses. */
-type PageOptions = { readonly limit?: number | undefined; readonly after?: string | undefined };
+type PageOptions = {
+  readonly limit?: number | undefined;
+  readonly after?: string | undefined;
+  readonly select?: readonly unknown[] | undefined;
+};
 type AnyPage = Pick<Page<AnyRow>, "rows" | "limit" | "offset" | "next" | "count">;
 
 /** Requests a page: `page` is `undefined` if it still has the tag `known`. */
@@ -156,8 +161,8 @@ type Request<Options, P> = (
 
 type Watched<Options, P> = {
   readonly connection: Connection;
-  /** The tables whose rows the page has; `undefined` for a table that the client does not know. */
-  readonly tables: readonly (string | undefined)[];
+  readonly table: string;
+  readonly sources: TableSources | undefined;
   readonly request: Request<Options, P>;
 };
 
@@ -176,15 +181,16 @@ const SETTLE_MS = 50;
 const MAX_PARTS = 20;
 
 /**
- * The page, and the new page after each change, until `signal` aborts. Polls unless it knows all tables.
+ * The page, and the new page after each change, until `signal` aborts. Without a schema, the table
+ * of a reference is unknown: then it polls.
  *
  * @throws {TypeError} unless the interval is above 0
  */
 export async function* watchPage<Options extends PageOptions, P extends AnyPage>(
-  { connection, tables, request }: Watched<Options, P>,
+  { connection, table, sources, request }: Watched<Options, P>,
   options: Options & Pick<WatchOptions, "everyMs"> & { readonly signal: AbortSignal },
 ): AsyncGenerator<P, void, undefined> {
-  const { signal, everyMs = EVERY_MS } = options;
+  const { signal, everyMs = EVERY_MS, select } = options;
   if (!(everyMs > 0)) {
     throw new TypeError(`Cannot poll every ${everyMs} ms: everyMs must be a number above 0`);
   }
@@ -195,8 +201,8 @@ export async function* watchPage<Options extends PageOptions, P extends AnyPage>
     isBehind = true;
     wake();
   };
-  const joined = tables.map((table) =>
-    table === undefined ? undefined : joinFeed(connection, table, { listener }),
+  const joined = listTables(table, select, sources).map((name) =>
+    name === undefined ? undefined : joinFeed(connection, name, { listener }),
   );
   try {
     for (;;) {

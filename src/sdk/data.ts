@@ -37,7 +37,7 @@ export { relay } from "./relay.ts";
 import type { Schema, TablesOf } from "../schema/mod.ts";
 import { type Connection, checkTimeout } from "./data_call.ts";
 import { makeTable } from "./data_table.ts";
-import type { TableKinds } from "./matches.ts";
+import type { TableSources } from "./related.ts";
 import type { TableClient, TableTypes } from "./table_client.ts";
 
 /**
@@ -77,12 +77,12 @@ export { DataError, type DataErrorCode, type DataErrorDetail } from "./data_erro
 export { matches, type TableKinds } from "./matches.ts";
 
 export { etagOf, type RowState } from "./row_state.ts";
+export type { OrderKey } from "./select.ts";
 export type {
   CallOptions,
   ChangeOptions,
   ChangesOptions,
   ListOptions,
-  OrderKey,
   Page,
   QueryOptions,
   TableChanges,
@@ -112,7 +112,7 @@ export type DataClientOptions = {
 /** A client: one `TableClient` per table. */
 export type DataClient<S> = {
   readonly [Name in keyof TablesOf<S>]: TablesOf<S>[Name] extends infer Types extends TableTypes
-    ? TableClient<Types>
+    ? TableClient<Types, TablesOf<S>, Name>
     : never;
 };
 
@@ -154,9 +154,11 @@ export function createDataClient(
 ): object {
   const connection = readOptions(options);
   if (options.schema === undefined) return makeOpenClient(connection);
-  const tables: [string, TableKinds][] = Object.entries(readTables(options.schema));
+  const tables = readTables(options.schema);
   return Object.freeze(
-    Object.fromEntries(tables.map(([name, source]) => [name, makeTable(connection, name, source)])),
+    Object.fromEntries(
+      Object.keys(tables).map((name) => [name, makeTable(connection, name, tables)]),
+    ),
   );
 }
 
@@ -204,10 +206,10 @@ function toKey(text: unknown): string {
   return typeof text === "string" ? text.replace(/^\s*bearer\s+/i, "").replace(/\s+/g, "") : "";
 }
 
-function readTables(schema: unknown): object {
+function readTables(schema: unknown): TableSources {
   const tables =
     typeof schema === "object" && schema !== null && "tables" in schema && schema.tables;
-  if (typeof tables === "object" && tables !== null) return tables;
+  if (typeof tables === "object" && tables !== null) return tables as TableSources;
   throw new TypeError("Cannot use this schema: must be the result of defineSchema()");
 }
 

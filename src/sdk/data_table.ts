@@ -6,7 +6,7 @@ import { type Call, type Connection, readObject, send, unreadable } from "./data
 import { DataError } from "./data_error.ts";
 import { endable } from "./deadline.ts";
 import { findRow, listUnique } from "./find_row.ts";
-import type { TableKinds } from "./matches.ts";
+import type { TableSources } from "./related.ts";
 import { keepTag, toIfMatch } from "./row_state.ts";
 import type {
   AnyQuery,
@@ -72,12 +72,13 @@ type ListPage = (options: AnyQuery) => Promise<Page<AnyRow>>;
 /** The parts of a call that its method sets. */
 type Sent = Pick<Call, "method" | "body" | "key"> & { readonly id?: string };
 
-/** The client of one table; `source` is the table in the schema, if the client has one. */
+/** The client of one table; `sources` are the tables of the schema, if the client has one. */
 export function makeTable(
   connection: Connection,
   table: string,
-  source?: TableKinds,
+  sources?: TableSources,
 ): TableClient<TableTypes> {
+  const source = sources?.[table];
   const toCall = (verb: string, sent: Sent, options: ChangeOptions = {}): Call => {
     const name = `${table}.${verb}`;
     // Checks presence: an undefined id must fail, not turn into a call of the list.
@@ -152,7 +153,7 @@ export function makeTable(
     },
     watch: (options = {}) =>
       follow(options, ({ watchPage }, followed) =>
-        watchPage({ connection, tables: [table], request: requestPage }, followed),
+        watchPage({ connection, table, sources, request: requestPage }, followed),
       ),
     changes: (options = {}) =>
       follow(options, ({ readChanges }, followed) => readChanges(connection, table, followed)),

@@ -8,6 +8,7 @@ type KindColumn = {
     readonly kind: string;
     readonly values?: readonly string[];
     readonly unique?: boolean;
+    readonly table?: string;
   };
 };
 type KindColumns = { readonly [name: string]: KindColumn };

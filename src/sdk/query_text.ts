@@ -1,22 +1,24 @@
 /** The query string of a list with conditions, an order or a selection. Loaded when the first such list is requested. @module */
 
+import { toOrder, toSelect } from "./related.ts";
 import { type ColumnTest, type Test, toTest } from "./where.ts";
 
 /** The parts of a list that are a preview. */
 export type QueryParts = {
   readonly where?: object | undefined;
   readonly orderBy?: readonly object[] | undefined;
-  readonly select?: readonly string[] | undefined;
+  readonly select?: readonly unknown[] | undefined;
 };
 
-/** The parameters of a query string. */
+/** The parameters of a query string. @throws {TypeError} a condition or selection that the service cannot read */
 export function toQueryParameters({ where, orderBy, select }: QueryParts): [string, string][] {
-  const order = orderBy?.flatMap((key) =>
-    Object.entries(key).map(([name, way]) => `${name}.${way}`),
-  );
   const parameters = toConditionParameters(where ?? {});
-  if (select !== undefined) parameters.push(["select", `${select}`]);
-  if (order !== undefined && order.length > 0) parameters.push(["order", `${order}`]);
+  if (select !== undefined) {
+    const options: [string, string][] = [];
+    parameters.push(["select", toSelect(select, options)], ...options);
+  }
+  const order = toOrder(orderBy);
+  if (order !== "") parameters.push(["order", order]);
   return parameters;
 }
 

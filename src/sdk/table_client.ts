@@ -1,6 +1,7 @@
 /** The type of a table's client: the methods, their options and their results. @module */
 import type { CreateAllOptions } from "./create_all.ts";
 import type { RowState } from "./row_state.ts";
+import type { CheckedItems, OrderKey, Selected, SelectItem } from "./select.ts";
 import type { Where } from "./where.ts";
 
 /** Settings of one call. */
@@ -19,11 +20,6 @@ export type ListOptions = CallOptions & {
   readonly offset?: number | undefined;
 };
 
-/** A column of the sort order, and its direction. */
-export type OrderKey<Row> = {
-  [Column in Exclude<keyof Row & string, "app_id">]: { readonly [C in Column]: "asc" | "desc" };
-}[Exclude<keyof Row & string, "app_id">];
-
 /** The conditions and the order of a list. A service accepts these only if `PREVIEW` contains `filters`. */
 export type QueryOptions<Row> = ListOptions & {
   /** Conditions that must all be true. */
@@ -36,8 +32,14 @@ export type QueryOptions<Row> = ListOptions & {
   readonly count?: boolean | undefined;
 };
 
-/** The columns that `select` accepts. */
-type Selectable<Row> = Exclude<keyof Row & string, "app_id">;
+/** The columns and the related rows of each row. */
+type Select<Tables, Name, Items> = {
+  /**
+   * Columns, the rows of references: `{ project: ["name"] }`, and rows that refer to a row: `{ todos: { select: ["title"],
+   * limit: 10, orderBy: [{ due_at: "desc" }] } }`. A table with several references names its column: `"todos!project"`.
+   */
+  readonly select: Items & CheckedItems<Tables, Name, Items>;
+};
 
 /** Settings of a call that changes a row. */
 export type ChangeOptions = CallOptions & {
@@ -119,25 +121,29 @@ export type UniqueValues<Types extends TableTypes> = {
  * Reads, deletes and creates are retried after a lost connection, 429, 502, 503 and 504. A create has an idempotency key,
  * so a retry does not create a second row. Updates are not retried.
  */
-export interface TableClient<Types extends TableTypes> {
+export interface TableClient<
+  Types extends TableTypes,
+  Tables = { readonly "": Types },
+  Name extends keyof Tables = keyof Tables,
+> {
   /** A page of rows with the columns in `select`; `hasMore` is true if more rows may follow. */
-  list<const Column extends Selectable<Types["row"]>>(
-    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
-  ): Promise<Page<Pick<Types["row"], Column>>>;
+  list<const Items extends readonly SelectItem<Tables, Name>[]>(
+    options: QueryOptions<Types["row"]> & Select<Tables, Name, Items>,
+  ): Promise<Page<Selected<Tables, Name, Items>>>;
   /** A page of rows; `hasMore` is true if more rows may follow. */
   list(options?: QueryOptions<Types["row"]>): Promise<Page<Types["row"]>>;
   /**
    * The pages from `offset` on, read one by one. If the service returns `next`, no row is missed. Otherwise a delete during
    * the reads moves later rows up, and a row can be missed.
    */
-  pages<const Column extends Selectable<Types["row"]>>(
-    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
-  ): AsyncGenerator<Page<Pick<Types["row"], Column>>, void, undefined>;
+  pages<const Items extends readonly SelectItem<Tables, Name>[]>(
+    options: QueryOptions<Types["row"]> & Select<Tables, Name, Items>,
+  ): AsyncGenerator<Page<Selected<Tables, Name, Items>>, void, undefined>;
   pages(options?: QueryOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
   /** The rows from `offset` on, read in pages of `limit`. */
-  all<const Column extends Selectable<Types["row"]>>(
-    options: QueryOptions<Types["row"]> & { readonly select: readonly Column[] },
-  ): AsyncGenerator<Pick<Types["row"], Column>, void, undefined>;
+  all<const Items extends readonly SelectItem<Tables, Name>[]>(
+    options: QueryOptions<Types["row"]> & Select<Tables, Name, Items>,
+  ): AsyncGenerator<Selected<Tables, Name, Items>, void, undefined>;
   all(options?: QueryOptions<Types["row"]>): AsyncGenerator<Types["row"], void, undefined>;
   /**
    * The row with this value in a unique column, or `undefined`. A search that does not reach the end of the table within
@@ -176,9 +182,9 @@ export interface TableClient<Types extends TableTypes> {
    * live, the client waits for the table's event stream. Otherwise it polls with the page's tag every `everyMs`. Temporary
    * failures do not end the loop.
    */
-  watch<const Column extends Selectable<Types["row"]>>(
-    options: WatchOptions<Types["row"]> & { readonly select: readonly Column[] },
-  ): AsyncGenerator<Page<Pick<Types["row"], Column>>, void, undefined>;
+  watch<const Items extends readonly SelectItem<Tables, Name>[]>(
+    options: WatchOptions<Types["row"]> & Select<Tables, Name, Items>,
+  ): AsyncGenerator<Page<Selected<Tables, Name, Items>>, void, undefined>;
   watch(options?: WatchOptions<Types["row"]>): AsyncGenerator<Page<Types["row"]>, void, undefined>;
   /**
    * The changes of all rows of the table, as its event stream sends them, until the loop ends or `signal` aborts. The first
@@ -195,5 +201,5 @@ export type AnyRow = TableTypes["row"];
 export type AnyQuery = Omit<QueryOptions<AnyRow>, "where" | "orderBy"> & {
   readonly where?: object | undefined;
   readonly orderBy?: readonly object[] | undefined;
-  readonly select?: readonly string[] | undefined;
+  readonly select?: readonly unknown[] | undefined;
 };
