@@ -46,7 +46,7 @@ const TEXTS = [
   ...["ÉCOLE", "ХЛЕБ", "Straße", "GROẞ", "τέλος", "ΤΈΛΟΣ", "Iİ", "ıi", "\u{10400}", "K.^$", "a\nb"],
 ];
 /** Texts of about as many bytes as an order compares, some with a character at the cut, and with the same start. */
-const CUT_TEXTS = [56, 59, 60, 61, 62, 63, 64, 66, 70].flatMap((length) =>
+const CUT_TEXTS = [56, 59, 60, 61, 62, 63, 64, 65, 66, 70].flatMap((length) =>
   ["", "z", "é", "漢", "\u{1f642}", "\u{10ffff}", "zé漢\u{1f642}"].map(
     (end) => `${"x".repeat(length)}${end}`,
   ),
@@ -86,7 +86,7 @@ const PATTERNS = [
   "a*B",
 ];
 
-function pick<Item>(random: Random, list: readonly Item[]): Item {
+export function pick<Item>(random: Random, list: readonly Item[]): Item {
   const item = list[random(list.length)];
   if (item === undefined) throw new Error("Nothing to pick from");
   return item;
@@ -126,9 +126,33 @@ const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
   enum: (random) => pick(random, ENUM),
 };
 
+/** A value that no other row has. Texts share their first bytes, up to and beyond those that an order compares. */
+function drawUnique(kind: Kind, n: number, random: Random): Json {
+  const time = new Date(Date.UTC(2000, 0, 1) + n * 86_400_000).toISOString();
+  switch (kind) {
+    case "string":
+      return `${[...pick(random, CUT_TEXTS)].slice(0, 66).join("")}${n}`;
+    case "number":
+    case "integer":
+      return n - 50;
+    case "decimal":
+      return `${n - 50}.5`;
+    case "timestamp":
+      return time.replace("Z", "+00:00");
+    case "date":
+      return time.slice(0, 10);
+    case "uuid":
+      return `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+    default:
+      throw new Error(`A column of kind ${kind} has too few values`);
+  }
+}
+
+const FEW_VALUES: readonly Kind[] = ["boolean", "enum", "json", "ref"];
+
 const isTrue = (random: Random, oneIn: number) => random(oneIn) === 0;
 
-function drawTable(random: Random, name: string): TableDefinition {
+export function drawTable(random: Random, name: string): TableDefinition {
   const names = NAMES.map((column) => ({ column, rank: random(1000) })).sort(
     (a, b) => a.rank - b.rank,
   );
@@ -141,7 +165,8 @@ function drawTable(random: Random, name: string): TableDefinition {
         );
     const index = kind !== "json" && isTrue(random, 3);
     const values = kind === "enum" ? { values: ENUM } : {};
-    return { name: column, kind, required: isTrue(random, 2), unique: false, index, ...values };
+    const unique = !FEW_VALUES.includes(kind) && isTrue(random, 6);
+    return { name: column, kind, required: isTrue(random, 2), unique, index, ...values };
   });
   const indexable = columns.filter(({ kind }) => kind !== "json").map((column) => column.name);
   if (indexable.length === 0) return drawTable(random, name);
@@ -152,18 +177,25 @@ function drawTable(random: Random, name: string): TableDefinition {
   const indexes = new Map(
     lists.filter(({ length }) => length > 1).map((list) => [list.join("__"), list]),
   );
-  return { name, columns, indexes: [...indexes.values()], uniques: [] };
+  // With a column of different values, a list of columns is unique too.
+  const single = columns.find(({ unique }) => unique)?.name;
+  const other = pick(random, indexable);
+  const uniques =
+    single === undefined || single === other || isTrue(random, 2) ? [] : [[other, single]];
+  return { name, columns, indexes: [...indexes.values()], uniques };
 }
 
-function drawValues({ columns }: TableDefinition, random: Random): object {
+function drawValues({ columns }: TableDefinition, random: Random, n: number): object {
   const isNull = (column: NamedColumn) => !column.required && isTrue(random, 4);
+  const draw = ({ kind, unique }: NamedColumn) =>
+    unique ? drawUnique(kind, n, random) : DRAW[kind](random);
   return Object.fromEntries(
-    columns.map((column) => [column.name, isNull(column) ? null : DRAW[column.kind](random)]),
+    columns.map((column) => [column.name, isNull(column) ? null : draw(column)]),
   );
 }
 
 /** Pushes a table for a new app, with random rows. */
-async function fill(
+export async function fill(
   service: TestService,
   { table, rows, random }: { table: TableDefinition; rows: number; random: Random },
 ): Promise<TestApp> {
@@ -173,7 +205,9 @@ async function fill(
   const options = { app, definition: read.definition, options: { dryRun: false } };
   await pushDefinition({ admin: service.pushing, log: () => undefined }, options);
   for (let left = rows; left > 0; left -= 50) {
-    const json = Array.from({ length: Math.min(left, 50) }, () => drawValues(table, random));
+    const json = Array.from({ length: Math.min(left, 50) }, (_, n) =>
+      drawValues(table, random, left - n),
+    );
     const { status, text } = await service.call(app, `/v1/data/db/${table.name}`, {
       method: "POST",
       json,
@@ -201,7 +235,8 @@ function drawTests(column: NamedColumn, random: Random): Json {
           (candidate) => candidate === "is" || operators.some((operator) => operator === candidate),
         ),
       );
-  const draw = () => DRAW[column.kind](random);
+  const draw = () =>
+    column.unique ? drawUnique(column.kind, random(120), random) : DRAW[column.kind](random);
   const tests: Json =
     op === "is"
       ? { is: null }
@@ -231,7 +266,11 @@ function drawWhere(columns: readonly NamedColumn[], random: Random, depth: numbe
   };
 }
 
-function drawQuery({ columns }: TableDefinition, ids: readonly string[], random: Random): Query {
+export function drawQuery(
+  { columns }: TableDefinition,
+  ids: readonly string[],
+  random: Random,
+): Query {
   const id: NamedColumn = { name: "id", kind: "uuid", required: true, unique: false, index: false };
   const sortable = [id, ...columns.filter(({ kind }) => kind !== "json")];
   const keys = [...new Set(Array.from({ length: random(4) }, () => pick(random, sortable).name))];

@@ -42,6 +42,8 @@ export type QueryPath = {
   readonly fulfilled: readonly Condition[];
   /** Whether another path visits more rows, but can end a page early. */
   readonly isSelective: boolean;
+  /** Whether unique values leave one row. */
+  readonly isSingle: boolean;
 } & ({ readonly in: Comparison } | Range);
 
 /** The start and the end of a walk: values of its leading terms, compared in order. */
@@ -146,7 +148,8 @@ export function choosePath(
   const single = fixed.find(
     ({ index, fixed: { length } }) => index.isUnique && length === index.columns.length,
   );
-  if (single !== undefined) return toPath(query, single, { isOrdered: false });
+  if (single !== undefined)
+    return { ...toPath(query, single, { isOrdered: false }), isSingle: true };
   const ordered = candidates.find((candidate) => isInOrder(query, candidate));
   const isSelective = options.isUnselective !== true;
   const selective = isSelective
@@ -193,6 +196,7 @@ function toSetPath({ name }: Index, condition: Comparison): QueryPath {
     nulls: undefined,
     fulfilled: isExact ? [condition] : [],
     isSelective: condition.column.name !== ID.name,
+    isSingle: false,
     in: condition,
   };
 }
@@ -422,6 +426,7 @@ function toPath(
   const path = {
     ...{ index: index.name, fixed: values, keys, isOrdered, isDescending },
     isSelective: false,
+    isSingle: false,
   };
   if (empty !== undefined && index.columns[0] !== undefined)
     return {

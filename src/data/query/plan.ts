@@ -1,19 +1,15 @@
 /** A query as arguments of its column set's function: columns and values by number, and the values. Pure. @module */
 
-import { KINDS, SQL } from "../../kinds/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
 import { Problem } from "../../problem.ts";
-import { toDurationText } from "../../std/duration.ts";
 import {
-  builtIn,
   type ColumnSet,
   functionName,
-  indexesOf,
-  keysOf,
   queryColumns,
   type RecordedTable,
   referenceColumns,
 } from "../../tables/catalog/mod.ts";
-import { LIST_BYTES, MAX_VISITS } from "../deps.ts";
+import { LIST_BYTES } from "../deps.ts";
 import { type Comparison, type Condition, invalid, type QueryColumn } from "./filter.ts";
 import { describeOrder, UNREADABLE_CURSOR } from "./list_query.ts";
 import {
@@ -21,7 +17,6 @@ import {
   chooseChildren,
   choosePath,
   isLookup,
-  isSearchable,
   type PathOptions,
   type QueryPath,
   type Term,
@@ -58,7 +53,7 @@ const EXPRESSION_WORK = 12;
 /** The work of starting a comparison at a character of a text, as PostgreSQL does where the first character is equal. */
 const START_WORK = 4;
 
-function listReads(condition: Condition): TextRead[] {
+export function listReads(condition: Condition): TextRead[] {
   if ("of" in condition) return condition.of.flatMap(listReads);
   const { op, column, values } = condition;
   if (column.kind !== "string" || op === "null") return [];
@@ -82,7 +77,8 @@ function listReads(condition: Condition): TextRead[] {
   }
 }
 
-function listColumns(condition: Condition): QueryColumn[] {
+/** The columns of a condition. */
+export function listColumns(condition: Condition): QueryColumn[] {
   return "of" in condition ? condition.of.flatMap(listColumns) : [condition.column];
 }
 
@@ -359,7 +355,7 @@ function toSortTerms({ column, isDescending }: SortKey): SortTerm[] {
 }
 
 /** Whether a list without an index is sorted by the parts of this column. */
-function isSortedByParts({ kind }: QueryColumn): boolean {
+export function isSortedByParts({ kind }: QueryColumn): boolean {
   return SQL[kind].parts?.isSorted === true;
 }
 
@@ -394,94 +390,4 @@ function toAfter(
       ...(column.required ? [] : [isNull]),
     ],
   };
-}
-
-/** The kinds of columns that an index can search, in prose. */
-const SEARCHABLE = new Intl.ListFormat("en", { type: "disjunction", style: "long" })
-  .format(KINDS.filter((kind) => SQL[kind].ends !== undefined))
-  .replace(", or ", " or ");
-const NARROW = `narrow the list with a condition on an indexed ${SEARCHABLE} column`;
-
-type NeededIndex = {
-  /** The exceeded limit: `visits` or `text`. */
-  readonly cut: string | undefined;
-  /** The indexes that are not built yet. */
-  readonly missing: ReadonlySet<string>;
-};
-
-/** Advice for a query that visits fewer rows: the declaration of an index that serves it, if one can. */
-export function explainNeededIndex(
-  query: ListQuery,
-  { name, whole }: RecordedTable,
-  { cut, missing }: NeededIndex,
-): string {
-  const { where, order, offset } = query;
-  const keys = order.slice(0, -1);
-  const hasTexts = where.some((condition) => listReads(condition).length > 0);
-  const isText = cut === "text";
-  const few = isText
-    ? `${hasTexts ? describeTexts(where) : describeSort(keys)} would compare too much text of ${name}`
-    : `more than ${MAX_VISITS} rows of ${name} would be read`;
-  const fixed = where.flatMap((condition) =>
-    condition.op === "eq" && isSearchable(condition.column) ? [condition.column] : [],
-  );
-  const columns = [...fixed, ...keys.map(({ column }) => column)];
-  const building = [...keysOf(whole), ...indexesOf(whole)].find(
-    (index) =>
-      builtIn(index, "search").some((built) => missing.has(built.name)) &&
-      index.columns.every((of) => of === "id" || columns.some((column) => column.name === of)),
-  );
-  if (building !== undefined)
-    return `Cannot list these rows now, because ${few} while the index on ${building.columns.join(", ")} is built: try again later`;
-  if (offset > 0 && keys.length === 0)
-    return `Cannot skip rows by offset, because ${few}: continue with after, or narrow the list`;
-  const lookup = where.find(
-    (condition): condition is Comparison =>
-      condition.op === "eq" && !isSearchable(condition.column),
-  );
-  if (keys.length === 0 && lookup !== undefined) {
-    const { name: column, kind } = lookup.column;
-    return `Cannot find a row by ${column}, because ${few}, and no index supports a condition on a column of kind ${kind}: use the id or a unique ${SEARCHABLE} column, ${NARROW}, or read the pages of ${column}=in.(…) by after`;
-  }
-  if (isText && hasTexts)
-    return `Cannot sort, because ${few}: ${NARROW}, or use fewer or shorter patterns`;
-  const unsearchable = keys.find(({ column }) => !isSearchable(column));
-  const isMixed = order.some(({ isDescending }) => isDescending !== order[0]?.isDescending);
-  if (unsearchable !== undefined || isMixed) {
-    const why =
-      unsearchable === undefined
-        ? "No index supports sorting in two directions"
-        : `No index supports sorting by ${unsearchable.column.name}, which is of kind ${unsearchable.column.kind}`;
-    return `${why}, and ${few}: ${NARROW}`;
-  }
-  // The index of a reference alone does not end in the id.
-  const isReference = columns.length === 1 && columns[0]?.kind === "ref";
-  const names = [...columns.map((column) => column.name), ...(isReference ? ["id"] : [])];
-  const [first] = columns;
-  const nullable = keys.find(
-    // An index can end with the rows without a value in its first column.
-    ({ column }) => !column.required && !(column === first && SQL[column.kind].parts !== undefined),
-  );
-  const also =
-    nullable === undefined ? "" : ` and add the condition ${nullable.column.name}=not.is.null`;
-  return `Cannot sort without an index, because ${few}: declare .index(${names.map((column) => JSON.stringify(column)).join(", ")})${also}, or narrow the list`;
-}
-
-function describeSort(keys: readonly SortKey[]): string {
-  const texts = keys.filter(({ column }) => isSortedByParts(column));
-  return `sorting by ${texts.map(({ column }) => column.name).join(", ")}`;
-}
-
-/** Advice for a query that was canceled at its time limit. */
-export function explainTimeout({ where }: ListQuery, limitMs: number): string {
-  const slow = where.some((condition) => listReads(condition).length > 0)
-    ? `: ${describeTexts(where)} compare a text in each visited row`
-    : "";
-  return `The list took longer than ${toDurationText(limitMs / 1000)} and was canceled${slow}. To visit fewer rows, ${NARROW}`;
-}
-
-/** The columns whose texts are compared. */
-function describeTexts(where: readonly Condition[]): string {
-  const names = where.flatMap(listReads).map(({ column }) => column.name);
-  return `the conditions on ${[...new Set(names)].join(", ")}`;
 }

@@ -17,8 +17,9 @@ import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
 import { readListQuery } from "./list_query.ts";
+import { explainNeededIndex, explainTimeout } from "./needed_index.ts";
 import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
-import { explainNeededIndex, explainTimeout, planQuery } from "./plan.ts";
+import { planQuery } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
 import { listTables } from "./related.ts";
 
@@ -223,7 +224,7 @@ async function findQueriedPage(
       }
       if (signal === SIGNALS.tooManyVisits)
         throw new Problem("needs_index", {
-          message: explainNeededIndex(query, table, { cut: detail, missing }),
+          message: explainNeededIndex(query, table, { appId, cut: detail, missing }),
         });
       // The detail names an index of related rows.
       const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;

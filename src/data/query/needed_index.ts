@@ -1,0 +1,180 @@
+/**
+ * Advice for queries that reach a limit. A declaration is only named if the planner, given a table with that index, would serve
+ * the query. Pure.
+ *
+ * @module
+ */
+
+import { KINDS, SQL, VALUES } from "../../kinds/mod.ts";
+import { toDurationText } from "../../std/duration.ts";
+import type { RecordedTable } from "../../tables/catalog/mod.ts";
+import { MAX_VISITS } from "../deps.ts";
+import type { Comparison, Condition, QueryColumn } from "./filter.ts";
+import { choosePath, isLookup, isSearchable, type QueryPath } from "./path.ts";
+import { isSortedByParts, listColumns, listReads } from "./plan.ts";
+import type { ListQuery, SortKey } from "./query.ts";
+
+const LIST = new Intl.ListFormat("en", { type: "disjunction", style: "long" });
+/** The kinds of columns that an index can search, in prose. */
+const SEARCHABLE = LIST.format(KINDS.filter((kind) => SQL[kind].ends !== undefined)).replace(
+  ", or ",
+  " or ",
+);
+const NARROW = `narrow the list with a condition on an indexed ${SEARCHABLE} column`;
+
+type Limited = {
+  readonly appId: string;
+  /** The exceeded limit: `visits` or `text`. */
+  readonly cut: string | undefined;
+  /** The indexes that are not built yet. */
+  readonly missing: ReadonlySet<string>;
+};
+
+/** What failed, why, and what serves the query: the declaration of an index, if one can. */
+export function explainNeededIndex(
+  query: ListQuery,
+  table: RecordedTable,
+  { appId, cut, missing }: Limited,
+): string {
+  const { where, order, offset } = query;
+  const keys = order.slice(0, -1);
+  const few = describeLimit(query, table, cut);
+  const wanted = findServing(query, table, appId);
+  if (wanted?.index !== undefined && missing.has(wanted.index))
+    return `Cannot list these rows now, because ${few} while an index is built: try again later`;
+  const lookup = where.find(
+    (condition): condition is Comparison =>
+      condition.op === "eq" && !isSearchable(condition.column),
+  );
+  if (lookup !== undefined && isLookup(query, table, { appId })) {
+    const { name: column, kind } = lookup.column;
+    return `Cannot find a row by ${column}, because ${few}, and no index supports a condition on a column of kind ${kind}: use the id or a unique ${SEARCHABLE} column, ${NARROW}, or read the pages of ${column}=in.(…) by after`;
+  }
+  const cure = findCure(query, table, appId);
+  const action = offset > 0 ? "skip rows by offset" : "sort";
+  const other = offset > 0 ? "continue with after, or narrow the list" : "or narrow the list";
+  if (cure !== undefined) {
+    const costs =
+      cure.left.length === 0
+        ? ""
+        : `. Rows of that index are then compared one by one with ${describeConditions(cure.left)}, and a page can end early`;
+    return `Cannot ${action} without an index, because ${few}: declare ${showIndex(cure.columns)}, ${other}${costs}`;
+  }
+  if (offset > 0)
+    return `Cannot skip rows by offset, because ${few}${cut === "text" ? "" : explainOffset(query)}: ${other}`;
+  const shorter = cut === "text" && hasTexts(where) ? ", or use fewer or shorter patterns" : "";
+  return `${explainOrder(keys, order)}, and ${few}: ${NARROW}${shorter}`;
+}
+
+function describeLimit({ where, order }: ListQuery, { name }: RecordedTable, cut?: string): string {
+  if (cut !== "text") return `more than ${MAX_VISITS} rows of ${name} would be read`;
+  const reader = hasTexts(where) ? describeTexts(where) : describeSort(order);
+  return `${reader} would compare too much text of ${name}`;
+}
+
+/** A path with which the query cannot reach a limit before its page has an end. */
+function findServing(query: ListQuery, table: RecordedTable, appId: string): QueryPath | undefined {
+  // Such a path must serve the query even if a condition is fulfilled by many rows.
+  const path = choosePath(query, table, { appId, missing: new Set(), isUnselective: true });
+  if (path.isSingle) return path;
+  const skips = query.offset > 0 && findLeft(query, path).length > 0;
+  return path.isOrdered && !skips && !isLookup(query, table, { appId }) ? path : undefined;
+}
+
+/** The conditions that each visited row is compared with. */
+function findLeft({ where }: ListQuery, { fulfilled }: QueryPath): Condition[] {
+  return where.filter((condition) => !fulfilled.includes(condition));
+}
+
+type Cure = { readonly columns: readonly string[]; readonly left: readonly Condition[] };
+
+/** The index that serves the query with the fewest comparisons. */
+function findCure(query: ListQuery, table: RecordedTable, appId: string): Cure | undefined {
+  const cures = listCandidates(query).flatMap((columns): Cure[] => {
+    const indexes = [...table.whole.indexes, columns];
+    const path = findServing(query, { ...table, whole: { ...table.whole, indexes } }, appId);
+    return path === undefined ? [] : [{ columns, left: findLeft(query, path) }];
+  });
+  return cures.toSorted((a, b) => a.left.length - b.left.length)[0];
+}
+
+/** The max columns with one value in a proposed index. */
+const MAX_FIXED = 8;
+
+/** Lists of columns to declare: columns with one value, or none, then the order. Only some need the id. */
+function listCandidates({ where, order }: ListQuery): string[][] {
+  const keys = order.map(({ column }) => column).filter(({ name }) => name !== "id");
+  const of = (op: string) =>
+    where.flatMap((condition) =>
+      condition.op === op && "column" in condition ? [condition.column] : [],
+    );
+  const equal = of("eq").filter(({ name }) => name !== "id");
+  const [searched, others] = [
+    equal.filter(isSearchable),
+    equal.filter((column) => !isSearchable(column)),
+  ];
+  const starts = [[...others, ...searched], searched, [], ...of("null").map((column) => [column])];
+  const lists = starts
+    .map((start) => [...start.slice(0, MAX_FIXED), ...keys])
+    .filter((list) => list.length > 0 && list.every(isIndexable))
+    .map((list) => [...new Set(list.map(({ name }) => name))]);
+  return [...lists, ...lists.map((list) => [...list, "id"])];
+}
+
+function isIndexable({ kind }: QueryColumn): boolean {
+  return VALUES[kind].unindexed === undefined;
+}
+
+function showIndex(columns: readonly string[]): string {
+  return `.index(${columns.map((column) => JSON.stringify(column)).join(", ")})`;
+}
+
+/** Why no index has the order. */
+function explainOrder(keys: readonly SortKey[], order: readonly SortKey[]): string {
+  const unsearchable = keys.find(({ column }) => !isSearchable(column));
+  if (unsearchable !== undefined) {
+    const { name, kind } = unsearchable.column;
+    return `No index supports sorting by ${name}, which is of kind ${kind}`;
+  }
+  if (order.some(({ isDescending }) => isDescending !== order[0]?.isDescending))
+    return "No index supports sorting in two directions";
+  const optional = keys.find(({ column }) => !column.required);
+  return optional === undefined
+    ? "No index supports this order"
+    : `No index supports sorting by ${optional.column.name} after another column, because it is optional`;
+}
+
+/** The conditions for which rows must be read to skip them. */
+function explainOffset({ where }: ListQuery): string {
+  return where.length === 0
+    ? ""
+    : `, and each of them is compared with ${describeConditions(where)}`;
+}
+
+function describeConditions(where: readonly Condition[]): string {
+  const names = [...new Set(where.flatMap(listColumns).map(({ name }) => name))];
+  return `the ${where.length === 1 && names.length === 1 ? "condition" : "conditions"} on ${names.join(", ")}`;
+}
+
+function describeSort(keys: readonly SortKey[]): string {
+  const texts = keys.filter(({ column }) => isSortedByParts(column));
+  return `sorting by ${texts.map(({ column }) => column.name).join(", ")}`;
+}
+
+/** Advice for a query that was canceled at its time limit. */
+export function explainTimeout({ where }: ListQuery, limitMs: number): string {
+  const slow = hasTexts(where)
+    ? `: ${describeTexts(where)} compare a text in each visited row`
+    : "";
+  return `The list took longer than ${toDurationText(limitMs / 1000)} and was canceled${slow}. To visit fewer rows, ${NARROW}`;
+}
+
+function hasTexts(where: readonly Condition[]): boolean {
+  return where.some((condition) => listReads(condition).length > 0);
+}
+
+/** The columns whose texts are compared. */
+function describeTexts(where: readonly Condition[]): string {
+  const names = where.flatMap(listReads).map(({ column }) => column.name);
+  return `the conditions on ${[...new Set(names)].join(", ")}`;
+}
