@@ -316,6 +316,24 @@ describe("a count", () => {
     expect(await list("limit=1")).not.toHaveProperty("count");
   });
 
+  test.each([
+    { kind: "timestamp", column: t.timestamp().index(), value: "2026-01-01T00:00:00Z" },
+    { kind: "text", column: t.string().index(), value: "a" },
+  ])("of an order by a $kind is the same on pages of rows without a value", async (shown) => {
+    const table = `late_${shown.kind}`;
+    const late = defineSchema({ [table]: { key: shown.column, n: t.number() } });
+    const mine = await service.makeApp(late);
+    const json = [null, null, shown.value].map((key, n) => ({ key, n }));
+    await service.call(mine, `/v1/data/db/${table}`, { method: "POST", json });
+    let after = "";
+    for (const n of [2, 0, 1]) {
+      const path = `/v1/data/db/${table}?order=key&limit=1${after}`;
+      const page = (await service.call(mine, path, { headers: PREFER })).json as Found;
+      expect([page.rows[0]?.["n"], page.count]).toEqual([n, 3]);
+      after = `&after=${page.next}`;
+    }
+  });
+
   test("is null if the query would exceed the limit of visits", async () => {
     const many = await service.makeApp(schema);
     await create(many, [...ROWS, ...ROWS]);

@@ -291,7 +291,7 @@ function toWalk(
     return toCursorValues(column, value);
   });
   const at = bound({ op, values: [...fixed, ...values] });
-  return isAmongNulls ? { at, nulls: "only", start: undefined, stop: undefined } : { at };
+  return { at, isAmongNulls: isAmongNulls || undefined };
 }
 
 /** A value of a cursor as the terms of its column. */

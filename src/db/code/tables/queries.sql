@@ -186,7 +186,8 @@ $$;
 -- index on rows with a value. So a walk always has "stop", and its first column is compared again.
 -- "in": the walk visits the rows with these values instead of a range. "nulls": the walk visits
 -- the rows without a value in the first column of the index after the others ("last"), or "only"
--- them; "at" then has the values after the parts of that column.
+-- them; "at" of a walk that is among these rows ("isAmongNulls") has the values after the parts of
+-- that column.
 --
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 create function rowhouse.query_statement(
@@ -299,12 +300,14 @@ begin
             from unnest(columns) as listed),
           types || array_fill('pg_catalog.bytea'::text, array[size]), plan -> 'tie');
       end if;
-      parts[1] := case when nulls = 'only'
-        then rows_of || no_value
+      if nulls = 'only' or plan ? 'isAmongNulls' then
+        parts := array[rows_of || no_value
           || rowhouse.query_bound(targets[first + 1:], target_types[first + 1:], plan -> 'at')
-          || in_order
-        else rows_of || rowhouse.query_bound(targets, target_types, plan -> 'at') || stop
-          || in_order end;
+          || in_order];
+      else
+        parts[1] := rows_of || rowhouse.query_bound(targets, target_types, plan -> 'at') || stop
+          || in_order;
+      end if;
     end if;
     -- Every visited row matches: PostgreSQL plans this much faster without numbering.
     if matches = 'true' and is_within = 'true' and not plan ? 'text' then
