@@ -15,7 +15,8 @@ const ENTRIES = ["schema/mod", "sdk/data", "sdk/identity", "sdk/live", "sdk/reac
 
 const RELATIVE_IMPORT = /(?:from |import\()"(\.[^"]+)\.[jt]s"/g;
 /** Types that a program reaches only through others, so that no editor shows their comments. */
-const INTERNAL = /\/(kinds\/kind|std\/\w+)\.d\.ts$/;
+const INTERNAL =
+  /\/(kinds\/(?!(date|json|ref|timestamp)\.)\w+|schema\/(issues|names|read_\w+|to_definition)|sdk\/(patches|select)|std\/\w+)\.d\.ts$/;
 const COMMENT = /^ *\/\*\*[\s\S]*?\*\/\n/gm;
 const EXAMPLE = /\n \*\n \* @example\n(?: \*(?!\/).*\n)*? \*\//g;
 const INDENTED_EXAMPLE = /\n {5}\*\n {5}\* @example\n(?: {5}\*(?!\/).*\n)*? {5}\*\//g;
