@@ -86,7 +86,11 @@ const OF_QUERY: readonly OperationParameter[] = [
     "Up to three columns separated by commas, each with `.asc` or `.desc`. Nulls sort last. Equal rows sort in order of creation.",
     "id.desc",
   ),
-  textParameter("select", "The columns to return, separated by commas.", "id"),
+  textParameter(
+    "select",
+    "The columns to return, separated by commas, and related rows: a reference with columns of its row, `project(id,name)`, or a table with a reference to this one, `todos(id,title)`, which has the parameters `todos.limit` and `todos.order`.",
+    "id",
+  ),
   textParameter("after", "The `next` of an earlier page with the same conditions and order.", ""),
   textParameter(
     "and",

@@ -82,7 +82,19 @@ export function toTableSchemas(
     },
     [name("update")]: { type: "object", properties: toProperties(columns, toUpdateSchema) },
     ...(previews.includes("filters")
-      ? { [name("found")]: toBodySchema(foundOf(asPart(part))) }
+      ? {
+          [name("found")]: toBodySchema(
+            foundOf(
+              asPart({
+                ...part,
+                properties: {
+                  ...part.properties,
+                  ...toProperties(listReferences(columns), toFoundReference),
+                },
+              }),
+            ),
+          ),
+        }
       : { [name("page")]: toBodySchema(pageOf(asPart(row))) }),
     [name("inserts")]: {
       type: "array",
@@ -108,6 +120,19 @@ function toUpdateSchema(column: NamedColumn): JsonSchema {
   if (column.onUpdate === undefined) return schema;
   const description = `${schema["description"]} If left out, the time of the update if it changes another value.`;
   return { ...schema, description };
+}
+
+function listReferences(columns: readonly NamedColumn[]): NamedColumn[] {
+  return columns.filter(({ kind }) => kind === "ref");
+}
+
+/** A reference in a list: its id, or the selected columns of its row. */
+function toFoundReference(column: NamedColumn): JsonSchema {
+  const { description, ...id } = toValueSchema({ ...column, required: true });
+  return {
+    description: `${description} If \`select\` has columns of its row, an object of them.`,
+    anyOf: [id, { type: "object" }, { type: "null" }],
+  };
 }
 
 function toProperties(

@@ -1,0 +1,208 @@
+/** Related rows at the limits of a response, after a push and in calls of an attacker with a serving login. */
+import { afterAll, beforeAll, expect } from "bun:test";
+import postgres from "postgres";
+import { SIGNALS } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { functionOf } from "../support/functions.ts";
+import { proofOf } from "../support/proof.ts";
+import { postDefinition } from "../support/push.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+} from "../support/service.ts";
+import { testUnlessCitus } from "../support/skip.ts";
+
+const schema = defineSchema({
+  projects: { name: t.string().required() },
+  todos: t.model({ title: t.string(), project: t.ref("projects") }).index("title"),
+});
+const SECRET = "the other app's title";
+const LIMIT = 20_000;
+
+const testOne = testUnlessCitus("a cluster has no query functions");
+let service: TestService;
+let app: TestApp;
+let other: TestApp;
+const ids: { project: string; todo: string; otherProject: string } = {
+  ...{ project: "", todo: "", otherProject: "" },
+};
+beforeAll(async () => {
+  const limits = { maxResponseBytes: LIMIT };
+  service = await openTestService({ service: { previews: ["filters"], ...limits } });
+  [app, other] = [await service.makeApp(schema), await service.makeApp(schema)];
+  ids.project = await create(app, "projects", { name: "mine" });
+  ids.otherProject = await create(other, "projects", { name: SECRET });
+  ids.todo = await create(app, "todos", { title: "mine", project: ids.project });
+  await create(other, "todos", { title: SECRET, project: ids.otherProject });
+});
+afterAll(() => service.close());
+
+async function create(as: TestApp, table: string, json: object): Promise<string> {
+  const created = await service.call(as, `/v1/data/db/${table}`, { method: "POST", json });
+  expect([created.status, created.text]).toEqual([201, expect.any(String)]);
+  return (created.json as { id: string }).id;
+}
+
+testOne("no call of an attacker finds another app's rows", async () => {
+  const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
+  const [related, children, query] = [
+    functionOf(schema, "projects", "related"),
+    functionOf(schema, "todos", "children"),
+    functionOf(schema, "todos", "query"),
+  ];
+  const name = { name: "x", bytes: 1_000_000 };
+  const up = { call: related, picked: [1, 2], of: 1, ...name };
+  const index = "todos__project__search_idx";
+  const down = { call: children, picked: [1, 3], walk: [2, 1], index, limit: 5, ...name };
+  const plan = (of: object) => ({
+    ...{ limit: 10, offset: 0, visits: 100, work: 1_000_000, cursor: "id.asc", order: [1] },
+    ...{
+      picked: [1],
+      walk: [1],
+      isDescending: false,
+      stop: { op: "lte", values: [1] },
+      related: [of],
+    },
+  });
+  const all = [ids.project, ids.otherProject, ids.todo];
+  const CALLS: readonly (readonly [name: string, ids: string[] | undefined, relation: unknown])[] =
+    [
+      [related, all, { ...up }],
+      [related, all, { ...up, picked: [99, 0, -1] }],
+      [related, all, { ...up, picked: ["1) or (true"] }],
+      [related, all, { ...up, related: [{ ...down, walk: [1] }] }],
+      [related, all, { ...up, related: [{ ...up, call: "pg_read_file" }] }],
+      [related, all, null],
+      [related, all, []],
+      [related, [], up],
+      [related, undefined, up],
+      [related, Array.from({ length: 1001 }, () => ids.project), up],
+      [children, all, down],
+      [children, all, { ...down, walk: [3, 1] }],
+      [children, all, { ...down, walk: [] }],
+      [children, all, { ...down, walk: ["1) or (true"] }],
+      [children, all, { ...down, walk: [99, 1] }],
+      [children, all, { ...down, walk: [1, 1, 2, 3] }],
+      [children, all, { ...down, picked: [99, 0] }],
+      [children, all, { ...down, nulls: "') or true --", isDescending: true }],
+      [children, all, { ...down, limit: null }],
+      [children, all, { ...down, limit: -1 }],
+      [children, all, { ...down, limit: 1_000_000 }],
+      [children, all, { ...down, index: "pg_class" }],
+      [children, all, { ...down, index: "x' or true --" }],
+      [children, all, { ...down, index: undefined }],
+      [children, all, { ...down, bytes: null }],
+      [query, undefined, plan(up)],
+      [query, undefined, plan(down)],
+      [query, undefined, plan({ ...up, of: 99 })],
+      [query, undefined, plan({ ...up, of: null })],
+      [query, undefined, plan({ ...up, name: null })],
+      [query, undefined, plan({ ...up, name: `"},{"` })],
+      [query, undefined, plan({ ...up, call: functionOf(schema, "todos", "delete") })],
+      [query, undefined, plan({ ...up, call: "x_related(); drop table data.todos; --_related" })],
+      [query, undefined, plan({ ...up, call: null })],
+      [query, undefined, plan({ ...up, call: "_related\n" })],
+      [query, undefined, plan({})],
+    ];
+  const found: string[] = [];
+  for (const [called, keys, relation] of CALLS) {
+    const list = keys === undefined ? "null" : `array[${keys.map((id) => `'${id}'`)}]::uuid[]`;
+    const text =
+      called === query
+        ? `select api."${called}"($1::uuid, ${proofOf(app.key)}, $2, array['ffffffff-ffff-ffff-ffff-ffffffffffff'], 8388608, '') as body`
+        : `select api."${called}"($1::uuid, ${proofOf(app.key)}, ${list}, $2)::text as body`;
+    const rows = await login
+      .unsafe(text, [app.id, JSON.stringify(relation)])
+      .catch((error: Error) => [{ body: `error ${error.message}` }]);
+    found.push(String(rows[0]?.["body"]));
+  }
+  await login.end();
+  expect(found.filter((body) => body.includes(SECRET))).toEqual([]);
+  for (const at of [0, 25]) expect([at, found[at]]).toEqual([at, expect.stringContaining("mine")]);
+  expect(found[10]).toContain("mine");
+  expect(found[CALLS.length - 1]).toStartWith("error");
+  const [count] = await service.service.admin.query<{ count: number }>(
+    "select count(*)::int4 as count from data.todos",
+    [],
+    { retry: "safe", queue: "service" },
+  );
+  expect(count?.count).toBe(2);
+});
+
+testOne("a key of another app is rejected by each function", async () => {
+  const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
+  for (const endpoint of ["related", "children"] as const)
+    await expect(
+      login.unsafe(
+        `select api."${functionOf(schema, "todos", endpoint)}"('${app.id}', ${proofOf(other.key)}, '{}', '{}')`,
+      ),
+    ).rejects.toMatchObject({ code: SIGNALS.keyRejected });
+  await login.end();
+});
+
+testOne("a page ends before a row whose related rows do not fit", async () => {
+  const large = await create(app, "projects", { name: "x".repeat(9000) });
+  const todos: string[] = [];
+  for (let n = 0; n < 6; n++)
+    todos.push(
+      await create(app, "todos", { title: `large ${n}`, project: n < 3 ? large : ids.project }),
+    );
+  const list = async (path: string) => await service.call(app, `/v1/data/db/${path}`);
+  const seen: string[] = [];
+  let after = "";
+  for (let page = 0; page < 10; page++) {
+    const { status, json, text } = await list(
+      `todos?select=id,project(name)&title=like.large*&order=title${after}`,
+    );
+    expect([status, text.length]).toEqual([200, expect.any(Number)]);
+    expect(text.length).toBeLessThan(2 * LIMIT);
+    const { rows, next } = json as { rows: { id: string }[]; next: string | null };
+    seen.push(...rows.map(({ id }) => id));
+    if (next === null) break;
+    after = `&after=${next}`;
+  }
+  expect(seen).toEqual(todos);
+  // The lists of both projects together exceed a response, that of the second alone does not.
+  const lists = await list("projects?select=todos(title)&limit=2");
+  expect(lists.status).toBe(200);
+  const huge = await create(app, "projects", { name: "y".repeat(15_000) });
+  const of = await create(app, "todos", { title: "huge", project: huge });
+  for (let n = 0; n < 2; n++)
+    await create(app, "todos", { title: "z".repeat(12_000), project: huge });
+  expect((await list("todos?select=project(name)&title=eq.huge")).status).toBe(200);
+  const rejected = await list(`projects?select=id,todos(title)&id=eq.${huge}`);
+  expect([rejected.status, rejected.json]).toEqual([
+    500,
+    expect.objectContaining({ error: "response_too_large" }),
+  ]);
+  const path = `projects?select=id,todos(id)&id=eq.${huge}`;
+  expect((await list(path)).json).toMatchObject({
+    rows: [{ todos: { rows: [{ id: of }, {}, {}] } }],
+  });
+});
+
+testOne("a list has the columns of the related table after a push", async () => {
+  const path = "/v1/data/db/todos?select=title,project(name)&title=eq.mine";
+  expect((await service.call(app, path)).status).toBe(200);
+  const next = defineSchema({
+    projects: { name: t.string().required(), color: t.string() },
+    todos: t.model({ title: t.string(), project: t.ref("projects") }).index("title"),
+  });
+  const { admin } = service.service;
+  expect((await postDefinition(service, app, definitionOf(next))).status).toBe(200);
+  // As after the functions of the former columns were dropped.
+  const former = functionOf(schema, "projects", "related");
+  await admin.message(`drop function api."${former}"; select 1`);
+  const { status, json } = await service.call(app, path);
+  expect([status, json]).toMatchObject([
+    200,
+    { rows: [{ title: "mine", project: { name: "mine" } }] },
+  ]);
+  const { json: colored } = await service.call(
+    app,
+    "/v1/data/db/todos?select=project(name,color)&title=eq.mine",
+  );
+  expect(colored).toMatchObject({ rows: [{ project: { name: "mine", color: null } }] });
+});
