@@ -31,7 +31,7 @@ export const TENANT_POLICY = {
 const POLICY = quoteLiteral(TENANT_POLICY.printed);
 const MAX_ISSUES = 50;
 
-/** The only functions in expressions of a push: digests, prefixes and parts of texts in indexes, and an app's id. */
+/** The only functions in expressions of a push: digests, prefixes and parts of texts in indexes, an app's id, and an enum's value. */
 const INDEX_FUNCTIONS = [
   ...Object.values(SQL).flatMap(({ parts }) => parts?.calls ?? []),
   "pg_catalog.left(pg_catalog.text, pg_catalog.int4)",
@@ -39,6 +39,7 @@ const INDEX_FUNCTIONS = [
   "pg_catalog.decode(pg_catalog.text, pg_catalog.text)",
   "pg_catalog.replace(pg_catalog.text, pg_catalog.text, pg_catalog.text)",
   "pg_catalog.uuid_eq(pg_catalog.uuid, pg_catalog.uuid)",
+  "pg_catalog.enum_eq(pg_catalog.anyenum, pg_catalog.anyenum)",
 ];
 /** The only functions in defaults: those of computed defaults. */
 const DEFAULT_FUNCTIONS = [

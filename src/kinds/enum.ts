@@ -76,6 +76,7 @@ export const enumSql: SqlKind = {
   type: undefined,
   comparedAs: "in the order in which the values are declared",
   width: 8,
+  isSplit: true,
   storedBytes: () => 4,
   isPrintedAsGiven: true,
   placeholders: (_, value = "value") => ({ values: [value as string] }),

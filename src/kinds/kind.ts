@@ -117,6 +117,8 @@ export type SqlKind = {
   readonly ends?: readonly [lowest: string, highest: string];
   /** The parts of a value by which an index is searched and sorted. Without them, by the value. */
   readonly parts?: SearchParts;
+  /** Whether the values are few and known, so that an index can be split into one for each value. */
+  readonly isSplit?: boolean;
   /** Whether a kind with ends has so many distinct values that few rows have the same. */
   readonly isSelective?: boolean;
   /** Max stored bytes of a default, from the bytes of its text. */

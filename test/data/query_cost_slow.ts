@@ -29,14 +29,19 @@ const schema = defineSchema({
       due_at: t.timestamp(),
       created_at: t.timestamp().required(),
       position: t.number(),
-      external: t.uuid().unique(),
+      external: t.uuid(),
       email: t.string().unique(),
       url: t.string().unique(),
       subject: t.string().index(),
       place: t.string().required(),
       level: t.integer().index(),
       day: t.date().index(),
+      stage: t.enum(["new", "old"]),
+      number: t.integer().required(),
     })
+    .index("stage", "due_at")
+    .index("project", "stage", "due_at")
+    .unique("stage", "number")
     .index("place", "created_at")
     .index("done", "subject")
     .index("created_at", "id")
@@ -134,7 +139,6 @@ const CASES = [
   },
   { query: "due_at=not.is.null&order=due_at&limit=20", maxBuffers: SERVED },
   { query: `project=eq.${PROJECT}&order=created_at.desc&limit=20`, maxBuffers: SERVED },
-  { query: `external=eq.${id(DEEP)}`, maxBuffers: SERVED },
   { query: `id=eq.${id(DEEP)}`, maxBuffers: SERVED },
   { query: `id=in.(${[1, 2, 3, DEEP].map(id).join(",")})&order=title`, maxBuffers: SERVED },
   { query: `email=eq.${DEEP}@example.org`, maxBuffers: LEAN },
@@ -181,7 +185,32 @@ const CASES = [
   { query: `day=in.(2026-01-05,2099-01-01)`, maxBuffers: LEAN },
   { query: "status=eq.lost&limit=20", maxBuffers: VISITED },
   { query: "title=ilike.*nothing*&limit=20", maxBuffers: VISITED },
-  { query: "status=eq.lost&order=created_at.desc&limit=20", maxBuffers: VISITED },
+  ...["lost", "open"].flatMap((status) =>
+    ["", ".desc"].flatMap((way) => [
+      { query: `status=eq.${status}&order=created_at${way}&limit=20`, maxBuffers: SERVED },
+      {
+        query: `status=eq.${status}&order=created_at${way}&limit=20&after=${cursor(`created_at${way === "" ? ".asc" : way},id${way === "" ? ".asc" : way}`, time(DEEP), id(DEEP))}`,
+        maxBuffers: SERVED,
+      },
+      {
+        query: `status=eq.${status}&${range("created_at", DEEP, DEEP + 300)}&order=created_at${way}&limit=20`,
+        maxBuffers: SERVED,
+      },
+      { query: `stage=eq.new&order=due_at${way}&limit=20`, maxBuffers: SERVED },
+      { query: `stage=is.null&order=due_at${way}&limit=20`, maxBuffers: SERVED },
+      {
+        query: `project=eq.${PROJECT}&stage=eq.old&due_at=not.is.null&order=due_at${way}&limit=20`,
+        maxBuffers: SERVED,
+      },
+    ]),
+  ),
+  { query: `stage=eq.old&number=eq.${DEEP}`, maxBuffers: LEAN },
+  { query: `number=eq.${DEEP}&stage=eq.new`, maxBuffers: LEAN },
+  {
+    query:
+      "project=eq.01900000-0000-7000-9000-000000000003&stage=in.(new,old)&number=lt.900&order=number",
+    maxBuffers: VISITED,
+  },
   {
     query: "done=eq.true&due_at=not.is.null&status=eq.lost&order=due_at.desc&limit=20",
     maxBuffers: VISITED,
@@ -299,7 +328,7 @@ async function fill(service: TestService, appId: string, rows: number, from = 0)
       select $1::uuid, ('01900000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid, 'p' from generate_series(1, 20) n
       on conflict do nothing returning id)
     insert into data.todos (app_id, id, title, status, done, project, due_at, created_at, position, external, email,
-      url, subject, place, level, day)
+      url, subject, place, level, day, stage, number)
     select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'Task ' || n,
       (case when n % 1000 = 0 then 'lost' when n % 3 = 0 then 'done' else 'open' end)::data.todos__status__enum,
       n % 2 = 0, ('01900000-0000-7000-9000-' || lpad((n % 20 + 1)::text, 12, '0'))::uuid,
@@ -307,7 +336,8 @@ async function fill(service: TestService, appId: string, rows: number, from = 0)
       timestamptz '2026-01-01Z' + n * interval '1 s', n,
       ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, n || '@example.org',
       $4 || n, case when n % 10 > 0 then 'Subject ' || n end, 'Place ' || n % 50,
-      case when n % 4 > 0 then n end, case when n % 4 > 0 then date '2026-01-01' + n end
+      case when n % 4 > 0 then n end, case when n % 4 > 0 then date '2026-01-01' + n end,
+      (case when n % 10 = 0 then 'new' when n % 10 > 2 then 'old' end)::data.todos__stage__enum, n
     from generate_series($3::int4 + 1, $3::int4 + $2::int4) n`,
       [appId, Math.min(PART, from + rows - start), start, SHARED],
       { retry: "unsafe", queue: SERVICE_QUEUE },

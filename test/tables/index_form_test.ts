@@ -49,7 +49,9 @@ const SEARCH = [
   "members__friend__search_idx",
   "members__joined_at__search_idx",
   "members__level__Name__id__search_idx",
-  "members__status__team__idx",
+  "members__status__team__3e23e8_idx",
+  "members__status__team__ca9781_idx",
+  "members__status__team__null_idx",
   "members__team__joined_at__search_idx",
   "members__team__level__search_key",
 ];

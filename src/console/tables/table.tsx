@@ -5,7 +5,14 @@ import { VALUES } from "../../kinds/mod.ts";
 import type { Html, Part } from "../../pages/mod.ts";
 import type { TableView } from "../../records/console/mod.ts";
 import type { NamedColumn } from "../../schema/mod.ts";
-import { type Constraint, indexesOf, keysOf, referencesOf } from "../../tables/catalog/mod.ts";
+import {
+  type BuiltIndex,
+  builtIn,
+  type Constraint,
+  indexesOf,
+  keysOf,
+  referencesOf,
+} from "../../tables/catalog/mod.ts";
 import { type Difference, findTableDifferences } from "../../tables/mod.ts";
 import type { Visit } from "../enter.tsx";
 import { respondWithConsolePage } from "../frame.tsx";
@@ -184,31 +191,32 @@ function renderRules({ unique, index, onDelete, onUpdate }: NamedColumn): Part {
 }
 
 function renderConstraints({ name, definition, builds, found }: TableView): Html {
-  const stateOf = (part: string) => {
-    const build = builds.find((build) => build.name === part && build.state !== "done");
+  const stateOf = (parts: readonly string[]) => {
+    const build = builds.find(({ name: part, state }) => parts.includes(part) && state !== "done");
     if (build !== undefined) return renderPill(BUILD_LABELS[build.state] ?? "to be built", "warn");
-    return found !== null && findState(found.parts, part) === undefined ? (
+    const states = parts.map((part) => findState(found?.parts ?? {}, part));
+    return found !== null && states.includes(undefined) ? (
       renderPill("missing", "warn")
     ) : (
       <span class="quiet">
-        {findState(found?.parts ?? {}, part) === "there" ? "valid" : "not valid"}
+        {states.every((state) => state === "there") ? "valid" : "not valid"}
       </span>
     );
   };
   const targets = new Map(definition.columns.map((column) => [column.name, column.table]));
   const rows = [
-    { kind: "primary key", name: `${name}__pkey`, columns: ["id"] },
+    { kind: "primary key", names: [`${name}__pkey`], columns: ["id"] },
     ...keysOf(definition).map((constraint) => ({
       ...constraint,
-      ...{ name: findName(constraint, found), kind: "unique" },
+      ...{ names: findNames(constraint, found), kind: "unique" },
     })),
     ...referencesOf(definition).map((reference) => ({
       ...reference,
-      kind: `→ ${targets.get(reference.columns[0] ?? "")}`,
+      ...{ names: [reference.name], kind: `→ ${targets.get(reference.columns[0] ?? "")}` },
     })),
     ...indexesOf(definition).map((constraint) => ({
       ...constraint,
-      ...{ name: findName(constraint, found), kind: "index" },
+      ...{ names: findNames(constraint, found), kind: "index" },
     })),
   ];
   return renderTable(
@@ -217,16 +225,20 @@ function renderConstraints({ name, definition, builds, found }: TableView): Html
     rows.map((row): Part[] => [
       row.kind,
       <code>{row.columns.join(", ")}</code>,
-      <code class="quiet">{row.name}</code>,
-      stateOf(row.name),
+      <>
+        <code class="quiet">{row.names[0]}</code>
+        {row.names.length > 1 && <span class="quiet"> and {row.names.length - 1} more</span>}
+      </>,
+      stateOf(row.names),
     ]),
   );
 }
 
-/** The name of the form in which an index exists. */
-function findName({ name, search = [] }: Constraint, found: TableView["found"]): string {
-  const parts = found?.parts ?? {};
-  return search.find((built) => findState(parts, built.name) !== undefined)?.name ?? name;
+/** The names of the indexes of the form in which an index exists. */
+function findNames(constraint: Constraint, found: TableView["found"]): string[] {
+  const exists = ({ name }: BuiltIndex) => findState(found?.parts ?? {}, name) !== undefined;
+  const search = builtIn(constraint, "search");
+  return (search.some(exists) ? search : builtIn(constraint, "plain")).map(({ name }) => name);
 }
 
 const BUILD_LABELS: Readonly<Record<string, string>> = {

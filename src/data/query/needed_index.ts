@@ -40,7 +40,8 @@ export function explainNeededIndex(
   const keys = order.slice(0, -1);
   const few = describeLimit(query, table, cut);
   const wanted = findServing(query, table, appId);
-  if (wanted?.index !== undefined && missing.has(wanted.index))
+  const needed = [wanted?.index, ...(wanted?.branches ?? []).map(({ index }) => index)];
+  if (needed.some((index) => index !== undefined && missing.has(index)))
     return `Cannot list these rows now, because ${few} while an index is built: try again later`;
   const lookup = where.find(
     (condition): condition is Comparison =>

@@ -17,6 +17,7 @@ import {
   indexesOf,
   keysOf,
   type RecordedTable,
+  searchColumns,
 } from "../../tables/catalog/mod.ts";
 import { type Comparison, type Condition, ID, type QueryColumn } from "./filter.ts";
 import type { ListQuery, SortKey } from "./query.ts";
@@ -24,9 +25,21 @@ import type { ListQuery, SortKey } from "./query.ts";
 /** A column, or a part of its values, by which an index is searched and sorted. */
 export type Term = { readonly column: QueryColumn; readonly part?: "start" | "rest" | "exact" };
 
+/** The rows of an index with a value in an enum, or without: the label as a literal proves which rows it has. */
+export type Branch = { readonly index: string; readonly only: readonly EnumTest[] };
+export type EnumTest = {
+  readonly column: QueryColumn;
+  readonly op: "is" | "null" | "present";
+  readonly label?: string;
+};
+
 export type QueryPath = {
-  /** `undefined`: the primary key. */
+  /** `undefined`: the primary key, or branches. */
   readonly index: string | undefined;
+  /** The indexes whose rows the walk visits, if it needs their conditions; an ordered walk has one of them. */
+  readonly branches: readonly Branch[];
+  /** An enum all of whose values must have a branch. */
+  readonly covered: QueryColumn | undefined;
   /** The leading terms of the index that the walk uses. */
   readonly terms: readonly Term[];
   /** The values of the leading terms that have one value each. */
@@ -58,10 +71,26 @@ export type PathOptions = {
   readonly isUnselective?: boolean;
 };
 
-const PRIMARY_KEY: Index = { name: undefined, columns: [ID], isUnique: true, hasNulls: false };
+const WHOLE = {
+  ...{ branches: [], fulfilled: [], covered: undefined },
+  ...{ enums: [], end: undefined },
+} as const;
+const PRIMARY_KEY: Index = {
+  ...{ name: undefined, columns: [ID], isUnique: true, hasNulls: false },
+  ...WHOLE,
+};
 
 type Index = {
   readonly name: string | undefined;
+  readonly branches: readonly Branch[];
+  /** The conditions on an enum that the branches fulfill. */
+  readonly fulfilled: readonly Condition[];
+  /** An enum all of whose values have a branch, if no condition is on it. */
+  readonly covered: QueryColumn | undefined;
+  /** The enums at the end of a unique index, if all other columns can be searched. */
+  readonly enums: readonly QueryColumn[];
+  /** The first column that cannot be searched. */
+  readonly end: QueryColumn | undefined;
   /** The leading columns that can be searched. */
   readonly columns: readonly QueryColumn[];
   /** Whether no two rows have the same values in these columns. */
@@ -141,15 +170,14 @@ export function choosePath(
 ): QueryPath {
   const ids = findComparison(query.where, ID, ["in"]);
   if (ids !== undefined) return toSetPath(PRIMARY_KEY, ids);
-  const candidates = listIndexes(table, options)
+  const candidates = listIndexes(query, table, options)
     .map((index): Candidate => ({ index, ...findFixed(query, index) }))
-    .sort((a, b) => b.fixed.length - a.fixed.length);
-  const fixed = candidates.filter((candidate) => candidate.fixed.length > 0);
-  const single = fixed.find(
-    ({ index, fixed: { length } }) => index.isUnique && length === index.columns.length,
-  );
-  if (single !== undefined)
-    return { ...toPath(query, single, { isOrdered: false }), isSingle: true };
+    .sort(
+      (a, b) => countFixed(b) - countFixed(a) || a.index.branches.length - b.index.branches.length,
+    );
+  const fixed = candidates.filter((candidate) => countFixed(candidate) > 0);
+  const single = candidates.find((candidate) => isSingle(query, candidate));
+  if (single !== undefined) return toLookup(query, single);
   const ordered = candidates.find((candidate) => isInOrder(query, candidate));
   const isSelective = options.isUnselective !== true;
   const selective = isSelective
@@ -162,7 +190,7 @@ export function choosePath(
     ordered !== undefined &&
     (ordered.fixed.length > 0 || ordered.empty !== undefined || selective === undefined)
   ) {
-    const set = isSelective && ordered.fixed.length === 0 ? findSet(query, candidates) : undefined;
+    const set = isSelective && countFixed(ordered) === 0 ? findSet(query, candidates) : undefined;
     return set ?? toPath(query, ordered, { isOrdered: true });
   }
   if (selective !== undefined)
@@ -174,10 +202,43 @@ export function choosePath(
   return toPath(query, best, { isOrdered: false });
 }
 
+/** The number of conditions with one value that an index fulfills, or with one of several values of an enum. */
+function countFixed({ index, fixed }: Candidate): number {
+  return fixed.length + index.fulfilled.length;
+}
+
+/** Whether the conditions have a value for each column of a unique index. */
+function isSingle({ where }: ListQuery, { index, fixed }: Candidate): boolean {
+  return (
+    (index.isUnique || index.enums.length > 0) &&
+    fixed.length === index.columns.length &&
+    index.enums.every((column) => findComparison(where, column, ["eq"]) !== undefined)
+  );
+}
+
+/** The row with these values. Enums come last in the index, and are compared in the few rows with the other values. */
+function toLookup(query: ListQuery, candidate: Candidate): QueryPath {
+  const { enums, columns, name } = candidate.index;
+  const path = { ...toPath(query, candidate, { isOrdered: false }), isSingle: true };
+  if (name === undefined || enums.length === 0) return path;
+  // A condition with a label implies that the column has a value, which an index without other columns requires.
+  const only = enums.flatMap((column): EnumTest[] => {
+    const label = findComparison(query.where, column, ["eq"])?.values[0];
+    if (columns.length === 0 && label !== undefined) return [{ column, op: "is", label }];
+    return column.required ? [] : [{ column, op: "present" }];
+  });
+  const walked = columns.length === 0 ? [] : path.terms;
+  return {
+    ...path,
+    ...{ index: undefined, branches: [{ index: name, only }] },
+    terms: [...walked, ...enums.map((column) => ({ column }))],
+  };
+}
+
 /** The rows with one of several values in the first column of an index. */
 function findSet({ where }: ListQuery, candidates: readonly Candidate[]): QueryPath | undefined {
   for (const { index } of candidates) {
-    const [column] = index.columns;
+    const [column] = index.branches.length > 0 ? [] : index.columns;
     const values = column && findComparison(where, column, ["in"]);
     if (values !== undefined) return toSetPath(index, values);
   }
@@ -188,6 +249,7 @@ function toSetPath({ name }: Index, condition: Comparison): QueryPath {
   const isExact = condition.values.every((value) => isWhole(condition.column, value));
   return {
     index: name,
+    ...{ branches: [], covered: undefined },
     terms: toTerms(condition.column),
     fixed: [],
     keys: [],
@@ -217,8 +279,8 @@ export function chooseChildren(
   options: PathOptions,
 ): ChildPath | undefined {
   const isDescending = order[0]?.isDescending === true;
-  for (const index of listIndexes(table, options)) {
-    const [first, ...rest] = index.columns;
+  for (const index of listIndexes({ where: [] }, table, options)) {
+    const [first, ...rest] = index.branches.length > 0 ? [] : index.columns;
     const isLast = index.isUnique && rest.length === order.length - 1;
     const keys = isLast ? order.slice(0, -1) : order;
     const isInOrder = keys.every(
@@ -246,6 +308,7 @@ export function chooseChildren(
 }
 
 function listIndexes(
+  { where }: Pick<ListQuery, "where">,
   { whole, definition }: RecordedTable,
   { appId, missing }: PathOptions,
 ): Index[] {
@@ -254,12 +317,50 @@ function listIndexes(
     .filter((index) => (index.appId ?? appId) === appId)
     .flatMap((index) => {
       // While an index is rebuilt, its former form serves what it can.
-      for (const form of ["search", "plain"] as const)
-        for (const built of builtIn(index, form))
-          if (!missing.has(built.name)) return [toIndex({ index, form, built }, columns)];
+      for (const form of ["search", "plain"] as const) {
+        const { builts, split } = splitBy(where, builtIn(index, form), columns);
+        const [built] = builts;
+        if (built === undefined || builts.some(({ name }) => missing.has(name))) continue;
+        return [{ ...toIndex({ index, form, built }, columns), ...split }];
+      }
       return [];
     })
     .concat(PRIMARY_KEY);
+}
+
+/** Of the indexes of a form, those that have the rows of the conditions, if they are split by an enum. */
+function splitBy(
+  where: readonly Condition[],
+  all: readonly BuiltIndex[],
+  columns: ReadonlyMap<string, QueryColumn>,
+): {
+  builts: readonly BuiltIndex[];
+  split?: Pick<Index, "branches" | "fulfilled" | "covered">;
+} {
+  const by = all[0]?.only?.column;
+  if (by === undefined) return { builts: all };
+  const column = columns.get(by);
+  // Another app's column, which the functions of this app do not know.
+  if (column === undefined) return { builts: [] };
+  const condition = findComparison(where, column, ["eq", "in", "null"]);
+  const values: readonly (string | null)[] | undefined =
+    condition?.op === "null" ? [null] : condition?.values;
+  const builts = all.filter(
+    ({ only }) => only !== undefined && (values?.includes(only.value) ?? true),
+  );
+  const branches = builts.map(({ name, only }): Branch => {
+    const label = only?.value ?? undefined;
+    const test =
+      label === undefined
+        ? ({ column, op: "null" } as const)
+        : ({ column, op: "is", label } as const);
+    return { index: name, only: [test] };
+  });
+  const fulfilled = condition === undefined ? [] : [condition];
+  return {
+    builts,
+    split: { branches, fulfilled, covered: condition === undefined ? column : undefined },
+  };
 }
 
 function toIndex(
@@ -268,16 +369,26 @@ function toIndex(
 ): Index {
   const isSearch = form === "search" && index.search !== undefined;
   const isLast = isSearch && index.kind === "idx" && !index.columns.includes(ID.name);
-  const known = [...index.columns, ...(isLast ? [ID.name] : [])].map((name) => columns.get(name));
+  const names = isSearch ? searchColumns(index, built).map(({ name }) => name) : index.columns;
+  const known = [...names, ...(isLast ? [ID.name] : [])].map((name) => columns.get(name));
   const isUsable = (column: QueryColumn) =>
     isSearchable(column) && (isSearch || SQL[column.kind].parts === undefined);
-  const end = known.findIndex((column) => column === undefined || !isUsable(column));
+  const first = known.findIndex((column) => column === undefined || !isUsable(column));
   const searchable = known
-    .slice(0, end === -1 ? undefined : end)
+    .slice(0, first === -1 ? undefined : first)
     .filter((column) => column !== undefined);
-  const isUnique = index.kind === "key" && searchable.length === known.length;
-  const hasNulls = isSearch && index.kind === "idx" && searchable.length > 0;
-  return { name: built.name, columns: searchable, isUnique, hasNulls };
+  const rest = known.slice(searchable.length);
+  const enums = rest
+    .filter((column) => column !== undefined)
+    .filter(({ kind }) => SQL[kind].isSplit === true);
+  const isKey = index.kind === "key";
+  const hasNulls = isSearch && !isKey && (built.only !== undefined || searchable.length > 0);
+  return {
+    ...{ ...WHOLE, name: built.name, columns: searchable, hasNulls },
+    isUnique: isKey && rest.length === 0,
+    enums: isKey && enums.length === rest.length ? enums : [],
+    end: rest[0],
+  };
 }
 
 function findFixed({ where }: ListQuery, { columns, hasNulls }: Index): Omit<Candidate, "index"> {
@@ -319,6 +430,8 @@ function keysIn({ order }: ListQuery, candidate: Candidate): readonly SortKey[] 
 /** Whether the rest of the index has the query's order, down to the id. Otherwise the query would sort all equal values. */
 function isInOrder(query: ListQuery, candidate: Candidate): boolean {
   const { where, order } = query;
+  // Each branch has its own order.
+  if (candidate.index.branches.length > 1) return false;
   const rest = restOf(candidate);
   const keys = keysIn(query, candidate);
   const isSame = keys.every(
@@ -420,11 +533,15 @@ function toPath(
     : isNextUsed && next !== undefined
       ? [next]
       : [];
-  const terms = [...fixed.map(({ column }) => column), ...rest].flatMap(toTerms);
+  const columns = [...fixed.map(({ column }) => column), ...rest];
+  const terms = columns.flatMap(toTerms);
+  // The order of the index leaves PostgreSQL no other.
+  if (columns.length === 0 && index.end !== undefined) terms.push({ column: index.end });
   const values = fixed.flatMap(({ column, values: [value = ""] }) => toTermValues(column, value));
   const exact = fixed.filter(({ column, values: [value = ""] }) => isWhole(column, value));
   const path = {
-    ...{ index: index.name, fixed: values, keys, isOrdered, isDescending },
+    ...{ index: index.branches.length === 0 ? index.name : undefined, branches: index.branches },
+    ...{ covered: index.covered, fixed: values, keys, isOrdered, isDescending },
     isSelective: false,
     isSingle: false,
   };
@@ -433,7 +550,7 @@ function toPath(
       ...path,
       terms: [...toTerms(index.columns[0]), ...terms],
       nulls: "only",
-      fulfilled: [empty],
+      fulfilled: [...index.fulfilled, empty],
       start: undefined,
       stop: undefined,
     };
@@ -461,7 +578,7 @@ function toPath(
     ...path,
     terms,
     nulls: isLast ? "last" : undefined,
-    fulfilled: [...exact, lower?.fulfilled, upper?.fulfilled].filter(
+    fulfilled: [...index.fulfilled, ...exact, lower?.fulfilled, upper?.fulfilled].filter(
       (condition) => condition !== undefined,
     ),
     start,

@@ -181,6 +181,17 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     walk: path.terms.map(numberOfTerm),
     isDescending: path.isDescending,
     index: path.index,
+    branches:
+      path.branches.length === 0
+        ? undefined
+        : path.branches.map(({ index, only }) => [
+            index,
+            ...only.map(({ op, column, label }) => [
+              ...[op, numberOf(column)],
+              ...(label === undefined ? [] : [label]),
+            ]),
+          ]),
+    covered: path.covered && numberOf(path.covered),
     nulls: path.nulls,
     ...("in" in path
       ? { in: putSet(path.in, put) }
@@ -206,7 +217,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
           after: after && numbers(toAfter(order.flatMap(toSortTerms), toAfterValues(order, after))),
         }),
   };
-  const { index, isSelective } = path;
+  const { index = path.branches[0]?.index, isSelective } = path;
   return { plan: JSON.stringify(plan), values, index, isSelective };
 }
 

@@ -35,7 +35,18 @@ export type Constraint = {
 };
 
 /** An index in PostgreSQL. */
-export type BuiltIndex = { readonly name: string };
+export type BuiltIndex = {
+  readonly name: string;
+  /** The value that all its rows have in an enum column; null: none. The index lacks that column. */
+  readonly only?: EnumValue;
+};
+
+/** A value of an enum column; `type`: the name of its type. */
+export type EnumValue = {
+  readonly column: string;
+  readonly value: string | null;
+  readonly type: string;
+};
 
 /** The suffix of an index in the form for searches. */
 function searchSuffix(kind: Constraint["kind"]): "search_key" | "search_idx" {
@@ -47,19 +58,92 @@ export type IndexForm = "plain" | "search";
 
 /** Max columns of an index in PostgreSQL, without the app and the id. */
 const MAX_TERMS = 30;
+/** Max values of an enum by which an index is split: each index costs every insert about 2 µs. */
+const MAX_VALUES = 8;
+const VALUE_HASH_LENGTH = 6;
+
+/**
+ * The columns of an index in the form for searches. A unique index ends in its enums, which PostgreSQL cannot search under row
+ * security: few rows have the same values in the other columns.
+ */
+export function searchColumns(
+  { kind, columns, kinds }: Pick<Constraint, "kind" | "columns" | "kinds">,
+  { only }: Pick<BuiltIndex, "only">,
+): { name: string; kind: Kind }[] {
+  const all = columns.flatMap((name, position) => {
+    const of = kinds[position];
+    return of === undefined || name === only?.column ? [] : [{ name, kind: of }];
+  });
+  if (kind !== "key") return all;
+  const isSplit = (column: { kind: Kind }) => SQL[column.kind].isSplit === true;
+  return [...all.filter((column) => !isSplit(column)), ...all.filter(isSplit)];
+}
+
+/**
+ * The indexes of the form for searches, if it differs. An index with one enum of few values is split by them: a condition with
+ * the value as a literal proves which index has its rows, without a search by the enum.
+ */
+function toSearchForm(table: TableDefinition, constraint: Constraint): readonly BuiltIndex[] {
+  const { kind, columns } = constraint;
+  const name = searchName(table.name, constraint);
+  const whole = hasSearchForm(constraint) ? [{ name }] : [];
+  const enums = table.columns.filter(
+    (column) => columns.includes(column.name) && SQL[column.kind].isSplit,
+  );
+  const [column] = enums;
+  if (kind !== "idx" || column === undefined || enums.length > 1) return whole;
+  const { values = [] } = column;
+  const type = enumTypeName(table.name, column.name);
+  const split = [...values, ...(column.required ? [] : [null])].map((value) => ({
+    name: splitName(name, value),
+    only: { column: column.name, value, type },
+  }));
+  const isDistinct = new Set(split.map((built) => built.name)).size === split.length;
+  const kinds = split.slice(0, 1).flatMap((built) => searchColumns(constraint, built));
+  const fits = sumTerms({ kind, kinds: kinds.map((left) => left.kind) }) <= MAX_TERMS;
+  return isDistinct && fits && values.length <= MAX_VALUES ? split : whole;
+}
+
+/** The name of the index of a value, or of the rows without a value. */
+function splitName(search: string, value: string | null): string {
+  const hash =
+    value === null
+      ? "null"
+      : Bun.CryptoHasher.hash("sha256", value, "hex").slice(0, VALUE_HASH_LENGTH);
+  return search.replace(/search_idx$/, `${hash}_idx`);
+}
+
+function searchName(table: string, { kind, columns }: Pick<Constraint, "kind" | "columns">) {
+  return deriveName(table, columns, searchSuffix(kind));
+}
+
+/** Whether an index has this name in one of its forms, now or before its enums got other values. */
+export function isNameOf(table: string, constraint: Constraint, name: string): boolean {
+  const search = searchName(table, constraint);
+  if (name === constraint.name || name === search) return true;
+  const start = search.replace(/search_idx$/, "");
+  const end = new RegExp(`^(?:[0-9a-f]{${VALUE_HASH_LENGTH}}|null)_idx$`);
+  return constraint.kind === "idx" && name.startsWith(start) && end.test(name.slice(start.length));
+}
+
+function sumTerms({ kind, kinds }: Pick<Constraint, "kind" | "kinds">): number {
+  return kinds.reduce((sum, column) => sum + countTerms(column, kind), 0);
+}
 
 /**
  * Whether the index has a form for searches. It has parts of texts instead of their prefix or digest. A plain index ends in the
  * id, and contains the rows without a value in its first column. An index whose first column cannot be searched remains as it
  * is.
  */
-function hasSearchForm({ kind, kinds }: Pick<Constraint, "kind" | "kinds">): boolean {
-  const end = kinds.findIndex((column) => SQL[column].ends === undefined);
-  const searched = kinds.slice(0, end === -1 ? undefined : end);
-  const terms = kinds.reduce((sum, column) => sum + countTerms(column, kind), 0);
-  if (terms > MAX_TERMS) return false;
-  if (searched.some((column) => SQL[column].parts !== undefined)) return true;
-  return kind === "idx" && searched.length > 0;
+function hasSearchForm(constraint: Constraint): boolean {
+  const { kind, columns } = constraint;
+  const ordered = searchColumns(constraint, {});
+  const end = ordered.findIndex((column) => SQL[column.kind].ends === undefined);
+  const searched = ordered.slice(0, end === -1 ? undefined : end);
+  if (sumTerms(constraint) > MAX_TERMS || searched.length === 0) return false;
+  if (searched.some((column) => SQL[column.kind].parts !== undefined)) return true;
+  if (kind === "key") return ordered.some(({ name }, position) => name !== columns[position]);
+  return true;
 }
 
 /** The terms of a column of this kind in an index for searches. */
@@ -109,20 +193,30 @@ export function enumTypeName(table: string, column: string): string {
   return deriveName(table, [column], "enum");
 }
 
-/** The unique constraints of a table. */
-export function keysOf(table: TableDefinition): Constraint[] {
-  const single = toSingles(table, ({ unique }) => unique);
-  return toConstraints(table, [...single, ...table.uniques], "key");
+/** Requests read the constraints of the same definitions. */
+function remember<Constraints>(list: (table: RecordedDefinition) => Constraints) {
+  const known = new WeakMap<RecordedDefinition, Constraints>();
+  return (table: RecordedDefinition): Constraints => {
+    const found = known.get(table) ?? list(table);
+    known.set(table, found);
+    return found;
+  };
 }
 
+/** The unique constraints of a table. */
+export const keysOf = remember((table): readonly Constraint[] => {
+  const single = toSingles(table, ({ unique }) => unique);
+  return toConstraints(table, [...single, ...table.uniques], "key");
+});
+
 /** The plain indexes of a table: the declared indexes, and one for each reference. */
-export function indexesOf(table: RecordedDefinition): Constraint[] {
+export const indexesOf = remember((table): readonly Constraint[] => {
   const single = toSingles(table, ({ index, kind }) => index || kind === "ref");
   return toConstraints(table, [...single, ...table.indexes], "idx").map((index) => {
     const appId = table.deferred?.indexes[index.name];
     return appId === undefined ? index : { ...index, appId };
   });
-}
+});
 
 export function referencesOf(table: TableDefinition): Constraint[] {
   const single = toSingles(table, ({ kind }) => kind === "ref");
@@ -159,12 +253,8 @@ function toConstraints(
     const name = deriveName(table.name, columns, kind);
     const kinds = columns.flatMap((column) => kindOf.get(column) ?? []);
     const constraint = { kind, name, columns, kinds };
-    byName.set(
-      name,
-      hasSearchForm(constraint)
-        ? { ...constraint, search: [{ name: deriveName(table.name, columns, searchSuffix(kind)) }] }
-        : constraint,
-    );
+    const search = kind === "fkey" ? [] : toSearchForm(table, constraint);
+    byName.set(name, search.length === 0 ? constraint : { ...constraint, search });
   }
   return [...byName.values()];
 }

@@ -11,7 +11,14 @@ import { type Definition, QUOTAS, type TableDefinition } from "../../schema/mod.
 import { canonicalJson } from "../../std/json.ts";
 import { findReplaced } from "../../std/names.ts";
 import { quoteForShell } from "../../std/quote.ts";
-import { type Constraint, indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
+import {
+  type Constraint,
+  formAt,
+  type IndexForm,
+  indexesOf,
+  keysOf,
+  type RecordedDefinition,
+} from "../catalog/mod.ts";
 import { type Conflict, FOREIGN, TOO_MANY } from "../conflicts.ts";
 import { isShared, markDeferred } from "../sql/deferred.ts";
 import type { PushState, TableState } from "../state.ts";
@@ -108,7 +115,8 @@ export function planPush(
     const table = found.get(declared.name);
     if (table === undefined) return planNewTable(declared);
     const isReplay = replay !== undefined;
-    if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay });
+    const form = formAt(state);
+    if (table.ownerAppId === appId) return planOwnTable(declared, { found: table, isReplay, form });
     if (replay === "followed") return NOTHING;
     const isNew = findUse(appId, table) === undefined;
     if (isNew && share?.includes(declared.name) === false) return rejectSharing(declared);
@@ -189,7 +197,10 @@ function rejectSharing({ name }: TableDefinition): Plan {
   return { ...NOTHING, conflicts: [{ table: name, ...FOREIGN.unshared }] };
 }
 
-function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Plan {
+function planOwnTable(
+  declared: TableDefinition,
+  { found, isReplay, form }: Found & { form: IndexForm },
+): Plan {
   const { ownerAppId, definition: recorded } = found;
   const next = markDeferred(mergeTable(declared, recorded), found);
   const use = planUse(ownerAppId, declared, { found, isReplay, next });
@@ -197,7 +208,7 @@ function planOwnTable(declared: TableDefinition, { found, isReplay }: Found): Pl
   return {
     steps: [
       // The size of a shared table would reveal other apps' rows.
-      ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found) }),
+      ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found), form }),
       ...use,
     ],
     conflicts: findOwnerConflicts({ declared, next, found }),

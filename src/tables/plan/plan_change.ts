@@ -19,13 +19,20 @@ import {
 } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
-import { hashColumnSet, indexesOf, keysOf, type RecordedDefinition } from "../catalog/mod.ts";
+import {
+  formAt,
+  hashColumnSet,
+  indexesOf,
+  keysOf,
+  type RecordedDefinition,
+} from "../catalog/mod.ts";
 import { REASONS, REJECTIONS } from "../conflicts.ts";
 import { isShared, markDeferred, sumExcessDefaults } from "../sql/deferred.ts";
 import type { PushState, TableState } from "../state.ts";
 import { type Change, changeTable, retype } from "./change.ts";
 import { changeRecorded } from "./change_record.ts";
-import type { Plan, Step } from "./step.ts";
+import { orderSteps, type Plan, type Step } from "./step.ts";
+import { planIndexes } from "./table_steps.ts";
 
 type ChangeOf<Kind extends Change["kind"]> = Extract<Change, { kind: Kind }>;
 
@@ -50,13 +57,26 @@ const PLANNERS: Cases<Change, Step[], [table: Changed]> = {
   ],
   drop_table: (_, { found }) => [{ kind: "drop_table", table: found.definition }],
   retype_column: planRetype,
-  drop_value: ({ table, column, value }, { state }) => [
+  drop_value: planDropValue,
+};
+
+/** An index of the value is dropped, because it would follow the renamed label. */
+function planDropValue(
+  { table, column, value }: ChangeOf<"drop_value">,
+  { found, next, state }: Changed,
+): Step[] {
+  const isDeferred = found.isLarge || isShared(found);
+  const form = formAt(state);
+  const indexes =
+    next === undefined ? [] : planIndexes(next, found.definition, { isDeferred, form });
+  return orderSteps([
     {
       ...{ kind: "drop_enum_value", table, column, value },
       label: toDroppedValue((state.head?.seq ?? 0) + 1),
     },
-  ],
-};
+    ...indexes,
+  ]);
+}
 
 /** Indexes of the column are dropped with the column, and created again on its copy. */
 function planRetype(change: ChangeOf<"retype_column">, { found, next }: Changed): Step[] {

@@ -8,7 +8,12 @@ import { quoteLiteral, quoteName } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { type Constraint, enumTypeName, type RecordedDefinition } from "../catalog/mod.ts";
+import {
+  type BuiltIndex,
+  type Constraint,
+  enumTypeName,
+  type RecordedDefinition,
+} from "../catalog/mod.ts";
 import type { Conflict } from "../conflicts.ts";
 
 export type Step =
@@ -29,6 +34,10 @@ export type Step =
   | { kind: "add_index"; table: string; index: Constraint }
   /** Built after the push, without locking the table. */
   | { kind: "defer_index"; table: string; index: Constraint }
+  /** Indexes of a declared index that another set of enum values requires, in the form for searches; in the push, or after it. */
+  | { kind: "build_indexes"; table: string; index: Constraint; built: readonly BuiltIndex[] }
+  | { kind: "defer_builds"; table: string; index: Constraint; built: readonly BuiltIndex[] }
+  | { kind: "drop_indexes"; table: string; built: readonly BuiltIndex[] }
   | {
       kind: "add_reference";
       table: TableDefinition;
@@ -79,6 +88,7 @@ const ORDER: readonly Step["kind"][] = [
   "rename",
   "drop_column",
   "drop_table",
+  "drop_indexes",
   "drop_enum_value",
   "swap_column",
   "add_enum_value",
@@ -89,7 +99,9 @@ const ORDER: readonly Step["kind"][] = [
   "set_required",
   "add_key",
   "add_index",
+  "build_indexes",
   "defer_index",
+  "defer_builds",
   "add_reference",
   "defer_reference",
   "create_functions",

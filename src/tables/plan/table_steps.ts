@@ -2,17 +2,28 @@
 
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { indexesOf, keysOf, type RecordedDefinition, referencesOf } from "../catalog/mod.ts";
+import {
+  type BuiltIndex,
+  builtIn,
+  type IndexForm,
+  indexesOf,
+  keysOf,
+  type RecordedDefinition,
+  referencesOf,
+} from "../catalog/mod.ts";
 import type { Step } from "./step.ts";
 
-/**
- * Empty if both are the same; otherwise all steps, in the order of their dependencies. `isDeferred`: steps that must read all
- * rows run after the push.
- */
+type ChangeOptions = {
+  /** Whether steps that must read all rows run after the push. */
+  isDeferred: boolean;
+  form: IndexForm;
+};
+
+/** Empty if both are the same; otherwise all steps, in the order of their dependencies. */
 export function planChanges(
   next: RecordedDefinition,
   recorded: RecordedDefinition,
-  options: { isDeferred: boolean },
+  options: ChangeOptions,
 ): Step[] {
   if (canonicalJson(next) === canonicalJson(recorded)) return [];
   const before = new Map(recorded.columns.map((column) => [column.name, column]));
@@ -26,6 +37,7 @@ export function planChanges(
     ...added.map((column): Step => ({ kind: "add_column", table: next, column })),
     ...common.flatMap(({ column, old }) => planColumn(next, column, old)),
     ...planConstraints(next, recorded, options),
+    ...planIndexes(next, recorded, options),
     ...planReferences(next, added, options),
     ...planReferences(
       next,
@@ -59,7 +71,7 @@ function planColumn(table: TableDefinition, column: NamedColumn, old: NamedColum
 function planConstraints(
   next: RecordedDefinition,
   recorded: RecordedDefinition,
-  { isDeferred }: { isDeferred: boolean },
+  { isDeferred, form }: ChangeOptions,
 ): Step[] {
   const before = new Set(
     [...keysOf(recorded), ...indexesOf(recorded)].map((constraint) => constraint.name),
@@ -73,8 +85,49 @@ function planConstraints(
       .map((key): Step => ({ kind: "add_key", table, key })),
     ...indexesOf(next)
       .filter(isNew)
-      .map((index): Step => ({ kind: isDeferred ? "defer_index" : "add_index", table, index })),
+      .flatMap((index): Step[] => {
+        if (isDeferred) return [{ kind: "defer_index", table, index }];
+        const late = builtIn(index, form).filter((built) => isLate(built, recorded));
+        if (late.length === 0) return [{ kind: "add_index", table, index }];
+        const now = builtIn(index, form).filter((built) => !late.includes(built));
+        return [
+          { kind: "add_index", table, index: { ...index, search: now } },
+          { kind: "defer_builds", table, index, built: late },
+        ];
+      }),
   ];
+}
+
+/** PostgreSQL rejects a new value of an enum in the transaction that adds it. */
+function isLate({ only }: BuiltIndex, recorded: RecordedDefinition): boolean {
+  const values = recorded.columns.find(({ name }) => name === only?.column)?.values;
+  return only?.value != null && values?.includes(only.value) === false;
+}
+
+/** The indexes of recorded constraints that other values of an enum require, or that an optional enum does. */
+export function planIndexes(
+  next: RecordedDefinition,
+  recorded: RecordedDefinition,
+  { isDeferred, form }: ChangeOptions,
+): Step[] {
+  const before = new Map(indexesOf(recorded).map((index) => [index.name, builtIn(index, form)]));
+  return indexesOf(next).flatMap((index): Step[] => {
+    const old = before.get(index.name);
+    if (old === undefined) return [];
+    const now = builtIn(index, form);
+    const isIn = (list: readonly BuiltIndex[]) => (built: BuiltIndex) =>
+      list.some(({ name }) => name === built.name);
+    const added = now.filter((built) => !isIn(old)(built));
+    const late = isDeferred ? added : added.filter((built) => isLate(built, recorded));
+    const soon = added.filter((built) => !late.includes(built));
+    const dropped = old.filter((built) => !isIn(now)(built));
+    const table = next.name;
+    return [
+      ...(dropped.length === 0 ? [] : [{ kind: "drop_indexes", table, built: dropped } as const]),
+      ...(soon.length === 0 ? [] : [{ kind: "build_indexes", table, index, built: soon } as const]),
+      ...(late.length === 0 ? [] : [{ kind: "defer_builds", table, index, built: late } as const]),
+    ];
+  });
 }
 
 /** A reference is on a new column, empty in every row, or replaces a reference with another `onDelete`; it is validated anyway. */

@@ -62,6 +62,11 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   add_index: ({ table, index }, form) =>
     toFormed(index, form).map((formed) => renderCreate({ table, formed })),
   defer_index: () => [],
+  build_indexes: (step, form) =>
+    toSome(step, form).map((formed) => renderCreate({ table: step.table, formed })),
+  defer_builds: () => [],
+  drop_indexes: ({ built }) =>
+    built.map(({ name }) => `drop index if exists data.${quoteName(name)}`),
   add_reference: renderReference,
   defer_reference: () => [],
   // Their text depends on the site.
@@ -250,6 +255,27 @@ function renderRename({ table, before, column }: Rename): string[] {
       .filter(({ from, to }) => from !== to)
       .map(({ from, to }) => `alter type data.${quoteName(from)} rename to ${quoteName(to)}`),
   ];
+}
+
+type SomeIndexes = Extract<Step, { kind: "build_indexes" | "defer_builds" }>;
+
+function toSome({ index, built }: SomeIndexes, form: IndexForm): Formed[] {
+  return built.map((one) => ({ index, form, built: one }));
+}
+
+/** The indexes that a step leaves to be built after the push. */
+export function toDeferred(step: Step, form: IndexForm): DeferredBuild[] {
+  const { table } = step;
+  if (typeof table !== "string") return [];
+  const formed =
+    step.kind === "defer_builds"
+      ? toSome(step, form)
+      : step.kind === "defer_index"
+        ? toFormed(step.index, form)
+        : step.kind === "defer_reference"
+          ? toFormed(step.reference, form)
+          : [];
+  return formed.map((one) => ({ table, formed: one }));
 }
 
 /** The names of constraints before and after a rename, in the same order. */

@@ -12,17 +12,18 @@ import { type NamedColumn, QUOTAS } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import { utf8Length } from "../../std/text.ts";
 import {
-  builtIn,
   builtInAny,
   type DeferredParts,
   findConstraint,
   formOf,
   indexesOf,
+  isNameOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { showDefault } from "../plan/compare.ts";
 import type { TableState } from "../state.ts";
 import { type DeferredBuild, renderDeferred, renderDropIndex } from "./ddl.ts";
+import { listIndexStates, readIndexes } from "./index_forms.ts";
 
 export type DeferredStep = {
   table: string;
@@ -34,7 +35,13 @@ export type DeferredStep = {
   attempts: number;
 };
 
-type Claimed = DeferredBuild & { id: string };
+/** `formed`: absent if the definition no longer has the index, because an enum got more values. */
+type Claimed = {
+  id: string;
+  table: string;
+  name: string;
+  formed: DeferredBuild["formed"] | undefined;
+};
 
 const LEASE_S = 60;
 const RENEW_MS = 20_000;
@@ -74,12 +81,11 @@ async function claimStep(admin: Database, after: string): Promise<Claimed | unde
   const [row] = await call(admin, "claim_deferred_step", values);
   if (row === undefined) return undefined;
   const definition = row.definition as RecordedDefinition;
+  const step = { id: String(row.step_id), table: row.table_name, name: row.step_name };
   const index = findConstraint(definition, row.step_name);
   const built = index && builtInAny(index).find(({ name }) => name === row.step_name);
-  if (index === undefined || built === undefined)
-    throw new Error(`The deferred step of ${row.table_name} has nothing to build`);
-  const formed = { index, form: formOf(index, built.name), built };
-  return { id: String(row.step_id), table: row.table_name, formed };
+  if (index === undefined || built === undefined) return { ...step, formed: undefined };
+  return { ...step, formed: { index, form: formOf(index, built.name), built } };
 }
 
 /** Also records the progress of the build, which PostgreSQL shows only to the login that builds. */
@@ -99,37 +105,47 @@ async function endStep(admin: Database, id: string, { state, issue }: End): Prom
 
 async function build({ admin, log }: DeferredDeps, step: Claimed): Promise<End> {
   try {
-    const isIndex = step.formed.index.kind !== "fkey";
-    return isIndex ? await buildIndex(admin, step) : await runBuild(admin, step);
+    const { table, formed } = step;
+    if (formed?.index.kind === "fkey") return await runBuild(admin, { table, formed });
+    return await buildIndex(admin, step);
   } catch (error) {
     if (!(error instanceof ViolationError)) logError(log, "a deferred step")(error);
     return toEnd(error);
   }
 }
 
-/**
- * An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. If the index has another
- * form, that form is dropped after the build, so that a unique constraint holds at all times.
- */
-async function buildIndex(admin: Database, step: Claimed): Promise<End> {
-  const { table, formed } = step;
-  const { index, form, built } = formed;
-  const { name } = built;
+/** An interrupted build leaves an invalid index, which slows every write and serves no query: drop it. */
+async function buildIndex(admin: Database, { table, name, formed }: Claimed): Promise<End> {
   const [found] = await call(admin, "find_index", { index_name: name, table_name: table });
   if (found?.is_building === true)
     return { state: "waiting", issue: "another session is building it" };
   if (found?.is_valid !== true) {
     if (found !== undefined) await admin.message(renderDropIndex(name), BUILD);
-    await runBuild(admin, step);
+    if (formed !== undefined) await runBuild(admin, { table, formed });
   }
-  for (const other of builtIn(index, form === "search" ? "plain" : "search"))
-    if (other.name !== name) await admin.message(renderDropIndex(other.name), BUILD);
+  await dropFormer(admin, { table, name });
   return DONE;
+}
+
+/**
+ * Drops the indexes of a constraint in another form, after all indexes of its form are built, so that a unique constraint
+ * holds at all times. A push can have changed the values of an enum during the build.
+ */
+async function dropFormer(
+  admin: Database,
+  { table, name }: { table: string; name: string },
+): Promise<void> {
+  const { tables, ...site } = await readIndexes(admin, table);
+  const built = tables
+    .flatMap((state) => listIndexStates(state, site))
+    .filter(({ index, missing }) => missing.length === 0 && isNameOf(table, index, name));
+  for (const former of built.flatMap((state) => state.former))
+    await admin.message(renderDropIndex(former), BUILD);
 }
 
 const DONE: End = { state: "done", issue: null };
 
-async function runBuild(admin: Database, step: Claimed): Promise<End> {
+async function runBuild(admin: Database, step: DeferredBuild): Promise<End> {
   await admin.message(renderDeferred(step), BUILD);
   return DONE;
 }

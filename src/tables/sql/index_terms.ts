@@ -8,8 +8,15 @@
  */
 
 import { quoteLiteral, quoteName } from "../../db/mod.ts";
-import { type IndexPart, type Kind, type SearchParts, SQL } from "../../kinds/mod.ts";
-import { type BuiltIndex, builtIn, type Constraint, type IndexForm } from "../catalog/mod.ts";
+import { type IndexPart, type Kind, SQL } from "../../kinds/mod.ts";
+import {
+  type BuiltIndex,
+  builtIn,
+  type Constraint,
+  type EnumValue,
+  type IndexForm,
+  searchColumns,
+} from "../catalog/mod.ts";
 
 /** Bytes of an index entry that its columns share. The app's id, headers and padding use the rest. */
 const BUDGET = 2400;
@@ -64,13 +71,18 @@ export function printTerms(formed: Formed): string {
  * An index that the owner added to a table of several apps contains the owner's rows.
  *
  * An index for searches that is not unique contains all rows, but by a condition that only a condition on its first column
- * implies.
+ * implies, or on the enum by whose values it is split.
  */
 export function renderRows(formed: Formed): string {
-  const { index } = formed;
-  if (index.appId !== undefined) return `"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`;
-  const column = quoteName(firstOf(index));
-  const first = firstParts(formed)?.tested.render(column) ?? column;
+  const { index, built } = formed;
+  const owned =
+    index.appId === undefined ? [] : [`"app_id" = ${quoteLiteral(index.appId)}::pg_catalog.uuid`];
+  if (built.only !== undefined) return [...owned, renderOnly(built.only)].join(" and ");
+  const [all] = owned;
+  if (all !== undefined) return all;
+  const { name, kind } = firstOf(formed);
+  const column = quoteName(name);
+  const first = (isSearch(formed) ? SQL[kind].parts?.tested.render(column) : undefined) ?? column;
   return isSearch(formed) && index.kind === "idx"
     ? `${first} is null or ${first} is not null`
     : `${first} is not null`;
@@ -78,24 +90,39 @@ export function renderRows(formed: Formed): string {
 
 /** The condition as PostgreSQL prints it, without quotation marks. */
 export function printRows(formed: Formed): string {
-  const { index } = formed;
-  if (index.appId !== undefined) return `app_id = '${index.appId}'::uuid`;
-  const column = firstOf(index);
-  const first = firstParts(formed)?.tested.printed(column) ?? column;
+  const { index, built } = formed;
+  const owned = index.appId === undefined ? [] : [`app_id = '${index.appId}'::uuid`];
+  if (built.only !== undefined) return [...owned, printOnly(built.only)].join(" AND ");
+  const [all] = owned;
+  if (all !== undefined) return all;
+  const { name: column, kind } = firstOf(formed);
+  const first = (isSearch(formed) ? SQL[kind].parts?.tested.printed(column) : undefined) ?? column;
   return isSearch(formed) && index.kind === "idx"
     ? `${first} IS NULL OR ${first} IS NOT NULL`
     : `${first} IS NOT NULL`;
 }
 
-/** The parts of the first column of an index for searches. */
-function firstParts(formed: Formed): SearchParts | undefined {
-  const [first] = formed.index.kinds;
-  return isSearch(formed) && first !== undefined ? SQL[first].parts : undefined;
+/** The first column of an index. */
+function firstOf(formed: Formed): { name: string; kind: Kind } {
+  const { name, columns, kinds } = formed.index;
+  const [first] = isSearch(formed) ? searchColumns(formed.index, formed.built) : [];
+  if (first !== undefined) return first;
+  if (columns[0] === undefined || kinds[0] === undefined)
+    throw new Error(`Index ${name} has no columns`);
+  return { name: columns[0], kind: kinds[0] };
 }
 
-function firstOf({ name, columns: [first] }: Constraint): string {
-  if (first === undefined) throw new Error(`Index ${name} has no columns`);
-  return first;
+function renderOnly({ column, value, type }: EnumValue): string {
+  return value === null
+    ? `${quoteName(column)} is null`
+    : `${quoteName(column)} = ${quoteLiteral(value)}::data.${quoteName(type)}`;
+}
+
+/** Without quotation marks and line breaks, as all printed parts. */
+function printOnly({ column, value, type }: EnumValue): string {
+  if (value === null) return `${column} IS NULL`;
+  const label = value.replaceAll("'", "''").replaceAll('"', "").replaceAll(/\s+/g, " ");
+  return `${column} = '${label}'::data.${type}`;
 }
 
 type Part = Pick<IndexPart, "render" | "printed">;
@@ -109,7 +136,7 @@ type Forms = {
 
 function toTerms(formed: Formed, forms: Forms): string[] {
   const { index } = formed;
-  return isSearch(formed) ? toSearchTerms(index, forms) : toPlainTerms(index, forms);
+  return isSearch(formed) ? toSearchTerms(formed, forms) : toPlainTerms(index, forms);
 }
 
 function toPlainTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
@@ -122,11 +149,11 @@ function toPlainTerms({ kind, columns, kinds }: Constraint, forms: Forms): strin
 }
 
 /** What makes texts of a unique index distinct comes last, because it is not searched. */
-function toSearchTerms({ kind, columns, kinds }: Constraint, forms: Forms): string[] {
+function toSearchTerms({ index, built }: Formed, forms: Forms): string[] {
+  const columns = searchColumns(index, built);
   const pick = (names: readonly ("start" | "rest" | "exact")[]) =>
-    columns.flatMap((column, index) => {
-      const indexed = kinds[index];
-      const parts = indexed && SQL[indexed].parts;
+    columns.flatMap(({ name: column, kind }) => {
+      const { parts } = SQL[kind];
       if (parts === undefined) return names.includes("exact") ? [] : [forms.plain(column)];
       return names.flatMap((name) => {
         const part = parts[name];
@@ -134,8 +161,8 @@ function toSearchTerms({ kind, columns, kinds }: Constraint, forms: Forms): stri
       });
     });
   const searched = pick(["start", "rest"]);
-  if (kind === "key") return [...searched, ...pick(["exact"])];
-  return columns.includes("id") ? searched : [...searched, forms.plain("id")];
+  if (index.kind === "key") return [...searched, ...pick(["exact"])];
+  return index.columns.includes("id") ? searched : [...searched, forms.plain("id")];
 }
 
 /** Characters of each text in an index. */

@@ -15,14 +15,14 @@ import {
 } from "../../db/mod.ts";
 import type { Json } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
-import { builtIn, formAt, hashColumnSet, type IndexForm, toColumnSet } from "../catalog/mod.ts";
+import { formAt, hashColumnSet, type IndexForm, toColumnSet } from "../catalog/mod.ts";
 import { type Applied, NO_PARENT } from "../history/migration_text.ts";
 import { RELEASE } from "../history/release.ts";
 import type { PreparedPush } from "../plan/prepare.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
 import type { PushState } from "../state.ts";
 import type { PushingApp } from "./begin_push.ts";
-import { renderStatements } from "./ddl.ts";
+import { renderStatements, toDeferred } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
 
 type Prepared = PreparedPush & {
@@ -95,6 +95,8 @@ const LOCKING: ReadonlySet<Step["kind"]> = new Set([
   "set_required",
   "add_key",
   "add_index",
+  "build_indexes",
+  "drop_indexes",
   "add_reference",
   "rename",
   "drop_column",
@@ -202,10 +204,8 @@ export function renderForgetSets({
 
 /** The deferred builds of a step, as recorded. */
 function toBuild(step: Step, form: IndexForm): Json[] {
-  if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
-  const constraint = step.kind === "defer_index" ? step.index : step.reference;
-  const kind = constraint.kind === "fkey" ? "reference" : "index";
-  return builtIn(constraint, form).map(({ name }) => ({
-    ...{ table: step.table, kind, name, columns: constraint.columns },
+  return toDeferred(step, form).map(({ table, formed: { index, built } }) => ({
+    ...{ table, kind: index.kind === "fkey" ? "reference" : "index" },
+    ...{ name: built.name, columns: index.columns },
   }));
 }

@@ -13,8 +13,7 @@ import {
 import type { CheckedMigration } from "../history/replayed_migration.ts";
 import type { Change } from "../plan/change.ts";
 import { findCreated, type Plan, type Step } from "../plan/step.ts";
-import { type RenderedPlan, renderDeferred } from "./ddl.ts";
-import { toFormed } from "./index_terms.ts";
+import { type RenderedPlan, renderDeferred, toDeferred } from "./ddl.ts";
 
 /** The name of a step in plans, file names and headers. */
 const DESCRIPTIONS: Cases<Step, string | undefined> = {
@@ -31,6 +30,10 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
   add_index: ({ table, index }) => `add index (${index.columns.join(", ")}) to ${table}`,
   defer_index: ({ table, index }) =>
     `add index (${index.columns.join(", ")}) to ${table}, after the push`,
+  // They follow from the values of an enum.
+  build_indexes: () => undefined,
+  defer_builds: () => undefined,
+  drop_indexes: () => undefined,
   add_reference: ({ table, column, isReplaced }) =>
     isReplaced
       ? `change onDelete of ${table.name}.${column.name} to ${column.onDelete ?? "none"}`
@@ -143,10 +146,7 @@ function renderSql({ plan, recorded, form }: RenderedPlan): string {
 }
 
 function renderLater(step: Step, form: IndexForm): string[] {
-  if (step.kind !== "defer_index" && step.kind !== "defer_reference") return [];
-  const { table } = step;
-  const constraint = step.kind === "defer_index" ? step.index : step.reference;
-  return toFormed(constraint, form).map((formed) => renderDeferred({ table, formed }));
+  return toDeferred(step, form).map(renderDeferred);
 }
 
 /** A short name in `[a-z0-9_]`, from the first step of the plan. */

@@ -16,17 +16,12 @@ import {
 import { Problem } from "../../problem.ts";
 import {
   ALL_ENDPOINTS,
-  builtIn,
   type ColumnSet,
   type Endpoint,
   endpointsOf,
   type FunctionSite,
-  formAt,
   functionName,
-  indexesOf,
-  keysOf,
   printedArguments,
-  type RecordedDefinition,
   requiredEndpointsOf,
 } from "../catalog/mod.ts";
 import { digestOf } from "../history/release.ts";
@@ -40,6 +35,7 @@ import {
   renderDropUnserved,
   renderFunctions,
 } from "./functions.ts";
+import { type IndexedTable, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 
@@ -194,14 +190,6 @@ export async function sweepSets(admin: Database): Promise<void> {
 // Indexes whose form does not fit the recorded previews. They are built again as deferred steps, which then drop the former
 // form; part of `rowhouse migrate`.
 
-type IndexedTable = {
-  name: string;
-  stamp: number;
-  definition: RecordedDefinition;
-  /** The names of the built indexes. */
-  indexes: string[];
-};
-
 /** Records the rebuilds, and returns the names of the indexes. Idempotent. @throws {Problem} push_busy */
 export async function deferRebuilds(admin: Database): Promise<string[]> {
   const outdated = await findRebuilds(admin);
@@ -219,23 +207,19 @@ type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
   rebuilds: { name: string; columns: readonly string[] }[];
 };
 
-/** An index that has neither form is missing, which a rebuild must not hide. */
+/** An index that has no form is missing, which a rebuild must not hide. */
 async function findRebuilds(db: Database, wanted: string | null = null): Promise<Rebuilds[]> {
-  const { tables, ...site } = (await call(db, "read_indexes", { wanted })) as FunctionSite & {
-    tables: IndexedTable[];
-  };
-  const form = formAt(site);
-  const former = form === "search" ? "plain" : "search";
-  return tables.flatMap(({ name, stamp, definition, indexes }) => {
-    const rebuilds = [...keysOf(definition), ...indexesOf(definition)]
-      .filter(
-        (index) =>
-          index.search !== undefined &&
-          builtIn(index, former).some(({ name: of }) => indexes.includes(of)),
-      )
-      .flatMap((index) =>
-        builtIn(index, form).map((built) => ({ name: built.name, columns: index.columns })),
+  const { tables, ...site } = await readIndexes(db, wanted);
+  return tables.flatMap((table) => {
+    const rebuilds = listIndexStates(table, site)
+      .filter(({ former }) => former.length > 0)
+      .flatMap(({ index, wanted: names, missing }) =>
+        // Without a missing index, the step only drops the former ones.
+        (missing.length > 0 ? missing : names.slice(0, 1)).map((name) => ({
+          ...{ name, columns: index.columns },
+        })),
       );
+    const { name, stamp } = table;
     return rebuilds.length === 0 ? [] : [{ name, stamp, rebuilds }];
   });
 }

@@ -3,10 +3,10 @@
 import { type Database, readValue } from "../../db/mod.ts";
 import type { ConsoleTable, FoundTable } from "../../records/console/mod.ts";
 import {
-  builtInAny,
   type FunctionSite,
   findConstraint,
   indexesOf,
+  isNameOf,
   keysOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
@@ -76,23 +76,26 @@ function compareFinished(
   found: Facts,
 ): Difference[] {
   const byName = new Map(tables.map((table) => [table.name, table]));
-  const paths = new Set(unfinished.flatMap((build) => toPaths(build, byName.get(build.table))));
-  const without = (facts: Facts) => new Map([...facts].filter(([path]) => !paths.has(path)));
+  const tests = unfinished.map((build) => makePathTest(build, byName.get(build.table)));
+  const without = (facts: Facts) =>
+    new Map([...facts].filter(([path]) => !tests.some((isOfBuild) => isOfBuild(path))));
   return compareFacts(without(wanted), without(found));
 }
 
 type Unfinished = { table: string; kind: "index" | "reference"; name: string };
 
 /** Builds in progress appear as deferred steps, not as drift. An index can be built in another form beside its former one. */
-function toPaths(
+function makePathTest(
   { table, kind, name }: Unfinished,
   definition: RecordedDefinition | undefined,
-): string[] {
+): (path: string) => boolean {
+  const start = `table ${table} / ${kind === "index" ? "index" : "constraint"} `;
   const constraint = definition && findConstraint(definition, name);
-  const names = constraint === undefined ? [{ name }] : builtInAny(constraint);
-  return names.map(
-    ({ name: of }) => `table ${table} / ${kind === "index" ? "index" : "constraint"} ${of}`,
-  );
+  return (path) => {
+    if (!path.startsWith(start)) return false;
+    const found = path.slice(start.length);
+    return found === name || (constraint !== undefined && isNameOf(table, constraint, found));
+  };
 }
 
 const REPORTED = / \/ (?:owner|row security|type|required)$/;

@@ -181,7 +181,11 @@ begin
   on conflict (app_id, table_name, hash) do update set unused_since = null;
   insert into rowhouse.deferred_steps (app_id, table_name, kind, name, columns)
   select app, build ->> 'table', build ->> 'kind', build ->> 'name', build -> 'columns'
-  from jsonb_array_elements(builds) as put_off (build);
+  from jsonb_array_elements(builds) as put_off (build)
+  -- A later push can need an index again that a push has dropped.
+  on conflict (table_name, name) do update set app_id = excluded.app_id, state = 'waiting',
+    issue = null, progress = null, attempts = 0, lease_until = '-infinity', created_at = now(),
+    finished_at = null;
   insert into rowhouse.migrations (app_id, seq, name, parent, checksum, text, sql, joins, key_id)
   values (app, (migration ->> 'seq')::integer, migration ->> 'name', migration ->> 'parent',
     migration ->> 'checksum', migration ->> 'text', migration ->> 'sql', migration -> 'joins',

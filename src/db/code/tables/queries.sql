@@ -172,6 +172,44 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
   from jsonb_array_elements(plan -> 'in') with ordinality as listed (range, n)
 $$;
 
+-- A condition on an enum: ["is", column, label], ["null", column] or ["present", column]. The label
+-- is a literal, which proves what rows a partial index has; it is read from the column's type.
+create function rowhouse.query_label(columns text[], types text[], test jsonb) returns text
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  target constant text := columns[(test ->> 1)::int4];
+  type constant text := types[(test ->> 1)::int4];
+  rendered text;
+begin
+  if target is not null then
+    rendered := case test ->> 0
+      when 'null' then format(' and %s is null', target)
+      when 'present' then format(' and %s is not null', target)
+      when 'is' then (
+        select format(' and %s operator(pg_catalog.=) %L::%s', target, enumlabel, type)
+        from pg_enum where enumtypid = to_regtype(type) and enumlabel = test ->> 2)
+    end;
+  end if;
+  if rendered is null then
+    raise exception 'no such condition' using errcode = 'RH022';
+  end if;
+  return rendered;
+end
+$$;
+
+-- Whether the branches have all rows of an enum: a branch for each label of its type, unless its
+-- value was dropped, and one for nulls, unless the column is required.
+create function rowhouse.query_covers(source text, type text, branches jsonb) returns bool
+language sql stable set search_path = pg_catalog, pg_temp as $$
+  select (select count(*) filter (where branch -> 1 ->> 0 = 'is') = (
+      select count(*) from pg_enum where enumtypid = to_regtype(type)
+        and enumlabel not like 'dropped by migration %')
+    and (bool_or(branch -> 1 ->> 0 = 'null') or (
+      select bool_and(attnotnull) from pg_attribute where attrelid = to_regclass(source)
+        and atttypid = to_regtype(type) and not attisdropped))
+    from jsonb_array_elements(branches) as listed (branch))
+$$;
+
 -- The statement of a plan. It returns the ids of the rows in order, why the visits ended early
 -- ("visits" or "text"), and the number of matching rows, if requested. If the visits of a walk
 -- ended early, the last id is the first row that was not compared.
@@ -188,6 +226,10 @@ $$;
 -- the rows without a value in the first column of the index after the others ("last"), or "only"
 -- them; "at" of a walk that is among these rows ("isAmongNulls") has the values after the parts of
 -- that column.
+--
+-- "branches": the indexes whose rows the walk visits one after the other, with the conditions that
+-- each requires: [name, condition of rowhouse.query_label, …]. Only a sort has several. "covered":
+-- the enum of which they must have all rows.
 --
 -- "sort": the order, if it differs from the walk's. Every row of the walk is visited then.
 create function rowhouse.query_statement(
@@ -220,22 +262,33 @@ declare
   is_within text := 'true';
   in_order text := '';
   sorted text[];
+  unbuilt text;
   rows_of text;
+  branches text[];
   parts text[];
   page text;
   total text := 'null::pg_catalog.int8';
 begin
-  if plan ? 'index' and (
-    select indisvalid from pg_index
-    where indexrelid = to_regclass('data.' || quote_ident(plan ->> 'index'))) is not true then
-    raise exception 'no such index' using errcode = 'RH021';
+  select name into unbuilt
+  from (select plan ->> 'index' union all
+    select branch ->> 0 from jsonb_array_elements(plan -> 'branches') as listed (branch))
+    as needed (name)
+  where name is not null and (select indisvalid from pg_index
+    where indexrelid = to_regclass('data.' || quote_ident(name))) is not true
+  limit 1;
+  if unbuilt is null and plan ? 'covered' and rowhouse.query_covers(
+    source, types[(plan ->> 'covered')::int4], plan -> 'branches') is not true then
+    unbuilt := plan -> 'branches' -> 0 ->> 0;
+  end if;
+  if unbuilt is not null then
+    raise exception 'no such index' using errcode = 'RH021', detail = unbuilt;
   end if;
   rows_of := format('from %s as "$t" where "$t"."app_id" operator(pg_catalog.=) $1', source);
   if plan ? 'in' then
     rows_of := rowhouse.query_each(source, targets, target_types, plan);
   else
     if nulls <> 'only' then
-      stop := rowhouse.query_bound(targets, target_types, plan -> 'stop');
+      stop := coalesce(rowhouse.query_bound(targets, target_types, plan -> 'stop'), '');
       if jsonb_array_length(plan -> 'stop' -> 'values') > 1 then
         -- Before PostgreSQL 18, only the first column of a row comparison ends a scan, and rows
         -- that the scan skips are not visits. So these versions compare the rest of the stop
@@ -253,10 +306,19 @@ begin
       select string_agg(target || way, ', ' order by n)
       from unnest(targets) with ordinality as listed (target, n));
   end if;
-  parts := case nulls
-    when 'only' then array[rows_of || no_value || in_order]
-    when 'last' then array[rows_of || start || stop || in_order, rows_of || no_value || in_order]
-    else array[rows_of || start || stop || in_order] end;
+  branches := case when plan ? 'branches' then array(
+    select rows_of || coalesce((
+      select string_agg(rowhouse.query_label(columns, types, test), '' order by tests.n)
+      from jsonb_array_elements(branch) with ordinality as tests (test, n) where tests.n > 1), '')
+    from jsonb_array_elements(plan -> 'branches') with ordinality as listed (branch, n)
+    order by listed.n) else array[rows_of] end;
+  rows_of := branches[1];
+  parts := array(
+    select branch || case when nulls = 'only' then no_value else start || stop end || in_order
+    from unnest(branches) with ordinality as listed (branch, n) order by n);
+  if nulls = 'last' then
+    parts := parts || (rows_of || no_value || in_order);
+  end if;
   if (plan ->> 'isCounted')::bool then
     total := format('(select case when pg_catalog.count("$cut") operator(pg_catalog.=) 0'
       ' then pg_catalog.count(*) filter (where "$q") end from (%s) as "$v")',
@@ -333,5 +395,6 @@ end
 $$;
 
 grant execute on function rowhouse.query_value, rowhouse.query_operator, rowhouse.query_condition,
-  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_statement
+  rowhouse.query_bound, rowhouse.query_visits, rowhouse.query_each, rowhouse.query_label,
+  rowhouse.query_covers, rowhouse.query_statement
   to rowhouse_tenant;
