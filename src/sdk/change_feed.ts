@@ -90,12 +90,22 @@ const MAX_WAITING = 1_000_000;
 /** A wait that only an event ends. */
 const FOREVER_MS = Number.POSITIVE_INFINITY;
 
-/** The changes of the table until `signal` aborts. @throws {DataError} the service rejects the stream */
+/** Of a header: `fetch` rejects others, as if the service could not be reached. */
+const CURSOR = /^[\x21-\x7e]+$/;
+
+/**
+ * The changes of the table until `signal` aborts.
+ *
+ * @throws {TypeError} `since` cannot be a cursor
+ * @throws {DataError} the service rejects the stream
+ */
 export async function* readChanges(
   connection: Connection,
   table: string,
   { signal, since }: Pick<ChangesOptions, "since"> & { signal: AbortSignal },
 ): AsyncGenerator<TableChanges<AnyRow>, void, undefined> {
+  if (since !== undefined && !CURSOR.test(since))
+    throw new TypeError(`Cannot continue after "${since}": must be the cursor of an event`);
   let waiting: StreamEvent[] = [];
   let wake = (): void => undefined;
   const listener: Listener = (event) => {

@@ -87,6 +87,11 @@ test("the loop reports the rows and ids of the stream, and continues after a cur
   await eventually(() => open.size === 0);
 });
 
+test("the loop rejects a text that is no cursor", async () => {
+  for (const since of ["", "two words", "a\nb"])
+    await expect(next(connect().todos.changes({ since }))).rejects.toThrow(TypeError);
+});
+
 test("loops share one stream, and each begins with ready", async () => {
   const db = connect();
   const before = opened;
