@@ -1,6 +1,7 @@
 /**
  * `bench queries`: a page of 20 rows in the order of an index, over 1,000, 100,000 and 1,000,000 rows of an app. Compares it
- * with a list of 20, a list of 1,000 that a client filters, a handwritten statement, and the statements of PostgREST.
+ * with a list of 20, a list of 1,000 that a client filters, a handwritten statement, and the statements of PostgREST. Also lists with
+ * related rows, one project for 100 tasks.
  *
  * @module
  */
@@ -16,7 +17,7 @@ import { pushDefinition } from "../test/support/push_steps.ts";
 import { definitionOf } from "../test/support/service.ts";
 import { type Comparison, compare } from "./compare.ts";
 import { parentOf } from "./cpu.ts";
-import { appId, appIdSql, rowIdSql } from "./names.ts";
+import { appId, appIdSql, rowId, rowIdSql } from "./names.ts";
 import type { BenchOptions } from "./options.ts";
 import { findPgbench, runPgbench } from "./pgbench.ts";
 import { show, table, times } from "./print.ts";
@@ -24,6 +25,7 @@ import { toPostgrestMain } from "./scenarios.ts";
 import { makePlainLogin, PROOF } from "./stage.ts";
 
 const SCHEMA = defineSchema({
+  projects: { name: t.string().required() },
   tasks: t
     .model({
       title: t.string().required(),
@@ -33,11 +35,14 @@ const SCHEMA = defineSchema({
       price: t.decimal(),
       notes: t.string(),
       due_at: t.timestamp().required(),
+      project: t.ref("projects"),
     })
-    .index("due_at", "id"),
+    .index("due_at", "id")
+    .index("project", "due_at"),
 });
 /** The number of rows of each app. Each app is measured separately. */
 const SIZES = [1000, 100_000, 1_000_000];
+const TASKS_OF_PROJECT = 100;
 const ONCE = { retry: "unsafe", queue: SERVICE_QUEUE } as const;
 const FILL_MS = 3_600_000;
 
@@ -56,7 +61,7 @@ export async function benchQueries(options: BenchOptions): Promise<QueriesResult
       const postmaster = parentOf(row?.pid ?? 0);
       const sizes: QuerySize[] = [];
       for (const [index, rows] of SIZES.entries()) {
-        const scripts = makeScripts(appId(index + 1));
+        const scripts = makeScripts(index);
         const sides = Object.fromEntries(
           Object.entries(scripts).map(([side, { script, isPlain }]) => [
             side,
@@ -93,15 +98,19 @@ async function fill(admin: Database): Promise<void> {
     select id, sha256(decode('${Buffer.from(PROOF).toString("hex")}', 'hex')), 3 from rowhouse.apps; select 1`);
   for (const [index, rows] of SIZES.entries())
     await admin.message(
-      `insert into data.tasks (app_id, id, title, status, done, position, price, notes, due_at)
+      `insert into data.projects (app_id, id, name)
+      select ${appIdSql(`${index + 1}`)}, ${rowIdSql(`${index}::bigint * 10000000 + n`)}, 'Project ' || n
+      from generate_series(0, ${rows / TASKS_OF_PROJECT}) as n;
+      insert into data.tasks (app_id, id, title, status, done, position, price, notes, due_at, project)
       select ${appIdSql(`${index + 1}`)}, ${rowIdSql(`${index}::bigint * 10000000 + n`)}, 'Task ' || n,
         (array['open', 'doing', 'done'])[1 + n % 3]::data.tasks__status__enum, n % 3 = 2, n, n * 0.25,
         'Two coats, and mind the roses along the southern side of house ' || n,
-        timestamptz '2026-01-01' + ((n::bigint * 7919) % ${rows})::integer * interval '1 minute'
+        timestamptz '2026-01-01' + ((n::bigint * 7919) % ${rows})::integer * interval '1 minute',
+        ${rowIdSql(`${index}::bigint * 10000000 + n / ${TASKS_OF_PROJECT}`)}
       from generate_series(1, ${rows}) as n; select 1`,
       { timeoutMs: FILL_MS },
     );
-  await admin.query("vacuum (analyze) data.tasks", [], ONCE);
+  await admin.query("vacuum (analyze) data.tasks, data.projects", [], ONCE);
   await admin.query("checkpoint", [], ONCE);
 }
 
@@ -113,22 +122,35 @@ function toLiteral(text: string): string {
 type Side = { script: string; isPlain?: true };
 
 /** Renders pgbench's script of each side, for one app. */
-function makeScripts(app: string): Readonly<Record<string, Side>> {
-  const [definition] = definitionOf(SCHEMA).tables;
-  if (definition === undefined) throw new Error("The schema has no table");
-  const recorded: RecordedTable = { name: "tasks", definition, whole: definition };
-  const call = (endpoint: Endpoint, values: string) => ({
-    script: `select api."${functionName(definition, endpoint)}"('${app}', decode('${Buffer.from(PROOF).toString("hex")}', 'hex'), ${values});\n`,
+function makeScripts(index: number): Readonly<Record<string, Side>> {
+  const app = appId(index + 1);
+  // As many projects as a page of tasks has.
+  const ids = Array.from({ length: 20 }, (_, n) =>
+    rowId({ apps: 0, rows: 10_000_000 }, index + 1, n),
+  );
+  const find = (name: string): RecordedTable | undefined => {
+    const definition = definitionOf(SCHEMA).tables.find((other) => other.name === name);
+    return definition && { name, definition, whole: definition };
+  };
+  const call = (endpoint: Endpoint, values: string, table = "tasks") => ({
+    script: `select api."${functionName(find(table)?.definition ?? { name: table, columns: [] }, endpoint)}"('${app}', decode('${Buffer.from(PROOF).toString("hex")}', 'hex'), ${values});\n`,
   });
-  const query = (text: string) => {
+  const query = (text: string, table = "tasks") => {
+    const recorded = find(table);
+    if (recorded === undefined) throw new Error(`The schema has no table ${table}`);
     const options = {
       ...{ appId: app, missing: new Set<string>(), isCounted: false },
       ...{ visits: MAX_VISITS, work: MAX_WORK },
     };
-    const { plan, values } = planQuery(readListQuery(text, definition), recorded, options);
+    const { plan, values } = planQuery(
+      readListQuery(text, recorded.definition, { appId: app, find }),
+      recorded,
+      options,
+    );
     return call(
       "query",
       `${toLiteral(plan)}, array[${values.map(toLiteral).join(", ")}], ${LIST_BYTES}, ''`,
+      table,
     );
   };
   const byHand = `select * from data.tasks where app_id = '${app}' order by due_at desc, id desc limit 20`;
@@ -139,6 +161,19 @@ function makeScripts(app: string): Readonly<Record<string, Side>> {
     "a query of 20 by index": query("order=due_at.desc&limit=20"),
     "a query of 20, three columns": query("order=due_at.desc&limit=20&select=id,title,due_at"),
     "a query of 10,000 visits": query("title=ilike.*nothing*&limit=20"),
+    "a query of 20 with project(id,name)": query(
+      "order=due_at.desc&limit=20&select=id,title,project(id,name)",
+    ),
+    "two requests: the query, and id=in.(…)": {
+      script: [
+        query("order=due_at.desc&limit=20&select=id,title,project").script,
+        query(`id=in.(${ids.join(",")})&select=id,name`, "projects").script,
+      ].join(""),
+    },
+    "10 projects with tasks(id,title), 10 each": query(
+      "select=id,name,tasks(id,title)&tasks.limit=10&tasks.order=due_at.desc&limit=10",
+      "projects",
+    ),
     "a list of 20": call("list", `20, 0, ${LIST_BYTES}, null, null`),
     "a list of 1,000, for the client to filter": call("list", `1000, 0, ${LIST_BYTES}, null, null`),
     "the statement by hand": {
