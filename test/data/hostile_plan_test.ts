@@ -47,6 +47,9 @@ afterAll(async () => {
   await service.close();
 });
 
+/** A plan whose walk visits the rows with a value of an enum. */
+const branch = (...tests: unknown[]) => ({ ...PLAN, branches: [["notes__pkey", ...tests]] });
+
 const PLANS: readonly (readonly [name: string, plan: object | string])[] = [
   ["as it should be", PLAN],
   ["without anything", {}],
@@ -113,14 +116,32 @@ const PLANS: readonly (readonly [name: string, plan: object | string])[] = [
   ["that passes column 99", { ...PLAN, passed: [99], text: TEXT }],
   ["that is sorted by a part that is not passed", { ...PLAN, sort: [[6, false]] }],
   ["that is sorted by the part of an id", { ...PLAN, passed: [1], sort: [[4, false]] }],
+  ["whose label is quoted", branch(["is", 3, "a'b"])],
+  ["whose label is SQL", branch(["is", 3, "c'::data.notes__kind__enum or true --"])],
+  ["whose label is no text", branch(["is", 3, ["c"]])],
+  ["whose label is of column 99", branch(["is", 99, "c"])],
+  ["whose label is of a text", branch(["is", 2, "mine"])],
+  ["whose label is of SQL", branch(["is", "3) or (true", "c"])],
+  ["whose test of an enum is SQL", branch(["is null) or (true", 3])],
+  ["whose test of an enum is nothing", branch(null)],
+  ["whose branch has no test", branch()],
+  ["whose branch is SQL", { ...PLAN, branches: [["x' or true --", ["null", 3]]] }],
+  ["whose branches are text", { ...PLAN, branches: "notes__pkey" }],
+  ["whose branches are nothing", { ...PLAN, branches: [] }],
 ];
+
+/** Plans that would miss rows fail. */
+const INCOMPLETE = [
+  ["whose branches lack a value", { ...branch(["is", 3, "c"]), covered: 3 }, "no such index"],
+  ["whose label is unknown", branch(["is", 3, "d"]), "no such condition"],
+] as const;
 
 testUnlessCitus("a cluster has no query functions")(
   "no plan finds another app's rows",
   async () => {
     const name = functionOf(schema, "notes", "query");
     const found: string[] = [];
-    for (const [, plan] of PLANS) {
+    for (const [, plan] of [...PLANS, ...INCOMPLETE]) {
       const text = typeof plan === "string" ? plan : JSON.stringify(plan);
       const rows = await login
         .unsafe(
@@ -132,6 +153,7 @@ testUnlessCitus("a cluster has no query functions")(
     }
     expect(found.filter((body) => body.includes(SECRET))).toEqual([]);
     expect(found[0]).toContain('"title":"mine"');
+    expect(found.slice(PLANS.length)).toEqual(INCOMPLETE.map(([, , error]) => error));
     const [count] = await service.service.admin.query<{ count: number }>(
       "select count(*)::int4 as count from data.notes",
       [],
