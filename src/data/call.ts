@@ -27,6 +27,7 @@ import {
   SCOPE_OF,
   TAG_LENGTH,
   toParameters,
+  walkRequest,
 } from "../tables/catalog/mod.ts";
 import type { DataDeps } from "./deps.ts";
 import { proveKey } from "./prove_key.ts";
@@ -219,12 +220,13 @@ function makeIsOwn(
 ): ((found: Uint8Array<ArrayBuffer>) => boolean) | undefined {
   if (endpoint === "get") return makeHas(`{"id":"${values.id}","app_id":"${app}"`, 0);
   if (endpoint === "list") return makeHas(pageHead({ app, set, ...values }), TAG_LENGTH);
+  if (endpoint === "walk") return makeHas(walkRequest(app, set, values), TAG_LENGTH);
   return undefined;
 }
 
 /** A list without a size limit could delay other pipelined calls. */
 function lengthOf({ endpoint, values }: EndpointCall): ReadLength {
-  if (endpoint !== "list") return "short";
+  if (endpoint !== "list" && endpoint !== "walk") return "short";
   return values.inline === null ? "long" : "longer";
 }
 

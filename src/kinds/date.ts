@@ -1,5 +1,5 @@
 /** Columns of calendar dates, without a time zone anywhere. @module */
-import { readTimestamp } from "../std/timestamp.ts";
+import { readTimestamp, toNextMicrosecond } from "../std/timestamp.ts";
 import type { Conversion, FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 import { timestampSql, toDayPattern, toIsoCursor, toIsoText } from "./timestamp.ts";
@@ -51,6 +51,8 @@ export const dateSql: SqlKind = {
   comparedAs: "as days",
   width: 8,
   ends: ["-infinity", "infinity"],
+  step: (value, by) =>
+    toNextMicrosecond(`${value}T${by > 0 ? "23:59:59.999999" : "00:00:00"}Z`, by)?.slice(0, 10),
   storedBytes: () => 4,
   cursor: toIsoCursor,
   computed: {

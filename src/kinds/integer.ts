@@ -34,6 +34,7 @@ export const integerSql: SqlKind = {
   comparedAs: "as numbers",
   width: 8,
   ends: ["-9223372036854775808", "9223372036854775807"],
+  step: (value, by) => String(Number(value) + by),
   storedBytes: () => 8,
   fromText: {
     check: (text) =>

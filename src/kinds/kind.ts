@@ -115,6 +115,8 @@ export type SqlKind = {
   readonly width: number | undefined;
   /** The lowest and the highest value, if PostgreSQL can search an index for it under row security: by leakproof operators. */
   readonly ends?: readonly [lowest: string, highest: string];
+  /** The next or the previous value, for kinds without values between; `undefined` if the type has none. */
+  readonly step?: (value: string, by: 1 | -1) => string | undefined;
   /** The parts of a value by which an index is searched and sorted. Without them, by the value. */
   readonly parts?: SearchParts;
   /** Whether the values are few and known, so that an index can be split into one for each value. */
@@ -179,6 +181,10 @@ export type SearchParts = {
   readonly rest?: IndexPart;
   /** Tells apart all values with the same start and rest, in a unique index. */
   readonly exact?: Omit<IndexPart, "type">;
+  /** The lowest and the highest rest; no value has the highest. */
+  readonly restEnds?: readonly [lowest: string, highest: string];
+  /** The highest start below a start that is a whole value; `undefined` if there is none. */
+  readonly toBefore?: (start: string) => string | undefined;
   /** Whether lists without an index are sorted by the parts too. Otherwise they are sorted by the value, in the same order. */
   readonly isSorted?: boolean;
   /** The functions of these expressions in an index. */

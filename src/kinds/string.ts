@@ -7,11 +7,13 @@ import { STORABLE_PATTERN, TEXT_ISSUE } from "./json.ts";
 import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
 import { OPERATORS } from "./operators.ts";
 import {
+  HIGHEST_REST,
   isWholeText,
   readTextParts,
   toHighestStart,
   toLowestStart,
   toPrefixStarts,
+  toStartBefore,
   toTextParts,
 } from "./text_parts.ts";
 
@@ -84,6 +86,8 @@ const parts: SearchParts = {
   toLowest: toLowestStart,
   toHighest: toHighestStart,
   toPrefix: toPrefixStarts,
+  restEnds: ["", HIGHEST_REST],
+  toBefore: toStartBefore,
 };
 
 /** The highest character, as often as it fits, and the highest character of the three bytes that are left. */

@@ -55,6 +55,27 @@ export function toHighestStart(text: string): Edge {
   return { value: start + (HIGHEST[START_BYTES - utf8Length(start)] ?? ""), isExact: false };
 }
 
+/**
+ * The highest start of a text below `text`, which is short; `undefined` for the empty text. No text has the rest
+ * {@linkcode HIGHEST_REST}, so that the position after this start is before each text from `text` on.
+ */
+export function toStartBefore(text: string): string | undefined {
+  const last = [...text].at(-1);
+  if (last === undefined) return undefined;
+  const prefix = text.slice(0, -last.length);
+  const code = (last.codePointAt(0) ?? 0) - 1;
+  // A text has no U+0000.
+  if (code === 0) return prefix;
+  const before = String.fromCodePoint(code === LAST_SURROGATE ? FIRST_SURROGATE - 1 : code);
+  return toPrefixStarts(prefix + before).highest.value;
+}
+
+const FIRST_SURROGATE = 0xd800;
+const LAST_SURROGATE = 0xdfff;
+
+/** After the rest of every text: hexadecimal digits, or nothing. */
+export const HIGHEST_REST = "g";
+
 /** The lowest and the highest start of a text that begins with `prefix`. */
 export function toPrefixStarts(prefix: string): { lowest: Edge; highest: Edge } {
   const start = cut(prefix, SAFE_BYTES);

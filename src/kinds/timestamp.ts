@@ -1,6 +1,6 @@
 /** Columns of times. @module */
 import { describe } from "../std/quote.ts";
-import { readTimestamp } from "../std/timestamp.ts";
+import { readTimestamp, toNextMicrosecond } from "../std/timestamp.ts";
 import type {
   Compare,
   Details,
@@ -109,6 +109,7 @@ export const timestampSql: SqlKind = {
   comparedAs: "as moments; ISO 8601 with `Z` or an offset",
   width: 8,
   ends: ["-infinity", "infinity"],
+  step: toNextMicrosecond,
   isSelective: true,
   storedBytes: () => 8,
   cursor: toIsoCursor,

@@ -38,6 +38,7 @@ export const uuidSql: SqlKind = {
   comparedAs: "byte by byte",
   width: 16,
   ends: [FIRST_ID, LAST_ID],
+  step: toNextId,
   isSelective: true,
   storedBytes: () => 16,
   fromText: {
@@ -46,6 +47,15 @@ export const uuidSql: SqlKind = {
   },
   reversible: ["string", "json"],
 };
+
+function toNextId(id: string, by: 1 | -1): string | undefined {
+  if (id === (by > 0 ? LAST_ID : FIRST_ID)) return undefined;
+  const next = BigInt(`0x${id.replaceAll("-", "")}`) + BigInt(by);
+  return next
+    .toString(16)
+    .padStart(32, "0")
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
 
 const ID_START = /^[\da-f-]{4,}$/i;
 

@@ -42,6 +42,31 @@ export function readTimestamp(text: string): string | undefined {
   return `${utc.toISOString().slice(0, 19)}${toFraction(micros)}+00:00`;
 }
 
+/**
+ * The moment a microsecond later or earlier, in UTC; `undefined` if the text is no moment, or outside the years 0001 to 9999.
+ *
+ * @example
+ * ```ts
+ * import { toNextMicrosecond } from "./timestamp.ts";
+ * import { expect } from "bun:test";
+ *
+ * expect(toNextMicrosecond("2025-12-31T23:59:59.999999Z", 1)).toBe("2026-01-01T00:00:00+00:00");
+ * expect(toNextMicrosecond("2026-01-01T00:00:00Z", -1)).toBe("2025-12-31T23:59:59.999999+00:00");
+ * expect(toNextMicrosecond("9999-12-31T23:59:59.999999Z", 1)).toBeUndefined();
+ * ```
+ */
+export function toNextMicrosecond(text: string, by: 1 | -1): string | undefined {
+  const moment = readTimestamp(text);
+  if (moment === undefined) return undefined;
+  const micros = Number((moment.slice(19, -6) || ".").slice(1).padEnd(6, "0")) + by;
+  const isMoved = micros < 0 || micros === SECOND_MICROS;
+  const second = new Date(Date.parse(`${moment.slice(0, 19)}Z`) + (isMoved ? by * 1000 : 0));
+  const year = second.getUTCFullYear();
+  if (year < 1 || year > 9999) return undefined;
+  const fraction = toFraction((micros + SECOND_MICROS) % SECOND_MICROS);
+  return `${second.toISOString().slice(0, 19)}${fraction}+00:00`;
+}
+
 /** Milliseconds to the whole second, or `undefined` if no such moment exists. */
 function toLocalMoment(parts: RegExpExecArray): number | undefined {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts

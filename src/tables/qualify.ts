@@ -1,6 +1,6 @@
 /**
  * Generators write plain SQL. This adds the schema to every operator, function, type and relation, so that PostgreSQL finds
- * nothing of a body through the search path or in a temporary schema. A bare word that is no keyword belongs to `pg_catalog`,
+ * nothing of a body through the search path or in a temporary schema. What has its schema remains. A bare word that is no keyword belongs to `pg_catalog`,
  * where PostgreSQL rejects it if it does not exist. Throws if the meaning would change, and for syntax whose operator
  * PostgreSQL always finds through the search path, such as `is distinct from`. Pure.
  *
@@ -149,6 +149,7 @@ function readMark({ text, before, frames }: Place): string | undefined {
 
 function qualifyWord(place: Place): string | undefined {
   const { text, before, next, frames } = place;
+  if (text === "operator" && next === "(") return isLooser(frames, WRITTEN) ? undefined : text;
   if (before === "." || next === "." || INNER.has(text) || ITEMS.has(text)) return text;
   if (!OUTER.has(text) || (text === "left" && next === "(")) {
     // The text of such a value is itself a name.
@@ -177,6 +178,7 @@ function isSafeKeyword({ text, earlier, before, next }: Place): boolean {
 
 function qualifyOperator({ text, before, next, frames }: Place): string | undefined {
   const frame = frames.at(-1);
+  if (before === ".") return text;
   if (text === "*" && ["(", "select", "."].includes(before)) return text;
   if (text === "=" && (ITEMS.has(before) || ITEMS.has(next))) return text;
   if (text === "=" && frame?.assigns === true) {
@@ -184,9 +186,17 @@ function qualifyOperator({ text, before, next, frames }: Place): string | undefi
     return text;
   }
   const level = LEVELS.findIndex((operators) => operators.has(text));
-  // PostgreSQL would read `a = b + c` as `(a = b) + c`.
-  if (frame === undefined || level < 0 || level > frame.level) return undefined;
-  if (level === 0 && frame.level === 0) return undefined;
+  if (level < 0 || (level === 0 && frame?.level === 0)) return undefined;
+  return isLooser(frames, level) ? undefined : `operator(pg_catalog.${text})`;
+}
+
+/** The level of an operator that is written with its schema: with all other operators that have no level of their own. */
+const WRITTEN = 1;
+
+/** Whether the expression before the operator binds more loosely: PostgreSQL would read `a = b + c` as `(a = b) + c`. */
+function isLooser(frames: readonly Frame[], level: number): boolean {
+  const frame = frames.at(-1);
+  if (frame === undefined || level > frame.level) return true;
   frame.level = level;
-  return `operator(pg_catalog.${text})`;
+  return false;
 }

@@ -2,7 +2,7 @@
 
 import { call, type Database, DIALECT_SQL, dialectOf, PREVIEWS_SQL, readValue } from "../db/mod.ts";
 import type { TableDefinition } from "../schema/mod.ts";
-import type { FunctionSite, RecordedDefinition } from "./catalog/mod.ts";
+import type { ColumnSet, FunctionSite, RecordedDefinition } from "./catalog/mod.ts";
 import { type RecordedMigration, toProjectHistory } from "./history/journal_files.ts";
 import type { MigrationRecord } from "./history/migration_text.ts";
 import type { Change } from "./plan/change.ts";
@@ -11,8 +11,10 @@ import { nodeUnreachable } from "./plan/rejections.ts";
 /** `definition`: all current and former declarations of the app. */
 type RecordedUse = { appId: string; slug: string; definition: TableDefinition };
 
-/** A column set that an app uses or used; `unusedS`: seconds since its last use. */
-export type RecordedSet = { appId: string; hash: string; unusedS: number | null };
+/** The use of a column set by an app; `unusedS`: seconds since its last use. */
+export type SetUse = { appId: string; hash: string; unusedS: number | null };
+/** A column set that an app uses or used. */
+export type RecordedSet = SetUse & { columns: ColumnSet };
 
 /** A recorded table with every app's declaration of it. */
 export type TableState = {

@@ -5,17 +5,19 @@
  */
 import { afterAll, beforeAll, expect } from "bun:test";
 import postgres from "postgres";
-import { VALUES } from "../../src/kinds/mod.ts";
+import { SQL, VALUES } from "../../src/kinds/mod.ts";
 import { PREVIEWS } from "../../src/preview.ts";
 import { setAppSwitch, toProof } from "../../src/records/apps/mod.ts";
 import {
   ALL_ENDPOINTS,
-  type ColumnSet,
   type Endpoint,
   type EndpointCall,
   functionName,
+  type ServedSet,
+  serveSet,
   toColumnSet,
   toParameters,
+  type Walk,
 } from "../../src/tables/catalog/mod.ts";
 import { EVERY_KIND } from "../contract/every_kind.ts";
 import { LOGIN, withDatabase } from "../support/cluster.ts";
@@ -124,8 +126,9 @@ testUnlessCitus("a cluster has no such schema")(
     await hostile?.unsafe("create domain pg_temp.uuid as pg_catalog.uuid check (false)");
     await hostile?.unsafe("create type pg_temp.record as (a pg_catalog.int4)");
     await hostile?.unsafe("set search_path = hostile, pg_temp, pg_catalog");
-    for (const { name, columns } of definitionOf(EVERY_KIND).tables) {
-      const set = toColumnSet({ name, columns });
+    for (const table of definitionOf(EVERY_KIND).tables) {
+      const { name } = table;
+      const set = serveSet(toColumnSet(table), table);
       const results = await callAll(set, 0);
       expect(results.filter((text) => text.includes(LAST)).length).toBeGreaterThan(3);
       expect([name, await callAll(set, 1)]).toEqual([name, results]);
@@ -134,7 +137,7 @@ testUnlessCitus("a cluster has no such schema")(
 );
 
 /** The results of all functions, without what differs between two apps. */
-async function callAll(set: ColumnSet, index: number): Promise<string[]> {
+async function callAll(set: ServedSet, index: number): Promise<string[]> {
   const [app, session] = [apps[index], sessions[index]];
   if (app === undefined || session === undefined) throw new Error("There is no such session");
   const proof = toProof(app.key.slice(app.key.indexOf(".") + 1));
@@ -155,7 +158,7 @@ async function callAll(set: ColumnSet, index: number): Promise<string[]> {
 }
 
 /** Calls of every endpoint, which read and write each column. */
-function callsOf({ columns }: ColumnSet): EndpointCall[] {
+function callsOf({ columns, walks }: ServedSet): EndpointCall[] {
   const given = columns.filter(({ name, kind }) => kind !== "ref" && name !== "single");
   const body = JSON.stringify(
     Object.fromEntries(
@@ -193,6 +196,7 @@ function callsOf({ columns }: ColumnSet): EndpointCall[] {
     query({}),
     query({ limit: 1, isCounted: true, picked: [1, 2], isDescending: true }),
     query({ filter: ["not", ["null", 2]], sort: [[2, true]] }),
+    ...walks.flatMap((walk) => [toCall(walk, {}), toCall(walk, { isDescending: true, limit: 1 })]),
     { endpoint: "update", values: { id: ONE, body, bytes, match: null, claim: null } },
     { endpoint: "update", values: { id: ONE, body: "{}", bytes, match, claim: null } },
     { endpoint: "delete", values: { id: ONE, match } },
@@ -201,9 +205,30 @@ function callsOf({ columns }: ColumnSet): EndpointCall[] {
   ];
 }
 
+const NO_TABLE = { name: "a", columns: [], indexes: [], uniques: [] };
+
+/** A page of all rows along an index. */
+function toCall({ index, columns }: Walk, asked: { isDescending?: boolean; limit?: number }) {
+  const { isDescending = false, limit = 10 } = asked;
+  const ends = columns.flatMap(({ kind }) => {
+    const { ends: [lowest, highest] = ["", ""], parts } = SQL[kind];
+    const rest = parts?.restEnds === undefined ? [] : [parts.restEnds];
+    return [[lowest, highest] as const, ...rest];
+  });
+  const [lowest, highest] = [ends.map(([low]) => low), ends.map(([, high]) => high)];
+  const [start, stop] = isDescending ? [highest, lowest] : [lowest, highest];
+  const { length } = columns;
+  const values = { index, isDescending, start, stop, nulls: length > 1 ? start.slice(2) : null };
+  const rest = { limit, picked: limit === 1 ? [1] : [], order: [1], cursor: "id.asc" };
+  return {
+    endpoint: "walk",
+    values: { ...values, ...rest, bytes: 8_388_608, known: "", inline: null },
+  } as const;
+}
+
 testUnlessCitus("a cluster has other endpoints")("every endpoint is called", async () => {
   const called = new Set<Endpoint>(
-    callsOf({ name: "a", columns: [] }).map((call) => call.endpoint),
+    callsOf(serveSet(NO_TABLE, NO_TABLE)).map((call) => call.endpoint),
   );
   expect([...called].toSorted()).toEqual([...ALL_ENDPOINTS].toSorted());
 });

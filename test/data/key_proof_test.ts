@@ -94,6 +94,7 @@ const ARGUMENTS = {
   query: `'{"limit":10,"offset":0,"visits":100,"cursor":"id.asc","order":[1],"picked":[],"walk":[1],"isDescending":false,"stop":{"op":"lte","values":[1]}}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', 8388608, null`,
   related: `'{}', '{"picked":[1],"bytes":8388608}'`,
   children: `'{}', '{"picked":[1],"bytes":8388608,"limit":1,"walk":[1],"index":"notes__pkey"}'`,
+  walk: `'', false, '{00000000-0000-0000-0000-000000000000}', '{ffffffff-ffff-ffff-ffff-ffffffffffff}', null, 10, '{}', '{1}', 'id.asc', 8388608, '', null`,
   changes: "null, 1000, 8388608",
 } as const;
 

@@ -59,12 +59,14 @@ describe("unique texts with the same start and MD5", () => {
     const [index] = await superuser`
       select pg_get_indexdef('data.pages__url__search_key'::regclass) as text`;
     await superuser.unsafe(`drop index data.pages__url__search_key; ${replace(index?.["text"])}`);
-    const query = `api.${signatureOf(schema, "pages", "query")}`;
-    const [found] = await superuser.unsafe(
-      `select pg_get_functiondef('${query}'::regprocedure) as text`,
-    );
-    expect(replace(found?.["text"])).not.toBe(found?.["text"]);
-    await superuser.unsafe(replace(found?.["text"]));
+    for (const endpoint of ["query", "walk"] as const) {
+      const signature = `api.${signatureOf(schema, "pages", endpoint)}`;
+      const [found] = await superuser.unsafe(
+        `select pg_get_functiondef('${signature}'::regprocedure) as text`,
+      );
+      expect(replace(found?.["text"])).not.toBe(found?.["text"]);
+      await superuser.unsafe(replace(found?.["text"]));
+    }
     await superuser.end();
   });
 

@@ -66,7 +66,14 @@ describe("at the limit of visits", () => {
     { query: "body=eq.x&done=eq.true", below: "0", at: "0", above: "0 and more" },
     { query: "done=eq.false", below: "19", at: "20", above: "20 and more" },
     { query: "order=id&limit=40", below: "39", at: "40", above: "40 and more" },
-    { query: "order=id&limit=41", below: "39", at: "40", above: "40 and more" },
+    {
+      query: "order=id.desc&done=not.is.null&limit=41",
+      below: "39",
+      at: "40",
+      above: "40 and more",
+    },
+    // The page limits the rows that a walk reads.
+    { query: "order=id&limit=41", below: "39", at: "40", above: "41" },
   ])("?$query finds $below, $at and $above rows", async ({ query, ...expected }) => {
     const found: string[] = [];
     for (const app of apps.values()) {

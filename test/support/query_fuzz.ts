@@ -266,13 +266,51 @@ function drawWhere(columns: readonly NamedColumn[], random: Random, depth: numbe
   };
 }
 
-export function drawQuery(
-  { columns }: TableDefinition,
-  ids: readonly string[],
-  random: Random,
-): Query {
-  const id: NamedColumn = { name: "id", kind: "uuid", required: true, unique: false, index: false };
-  const sortable = [id, ...columns.filter(({ kind }) => kind !== "json")];
+const ID: NamedColumn = { name: "id", kind: "uuid", required: true, unique: false, index: false };
+
+/** A query whose rows are a part of an index, in its order: equal values, then a range, then the order. */
+function drawWalk(table: TableDefinition, ids: readonly string[], random: Random): Query {
+  const { columns, indexes } = table;
+  const singles = columns.filter(({ index }) => index).map(({ name }) => [name]);
+  const index = pick(random, [...indexes, ...singles, ["id"]]);
+  const named = [...index.filter((name) => name !== "id"), "id"].flatMap(
+    (name) => [ID, ...columns].find((column) => column.name === name) ?? [],
+  );
+  const fixed = random(named.length);
+  const draw = ({ name, kind }: NamedColumn) =>
+    name === "id" ? pick(random, ids) : DRAW[kind](random);
+  const next = named[fixed] ?? ID;
+  const { operators } = VALUES[next.kind];
+  const drawBound = (ops: readonly ["gt", "gte"] | readonly ["lt", "lte"]) =>
+    isTrue(random, 2) && operators.includes("gt") ? { [pick(random, ops)]: draw(next) } : {};
+  const isNull = !next.required && isTrue(random, 6);
+  const pattern = operators.includes("like") && isTrue(random, 3);
+  const range: object = isNull
+    ? { is: null }
+    : pattern
+      ? { like: pick(random, ["*", "a*", "x*", `${"x".repeat(58)}*`]) }
+      : { ...drawBound(["gt", "gte"]), ...drawBound(["lt", "lte"]) };
+  const present = next.required || isTrue(random, 3) ? {} : { [next.name]: { not: { is: null } } };
+  const keys = named.slice(isNull ? fixed + 1 : fixed);
+  const direction = pick(random, ["asc", "desc"] as const);
+  return {
+    where: {
+      ...Object.fromEntries(named.slice(0, fixed).map((column) => [column.name, draw(column)])),
+      ...(Object.keys(range).length > 0 ? { [next.name]: range } : present),
+    },
+    orderBy: (isTrue(random, 2) ? keys : keys.slice(0, Math.max(1, keys.length - 1)))
+      .slice(0, 3)
+      .map(({ name }) => ({ [name]: direction })),
+    limit: pick(random, [2, 7, 40]),
+    select: isTrue(random, 3) ? ["id", pick(random, columns).name] : undefined,
+    count: false,
+  };
+}
+
+export function drawQuery(table: TableDefinition, ids: readonly string[], random: Random): Query {
+  if (isTrue(random, 2)) return drawWalk(table, ids, random);
+  const { columns } = table;
+  const sortable = [ID, ...columns.filter(({ kind }) => kind !== "json")];
   const keys = [...new Set(Array.from({ length: random(4) }, () => pick(random, sortable).name))];
   const drawDirection = () => pick(random, ["asc", "desc"] as const);
   const sameDirection = isTrue(random, 2) ? drawDirection() : undefined;

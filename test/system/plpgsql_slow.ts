@@ -51,7 +51,7 @@ describe.skipIf(!hasPlpgsqlCheck)("plpgsql_check", () => {
   test("finds no issue in the functions for tables of a Citus cluster", () => {
     const { tables } = definitionOf(EVERY_KIND);
     const site = { dialect: "citus", previews: [] } as const;
-    const statements = tables.flatMap((table) => renderFunctions(table, site));
+    const statements = tables.flatMap((table) => renderFunctions({ ...table, walks: [] }, site));
     // This server has no nodes.
     const local = statements.filter(
       (text) => !text.includes("perform create_distributed_function("),

@@ -126,7 +126,7 @@ test("a push that was planned for one PostgreSQL is planned again if the databas
 
 test("every function that the functions of a table call is on every node", () => {
   const called = definitionOf(FIRST).tables.flatMap(({ columns, name }) => {
-    const text = renderFunctions(toColumnSet({ name, columns }), EMPTY).join();
+    const text = renderFunctions({ name, columns, walks: [] }, EMPTY).join();
     return [...text.matchAll(/\browhouse\.(\w+)\(/g)].map(([, found = ""]) => found);
   });
   const distributed = new Set(
@@ -138,7 +138,7 @@ test("every function that the functions of a table call is on every node", () =>
 
 test("the functions differ only in how statements are planned and written", () => {
   for (const { columns, name } of definitionOf(FIRST).tables) {
-    const set = toColumnSet({ name, columns });
+    const set = { ...toColumnSet({ name, columns }), walks: [] };
     for (const endpoint of ["list", "get", "create"] as const) {
       const [single, distributed] = DIALECT_NAMES.map((dialect) =>
         renderBody(set, endpoint, { dialect, previews: [] }),

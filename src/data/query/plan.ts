@@ -306,12 +306,12 @@ function toWalk(
 }
 
 /** A value of a cursor as the terms of its column. */
-function toCursorValues(column: QueryColumn, value: string): readonly string[] {
+export function toCursorValues(column: QueryColumn, value: string): readonly string[] {
   return readCursorValue(column, value).slice(0, toTerms(column).length);
 }
 
 /** A value of a cursor as the terms of its column, and what tells apart values with the same terms, if there can be others. */
-function readCursorValue({ kind }: QueryColumn, value: string): readonly string[] {
+export function readCursorValue({ kind }: QueryColumn, value: string): readonly string[] {
   const { parts } = SQL[kind];
   if (parts === undefined) return [value];
   const read = parts.readCursor(value);

@@ -12,7 +12,7 @@ import {
   type TaggedBody,
 } from "../../http/mod.ts";
 import { Problem } from "../../problem.ts";
-import { type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
+import { NO_WALK, type RecordedTable, TAG_LENGTH } from "../../tables/catalog/mod.ts";
 import { callFunction, findCurrent } from "../call.ts";
 import type { DataDeps } from "../deps.ts";
 import { proveKey } from "../prove_key.ts";
@@ -22,6 +22,7 @@ import { ONLY_PAGES, type Page, readPage } from "./paging.ts";
 import { planQuery } from "./plan.ts";
 import type { ListQuery } from "./query.ts";
 import { listTables } from "./related.ts";
+import { planWalk } from "./walk.ts";
 
 // Finds the page of a list: its tag, and its rows unless the caller has them. A page that may be
 // short is requested in a pipelined call. If the page has changed and is large, a second call on
@@ -174,7 +175,7 @@ type QueryCall = Pick<PageQuery, "table" | "tags"> & {
 };
 
 /**
- * Finds the page of a query. It is never pipelined: it can last half a second.
+ * Finds the page of a query. A walk is as short as a list; another query is never pipelined: it can last half a second.
  *
  * @throws {Problem} needs_index — a complete page would exceed the max visits or the max work; timeout
  */
@@ -193,23 +194,34 @@ async function findQueriedPage(
     ...{ appId, missing, isCounted: query.isCounted, isUnselective: false },
     ...{ visits: deps.maxVisits, work: deps.maxWork, bytes: deps.maxResponseBytes },
   };
+  const known = tags.join(",");
+  const isKnown = (tag: string) => known.split(",").includes(tag);
+  let hasWalks = !query.isCounted;
+  let inline = query.limit <= MAX_INLINE_ROWS || tags.length > 0 ? INLINE_BYTES : null;
   let index: string | undefined;
   let isSelective = false;
   const plan = (current: RecordedTable, isRenewed = true) => {
     // Another column set may lack a column of the query.
     const read = isRenewed ? readQuery(deps, context, current) : query;
+    const rest = { bytes: deps.maxResponseBytes, known };
+    const walk = hasWalks ? planWalk(read, current, options) : undefined;
+    if (walk !== undefined) {
+      index = walk.index;
+      return { endpoint: "walk", values: { ...walk, ...rest, inline } } as const;
+    }
     const { index: needed, isSelective: isNarrow, ...planned } = planQuery(read, current, options);
     // From the plan that is sent: a newer table may have another index.
     index = needed;
     isSelective = isNarrow;
-    const rest = { bytes: deps.maxResponseBytes, known: tags.join(",") };
     const related = listTables(read.related);
     return { endpoint: "query", values: { ...planned, ...rest }, related } as const;
   };
   for (;;) {
     try {
       const call = { table, ...plan(table, false), renew: plan, limitMs: deps.queryTimeoutMs };
-      return readFound(await callFunction(deps, context, call));
+      const found = readFound(await callFunction(deps, context, call));
+      if (inline === null || found.body !== undefined || isKnown(found.tag)) return found;
+      inline = null;
     } catch (error) {
       if (error instanceof Problem && error.code === "timeout")
         throw new Problem("timeout", {
@@ -226,6 +238,10 @@ async function findQueriedPage(
         throw new Problem("needs_index", {
           message: explainNeededIndex(query, table, { appId, cut: detail, missing }),
         });
+      if (detail === NO_WALK) {
+        hasWalks = false;
+        continue;
+      }
       // The detail names an index of related rows.
       const found = signal === SIGNALS.indexMissing ? (detail ?? index) : undefined;
       if (found === undefined) throw error;

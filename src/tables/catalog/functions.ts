@@ -21,7 +21,7 @@ import type { IndexForm } from "./names.ts";
 const ENDPOINTS = ["list", "get", "create", "create_many", "update", "delete"] as const;
 /** The endpoints of each preview. */
 const PREVIEWED = {
-  filters: ["query", "related", "children"],
+  filters: ["query", "walk", "related", "children"],
   live: ["changes"],
 } as const satisfies Readonly<Record<Preview, readonly string[]>>;
 /** Creates of several requests. */
@@ -78,6 +78,7 @@ export const SCOPE_OF: Readonly<Record<Endpoint, "data:read" | "data:write">> = 
   query: "data:read",
   related: "data:read",
   children: "data:read",
+  walk: "data:read",
   changes: "data:read",
 };
 
@@ -87,6 +88,8 @@ export const TABLE_OWNER = "rowhouse_tables";
 export const FUNCTION_OWNER = "rowhouse_tenant";
 /** The result of a write function if the row has none of the requested tags. */
 export const NO_MATCH = "412";
+/** The detail of the error of a walk along an index that the function does not have. */
+export const NO_WALK = "walk";
 /** The start of a group's line for a row that violates a rule, after its id. */
 export const REJECTED = "E";
 
@@ -98,6 +101,8 @@ const TYPES = {
   uuid: { name: "pg_catalog.uuid", printed: "uuid" },
   uuids: { name: "pg_catalog.uuid[]", printed: "uuid[]" },
   int4: { name: "pg_catalog.int4", printed: "integer" },
+  int4s: { name: "pg_catalog.int4[]", printed: "integer[]" },
+  bool: { name: "pg_catalog.bool", printed: "boolean" },
   text: { name: "pg_catalog.text", printed: "text" },
   texts: { name: "pg_catalog.text[]", printed: "text[]" },
   bytea: { name: "pg_catalog.bytea", printed: "bytea" },
@@ -105,11 +110,14 @@ const TYPES = {
   claim: { name: "pg_catalog.bytea", printed: "bytea" },
   claims: { name: "pg_catalog.bytea[]", printed: "bytea[]" },
   bound: { name: "pg_catalog.int4", printed: "integer" },
+  position: { name: "pg_catalog.text[]", printed: "text[]" },
 } as const;
 type ValueOf = {
   uuid: string;
   uuids: readonly string[];
   int4: number;
+  int4s: readonly number[];
+  bool: boolean;
   text: string;
   texts: readonly string[];
   bytea: Uint8Array;
@@ -117,6 +125,7 @@ type ValueOf = {
   claim: Uint8Array | null;
   claims: readonly (Uint8Array | null)[] | null;
   bound: number | null;
+  position: readonly string[] | null;
 };
 
 const ARGUMENTS = {
@@ -149,6 +158,19 @@ const ARGUMENTS = {
   values: "texts",
   /** The columns, path, limits and further relations of related rows, as JSON: columns by number. */
   relation: "text",
+  /** The name of the index along which a walk reads the page; empty: the primary key. */
+  index: "text",
+  isDescending: "bool",
+  /** A value for each term of the index: where the page begins and ends, both inclusive; `null`: it has only rows without a first value. */
+  start: "position",
+  stop: "position",
+  /** Where the rows without a first value begin, by the terms after it; `null`: the page does not have them. */
+  nulls: "position",
+  /** The selected columns by number; empty: all. */
+  picked: "int4s",
+  /** The columns of the order by number, and its text in a cursor. */
+  order: "int4s",
+  cursor: "text",
   /** The cursor after which changes are read; `null` returns the current cursor. */
   since: "tags",
   /** The idempotency key and its request, in the format of `rowhouse.claim_key`; `null` without a key. */
@@ -172,6 +194,10 @@ const OF_ENDPOINT = {
   query: ["plan", "values", "bytes", "known"],
   related: ["ids", "relation"],
   children: ["ids", "relation"],
+  walk: [
+    ...["index", "isDescending", "start", "stop", "nulls", "limit"],
+    ...["picked", "order", "cursor", "bytes", "known", "inline"],
+  ],
   changes: ["since", "limit", "bytes"],
 } as const satisfies Readonly<Record<Endpoint, readonly Argument[]>>;
 
@@ -224,7 +250,7 @@ export function placeholdersOf<E extends Endpoint>(
 }
 
 /** Endpoints whose calls can be pipelined. */
-const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list"]);
+const PIPELINED: ReadonlySet<Endpoint> = new Set(["get", "list", "walk"]);
 
 /** The statement that calls a column set's function, with the parameters of {@linkcode toParameters}. */
 export function callText(
@@ -242,7 +268,7 @@ export function callText(
 export function toParameters(
   caller: Caller,
   call: EndpointCall,
-): (string | number | Uint8Array | null)[] {
+): (string | number | boolean | Uint8Array | null)[] {
   // A call has all arguments of its endpoint, and only these are read.
   const values = { ...caller, ...call.values } as Values<Argument>;
   return argumentsOf(call.endpoint).map((name) => {
@@ -253,8 +279,9 @@ export function toParameters(
 }
 
 /** An element of an array's text. */
-function quoteElement(element: string | Uint8Array | null): string {
+function quoteElement(element: string | number | Uint8Array | null): string {
   if (element === null) return "null";
+  if (typeof element === "number") return String(element);
   if (typeof element !== "string") return `"\\\\x${element.toHex()}"`;
   return `"${element.replaceAll(/["\\]/g, "\\$&")}"`;
 }
@@ -297,3 +324,14 @@ type PageRequest = {
 export function pageHead({ app, set, limit, offset }: PageRequest): string {
   return `${app} ${set} ${limit} ${offset} `;
 }
+
+/** The text that identifies the request of a walk, as its function makes it from its arguments. */
+export function walkRequest(app: string, set: string, values: WalkValues): string {
+  const { index, isDescending, start, stop, nulls, limit, picked, order, cursor } = values;
+  const lists = [start, stop, nulls, picked, order].map((list) => list?.join(" "));
+  const parts = [app, set, index, isDescending, limit, cursor, ...lists];
+  const text = parts.filter((part) => part !== undefined).join("\n");
+  return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, TAG_LENGTH);
+}
+
+type WalkValues = Extract<EndpointCall, { endpoint: "walk" }>["values"];

@@ -24,6 +24,7 @@ export {
   functionSignature,
   hasPreview,
   NO_MATCH,
+  NO_WALK,
   ofAnotherRelease,
   pageHead,
   placeholdersOf,
@@ -36,6 +37,7 @@ export {
   TABLE_OWNER,
   TAG_LENGTH,
   toParameters,
+  walkRequest,
 } from "./functions.ts";
 export { type Isolation, listIssues, makeIsolationCheck } from "./isolation_check.ts";
 export {
@@ -57,3 +59,4 @@ export {
   referencesOf,
   searchColumns,
 } from "./names.ts";
+export { listWalks, type ServedSet, serveSet, type Walk, type WalkColumn } from "./walks.ts";

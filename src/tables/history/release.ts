@@ -5,29 +5,61 @@
  * @module
  */
 import * as v from "valibot";
-import { type Database, DIALECT_NAMES, quoteLiteral, readValue } from "../../db/mod.ts";
+import {
+  type Database,
+  DIALECT_NAMES,
+  PREVIEWS_SQL,
+  quoteLiteral,
+  readValue,
+} from "../../db/mod.ts";
 import { KINDS, SQL } from "../../kinds/mod.ts";
 import { PREVIEWS } from "../../preview.ts";
 import { readDefinition } from "../../schema/mod.ts";
 import {
   type ColumnSet,
+  deriveName,
   endpointsOf,
   type FunctionSite,
   functionName,
   printedArguments,
+  type RecordedDefinition,
+  type ServedSet,
+  serveSet,
   toColumnSet,
 } from "../catalog/mod.ts";
 import { renderBody } from "../sql/functions.ts";
 import { SITE_SQL } from "../state.ts";
+import { readRecorded } from "../verify/read_recorded.ts";
 
 /** A column set with every kind and rule: two releases with the same output for it have the same output for every column set. */
-const SAMPLE: ColumnSet = {
+const COLUMNS: ColumnSet = {
   name: "sample",
   columns: [
     ...KINDS.map((kind) => ({ name: kind, kind })),
     { name: "changed", kind: "timestamp", default: "now", onUpdate: "now" },
   ],
 };
+/** Every kind at each position of an index, in the index of one app, and in a unique constraint. */
+const SAMPLE = serveSet(COLUMNS, {
+  name: COLUMNS.name,
+  columns: COLUMNS.columns.map((column) => ({
+    ...{ required: false, unique: false, index: false },
+    ...column,
+  })),
+  indexes: KINDS.flatMap((kind) => [
+    [kind, "id"],
+    [kind, "changed", "id"],
+    ["changed", kind],
+  ]),
+  uniques: KINDS.map((kind) => [kind, "changed"]),
+  deferred: {
+    columns: [],
+    indexes: {
+      [deriveName(COLUMNS.name, ["changed", "string"], "idx")]:
+        "00000000-0000-0000-0000-000000000000",
+    },
+  },
+});
 
 /** A digest of this release's functions, which orders releases by their functions. */
 export const RELEASE = digestOf(
@@ -52,6 +84,8 @@ export type CheckBodies = (digest: string) => Promise<readonly string[]>;
 
 type Found = FunctionSite & {
   sets: unknown[];
+  /** The tables, if functions depend on their indexes. */
+  tables: RecordedDefinition[];
   functions: { signature: string; digest: string }[];
 };
 
@@ -61,11 +95,13 @@ export function makeCheckBodies(db: Database): CheckBodies {
   let generated = new Map<string, ReadonlyMap<string, string>>();
   return async (digest) => {
     if (digest === checked) return [];
-    const { sets, functions, ...site } = await readFunctions(db);
+    const { sets, tables, functions, ...site } = await readFunctions(db);
+    const recorded = new Map(tables.map((table) => [table.name, table]));
     generated = new Map(
       sets.flatMap(readColumnSet).map((set) => {
-        const key = `${functionName(set, "get")} ${JSON.stringify(site)}`;
-        return [key, generated.get(key) ?? digestBodies(set, site)];
+        const table = recorded.get(set.name);
+        const key = `${functionName(set, "get")} ${JSON.stringify([site, table])}`;
+        return [key, generated.get(key) ?? digestBodies(toServedSet(set, table), site)];
       }),
     );
     const wanted = new Map([...generated.values()].flatMap((digests) => [...digests]));
@@ -83,6 +119,8 @@ async function readFunctions(db: Database): Promise<Found> {
     db,
     `select pg_catalog.json_build_object(
       ${SITE_SQL},
+      'tables', (select coalesce(pg_catalog.json_agg(definition), '[]') from rowhouse.tables
+        where pg_catalog.jsonb_exists(${PREVIEWS_SQL}::pg_catalog.jsonb, 'filters')),
       'sets', (select coalesce(pg_catalog.json_agg(definition), '[]') from (
         select distinct on (table_name, hash) definition from rowhouse.column_sets) as sets),
       'functions', (select coalesce(pg_catalog.json_agg(pg_catalog.json_build_object(
@@ -123,7 +161,13 @@ function readColumnSet(stored: unknown): ColumnSet[] {
   return "issues" in reading ? [] : reading.definition.tables.map(toColumnSet);
 }
 
-function digestBodies(set: ColumnSet, site: FunctionSite): ReadonlyMap<string, string> {
+/** The indexes of the table, if a push can have recorded them. */
+function toServedSet(set: ColumnSet, stored: RecordedDefinition | undefined): ServedSet {
+  const table = stored && readRecorded(stored).table;
+  return serveSet(set, table ?? { ...set, columns: [], indexes: [], uniques: [] });
+}
+
+function digestBodies(set: ServedSet, site: FunctionSite): ReadonlyMap<string, string> {
   return new Map(
     endpointsOf(site).map((endpoint) => [
       `${functionName(set, endpoint)}(${printedArguments(endpoint)})`,

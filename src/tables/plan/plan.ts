@@ -23,7 +23,7 @@ import { type Conflict, FOREIGN, TOO_MANY } from "../conflicts.ts";
 import { isShared, markDeferred } from "../sql/deferred.ts";
 import type { PushState, TableState } from "../state.ts";
 import { accumulate, mergeTable } from "./merge_table.ts";
-import { planSets } from "./plan_sets.ts";
+import { planRenewal, planSets } from "./plan_sets.ts";
 import { findTooManyReferences } from "./reference_quota.ts";
 import { orderSteps, type Plan, type Step } from "./step.ts";
 import { findForeignConflicts, findOwnerConflicts } from "./table_rules.ts";
@@ -160,7 +160,7 @@ function planNewTable(declared: TableDefinition): Plan {
           ...{ validate: "no", isReplaced: false },
         }),
       ),
-      { kind: "create_functions", table: declared },
+      { kind: "create_functions", table: declared, whole: declared },
       { kind: "record_table", table: declared },
       { kind: "register", table: declared },
     ],
@@ -209,6 +209,7 @@ function planOwnTable(
     steps: [
       // The size of a shared table would reveal other apps' rows.
       ...planChanges(next, recorded, { isDeferred: found.isLarge || isShared(found), form }),
+      ...planRenewal(next, found),
       ...use,
     ],
     conflicts: findOwnerConflicts({ declared, next, found }),
@@ -232,7 +233,7 @@ function planUse(
   const used = accumulate(declared, before, next);
   if (before !== undefined && canonicalJson(before) === canonicalJson(used)) return [];
   return [
-    ...planSets(appId, used, { recorded: found.sets, isReplay }),
+    ...planSets(appId, used, { recorded: found.sets, whole: next, isReplay }),
     { kind: "register", table: used },
   ];
 }

@@ -146,7 +146,9 @@ function planRecord(change: Change, { found, next, state }: Changed): Step[] {
   if (used?.name === found.name) left.add(hashColumnSet(used));
   const hashes = [...new Set(sets.map(({ hash }) => hash))].filter((hash) => !left.has(hash));
   return [
-    ...(used === undefined ? [] : [{ kind: "create_functions", table: used } as const]),
+    ...(used === undefined || next === undefined
+      ? []
+      : [{ kind: "create_functions", table: used, whole: next } as const]),
     { kind: "drop_functions", table: found.name, hashes, removed: [] },
     ...(next === undefined ? [] : [{ kind: "record_table", table: next } as const]),
     ...(used === undefined ? [] : [{ kind: "register", table: used } as const]),

@@ -7,8 +7,9 @@
  */
 
 import type { TableDefinition } from "../../schema/mod.ts";
-import { hashColumnSet } from "../catalog/mod.ts";
-import type { RecordedSet } from "../state.ts";
+import { canonicalJson } from "../../std/json.ts";
+import { hashColumnSet, listWalks, type RecordedDefinition } from "../catalog/mod.ts";
+import type { RecordedSet, SetUse, TableState } from "../state.ts";
 import { busy } from "./rejections.ts";
 import type { Step } from "./step.ts";
 
@@ -21,15 +22,22 @@ const MAX_SETS_IN_REPLAY = 64;
 /** The min time, even if an app has too many column sets: running calls end within this time. */
 const MIN_UNUSED_S = 5;
 
+type SetsOptions = {
+  /** All apps' column sets of the table. */
+  readonly recorded: readonly RecordedSet[];
+  readonly whole: RecordedDefinition;
+  readonly isReplay: boolean;
+};
+
 /**
- * The steps that switch an app to `used`; `recorded` are all apps' column sets of that table.
+ * The steps that switch an app to `used`.
  *
  * @throws {Problem} push_busy — the app has too many column sets, and the oldest is too recent to drop
  */
 export function planSets(
   appId: string,
   used: TableDefinition,
-  { recorded, isReplay }: { recorded: readonly RecordedSet[]; isReplay: boolean },
+  { recorded, whole, isReplay }: SetsOptions,
 ): Step[] {
   const maxSets = isReplay ? MAX_SETS_IN_REPLAY : MAX_SETS;
   const hash = hashColumnSet(used);
@@ -42,17 +50,31 @@ export function planSets(
   const removed = [...recorded.filter((set) => !stored.includes(set)), ...excess];
   const left = stored.filter((set) => !excess.includes(set));
   if (excess.some(isYoung)) throw busy();
-  const make: Step = { kind: "create_functions", table: used };
+  const make: Step = { kind: "create_functions", table: used, whole };
   return [
     ...(left.some((set) => set.hash === hash && set.unusedS === null) ? [] : [make]),
     ...planDrop(used.name, removed, [...left.map((set) => set.hash), hash]),
   ];
 }
 
+/** The step that replaces functions after a change of the table's indexes; none if it concerns no column set. */
+export function planRenewal(
+  next: RecordedDefinition,
+  { definition, sets }: Pick<TableState, "definition" | "sets">,
+): Step[] {
+  const changed = sets.filter(
+    ({ columns }) =>
+      canonicalJson(listWalks(columns, definition)) !== canonicalJson(listWalks(columns, next)),
+  );
+  if (changed.length === 0) return [];
+  const byHash = new Map(changed.map(({ hash, columns }) => [hash, columns]));
+  return [{ kind: "renew_functions", table: next.name, sets: [...byHash.values()], whole: next }];
+}
+
 /** The step that drops the functions and records of column sets without an app; empty if there are none. */
 export function planDrop(
   table: string,
-  removed: readonly RecordedSet[],
+  removed: readonly SetUse[],
   left: readonly string[],
 ): Extract<Step, { kind: "drop_functions" }>[] {
   if (removed.length === 0) return [];
@@ -69,12 +91,12 @@ export function planDrop(
   ];
 }
 
-export function isExpired({ unusedS }: RecordedSet): boolean {
+export function isExpired({ unusedS }: SetUse): boolean {
   return unusedS !== null && unusedS >= UNUSED_SET_LIFE_S;
 }
 
 /** False for a column set in use. An app uses only one column set, so that set never exceeds the limit. */
-function isYoung({ unusedS }: RecordedSet): boolean {
+function isYoung({ unusedS }: SetUse): boolean {
   return unusedS !== null && unusedS < MIN_UNUSED_S;
 }
 

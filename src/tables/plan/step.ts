@@ -10,6 +10,7 @@ import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { canonicalJson } from "../../std/json.ts";
 import {
   type BuiltIndex,
+  type ColumnSet,
   type Constraint,
   enumTypeName,
   type RecordedDefinition,
@@ -48,8 +49,15 @@ export type Step =
       isReplaced: boolean;
     }
   | { kind: "defer_reference"; table: string; reference: Constraint }
+  /** The functions of other column sets after the indexes of the table have changed; `whole`: the table with these indexes. */
+  | {
+      kind: "renew_functions";
+      table: string;
+      sets: readonly ColumnSet[];
+      whole: RecordedDefinition;
+    }
   /** For a column set that an app uses. */
-  | { kind: "create_functions"; table: TableDefinition }
+  | { kind: "create_functions"; table: TableDefinition; whole: RecordedDefinition }
   | {
       kind: "drop_functions";
       table: string;
@@ -104,6 +112,7 @@ const ORDER: readonly Step["kind"][] = [
   "defer_builds",
   "add_reference",
   "defer_reference",
+  "renew_functions",
   "create_functions",
   "drop_functions",
   "record_table",

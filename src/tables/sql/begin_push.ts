@@ -6,7 +6,7 @@ import type { Log } from "../../observe.ts";
 import { allows, type Principal } from "../../principal.ts";
 import { Problem } from "../../problem.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { hashColumnSet } from "../catalog/mod.ts";
+import { hashColumnSet, toColumnSet } from "../catalog/mod.ts";
 import type { PushLimits } from "../limits.ts";
 import { UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import type { Plan } from "../plan/step.ts";
@@ -192,6 +192,6 @@ function register({ uses, sets }: TableState, { id, slug }: App, definition: Tab
   );
   return {
     uses: [...uses.filter(({ appId }) => appId !== id), { appId: id, slug, definition }],
-    sets: [...left, { appId: id, hash, unusedS: null }],
+    sets: [...left, { appId: id, hash, unusedS: null, columns: toColumnSet(definition) }],
   };
 }

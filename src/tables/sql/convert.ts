@@ -132,7 +132,8 @@ function toConversion(
     ...orderTables(names, references),
     functions: recorded.sets.flatMap((set) => [
       ...renderDropUnserved(set, SITE).map(DIALECTS.citus.toStatement),
-      ...renderFunctions(set, SITE),
+      // A cluster has no functions that depend on indexes.
+      ...renderFunctions({ ...set, walks: [] }, SITE),
     ]),
     signatures: recorded.sets.flatMap((set) =>
       endpointsOf(SITE).map((endpoint) => functionSignature(set, endpoint)),

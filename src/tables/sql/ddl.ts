@@ -26,6 +26,8 @@ import {
   indexesOf,
   keysOf,
   referencesOf,
+  serveSet,
+  toColumnSet,
 } from "../catalog/mod.ts";
 import { renderSwap } from "../plan/retype_messages.ts";
 import {
@@ -36,7 +38,7 @@ import {
   sqlDefault,
   sqlType,
 } from "../plan/step.ts";
-import { renderDropFunctions, renderFunctions } from "./functions.ts";
+import { renderDropFunctions, renderFunctions, renderIndexed } from "./functions.ts";
 import { type Formed, renderRows, renderTerms, toFormed } from "./index_terms.ts";
 
 const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
@@ -70,6 +72,7 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
   add_reference: renderReference,
   defer_reference: () => [],
   // Their text depends on the site.
+  renew_functions: () => [],
   create_functions: () => [],
   drop_functions: ({ table, hashes }) =>
     hashes.flatMap((hash) => renderDropFunctions({ table, hash })),
@@ -95,7 +98,11 @@ const RENDERERS: Cases<Step, string[], [form: IndexForm]> = {
 export type RenderedPlan = { plan: Plan; form: IndexForm; recorded: readonly string[] };
 
 /** Omits generated functions: they follow from the definition, and are many times larger. */
-const UNRECORDED: ReadonlySet<Step["kind"]> = new Set(["create_functions", "drop_functions"]);
+const UNRECORDED: ReadonlySet<Step["kind"]> = new Set([
+  "renew_functions",
+  "create_functions",
+  "drop_functions",
+]);
 
 export function renderPlan(plan: Plan, site: FunctionSite): RenderedPlan {
   const { early, deferred } = splitSteps(plan.steps);
@@ -112,7 +119,10 @@ export function renderStatements(
   const { early, deferred } = splitSteps(steps);
   const { toStatement, placeTable } = dialectOf(site);
   const render = (step: Step) => {
-    if (step.kind === "create_functions") return renderFunctions(step.table, site);
+    if (step.kind === "create_functions")
+      return renderFunctions(serveSet(toColumnSet(step.table), step.whole), site);
+    if (step.kind === "renew_functions")
+      return step.sets.flatMap((set) => renderIndexed(serveSet(set, step.whole), site));
     const statements = renderStep(step, formAt(site)).map(toStatement);
     return step.kind === "create_table"
       ? [...statements, ...placeTable(step.table.name)]

@@ -62,6 +62,7 @@ const SETTINGS_OF: Readonly<Partial<Record<Endpoint, readonly (readonly [string,
   query: [...NO_COMPILATION, ...SINGLE_WALK],
   related: [...NO_COMPILATION, ...SINGLE_WALK],
   children: [...NO_COMPILATION, ...SINGLE_WALK],
+  walk: [...NO_COMPILATION, ...SINGLE_WALK],
   create_group: SHORT_WAIT,
 };
 

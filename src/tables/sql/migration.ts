@@ -40,6 +40,7 @@ const DESCRIPTIONS: Cases<Step, string | undefined> = {
       : `add reference ${table.name}.${column.name} to ${column.table}`,
   defer_reference: ({ table, reference }) =>
     `validate reference (${reference.columns.join(", ")}) of ${table}, after the push`,
+  renew_functions: () => undefined,
   create_functions: () => undefined,
   drop_functions: () => undefined,
   rename: ({ table, before, column }) =>

@@ -5,7 +5,6 @@
  *
  * @module
  */
-import * as v from "valibot";
 import {
   type Copying,
   type Database,
@@ -14,11 +13,12 @@ import {
   readValue,
   renderIssues,
 } from "../../db/mod.ts";
-import { readDefinition, type TableDefinition } from "../../schema/mod.ts";
+import type { TableDefinition } from "../../schema/mod.ts";
 import { indexesOf, keysOf, type RecordedDefinition, referencesOf } from "../catalog/mod.ts";
 import { type Step, sqlType } from "../plan/step.ts";
 import { compareFacts, NOTHING, type RecordedState } from "../verify/drift.ts";
 import { THERE, toFacts } from "../verify/facts.ts";
+import { readRecorded } from "../verify/read_recorded.ts";
 import { readSnapshot } from "../verify/snapshot.ts";
 import { renderStatements } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
@@ -97,39 +97,6 @@ function isLoss({
   if (wanted === NOTHING) return false;
   if (found === NOTHING) return wanted === THERE && !thing.includes(" / policy ");
   return thing.endsWith(" / type") || thing.startsWith("type ");
-}
-
-const Deferred = v.strictObject({
-  columns: v.array(v.string()),
-  indexes: v.record(v.string(), v.pipe(v.string(), v.uuid())),
-});
-
-/** The pushing login can write to the record, so that a definition is checked as if it were pushed now. */
-function readRecorded(recorded: RecordedDefinition): {
-  table: RecordedDefinition | undefined;
-  issues: string[];
-} {
-  const { deferred, ...own } = recorded;
-  const targets = new Set(own.columns.flatMap(({ table }) => table ?? []));
-  targets.delete(own.name);
-  const others = [...targets].map((name) => ({ name, columns: [], indexes: [], uniques: [] }));
-  const reading = readDefinition({ version: 1, tables: [own, ...others] });
-  const parts = v.safeParse(v.optional(Deferred), deferred);
-  if ("issues" in reading)
-    return {
-      table: undefined,
-      issues: reading.issues.map(({ message }) => `Table ${own.name}: ${message}`),
-    };
-  const table = reading.definition.tables.find(({ name }) => name === own.name);
-  if (table === undefined || !parts.success)
-    return {
-      table: undefined,
-      issues: [`Table ${own.name}: the record of its deferred parts is invalid`],
-    };
-  return {
-    table: parts.output === undefined ? table : { ...table, deferred: parts.output },
-    issues: [],
-  };
 }
 
 /** Creates the tables without keys, indexes and references: they follow after the rows. */

@@ -22,12 +22,15 @@ import {
   type FunctionSite,
   functionName,
   printedArguments,
+  type RecordedDefinition,
   requiredEndpointsOf,
+  type ServedSet,
+  serveSet,
 } from "../catalog/mod.ts";
 import { digestOf } from "../history/release.ts";
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
-import { type RecordedSet, readSite } from "../state.ts";
+import { readSite, type SetUse } from "../state.ts";
 import {
   findUnserved,
   renderBody,
@@ -42,6 +45,7 @@ import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 /** A recorded table with functions that are not from this release. */
 type OutdatedTable = {
   name: string;
+  definition: RecordedDefinition;
   /** The column sets that apps use or used. */
   sets: ColumnSet[];
   /** Its highest recorded version: its functions are renewed only if this is still current. */
@@ -110,10 +114,10 @@ async function whileHeld(
   });
 }
 
-function renderRefresh({ name, sets, stamp, site }: OutdatedTable): string {
+function renderRefresh({ name, definition, sets, stamp, site }: OutdatedTable): string {
   const render = (set: ColumnSet) => {
     const drops = renderDropUnserved(set, site).map(dialectOf(site).toStatement);
-    return [...renderFunctions(set, site), ...drops];
+    return [...renderFunctions(serveSet(set, definition), site), ...drops];
   };
   return [
     renderLockTable(name, stamp),
@@ -134,18 +138,20 @@ export async function findOutdatedTables(
   const digests = new Map(
     functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]),
   );
-  const isOutdated = (set: ColumnSet, endpoint: Endpoint) =>
+  const isOutdated = (set: ServedSet, endpoint: Endpoint) =>
     digests.get(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`) !==
     digestOf(renderBody(set, endpoint, site));
   const isUnserved = (set: ColumnSet, endpoint: Endpoint) =>
     digests.has(`${functionName(set, endpoint)}(${printedArguments(endpoint)})`);
   return tables
-    .filter(({ sets }) =>
-      sets.some(
-        (set) =>
-          endpointsOf(site).some((endpoint) => isOutdated(set, endpoint)) ||
-          findUnserved(site).some((endpoint) => isUnserved(set, endpoint)),
-      ),
+    .filter(({ definition, sets }) =>
+      sets
+        .map((set) => serveSet(set, definition))
+        .some(
+          (set) =>
+            endpointsOf(site).some((endpoint) => isOutdated(set, endpoint)) ||
+            findUnserved(site).some((endpoint) => isUnserved(set, endpoint)),
+        ),
     )
     .map((table) => ({ ...table, site }));
 }
@@ -161,7 +167,7 @@ export async function findUncallableTables(db: Database): Promise<string[]> {
 
 // Drops the functions of column sets that no app has used for an hour; part of `rowhouse migrate`.
 
-type Table = { name: string; stamp: number; sets: RecordedSet[]; dialect: DialectName };
+type Table = { name: string; stamp: number; sets: SetUse[]; dialect: DialectName };
 
 /** Skips tables with a running push: that push or the next sweep drops their functions. */
 export async function sweepSets(admin: Database): Promise<void> {

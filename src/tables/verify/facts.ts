@@ -23,6 +23,8 @@ import {
   printedArguments,
   type RecordedDefinition,
   referencesOf,
+  type ServedSet,
+  serveSet,
   TABLE_OWNER,
 } from "../catalog/mod.ts";
 import { onDeleteClause } from "../plan/step.ts";
@@ -42,9 +44,15 @@ export type Recorded = FunctionSite & {
 export function toFacts({ tables, sets, ...site }: Recorded): Facts {
   return new Map([
     ...tables.flatMap((table) => [...toTableFacts(table, formAt(site)), ...toTypeFacts(table)]),
-    ...sets.flatMap((set) => toFunctionFacts(set, site)),
+    ...sets.flatMap((set) => {
+      const table = tables.find(({ name }) => name === set.name) ?? { ...EMPTY, name: set.name };
+      return toFunctionFacts(serveSet(set, table), site);
+    }),
   ]);
 }
+
+/** A table without a record, which has no indexes. */
+const EMPTY = { columns: [], indexes: [], uniques: [] };
 
 type Fact = [path: string, value: string];
 
@@ -123,7 +131,7 @@ function toTypeFacts(table: TableDefinition): Fact[] {
     ]);
 }
 
-function toFunctionFacts(set: ColumnSet, site: FunctionSite): Fact[] {
+function toFunctionFacts(set: ServedSet, site: FunctionSite): Fact[] {
   return endpointsOf(site).flatMap((endpoint): Fact[] => {
     const path = `function ${functionName(set, endpoint)}(${printedArguments(endpoint)})`;
     return [

@@ -76,7 +76,8 @@ create function rowhouse.read_push_state(
           from rowhouse.registrations join rowhouse.apps on apps.id = app_id
           where table_name = concerned.name),
         'sets', (select coalesce(json_agg(json_build_object('appId', app_id, 'hash', hash,
-            'unusedS', extract(epoch from now() - unused_since)::float8)), '[]')
+            'unusedS', extract(epoch from now() - unused_since)::float8,
+            'columns', definition)), '[]')
           from rowhouse.column_sets where table_name = concerned.name))
         order by concerned.name), '[]') from concerned),
     'migrations', (select coalesce(json_agg(json_build_object('seq', seq, 'name', name,
@@ -141,7 +142,7 @@ $$;
 create function rowhouse.read_generated(wanted text, endpoints text[]) returns json
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with concerned as (
-    select name from rowhouse.tables where name = wanted or wanted is null
+    select name, definition from rowhouse.tables where name = wanted or wanted is null
   ), sets as (
     select distinct on (table_name, hash) table_name, hash, definition
     from rowhouse.column_sets where table_name in (select name from concerned)
@@ -153,8 +154,8 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     'dialect', rowhouse.dialect(),
     'previews', (select to_json(features) from rowhouse.release),
     'tables', (select coalesce(json_agg(json_build_object('name', name,
-        'stamp', rowhouse.stamp_of(name),
-        'sets', (select coalesce(json_agg(definition order by hash), '[]')
+        'stamp', rowhouse.stamp_of(name), 'definition', definition,
+        'sets', (select coalesce(json_agg(sets.definition order by hash), '[]')
           from sets where table_name = name)) order by name), '[]') from concerned),
     'functions', (select coalesce(json_agg(json_build_object('name', proname,
         'arguments', oidvectortypes(proargtypes),

@@ -1,0 +1,198 @@
+/**
+ * A query as arguments of its column set's walk function, if one index has its rows in its order: then its conditions are two
+ * positions in that index. Pure.
+ *
+ * @module
+ */
+
+import { COMPARES, type Comparable, compareValues, SQL, VALUES } from "../../kinds/mod.ts";
+import {
+  type EndpointCall,
+  listWalks,
+  queryColumns,
+  type RecordedTable,
+  type Walk,
+  type WalkColumn,
+} from "../../tables/catalog/mod.ts";
+import type { Condition } from "./filter.ts";
+import { describeOrder } from "./list_query.ts";
+import {
+  type Bound,
+  choosePath,
+  type PathOptions,
+  type QueryPath,
+  type Term,
+  toTerms,
+} from "./path.ts";
+import { readCursorValue } from "./plan.ts";
+import type { ListQuery } from "./query.ts";
+
+type WalkCall = Extract<EndpointCall, { endpoint: "walk" }>;
+type PlannedWalk = Omit<WalkCall["values"], "bytes" | "known" | "inline">;
+
+/** `undefined` if the query needs more than a walk: another condition, a sort, an offset, related rows. */
+export function planWalk(
+  query: ListQuery,
+  table: RecordedTable,
+  options: PathOptions,
+): PlannedWalk | undefined {
+  const { where, order, select, related, limit, offset } = query;
+  if (offset > 0 || related.length > 0) return undefined;
+  const path = choosePath(query, table, options);
+  const walk = listWalks(table.definition, table.whole).find(
+    ({ index }) => index === (path.index ?? ""),
+  );
+  const isFulfilled = (condition: Condition) =>
+    path.fulfilled.includes(condition) ||
+    (path.nulls === undefined && walk?.columns.some((column) => isPresence(condition, column)));
+  if ("in" in path || !where.every(isFulfilled)) return undefined;
+  const isOneRow = path.isSingle && limit > 0 && query.after === undefined;
+  if (walk === undefined || !(path.isOrdered || isOneRow)) return undefined;
+  const range = toRange(query, path, toWalkTerms(walk, table));
+  if (range === undefined) return undefined;
+  const names = queryColumns(table.definition).map(({ name }) => name);
+  const numberOf = ({ column }: Pick<Term, "column">) => names.indexOf(column.name) + 1;
+  return {
+    index: walk.index,
+    isDescending: path.isDescending,
+    ...range,
+    limit,
+    picked: select.map((column) => numberOf({ column })),
+    order: order.map(numberOf),
+    cursor: describeOrder(order),
+  };
+}
+
+/** Whether the condition excludes only the rows without a value in this column, which no range of an index contains. */
+function isPresence(condition: Condition, { name }: WalkColumn): boolean {
+  if (condition.op !== "not") return false;
+  const [inner] = condition.of;
+  return inner?.op === "null" && inner.column.name === name;
+}
+
+/** The terms of the index; `undefined` if a later column can be null: such rows would be passed without a limit. */
+function toWalkTerms(
+  { columns }: Walk,
+  { definition }: RecordedTable,
+): readonly Term[] | undefined {
+  const id = { name: "id", kind: "uuid", required: true } as const;
+  const known = [id, ...definition.columns];
+  const named = columns.flatMap(({ name }) => known.find((column) => column.name === name) ?? []);
+  const isRequired = named.slice(1).every(({ required }) => required);
+  return isRequired ? named.flatMap(toTerms) : undefined;
+}
+
+type WalkRange = Pick<PlannedWalk, "start" | "stop" | "nulls">;
+
+function toRange(
+  query: ListQuery,
+  path: QueryPath,
+  terms: readonly Term[] | undefined,
+): WalkRange | undefined {
+  if (terms === undefined || "in" in path) return undefined;
+  const { after } = query;
+  const { isDescending } = path;
+  const [first] = terms;
+  const rest = terms.slice(first === undefined ? 0 : toTerms(first.column).length);
+  const way = isDescending ? "down" : "up";
+  const at = after === undefined ? undefined : toCursorPosition(path, query);
+  // Another request of the client; the query function rejects it.
+  if (after !== undefined && at === undefined) return undefined;
+  if (path.nulls === "only" || at?.isAmongNulls === true)
+    return { start: null, stop: null, nulls: fill(at?.values ?? [], rest, START[way]) };
+  const begin = toPosition(path.start, terms, START[way]);
+  const stop = toPosition(path.stop, terms, STOP[way]);
+  if (begin === undefined || stop === undefined) return undefined;
+  const start = at === undefined ? begin : toLater(at.values, { begin, path, terms });
+  const nulls = path.nulls === "last" ? fill([], rest, START[way]) : null;
+  return { start, stop, nulls };
+}
+
+/** The end of the values that a page excludes: a page in ascending order begins after the lower ones. */
+type Side = "lower" | "upper";
+const START = { up: "lower", down: "upper" } as const;
+const STOP = { up: "upper", down: "lower" } as const;
+
+/** A position in the index: the values of its first terms, and then the lowest or the highest ones. */
+function fill(values: readonly string[], terms: readonly Term[], side: Side): string[] {
+  return terms.map((term, place) => values[place] ?? endsOf(term)[side]);
+}
+
+function endsOf({ column, part }: Term): Readonly<Record<Side, string>> {
+  const { ends, parts } = SQL[column.kind];
+  const [lower, upper] = (part === "rest" ? parts?.restEnds : ends) ?? [];
+  if (lower === undefined || upper === undefined)
+    throw new Error(`No index can be searched by ${column.name}`);
+  return { lower, upper };
+}
+
+/** A bound as an inclusive position; `undefined` if there is none. */
+function toPosition(
+  bound: Bound | undefined,
+  terms: readonly Term[],
+  side: Side,
+): string[] | undefined {
+  const values = bound?.values ?? [];
+  const isStrict = bound?.op === "gt" || bound?.op === "lt";
+  const term = terms[values.length - 1];
+  const value = values.at(-1);
+  if (!isStrict || term === undefined || value === undefined) return fill(values, terms, side);
+  const next = toNext(term, value, side);
+  return next && fill([...values.slice(0, -1), ...next], terms, side);
+}
+
+/** The values after a value of this term, on this side; `undefined` if there are none. */
+function toNext({ column }: Term, value: string, side: Side): string[] | undefined {
+  const { step, parts } = SQL[column.kind];
+  if (parts?.restEnds === undefined) {
+    const next = step?.(value, side === "lower" ? 1 : -1);
+    return next === undefined ? undefined : [next];
+  }
+  const start = side === "lower" ? value : parts.toBefore?.(value);
+  return start === undefined ? undefined : [start, parts.restEnds[1]];
+}
+
+type CursorPosition = { readonly values: readonly string[]; readonly isAmongNulls: boolean };
+
+/** The position of a cursor; among the nulls, without the first column. */
+function toCursorPosition(
+  { fixed, keys, nulls }: QueryPath,
+  { order, after = [] }: ListQuery,
+): CursorPosition | undefined {
+  const isAmongNulls = nulls === "last" && after[0] === null;
+  const values: string[] = [...fixed];
+  for (const [place, { column }] of keys.entries()) {
+    if (place === 0 && isAmongNulls) continue;
+    const value = after[place] ?? null;
+    if (value === null) return undefined;
+    const read = readCursorValue(column, value);
+    const { length } = toTerms(column);
+    // Other texts can have the same parts, and nothing after them in the index tells these apart.
+    if (read.length > length && keys.length < order.length) return undefined;
+    values.push(...read.slice(0, length));
+  }
+  return { values, isAmongNulls };
+}
+
+type Begin = { begin: readonly string[]; path: QueryPath; terms: readonly Term[] };
+
+/** The later of a cursor's position and the start of the range: the cursor can come from a query with other conditions. */
+function toLater(at: readonly string[], { begin, path, terms }: Begin): readonly string[] {
+  const { isDescending } = path;
+  for (const [place, term] of terms.entries()) {
+    const order = compareTerms(term, at[place] ?? "", begin[place] ?? "");
+    if (order !== 0) return isDescending === order < 0 ? at : begin;
+  }
+  return at;
+}
+
+function compareTerms(term: Term, a: string, b: string): number {
+  if (a === b) return 0;
+  const { lower, upper } = endsOf(term);
+  if (b === lower || a === upper) return 1;
+  if (b === upper || a === lower) return -1;
+  const { kind } = term.column;
+  const toValue = (text: string) => (VALUES[kind].fromQuery?.(text) ?? text) as Comparable;
+  const compare = COMPARES[kind] ?? compareValues;
+  return compare(toValue(a), toValue(b), term.column);
+}

@@ -1,0 +1,294 @@
+/**
+ * The body of the walk function: pages in the order of an index between two positions, with static statements. It never sorts
+ * and never reads more rows than the page, the first row of the next page, and their entries of the index.
+ *
+ * A session plans a statement once for all apps, so every plan that PostgreSQL can choose must be as good for an app of a million
+ * rows. So a statement compares no column with `=`, and has all columns of the index in one row comparison and in its order: only
+ * this index has that order. The limit is below the end of the page: rows after the end are the last of those that the limit allows.
+ *
+ * @see page_rows.ts for the rows and the envelope
+ * @module
+ */
+
+import { quoteLiteral, quoteName, SIGNALS } from "../../db/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
+import { MAX_ROWS } from "../../std/limits.ts";
+import {
+  type FunctionSite,
+  hashColumnSet,
+  NO_WALK,
+  placeholdersOf,
+  type ServedSet,
+  TAG_LENGTH,
+  type Walk,
+  type WalkColumn,
+} from "../catalog/mod.ts";
+import { sqlType } from "../plan/step.ts";
+import { beginAs, rowSize } from "./function_terms.ts";
+import { ROW_STATE, STATE_SEED } from "./list_body.ts";
+import { buildRows, ENVELOPE, PAGE_VARIABLES, readKeys, setNext, wholeRow } from "./page_rows.ts";
+
+/** Up to this many bytes, a row is built as it is found. Larger rows are built after the size of the page is known. */
+const FOUND_ROW_BYTES = 8192;
+/** Max rows that are built as they are found. */
+const FOUND_ROWS = 100;
+/** Max characters of all statements that build rows. With more, for hundreds of columns, rows are built by id. */
+const FOUND_ROWS_TEXT = 200_000;
+
+const WALK = placeholdersOf("walk");
+
+/** As a query: the tag of the page, followed by the rows unless the caller has that tag. Between them is what identifies the request. */
+export function walkBody(table: ServedSet, site: FunctionSite): string {
+  const { app, index, isDescending, nulls, limit, picked, order, cursor, bytes, known } = WALK;
+  const { walks } = table;
+  const text = wholeRow(table);
+  const count = walks.reduce((sum, { hasNulls }) => sum + (hasNulls ? 4 : 2), 0);
+  const finds = text.length * count <= FOUND_ROWS_TEXT;
+  const statements = walks.map((walk) => renderWalk(table, walk, finds));
+  return `declare
+  "$limit" constant int4 := ${limit};
+  "$offset" constant int4 := 0;
+  "$picked" constant int4[] := ${picked};
+  "$isFound" constant bool := ${finds ? `${known} = '' and cardinality(${picked}) = 0 and ${limit} <= ${FOUND_ROWS}` : "false"};
+  "$left" int4 := ${limit} + 1;
+  "$states" bytea;
+  "$request" text;
+  "$tag" text;
+  "$moreIds" uuid[];
+  "$moreStates" bytea;
+  "$moreSize" int8;
+  "$moreRows" text[];
+  "$moreKeys" text[];
+  ${PAGE_VARIABLES}
+begin
+  ${beginAs(table, "walk", site)}
+  -- Without a limit, the statements would read all rows.
+  if (${limit} >= 0 and ${limit} <= ${MAX_ROWS} and ${isDescending} is not null and ${bytes} is not null
+    and ${picked} is not null and ${order} is not null and ${cursor} is not null) is not true then
+    raise exception 'no such page' using errcode = '${SIGNALS.planInvalid}';
+  end if;
+  -- Without their index, the statements would sort all rows of the app.
+  if ${index} <> '' and (select "$x"."indisvalid" from pg_index as "$x"
+    where "$x"."indexrelid" = to_regclass('data.' || quote_ident(${index}))) is not true then
+    raise exception 'no such index' using errcode = '${SIGNALS.indexMissing}';
+  end if;
+  ${statements
+    .map(
+      (
+        { walk, found, rest },
+        position,
+      ) => `${position === 0 ? "if" : "elsif"} ${index} = ${quoteLiteral(walk.index)} then
+    ${inBothDirections(found)}${
+      rest === undefined
+        ? ""
+        : `
+    if ${nulls} is not null then
+      "$left" := "$left" - coalesce(cardinality("$ids"), 0);
+      if "$left" > 0 then
+        ${inBothDirections(rest)}
+      end if;
+    end if;`
+    }`,
+    )
+    .join("\n  ")}
+  else
+    raise exception 'no such walk' using errcode = '${SIGNALS.indexMissing}', detail = '${NO_WALK}';
+  end if;
+  if "$moreIds" is not null then
+    "$ids" := "$ids" || "$moreIds";
+    "$states" := coalesce("$states", ''::bytea) || "$moreStates";
+    "$size" := "$size" + "$moreSize";
+    "$rows" := "$rows" || "$moreRows";
+    "$keys" := "$moreKeys";
+  end if;
+  "$returned" := least("$limit", coalesce(cardinality("$ids"), 0));
+  "$request" := ${digest(`convert_to(${requestOf(table)}, 'UTF8')`)};
+  "$tag" := ${digest(
+    [
+      ...STATE_SEED,
+      `convert_to("$request", 'UTF8')`,
+      `int4send(${bytes})`,
+      `coalesce("$states", ''::bytea)`,
+    ].join(" || "),
+  )};
+  if "$tag" = any (string_to_array(${known}, ',')) or "$size" > ${WALK.inline} then
+    return "$tag" || "$request";
+  end if;
+  ${buildRows(table, {
+    ...{ app, bytes },
+    isBuilt: `"$isFound" and array_position("$rows"[1:"$returned"], null) is null`,
+  })}
+  if cardinality("$ids") > "$count" then
+    "$keys" := "$keys"[cardinality("$keys") - cardinality(${order}) + 1:];
+    if "$count" < "$returned" or array_position("$keys", null) is not null then
+      ${readKeys(table, { app, numbers: `unnest(${order}) with ordinality as "$k" ("$v", "$n")` })}
+    end if;
+    ${setNext(cursor)}
+  end if;
+  return concat("$tag", "$request", ${ENVELOPE}, '}');
+end`;
+
+  function inBothDirections(render: (isDescending: boolean) => string): string {
+    return `if ${isDescending} then
+      ${render(true)};
+    else
+      ${render(false)};
+    end if;`;
+  }
+}
+
+/** Characters of the digest that identifies a request. */
+function digest(bytes: string): string {
+  return `left(encode(sha256(${bytes}), 'hex'), ${TAG_LENGTH})`;
+}
+
+/** @see walkRequest() in ../catalog/functions.ts */
+function requestOf(table: ServedSet): string {
+  const { app, index, isDescending, start, stop, nulls, limit, picked, order, cursor } = WALK;
+  const lists = [start, stop, nulls, picked, order].map((list) => `array_to_string(${list}, ' ')`);
+  const parts = [app, quoteLiteral(hashColumnSet(table)), index, `${isDescending}::text`, limit];
+  return `concat_ws(E'\\n', ${[...parts, cursor, ...lists].join(", ")})`;
+}
+
+/** A value by which an index is searched and sorted, with its type. */
+type WalkTerm = { readonly value: string; readonly type: string };
+
+/** A column of an index, and its terms by their aliases in the found rows. */
+type NamedColumn = {
+  readonly column: WalkColumn;
+  readonly value: string;
+  readonly terms: readonly (WalkTerm & { readonly alias: string })[];
+};
+
+function toNamed(table: ServedSet, { columns }: Walk): NamedColumn[] {
+  let count = 0;
+  return columns.map((column) => {
+    const value = `"$t".${quoteName(column.name)}`;
+    const terms = toTerms(table, column).map((term) => ({ ...term, alias: `"$k${count++}"` }));
+    return { column, value, terms };
+  });
+}
+
+function toTerms(table: ServedSet, column: WalkColumn): WalkTerm[] {
+  const value = `"$t".${quoteName(column.name)}`;
+  const { parts } = SQL[column.kind];
+  if (parts === undefined) return [{ value, type: sqlType(table, column) }];
+  const { start, rest } = parts;
+  return [start, ...(rest === undefined ? [] : [rest])].map(({ render, type }) => ({
+    value: render(value),
+    type,
+  }));
+}
+
+type Renderer = (isDescending: boolean) => string;
+type RenderedWalk = {
+  readonly walk: Walk;
+  readonly found: Renderer;
+  /** The rows without a value in the first column, which come last. */
+  readonly rest: Renderer | undefined;
+};
+
+function renderWalk(table: ServedSet, walk: Walk, finds: boolean): RenderedWalk {
+  const { app, start, stop, nulls } = WALK;
+  const { index, hasNulls, appId } = walk;
+  const named = toNamed(table, walk);
+  const [own, ...later] = named;
+  const terms = named.flatMap((column) => column.terms);
+  const [first] = terms;
+  if (own === undefined || first === undefined) throw new Error(`${index} has no columns`);
+  const owner = appId === undefined ? "" : ` and "$t"."app_id" = ${quoteLiteral(appId)}::uuid`;
+  const from = `from data.${quoteName(table.name)} as "$t" where "$t"."app_id" = ${app}${owner}`;
+  const row = `${renderRow(table, finds)}, ${renderKeys(named)}`;
+  const order = (isDescending: boolean) =>
+    `order by ${terms.map(({ alias }) => `${alias}${isDescending ? " desc" : ""}`).join(", ")} limit "$left"`;
+  const values = terms.map(({ value }) => value);
+  const collected = `select ${collect(named)}`;
+  const found = (isDescending: boolean) => {
+    // A condition on the first column alone, by which PostgreSQL can use an index of the rows with a value.
+    const present = compare([first.value], {
+      to: readPosition(stop, [first]),
+      isAtLeast: isDescending,
+    });
+    const isBeforeStop = compare(
+      terms.map(({ alias }) => `"$v".${alias}`),
+      { to: readPosition(stop, terms), isAtLeast: isDescending },
+    );
+    return `${collected}
+      into "$ids", "$states", "$size", "$rows", "$keys" from (select ${row}
+        ${from} and ${compare(values, { to: readPosition(start, terms), isAtLeast: !isDescending })}${index === "" ? "" : ` and ${present}`}
+        ${order(isDescending)}) as "$v" where ${isBeforeStop}`;
+  };
+  if (!hasNulls) return { walk, found, rest: undefined };
+  const after = later.flatMap((column) => column.terms);
+  const rest = (isDescending: boolean) => `${collected}
+      into "$moreIds", "$moreStates", "$moreSize", "$moreRows", "$moreKeys" from (select ${row}
+        ${from} and ${isEmpty(own)}
+        and ${compare(
+          after.map(({ value }) => value),
+          { to: readPosition(nulls, after), isAtLeast: !isDescending },
+        )}
+        ${order(isDescending)}) as "$v"`;
+  return { walk, found, rest };
+}
+
+/** What the page needs of each row. */
+function renderRow(table: ServedSet, finds: boolean): string {
+  const size = rowSize(table, "$t");
+  const text = finds
+    ? `case when "$isFound" and ${size} < ${FOUND_ROW_BYTES} then ${wholeRow(table)} end`
+    : "null::text";
+  return `"$t"."id" as "$id", ${ROW_STATE} as "$state", ${size} as "$size", ${text} as "$text"`;
+}
+
+/** The terms of the index, and the columns whose values are not in their terms. */
+function renderKeys(named: readonly NamedColumn[]): string {
+  return named
+    .flatMap(({ column, value, terms }, position) => [
+      ...terms.map((term) => `${term.value} as ${term.alias}`),
+      ...(isCarried(column) ? [`${value} as "$c${position}"`] : []),
+    ])
+    .join(", ");
+}
+
+function isCarried({ kind }: WalkColumn): boolean {
+  const { parts } = SQL[kind];
+  return parts !== undefined && parts.isSorted !== true;
+}
+
+function compare(list: readonly string[], { to, isAtLeast }: Compared): string {
+  return `${toRow(list)} ${isAtLeast ? ">=" : "<="} ${toRow(to)}`;
+}
+
+type Compared = { readonly to: readonly string[]; readonly isAtLeast: boolean };
+
+function toRow(list: readonly string[]): string {
+  return list.length === 1 ? (list[0] ?? "") : `(${list.join(", ")})`;
+}
+
+/** The values of a position. */
+function readPosition(position: string, terms: readonly WalkTerm[]): string[] {
+  return terms.map(({ type }, place) => `(${position})[${place + 1}]::${type}`);
+}
+
+/** Whether a row has no value in this column. Without the collation, as in the condition of the index. */
+function isEmpty({ value, column, terms }: NamedColumn): string {
+  const [, ...others] = terms.map((term) => term.value.replace(' collate pg_catalog."C"', ""));
+  const start = SQL[column.kind].parts?.tested.render(value) ?? value;
+  return [start, ...others].map((part) => `${part} is null`).join(" and ");
+}
+
+/** The ids, states, size and texts of the found rows, and the values of the cursor in the last row that the limit allows. */
+function collect(named: readonly NamedColumn[]): string {
+  const last = (alias: string) => `(array_agg("$v".${alias}))["$left"]`;
+  const keys = named.map(({ column, terms }, position) => {
+    const texts = terms.map(({ alias }) => last(alias));
+    // A longer text in a cursor has more than its parts: it is read again.
+    if (texts.length > 1 && !isCarried(column))
+      return `case when ${texts[1]} = '' then ${texts[0]}::text end`;
+    const value = isCarried(column) ? last(`"$c${position}"`) : (texts[0] ?? "");
+    return SQL[column.kind].cursor?.(value) ?? `${value}::text`;
+  });
+  const id = named.some(({ column }) => column.name === "id") ? [] : [`${last('"$id"')}::text`];
+  return `array_agg("$v"."$id"), string_agg("$v"."$state", ''::bytea), coalesce(sum("$v"."$size"), 0),
+      array_agg("$v"."$text"), array[${[...keys, ...id].join(", ")}]`;
+}
