@@ -30,6 +30,8 @@ import {
   deferRebuilds,
   findOutdatedTables,
   findSearchIssues,
+  type PlannedRebuilds,
+  planRebuilds,
   RELEASE,
   recordRelease,
   refreshFunctions,
@@ -82,7 +84,7 @@ Exits with 69 if the database cannot be reached, 2 if no address is set, and 1 f
     "dry-run": { about: "list the steps and their locks, and change nothing" },
     json: {
       about:
-        "one JSON document on standard output: { applied, refreshed, login }, or with --dry-run { files, code, refreshed, laterRelease }",
+        "one JSON document on standard output: { applied, refreshed, login }, or with --dry-run { files, code, refreshed, rebuilds, laterRelease }",
     },
   },
   run: runMigrate,
@@ -97,7 +99,8 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
       "rowhouse migrate needs ADMIN_DATABASE_URL or DATABASE_URL: set one of them",
     );
   const citus = readCitus(args);
-  if (args.has("dry-run")) return await withDatabase(address, config, listSteps);
+  if (args.has("dry-run"))
+    return await withDatabase(address, config, (admin) => listSteps(admin, config));
   const print = args.has("json") ? () => undefined : terminal.print;
   const { applied, refreshed, login, isChanged } = await withDatabase(
     address,
@@ -121,21 +124,25 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
 }
 
 /** `migrate --dry-run`. */
-async function listSteps(admin: Database): Promise<CommandResult> {
+async function listSteps(admin: Database, config: Config): Promise<CommandResult> {
   const { files, code, later } = await planMigrate(admin);
   const isSetUp = await readValue<boolean>(
     admin,
     "select pg_catalog.to_regclass('rowhouse.column_sets') is not null as is_set_up",
   );
-  const outdated = isSetUp && later === undefined ? await findOutdatedTables(admin) : [];
+  const isCurrent = isSetUp && later === undefined;
+  const previews = findPreviews(config);
+  const outdated = isCurrent ? await findOutdatedTables(admin, null, previews) : [];
+  const rebuilds = isCurrent ? await planRebuilds(admin, previews) : [];
   const refreshed = outdated.map(({ name }) => name);
   const lines = [
     ...files.map(({ name, runs, locks }) => `${name}, ${runs}: ${showLocks(locks)}`),
     ...(code === undefined ? [] : showCode(code)),
     ...refreshed.map((name) => `functions of table ${name}: locks no table`),
+    ...rebuilds.map(showRebuild),
   ];
   return {
-    document: { files, code: code ?? null, refreshed, laterRelease: later ?? null },
+    document: { files, code: code ?? null, refreshed, rebuilds, laterRelease: later ?? null },
     lines:
       later === undefined
         ? lines.length === 0
@@ -143,6 +150,16 @@ async function listSteps(admin: Database): Promise<CommandResult> {
           : lines
         : [`Nothing to do: ${showLater(later)}`],
   };
+}
+
+function showRebuild({ table, indexes, rows, bytes }: PlannedRebuilds): string {
+  const size = `${rows === null ? "" : `about ${Math.round(rows)} rows, `}${Math.ceil(bytes / 1024)} KB`;
+  return `indexes of table ${table} (${size}), built again without locking it: ${indexes.join(", ")}`;
+}
+
+/** The previews that a run records. Processes of other roles do not have the setting PREVIEW. */
+function findPreviews({ ROLE = "all", PREVIEW = [] }: Addresses) {
+  return servesRows(ROLE) ? PREVIEW : undefined;
 }
 
 function showLater(later: NonNullable<MigrationPlan["later"]>): string {
@@ -268,8 +285,8 @@ export async function setUpDatabase(
   }
   // Without a recorded release, processes do not compare function bodies until all functions are renewed.
   await recordRelease(admin, null);
-  // Processes of other roles do not have the setting PREVIEW.
-  if (servesRows(config.ROLE ?? "all")) await recordPreviews(admin, config.PREVIEW ?? []);
+  const previews = findPreviews(config);
+  if (previews !== undefined) await recordPreviews(admin, previews);
   await sweepSets(admin);
   const refreshed = await refreshFunctions(admin, ({ name, index, count }) =>
     print(`Renewed the functions of table ${name} (${index} of ${count})`),

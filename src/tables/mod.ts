@@ -33,6 +33,8 @@ export {
   deferRebuilds,
   findOutdatedTables,
   findUncallableTables,
+  type PlannedRebuilds,
+  planRebuilds,
   refreshFunctions,
   sweepSets,
 } from "./sql/refresh.ts";

@@ -1,7 +1,9 @@
 /** The form of indexes that conditions of lists can search: `PREVIEW=filters` gives it to them, and `migrate` changes it. */
 import { afterAll, beforeAll, expect } from "bun:test";
+import postgres from "postgres";
 import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
+import { checkPreviews } from "../../src/service/doctor/schema_state.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
 import { makeProject, runHere } from "../support/command.ts";
@@ -78,7 +80,7 @@ afterAll(async () => {
 const create = (json: object) => service.call(app, MEMBERS, { method: "POST", json });
 
 /** Runs a command as an operator. */
-async function migrate(preview: string): Promise<void> {
+async function run(preview: string, ...words: string[]): Promise<string> {
   const { adminUrl, servingUrl, prepare } = service.database;
   const env = {
     ADMIN_DATABASE_URL: adminUrl,
@@ -87,9 +89,12 @@ async function migrate(preview: string): Promise<void> {
     IDENTITY_SECRET: TEST_IDENTITY_SECRET,
     PREVIEW: preview,
   };
-  const { code, err } = await runHere(["migrate"], { ...project, env });
+  const { code, out, err } = await runHere(words, { ...project, env });
   expect([code, err]).toEqual([0, expect.any(String)]);
+  return out;
 }
+
+const migrate = (preview: string) => run(preview, "migrate");
 
 /** The valid indexes of a table except its primary key. */
 async function listIndexes(table = "members"): Promise<string[]> {
@@ -143,6 +148,41 @@ testOne("migrate builds the indexes again in the form of the recorded previews",
   await expectClean();
   await expectUnique();
   expect(await find(`email=eq.${LONG}7`)).toEqual([7]);
+});
+
+testOne(
+  "migrate --dry-run lists the rebuilds for its setting PREVIEW, and changes nothing",
+  async () => {
+    type Planned = { refreshed: string[]; rebuilds: { table: string; indexes: string[] }[] };
+    const plan = async (preview: string) =>
+      JSON.parse(await run(preview, "migrate", "--dry-run", "--json")) as Planned;
+    expect(await plan("filters")).toMatchObject({ refreshed: [], rebuilds: [] });
+    const { refreshed, rebuilds } = await plan("");
+    expect(refreshed).toEqual(["members"]);
+    expect(rebuilds).toEqual([
+      expect.objectContaining({ table: "members", bytes: expect.any(Number) }),
+    ]);
+    const built = rebuilds[0]?.indexes ?? [];
+    expect(built.toSorted()).toEqual(PLAIN.filter((name) => !SEARCH.includes(name)));
+    expect(await run("", "migrate", "--dry-run")).toContain("without locking it: members__");
+    expect(await listIndexes()).toEqual(SEARCH);
+  },
+);
+
+testOne("migrate and doctor report built-ins that are not leakproof", async () => {
+  const superuser = postgres(service.database.superuserUrl, { max: 1, onnotice: () => undefined });
+  const warning = "name(text) is not leakproof";
+  expect(await migrate("filters")).not.toContain(warning);
+  await superuser.unsafe("alter function pg_catalog.name(pg_catalog.text) not leakproof");
+  expect(await migrate("filters")).toContain(warning);
+  expect(await migrate("")).not.toContain(warning);
+  await migrate("filters");
+  const results = await checkPreviews(service.service.admin, ["filters"]);
+  expect(results).toMatchObject([{ level: "ok" }, { level: "warn" }]);
+  expect(JSON.stringify(results)).toContain(warning);
+  await superuser.unsafe("alter function pg_catalog.name(pg_catalog.text) leakproof");
+  await superuser.end();
+  expect(await checkPreviews(service.service.admin, ["filters"])).toHaveLength(1);
 });
 
 testOne("a rebuild keeps the former form until the new one is built", async () => {

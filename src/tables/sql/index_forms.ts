@@ -32,7 +32,7 @@ export async function readIndexes(
 type IndexState = { index: Constraint; wanted: string[]; missing: string[]; former: string[] };
 
 export function listIndexStates(
-  { name: table, definition, indexes }: IndexedTable,
+  { name: table, definition, indexes }: Omit<IndexedTable, "stamp">,
   site: FunctionSite,
 ): IndexState[] {
   return [...keysOf(definition), ...indexesOf(definition)].map((index) => {

@@ -12,7 +12,9 @@ import {
   type DialectName,
   dialectOf,
   quoteLiteral,
+  readRows,
 } from "../../db/mod.ts";
+import type { Preview } from "../../preview.ts";
 import { Problem } from "../../problem.ts";
 import {
   ALL_ENDPOINTS,
@@ -127,14 +129,16 @@ function renderRefresh({ name, definition, sets, stamp, site }: OutdatedTable): 
   ].join(";\n");
 }
 
-/** The tables with functions of another release; one table by name, or all. */
+/** The tables with functions of another release, or of other previews; one table by name, or all. */
 export async function findOutdatedTables(
   db: Database,
   name: string | null = null,
+  previews: readonly Preview[] | undefined = undefined,
 ): Promise<OutdatedTable[]> {
   const values = { wanted: name, endpoints: ALL_ENDPOINTS };
   const recorded = (await call(db, "read_generated", values)) as Recorded;
-  const { tables, functions, ...site } = recorded;
+  const { tables, functions, ...found } = recorded;
+  const site = { ...found, previews: previews ?? found.previews };
   const digests = new Map(
     functions.map((body) => [`${body.name}(${body.arguments})`, body.digest]),
   );
@@ -213,20 +217,65 @@ type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
   rebuilds: { name: string; columns: readonly string[] }[];
 };
 
-/** An index that has no form is missing, which a rebuild must not hide. */
 async function findRebuilds(db: Database, wanted: string | null = null): Promise<Rebuilds[]> {
   const { tables, ...site } = await readIndexes(db, wanted);
   return tables.flatMap((table) => {
-    const rebuilds = listIndexStates(table, site)
-      .filter(({ former }) => former.length > 0)
-      .flatMap(({ index, wanted: names, missing }) =>
-        // Without a missing index, the step only drops the former ones.
-        (missing.length > 0 ? missing : names.slice(0, 1)).map((name) => ({
-          ...{ name, columns: index.columns },
-        })),
-      );
+    const rebuilds = listRebuilds(table, site);
     const { name, stamp } = table;
     return rebuilds.length === 0 ? [] : [{ name, stamp, rebuilds }];
+  });
+}
+
+/** An index that has no form is missing, which a rebuild must not hide. */
+function listRebuilds(
+  table: Parameters<typeof listIndexStates>[0],
+  site: FunctionSite,
+): Rebuilds["rebuilds"] {
+  return listIndexStates(table, site)
+    .filter(({ former }) => former.length > 0)
+    .flatMap(({ index, wanted: names, missing }) =>
+      // Without a missing index, the step only drops the former ones.
+      (missing.length > 0 ? missing : names.slice(0, 1)).map((name) => ({
+        ...{ name, columns: index.columns },
+      })),
+    );
+}
+
+/** A table whose indexes a run of `rowhouse migrate` would build again. */
+export type PlannedRebuilds = {
+  readonly table: string;
+  readonly indexes: readonly string[];
+  /** As of PostgreSQL's statistics; `null` without any. */
+  readonly rows: number | null;
+  readonly bytes: number;
+};
+
+/** The rebuilds for these previews, or for the recorded ones. Calls no function, because a database of an earlier release lacks them. */
+export async function planRebuilds(
+  db: Database,
+  previews: readonly Preview[] | undefined,
+): Promise<PlannedRebuilds[]> {
+  const site = await readSite(db);
+  const tables = await readRows<
+    Omit<IndexedTable, "stamp"> & Pick<PlannedRebuilds, "rows" | "bytes">
+  >(
+    db,
+    `select tables.name, definition,
+        nullif(table_class.reltuples, -1)::pg_catalog.float8 as rows,
+        pg_catalog.pg_table_size(table_class.oid)::pg_catalog.float8 as bytes,
+        pg_catalog.to_json(array(select index_class.relname from pg_catalog.pg_index
+          join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
+          where indrelid = table_class.oid and indisvalid)) as indexes
+      from rowhouse.tables
+      join pg_catalog.pg_class as table_class on table_class.relname = tables.name
+        and relnamespace = 'data'::pg_catalog.regnamespace
+      order by tables.name`,
+  );
+  return tables.flatMap(({ rows, bytes, ...table }) => {
+    const indexes = listRebuilds(table, { ...site, previews: previews ?? site.previews }).map(
+      ({ name }) => name,
+    );
+    return indexes.length === 0 ? [] : [{ table: table.name, indexes, rows, bytes }];
   });
 }
 
