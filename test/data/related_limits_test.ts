@@ -5,13 +5,7 @@ import { SIGNALS } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { functionOf } from "../support/functions.ts";
 import { proofOf } from "../support/proof.ts";
-import { postDefinition } from "../support/push.ts";
-import {
-  definitionOf,
-  openTestService,
-  type TestApp,
-  type TestService,
-} from "../support/service.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
 
 const schema = defineSchema({
@@ -183,23 +177,29 @@ testOne("a page ends before a row whose related rows do not fit", async () => {
   });
 });
 
-testOne("a list has the columns of the related table after a push", async () => {
-  const path = "/v1/data/db/todos?select=title,project(name)&title=eq.mine";
-  expect((await service.call(app, path)).status).toBe(200);
-  const next = defineSchema({
-    projects: { name: t.string().required(), color: t.string() },
-    todos: t.model({ title: t.string(), project: t.ref("projects") }).index("title"),
-  });
-  const { admin } = service.service;
-  expect((await postDefinition(service, app, definitionOf(next))).status).toBe(200);
-  // As after the functions of the former columns were dropped.
-  const former = functionOf(schema, "projects", "related");
-  await admin.message(`drop function api."${former}"; select 1`);
-  const { status, json } = await service.call(app, path);
-  expect([status, json]).toMatchObject([
-    200,
-    { rows: [{ title: "mine", project: { name: "mine" } }] },
-  ]);
+testOne("a list follows a push of the related table by another process", async () => {
+  const lists = [
+    { path: "todos?select=project(name)&title=eq.mine", table: "projects", endpoint: "related" },
+    { path: "projects?select=todos(title)&name=eq.mine", table: "todos", endpoint: "children" },
+  ] as const;
+  const before = await Promise.all(
+    lists.map(({ path }) => service.call(app, `/v1/data/db/${path}`)),
+  );
+  const projects = { name: t.string().required(), color: t.string() };
+  const todo = { title: t.string(), project: t.ref("projects") };
+  // Each push changes only the related table.
+  const pushes = [
+    defineSchema({ projects, todos: t.model(todo).index("title") }),
+    defineSchema({ projects, todos: t.model({ ...todo, color: t.string() }).index("title") }),
+  ];
+  for (const [index, { path, table, endpoint }] of lists.entries()) {
+    await service.pushSchema(app, pushes[index]);
+    // As after the functions of the former columns were dropped.
+    const former = functionOf(schema, table, endpoint);
+    await service.service.admin.message(`drop function api."${former}"; select 1`);
+    const { status, json } = await service.call(app, `/v1/data/db/${path}`);
+    expect([status, json]).toEqual([200, before[index]?.json]);
+  }
   const { json: colored } = await service.call(
     app,
     "/v1/data/db/todos?select=project(name,color)&title=eq.mine",
