@@ -1,0 +1,184 @@
+/** The buffers that walks along each index read in an app of 100,000 rows, and hostile calls, on PostgreSQL 18 and 15. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { readListQuery } from "../../src/data/query/list_query.ts";
+import { planWalk } from "../../src/data/query/walk.ts";
+import { SERVICE_QUEUE } from "../../src/db/mod.ts";
+import { defineSchema, t } from "../../src/schema/mod.ts";
+import { toParameters } from "../../src/tables/catalog/mod.ts";
+import {
+  type DebianCluster,
+  hasDebianPostgres,
+  startDebianCluster,
+} from "../support/debian_cluster.ts";
+import { functionOf } from "../support/functions.ts";
+import { proofOf } from "../support/proof.ts";
+import {
+  definitionOf,
+  openTestService,
+  type TestApp,
+  type TestService,
+  UNGUARDED,
+} from "../support/service.ts";
+
+const schema = defineSchema({
+  todos: t
+    .model({
+      title: t.string().required(),
+      done: t.boolean().required(),
+      due_at: t.timestamp(),
+      created_at: t.timestamp().required(),
+      email: t.string().unique(),
+      subject: t.string().index(),
+    })
+    .index("created_at", "id")
+    .index("done", "created_at", "id")
+    .index("done", "id")
+    .index("due_at", "id"),
+});
+const MAX_BUFFERS = 30;
+const ROWS = 100_000;
+const PART = 10_000;
+const SECRET = "of another app";
+
+const cursor = (...parts: (string | null)[]) =>
+  Buffer.from(JSON.stringify(parts)).toString("base64url");
+const id = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const time = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString();
+
+const QUERIES = ["asc", "desc"].flatMap((way) => [
+  `order=id.${way}`,
+  `order=created_at.${way}`,
+  // No row is done: an equality would let PostgreSQL filter all rows of the app.
+  `done=eq.true&order=created_at.${way}`,
+  `done=eq.true&order=id.${way}`,
+  `done=eq.false&order=created_at.${way}`,
+  `done=eq.false&created_at=gte.${time(10)}&created_at=lt.${time(15)}&order=created_at.${way}`,
+  `order=due_at.${way}`,
+  `order=due_at.${way}&due_at=not.is.null`,
+  `due_at=is.null&order=id.${way}`,
+  `order=subject.${way}`,
+  `subject=like.Subject 5*&order=subject.${way}`,
+  `order=email.${way}&email=not.is.null`,
+  "email=eq.500@example.org",
+  `order=created_at.${way}&after=${cursor(`created_at.${way},id.${way}`, time(ROWS / 2), id(ROWS / 2))}`,
+  `order=due_at.${way}&after=${cursor(`due_at.${way},id.${way}`, null, id(ROWS / 2))}`,
+  `order=subject.${way}&after=${cursor(`subject.${way},id.${way}`, "Subject 500", id(ROWS / 2))}`,
+]);
+
+const CASES = [
+  { name: "PostgreSQL 18", isDebian: false },
+  ...(hasDebianPostgres ? [{ name: "PostgreSQL 15", isDebian: true }] : []),
+].flatMap((server) => [
+  { ...server, isStale: false, statistics: "current" },
+  { ...server, isStale: true, statistics: "old" },
+]);
+
+describe.each(CASES)("on $name with $statistics statistics", ({ isDebian, isStale }) => {
+  let cluster: DebianCluster | undefined;
+  let service: TestService;
+  let app: TestApp;
+  beforeAll(async () => {
+    cluster = isDebian ? await startDebianCluster() : undefined;
+    service = await openTestService({
+      service: { previews: ["filters"], ...UNGUARDED },
+      ...(cluster === undefined
+        ? {}
+        : { cluster: { admin: cluster.url, serving: cluster.url, prepare: true } }),
+    });
+    app = await service.makeApp(schema);
+    const other = await service.makeApp(schema);
+    await fill(service, other.id, { from: 0, rows: 3, title: SECRET });
+    if (isStale) {
+      await service.service.admin.message(
+        "alter table data.todos set (autovacuum_enabled = off); analyze data.todos; select 1",
+      );
+    }
+    for (let from = 0; from < ROWS; from += PART)
+      await fill(service, app.id, { from, rows: PART, title: "Mine" });
+    if (!isStale) await service.service.admin.message("analyze data.todos; select 1");
+  }, 300_000);
+  afterAll(async () => {
+    await service.close();
+    await cluster?.stop();
+  });
+
+  test.each(QUERIES)("%s reads max 30 buffers", async (query) => {
+    const [definition] = definitionOf(schema).tables;
+    if (definition === undefined) throw new Error("The schema has no table");
+    const table = { name: "todos", definition, whole: definition };
+    const options = { appId: app.id, missing: new Set<string>() };
+    const walk = planWalk(readListQuery(`${query}&limit=20`, definition), table, options);
+    if (walk === undefined) throw new Error("No index has these rows in this order");
+    const values = { ...walk, bytes: 8_388_608, known: "", inline: null };
+    // The first call of a session reads the catalogs.
+    await measure({ endpoint: "walk", values });
+    expect(await measure({ endpoint: "walk", values })).toBeLessThanOrEqual(MAX_BUFFERS);
+  });
+
+  test.each([
+    { name: "no limit", values: "'', false, '{}', '{}', null, null, '{}', '{1}', ''" },
+    { name: "a negative limit", values: "'', false, '{}', '{}', null, -1, '{}', '{1}', ''" },
+    { name: "a large limit", values: "'', false, '{}', '{}', null, 100000, '{}', '{1}', ''" },
+    { name: "no direction", values: "'', null, '{}', '{}', null, 5, '{}', '{1}', ''" },
+    { name: "no selection", values: "'', false, '{}', '{}', null, 5, null, '{1}', ''" },
+    { name: "no order", values: "'', false, '{}', '{}', null, 5, '{}', null, ''" },
+    { name: "no index", values: "null, false, '{}', '{}', null, 5, '{}', '{1}', ''" },
+    { name: "another index", values: "'pg_class', false, '{}', '{}', null, 5, '{}', '{1}', ''" },
+    { name: "SQL", values: "$$' or true --$$, false, '{}', '{}', null, 5, '{}', '{1}', ''" },
+    { name: "no id", values: "'', false, '{x}', '{y}', null, 5, '{}', '{1}', ''" },
+    { name: "no positions", values: "'', false, null, null, null, 5, '{}', '{1}', ''" },
+    {
+      name: "lists of lists",
+      values: `'', false, '{{"${id(1)}"},{"${id(2)}"}}', '{{"${id(1)}"}}', null, 5, '{{1}}', '{{1}}', ''`,
+    },
+    {
+      name: "unknown columns",
+      values: `'', false, '{"${id(0)}"}', '{"${id(9)}"}', null, 0, '{99}', '{99,-1}', $$"\\'$$`,
+    },
+  ])("a call with $name finds no row of another app", async ({ values }) => {
+    const login = postgres(service.database.servingUrl, { max: 1, prepare: false });
+    const name = functionOf(schema, "todos", "walk");
+    const found = await login
+      .unsafe(
+        `select api."${name}"('${app.id}', ${proofOf(app.key)}, ${values}, 8388608, '', null) as body`,
+      )
+      .then(
+        ([row]) => String(row?.["body"]),
+        (error: { code: string }) => error.code,
+      );
+    await login.end();
+    expect(found).not.toContain(SECRET);
+    expect(found).toMatch(/^(RH02[12]|22P02|[0-9a-f]{64}\{"rows":\[\])/);
+  });
+
+  async function measure(call: Parameters<typeof toParameters>[1]): Promise<number> {
+    const [, , ...values] = toParameters({ app: app.id, proof: new Uint8Array() }, call);
+    const list = values.map((_, position) => `$${position + 2}`).join(", ");
+    const name = functionOf(schema, "todos", "walk");
+    const [row] = await service.service.admin.query<{
+      "QUERY PLAN": [{ Plan: Record<string, number> }];
+    }>(
+      `explain (analyze, buffers, format json) select api."${name}"($1, ${proofOf(app.key)}, ${list})`,
+      [app.id, ...values],
+      { retry: "safe", queue: SERVICE_QUEUE },
+    );
+    const found = row?.["QUERY PLAN"][0]?.Plan;
+    return (found?.["Shared Hit Blocks"] ?? 0) + (found?.["Shared Read Blocks"] ?? 0);
+  }
+});
+
+type Filled = { from: number; rows: number; title: string };
+
+async function fill(service: TestService, appId: string, { from, rows, title }: Filled) {
+  await service.service.admin.query(
+    `insert into data.todos (app_id, id, title, done, due_at, created_at, email, subject)
+    select $1::uuid, ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $4, false,
+      case when n % 3 > 0 then timestamptz '2026-01-01Z' + n * interval '1 s' end,
+      timestamptz '2026-01-01Z' + n * interval '1 s', n || '@example.org',
+      case when n % 10 > 0 then 'Subject ' || n end
+    from generate_series($2::int4, $2::int4 + $3::int4 - 1) n`,
+    [appId, from, rows, title],
+    { retry: "unsafe", queue: SERVICE_QUEUE },
+  );
+}
