@@ -1,0 +1,91 @@
+/** A lookup by unique values: one request, which never returns an empty page with a next. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { SQL } from "../../src/kinds/mod.ts";
+import { defineSchema, type Kind, t } from "../../src/schema/mod.ts";
+import { openTestService, type TestApp, type TestService } from "../support/service.ts";
+
+const LABELS = ["a", "b", "c"];
+const schema = defineSchema({
+  places: { name: t.string() },
+  things: t
+    .model({
+      text: t.string().unique(),
+      url: t.string().unique(),
+      whole: t.integer().unique(),
+      uid: t.uuid().unique(),
+      place: t.ref("places").unique(),
+      at: t.timestamp().unique(),
+      day: t.date().unique(),
+      flag: t.boolean().unique(),
+      label: t.enum(["a", "b", "c"]).unique(),
+      price: t.number().unique(),
+      amount: t.decimal().unique(),
+      team: t.string().required(),
+      place_no: t.integer().required(),
+    })
+    .unique("team", "place_no"),
+});
+const THINGS = "/v1/data/db/things";
+const ROWS = 60;
+const START = "x".repeat(70);
+const uid = (n: number) => `01900000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const day = (n: number) => new Date(Date.UTC(2026, 0, n + 1)).toISOString();
+let places: string[] = [];
+/** Only the last rows have the values of which there are few. */
+const row = (n: number) => ({
+  ...{ text: `t${n}`, url: START + n, whole: n, uid: uid(n), place: places[n] ?? uid(n) },
+  ...{ at: day(n), day: day(n).slice(0, 10), price: n + 0.5, amount: `${n}.25`, team: "one" },
+  ...{ flag: n === ROWS - 1 ? true : null, label: LABELS[n - ROWS + 2] ?? null, place_no: n },
+});
+
+let service: TestService;
+let app: TestApp;
+beforeAll(async () => {
+  service = await openTestService({ service: { previews: ["filters"], maxVisits: 20 } });
+  app = await service.makeApp(schema);
+  const create = async (path: string, json: object) => {
+    const { status, json: created } = await service.call(app, path, { method: "POST", json });
+    expect(status).toBe(201);
+    return (created as { rows: { id: string }[] }).rows.map(({ id }) => id);
+  };
+  const names = Array.from({ length: ROWS }, (_, n) => ({ name: `${n}` }));
+  places = await create("/v1/data/db/places", names);
+  for (let start = 0; start < ROWS; start += 20)
+    await create(
+      THINGS,
+      Array.from({ length: 20 }, (_, n) => row(start + n)),
+    );
+});
+afterAll(() => service.close());
+
+const CASES: { columns: string[]; kind: Kind }[] = [
+  { columns: ["text"], kind: "string" },
+  { columns: ["url"], kind: "string" },
+  { columns: ["whole"], kind: "integer" },
+  { columns: ["uid"], kind: "uuid" },
+  { columns: ["place"], kind: "ref" },
+  { columns: ["at"], kind: "timestamp" },
+  { columns: ["day"], kind: "date" },
+  { columns: ["flag"], kind: "boolean" },
+  { columns: ["label"], kind: "enum" },
+  { columns: ["price"], kind: "number" },
+  { columns: ["amount"], kind: "decimal" },
+  { columns: ["team", "place_no"], kind: "integer" },
+];
+
+test.each(CASES)("by $columns finds the row, or none", async ({ columns, kind }) => {
+  const find = async (values: object) => {
+    const query = columns.map((name) => [name, `eq.${Reflect.get(values, name)}`]);
+    const { status, json } = await service.call(app, `${THINGS}?${new URLSearchParams(query)}`);
+    const { rows = [], next } = json as { rows?: { place_no: number }[]; next?: string | null };
+    return { status, rows: rows.map(({ place_no }) => place_no), next };
+  };
+  // A kind that no index of this release can search is rejected, not an empty page with a next.
+  const isServed = SQL[kind].ends !== undefined || kind === "enum";
+  const rejected = { status: 400, rows: [], next: undefined };
+  const present = await find(row(ROWS - 1));
+  expect(present).toEqual(isServed ? { status: 200, rows: [ROWS - 1], next: null } : rejected);
+  const other = { ...row(ROWS + 7), flag: false, label: "c" };
+  const absent = await find(other);
+  expect(absent).toEqual(isServed ? { status: 200, rows: [], next: null } : rejected);
+});
