@@ -27,9 +27,14 @@ import {
 import { servesRows } from "../role.ts";
 import type { Config } from "../settings/mod.ts";
 import {
+  addKeys,
   deferRebuilds,
+  describeDueKeys,
+  dropKeys,
+  findDueKeys,
   findOutdatedTables,
   findSearchIssues,
+  findUnusedKeys,
   type PlannedRebuilds,
   planRebuilds,
   RELEASE,
@@ -108,7 +113,12 @@ async function runMigrate(setting: Setting): Promise<CommandResult> {
     async (admin) => {
       const done = await setUpDatabase(admin, config, { citus, print });
       const { warn } = terminal;
-      await rebuild({ admin, address, config }, { left: done.rebuilt, print, warn });
+      const administration = { admin, address, config };
+      const isChanged = await addSmallKeys(administration, warn);
+      const left = isChanged ? await deferRebuilds(admin) : done.rebuilt;
+      await rebuild(administration, { left, print, warn });
+      if ((await findUnusedKeys(admin)).length > 0)
+        await withPushDatabase(administration, dropKeys);
       return done;
     },
     // The second shows the progress of a build.
@@ -191,6 +201,21 @@ function showCode({ changes, locks }: NonNullable<MigrationPlan["code"]>): strin
     ...list("policy", policies),
     ...(rights === 0 ? [] : [`  ${granted.length} rights granted, ${revoked.length} revoked`]),
   ];
+}
+
+/** Adds keys to small tables. Returns whether there were any. */
+async function addSmallKeys(
+  administration: Parameters<typeof withPushDatabase>[0],
+  warn: Print,
+): Promise<boolean> {
+  const due = await findDueKeys(administration.admin);
+  const small = due.filter(({ isPutOff }) => !isPutOff);
+  for (const line of describeDueKeys(due)) warn(line);
+  if (small.length === 0) return false;
+  await withPushDatabase(administration, async (pushing) => {
+    for (const { name } of small) await addKeys(pushing, name);
+  });
+  return true;
 }
 
 /** A build can fail in a deadlock with the build of another process. */

@@ -45,6 +45,8 @@ export const SUMMARIES: Readonly<Record<string, string>> = {
   "tables admin transfer-table": "transfers a table to another app that uses it",
   "tables admin end-registration": "ends an app's use of a table and deletes the app's rows in it",
   "tables admin drop-table": "drops a table that no app uses",
+  "build_keys admin build-keys":
+    "lets lists search indexes on numbers and decimals of large tables",
   "move_database admin move-database":
     "moves a database that an older release set up to a new database",
   "cluster admin move-app": "moves an app to another node of a Citus cluster",

@@ -67,6 +67,11 @@ const IN_INDEX = {
   nodes: ["FUNCEXPR", "OPEXPR", "CASEEXPR", "CASEWHEN", "BOOLEXPR", "NULLTEST", "VAR", "CONST"],
   calls: INDEX_FUNCTIONS,
 };
+/** Stored keys of columns. */
+const IN_KEY = {
+  nodes: IN_INDEX.nodes,
+  calls: [...new Set(Object.values(SQL).flatMap(({ parts }) => parts?.key?.calls ?? []))],
+};
 const IN_DEFAULT = { nodes: ["FUNCEXPR", "CONST"], calls: DEFAULT_FUNCTIONS };
 
 /** Objects that no push creates, and whose code could run in a session that reads, writes or plans: one issue each. */
@@ -108,7 +113,9 @@ const PLANTED = `
   select 'Column ' || attname || ' of ' || name || ' must have only a default that a push sets'
     from app_tables join pg_catalog.pg_attribute on attrelid = app_tables.oid and attnum > 0 and not attisdropped
     left join pg_catalog.pg_attrdef on adrelid = attrelid and adnum = attnum
-    where attgenerated <> '' or attidentity <> '' or ${isForeign("adbin", IN_DEFAULT)}
+    where attidentity <> '' or case
+      when attname like '#%' then attgenerated <> 's' or atttypid <> 'pg_catalog.float8'::pg_catalog.regtype or ${isForeign("adbin", IN_KEY)}
+      else attgenerated <> '' or ${isForeign("adbin", IN_DEFAULT)} end
   union all
   select 'Column ' || attname || ' of ' || name || ' must not have its own grants'
     from app_tables join pg_catalog.pg_attribute on attrelid = app_tables.oid and attacl is not null`;

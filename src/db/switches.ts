@@ -26,6 +26,7 @@ export const OTHER_AUDIT_ACTIONS: AuditActions = {
   add_origin: { label: "added an origin", isChange: true },
   add_passkey: { label: "added a passkey" },
   add_second_factor: { label: "added a second factor" },
+  build_keys: { label: "added keys of numbers and decimals to a table" },
   change_password: { label: "changed the password" },
   change_profile: { label: "changed the profile" },
   claims_withheld: { label: "signed in without all claims of the provider" },

@@ -175,6 +175,8 @@ export type SqlKind = {
 export type SearchParts = {
   /** The first part, in the order of the values. Different values can have the same start. */
   readonly start: IndexPart;
+  /** The hidden generated column that stores the start, if no function of the value is leakproof. The start is of this column. */
+  readonly key?: StoredKey;
   /** The start in the condition of an index on its rows: without a collation, which a condition `is null` would not imply. */
   readonly tested: Omit<IndexPart, "type">;
   /** The second part: tells apart values with the same start. */
@@ -208,6 +210,15 @@ export type IndexPart = {
   readonly render: Render;
   readonly printed: Render;
   readonly type: string;
+  /** Whether it only orders the index: its comparisons are not leakproof. */
+  readonly isUnsearched?: boolean;
+};
+
+/** The expression of a stored key, the same as PostgreSQL prints it without quotation marks, and its functions. */
+export type StoredKey = {
+  readonly render: Render;
+  readonly printed: Render;
+  readonly calls: readonly string[];
 };
 
 /** A bound of starts, and whether it is exact: exactly the values within it have starts within it. */

@@ -1,7 +1,7 @@
 /** Columns of JavaScript numbers. @module */
 import { INEXACT, parseExactJson } from "../std/exact_json.ts";
 import { parseCell } from "./json.ts";
-import type { FieldKind, SqlKind, Types, ValueKind } from "./kind.ts";
+import type { FieldKind, SearchParts, SqlKind, Types, ValueKind } from "./kind.ts";
 import { ORDERED, SEARCHED_BY_ORDER } from "./operators.ts";
 
 export type NumberTypes = {
@@ -59,10 +59,37 @@ export function toPlainNumber(value: unknown): string {
 export const isDecimalSql = (text: string) =>
   `case when pg_catalog.length(${text}) <= 400 then ${text} ~ '^-?[0-9]+([.][0-9]+)?$' else false end`;
 
+const asKey = (key: string) => key;
+/** The key of a numeric as a part of an index: a double. */
+export const KEY_PART = { render: asKey, printed: asKey, type: "pg_catalog.float8" } as const;
+export const NUMERIC_TO_DOUBLE = "pg_catalog.float8(pg_catalog.numeric)";
+/** The lowest and the highest double. */
+export const DOUBLE_ENDS = ["-infinity", "infinity"] as const;
+
+/** A number is a double, so its key is the value. */
+const parts: SearchParts = {
+  start: KEY_PART,
+  tested: KEY_PART,
+  key: {
+    render: (value) => `${value}::pg_catalog.float8`,
+    printed: (value) => `(${value})::double precision`,
+    calls: [NUMERIC_TO_DOUBLE],
+  },
+  calls: [],
+  toParts: (value) => [value],
+  readCursor: (value) => [value],
+  isWhole: () => true,
+  toLowest: (value) => ({ value, isExact: true }),
+  toHighest: (value) => ({ value, isExact: true }),
+};
+
 export const numberSql: SqlKind = {
   type: NUMERIC,
   comparedAs: "as numbers: `1.0` equals `1.00`",
   width: 24,
+  ends: DOUBLE_ENDS,
+  isSelective: true,
+  parts,
   storedBytes: toNumericBytes,
   defaultText: toPlainNumber,
   printedText: toPlainNumber,

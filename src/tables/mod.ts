@@ -23,6 +23,14 @@ export { type PushRouteDeps, pushRoutes } from "./routes.ts";
 export { type ConversionPlan, convertDatabase, planConversion } from "./sql/convert.ts";
 export { resumeDeferredSteps } from "./sql/deferred.ts";
 export {
+  addKeys,
+  type DueKeys,
+  describeDueKeys,
+  dropKeys,
+  findDueKeys,
+  findUnusedKeys,
+} from "./sql/keys.ts";
+export {
   type AppTablesPlan,
   createAppTables,
   finishAppTables,

@@ -51,9 +51,9 @@ type ReadState = Omit<PushState, "migrations" | "head"> & {
 };
 
 /** Tables with at least this many pages defer builds: 32 MB, about one second. */
-const LARGE_TABLE_PAGES = 4096;
+export const LARGE_TABLE_PAGES = 4096;
 /** Assumed rows per page of a table that was never analyzed: few, so that the table counts as large if in doubt. */
-const ROWS_A_PAGE = 8;
+export const ROWS_A_PAGE = 8;
 
 /** The state for an app that declares `names`: these tables and the app's registered tables. */
 export async function readState(

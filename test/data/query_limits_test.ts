@@ -177,7 +177,7 @@ describe("the work of comparing texts", () => {
   test.each([
     {
       query: "body=ilike.*b*&label=ilike.*1*&order=position",
-      names: ["body, label", "notes", "timestamp"],
+      names: ["body, label", "notes", '.index("position")'],
     },
     {
       query: "body=ilike.*b*&offset=5",

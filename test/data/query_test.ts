@@ -361,7 +361,7 @@ describe("more rows than the limit of visits", () => {
   test.each([
     {
       query: "order=position.desc",
-      names: ["position", "number", "10000 rows of todos", "timestamp"],
+      names: ["10000 rows of todos", '.index("position")'],
     },
     {
       query: "order=due_at",
@@ -417,7 +417,7 @@ describe("more rows than the limit of visits", () => {
       expect([query, await lookup(query)]).toEqual([query, "200: 0"]);
     await service.call(many, members, { method: "POST", json: json[0] });
     for (const query of ["level=eq.99", "level=eq.99&place=eq.x", "limit=0&level=eq.99"])
-      expect([query, await lookup(query)]).toEqual([query, "needs_index"]);
+      expect([query, await lookup(query)]).toEqual([query, "200: 0"]);
     // An index finds the row, or that there is none.
     for (const [query, outcome] of [
       ["email=eq.x", "200: 0"],
@@ -433,17 +433,8 @@ describe("more rows than the limit of visits", () => {
       expect([query, await lookup(query)]).toEqual([query, outcome]);
     expect(await lookup(`badge=eq.${many.id}`)).toBe("200: 0");
     // Not a lookup of one row.
-    for (const query of [
-      "place=eq.x",
-      "or=(email.eq.x,level.eq.0)",
-      "level=in.(0)",
-      "level=neq.0&limit=0",
-    ])
+    for (const query of ["place=eq.x", "or=(email.eq.x,level.eq.0)", "level=neq.0&limit=0"])
       expect([query, (await lookup(query)).includes("and more")]).toEqual([query, true]);
-    const { json: problem } = await service.call(many, `${members}?level=eq.99`);
-    expectSentences((problem as { message: string }).message, {
-      names: ["level", "10000 rows of members", "number", "level=in.(…)", "after"],
-    });
   });
 
   test("are not skipped by an offset", async () => {

@@ -113,12 +113,26 @@ export function toTerms(column: QueryColumn): Term[] {
   return parts.rest === undefined ? [start] : [start, { column, part: "rest" }];
 }
 
+/** The terms of a column that can be searched. */
+export function searchedTerms(column: QueryColumn): Term[] {
+  const terms = toTerms(column);
+  return terms.slice(0, countSearched(terms));
+}
+
 /** A value as the terms of its column. */
 export function toTermValues({ kind }: QueryColumn, value: string): readonly string[] {
   return SQL[kind].parts?.toParts(value, md5) ?? [value];
 }
 
 const md5 = (text: string) => Bun.CryptoHasher.hash("md5", text, "hex");
+
+/** How many leading terms can be searched: the others only order the index. */
+export function countSearched(terms: readonly Term[]): number {
+  const end = terms.findIndex(
+    ({ column, part }) => part !== undefined && SQL[column.kind].parts?.[part]?.isUnsearched,
+  );
+  return end === -1 ? terms.length : end;
+}
 
 /** Whether exactly the rows with these terms have the value. */
 function isWhole({ kind }: QueryColumn, value: string): boolean {
@@ -250,7 +264,7 @@ function toSetPath({ name }: Index, condition: Comparison): QueryPath {
   return {
     index: name,
     ...{ branches: [], covered: undefined },
-    terms: toTerms(condition.column),
+    terms: searchedTerms(condition.column),
     fixed: [],
     keys: [],
     isOrdered: false,
@@ -538,7 +552,12 @@ function toPath(
   // The order of the index leaves PostgreSQL no other.
   if (columns.length === 0 && index.end !== undefined) terms.push({ column: index.end });
   const values = fixed.flatMap(({ column, values: [value = ""] }) => toTermValues(column, value));
-  const exact = fixed.filter(({ column, values: [value = ""] }) => isWhole(column, value));
+  const searched = values.slice(0, countSearched(terms));
+  // After a term that is not searched, no bound follows.
+  const isCut = searched.length < values.length;
+  const exact = fixed
+    .filter(({ column, values: [value = ""] }) => isWhole(column, value))
+    .slice(0, isCut ? 0 : undefined);
   const path = {
     ...{ index: index.branches.length === 0 ? index.name : undefined, branches: index.branches },
     ...{ covered: index.covered, fixed: values, keys, isOrdered, isDescending },
@@ -555,16 +574,18 @@ function toPath(
       stop: undefined,
     };
   const { lower, upper } =
-    next === undefined ? { lower: undefined, upper: undefined } : findEdges(query.where, next);
-  const [lowest, highest] = (next && SQL[next.kind].ends) ?? [];
+    next === undefined || isCut
+      ? { lower: undefined, upper: undefined }
+      : findEdges(query.where, next);
+  const [lowest, highest] = (next && !isCut && SQL[next.kind].ends) || [];
   // Bounds exclude nulls. A walk without fixed columns also needs an end: see queries.sql.
   const isNullable = rest.length > 0 && next?.required !== true;
   const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };
   const bounds = {
     lower: (isNeeded: boolean) =>
-      toBound("gte", { values, edge: lower, end: isNeeded ? lowest : undefined }),
+      toBound("gte", { values: searched, edge: lower, end: isNeeded ? lowest : undefined }),
     upper: (isNeeded: boolean) =>
-      toBound("lte", { values, edge: upper, end: isNeeded ? highest : undefined }),
+      toBound("lte", { values: searched, edge: upper, end: isNeeded ? highest : undefined }),
   };
   const [start, stop] = isDescending
     ? [bounds.upper(needs.start), bounds.lower(needs.stop)]

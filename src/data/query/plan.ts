@@ -16,9 +16,11 @@ import {
   type Bound,
   chooseChildren,
   choosePath,
+  countSearched,
   isLookup,
   type PathOptions,
   type QueryPath,
+  searchedTerms,
   type Term,
   toTerms,
   toTermValues,
@@ -151,12 +153,16 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
         : positions),
     ];
   };
+  const { order, after, select, limit, offset } = query;
+  const { isExact, ...walk } = path.isOrdered ? toWalk(path, after, bound) : { isExact: true };
   const left = query.where.filter((condition) => !path.fulfilled.includes(condition));
   const texts = left.filter((condition) => listReads(condition).length > 0);
-  const filter = left.filter((condition) => !texts.includes(condition));
-  const { order, after, select, limit, offset } = query;
+  const filter: TermCondition[] = [
+    ...left.filter((condition) => !texts.includes(condition)),
+    ...(isExact || after === undefined ? [] : [toAfterCondition(order, after)]),
+  ];
   // A sort by texts reads each longer text, and so does a walk in their order. Without other conditions, the page limits it.
-  const sorted = path.isOrdered ? (left.length === 0 ? [] : path.keys) : order;
+  const sorted = path.isOrdered ? (left.length === 0 && isExact ? [] : path.keys) : order;
   const reads = [
     ...texts.flatMap(listReads),
     ...sorted.flatMap(({ column }) =>
@@ -209,12 +215,13 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
             ]),
           },
     isCounted: options.isCounted || undefined,
-    isLookup: isLookup(query, table, options) || undefined,
+    // A page that begins among more equal starts than visits would be empty, and so would all later ones.
+    isLookup: isLookup(query, table, options) || !isExact || undefined,
     ...(path.isOrdered
-      ? { ...toWalk(path, after, bound), tie: after && toTie(path, query, numbers) }
+      ? { ...walk, tie: after && toTie(path, query, numbers) }
       : {
           sort: order.flatMap(toSortTerms).map((term) => [numberOfTerm(term), term.isDescending]),
-          after: after && numbers(toAfter(order.flatMap(toSortTerms), toAfterValues(order, after))),
+          after: after && numbers(toAfterCondition(order, after)),
         }),
   };
   const { index = path.branches[0]?.index, isSelective } = path;
@@ -265,7 +272,7 @@ function putSet(
   put: (value: string) => number,
 ): [first: number, last: number][] {
   const lists = values.map((value) => toTermValues(column, value));
-  return toTerms(column).map((_, term) => {
+  return searchedTerms(column).map((_, term) => {
     const positions = lists.map((list) => put(list[term] ?? ""));
     return [positions[0] ?? 0, positions.at(-1) ?? 0];
   });
@@ -284,13 +291,18 @@ function sumReads(reads: readonly TextRead[]): TextRead[] {
   );
 }
 
-/** Where a walk continues: at the values of its terms in the first row of the page. @throws {Problem} invalid_query */
+/**
+ * Where a walk continues: at the values of its terms in the first row of the page. If not all of them can be searched, it begins
+ * before that row.
+ *
+ * @throws {Problem} invalid_query
+ */
 function toWalk(
-  { fixed, keys, nulls, isDescending }: QueryPath,
+  { fixed, keys, nulls, isDescending, terms }: QueryPath,
   after: readonly (string | null)[] | undefined,
   bound: (at: Bound) => object,
 ) {
-  if (after === undefined) return {};
+  if (after === undefined) return { isExact: true };
   const op = isDescending ? "lte" : "gte";
   const [first] = after;
   const isAmongNulls = nulls === "last" && first === null;
@@ -301,8 +313,13 @@ function toWalk(
       throw invalid("Cannot read after: it comes from a list with other conditions");
     return toCursorValues(column, value);
   });
-  const at = bound({ op, values: [...fixed, ...values] });
-  return { at, isAmongNulls: isAmongNulls || undefined };
+  const all = [...fixed, ...values];
+  const isEmpty = ({ column }: Term) =>
+    (isAmongNulls || nulls === "only") && column.name === terms[0]?.column.name;
+  const searched = all.slice(0, countSearched(terms.filter((term) => !isEmpty(term))));
+  const at = bound({ op, values: searched });
+  const isExact = searched.length === all.length;
+  return { at, isExact, isAmongNulls: isAmongNulls || undefined };
 }
 
 /** A value of a cursor as the terms of its column. */
@@ -368,6 +385,13 @@ function toSortTerms({ column, isDescending }: SortKey): SortTerm[] {
 /** Whether a list without an index is sorted by the parts of this column. */
 export function isSortedByParts({ kind }: QueryColumn): boolean {
   return SQL[kind].parts?.isSorted === true;
+}
+
+function toAfterCondition(
+  order: readonly SortKey[],
+  after: readonly (string | null)[],
+): TermCondition {
+  return toAfter(order.flatMap(toSortTerms), toAfterValues(order, after));
 }
 
 function toAfterValues(

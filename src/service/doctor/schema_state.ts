@@ -13,7 +13,13 @@ import {
 import type { Preview } from "../../preview.ts";
 import { errorCode } from "../../std/network.ts";
 import type { Isolation } from "../../tables/catalog/mod.ts";
-import { findOutdatedTables, findSearchIssues, findUncallableTables } from "../../tables/mod.ts";
+import {
+  describeDueKeys,
+  findDueKeys,
+  findOutdatedTables,
+  findSearchIssues,
+  findUncallableTables,
+} from "../../tables/mod.ts";
 import { type CheckResult, fail, pass, warn } from "./check_result.ts";
 
 export function evaluateMigrations(state: MigrationState): CheckResult {
@@ -50,6 +56,7 @@ export async function checkPreviews(
   const on = await readPreviews(admin);
   const recorded = show(on);
   const issues = on.includes("filters") ? await findSearchIssues(admin) : [];
+  const due = describeDueKeys(await findDueKeys(admin));
   return [
     previews === undefined || show(previews) === recorded
       ? pass(about, `on: ${recorded}`)
@@ -62,6 +69,9 @@ export async function checkPreviews(
         message: `${issue}: conditions and orders of texts cannot use an index`,
         remedy: "use PostgreSQL with its own definitions of built-in functions",
       }),
+    ),
+    ...due.map((message) =>
+      warn(about, { message, remedy: "run rowhouse admin build-keys in a quiet hour" }),
     ),
   ];
 }

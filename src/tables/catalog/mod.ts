@@ -54,9 +54,13 @@ export {
   type IndexForm,
   indexesOf,
   isNameOf,
+  KEY_PREFIX,
+  keyedColumns,
+  keyName,
   keysOf,
   type RecordedDefinition,
   referencesOf,
   searchColumns,
+  withoutKeys,
 } from "./names.ts";
 export { listWalks, type ServedSet, serveSet, type Walk, type WalkColumn } from "./walks.ts";

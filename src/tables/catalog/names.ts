@@ -155,6 +155,37 @@ function countTerms(column: Kind, kind: Constraint["kind"]): number {
     .length;
 }
 
+/** The hidden columns of keys begin with it, and no column of an app does. */
+export const KEY_PREFIX = "#";
+
+/** The name of the key of a column. A hash after another prefix makes the names of long columns different. */
+export function keyName(column: string): string {
+  const name = `${KEY_PREFIX}${column}`;
+  if (name.length <= MAX_BYTES) return name;
+  const hash = hashName(column);
+  return `${name.slice(0, MAX_BYTES - HASH_LENGTH - 1)}${KEY_PREFIX}${hash}`;
+}
+
+/** The columns of an index whose keys its form for searches contains. */
+export function keyedColumns({
+  columns,
+  kinds,
+  search,
+}: Constraint): { name: string; kind: Kind }[] {
+  if (search === undefined) return [];
+  return columns.flatMap((name, position) => {
+    const kind = kinds[position];
+    return kind === undefined || SQL[kind].parts?.key === undefined ? [] : [{ name, kind }];
+  });
+}
+
+/** An index without the form for searches, if that form needs keys. A push adds no keys to a large or shared table. */
+export function withoutKeys(constraint: Constraint): Constraint {
+  if (keyedColumns(constraint).length === 0) return constraint;
+  const { search: _, ...plain } = constraint;
+  return plain;
+}
+
 /** The indexes of a constraint in a form. */
 export function builtIn({ name, search }: Constraint, form: IndexForm): readonly BuiltIndex[] {
   return (form === "search" ? search : undefined) ?? [{ name }];
@@ -180,8 +211,11 @@ export function deriveName(
   const name = `${table}__${columns.join("__")}__${suffix}`;
   if (name.length <= MAX_BYTES && !columns.some(isAmbiguous)) return name;
   const text = JSON.stringify([name, columns]);
-  const hash = Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
-  return `${name.slice(0, MAX_BYTES - HASH_LENGTH - suffix.length - 4)}__${hash}__${suffix}`;
+  return `${name.slice(0, MAX_BYTES - HASH_LENGTH - suffix.length - 4)}__${hashName(text)}__${suffix}`;
+}
+
+function hashName(text: string): string {
+  return Bun.CryptoHasher.hash("sha256", text, "hex").slice(0, HASH_LENGTH);
 }
 
 /** Whether a column's name is ambiguous, such as `a__b` for `a` and `b`, or looks like the hash of a shortened name. */

@@ -20,11 +20,13 @@ import {
 import { canonicalJson } from "../../std/json.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import {
+  type Constraint,
   formAt,
   hashColumnSet,
   indexesOf,
   keysOf,
   type RecordedDefinition,
+  withoutKeys,
 } from "../catalog/mod.ts";
 import { REASONS, REJECTIONS } from "../conflicts.ts";
 import { isShared, markDeferred, sumExcessDefaults } from "../sql/deferred.ts";
@@ -85,15 +87,17 @@ function planRetype(change: ChangeOf<"retype_column">, { found, next }: Changed)
   const table = found.name;
   if (next === undefined) return [];
   const isOver = ({ columns }: { columns: readonly string[] }) => columns.includes(column.name);
-  const kind = found.isLarge || isShared(found) ? "defer_index" : "add_index";
+  const isDeferred = found.isLarge || isShared(found);
+  const kind = isDeferred ? "defer_index" : "add_index";
+  const toBuilt = (constraint: Constraint) => (isDeferred ? withoutKeys(constraint) : constraint);
   return [
     { kind: "swap_column", appId: found.ownerAppId, table, before, column },
     ...keysOf(next)
       .filter(isOver)
-      .map((key): Step => ({ kind: "add_key", table, key })),
+      .map((key): Step => ({ kind: "add_key", table, key: toBuilt(key) })),
     ...indexesOf(next)
       .filter(isOver)
-      .map((index): Step => ({ kind, table, index })),
+      .map((index): Step => ({ kind, table, index: toBuilt(index) })),
   ];
 }
 

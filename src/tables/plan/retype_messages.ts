@@ -162,7 +162,7 @@ function convert(retyped: Retyped) {
   return renderConversion(`"$t".${quoteName(retyped.before.name)}`, retyped);
 }
 
-function renderLock(table: string): string {
+export function renderLock(table: string): string {
   return `do $rowhouse$ begin perform rowhouse.lock_tables(array[${quoteLiteral(table)}], '{}', ${LOCK_BUDGET_MS}); end $rowhouse$`;
 }
 

@@ -10,6 +10,7 @@ import {
   keysOf,
   type RecordedDefinition,
   referencesOf,
+  withoutKeys,
 } from "../catalog/mod.ts";
 import type { Step } from "./step.ts";
 
@@ -82,11 +83,11 @@ function planConstraints(
     // A unique constraint is never deferred: if it failed after the COMMIT, a confirmed push would be incomplete.
     ...keysOf(next)
       .filter(isNew)
-      .map((key): Step => ({ kind: "add_key", table, key })),
+      .map((key): Step => ({ kind: "add_key", table, key: isDeferred ? withoutKeys(key) : key })),
     ...indexesOf(next)
       .filter(isNew)
       .flatMap((index): Step[] => {
-        if (isDeferred) return [{ kind: "defer_index", table, index }];
+        if (isDeferred) return [{ kind: "defer_index", table, index: withoutKeys(index) }];
         const late = builtIn(index, form).filter((built) => isLate(built, recorded));
         if (late.length === 0) return [{ kind: "add_index", table, index }];
         const now = builtIn(index, form).filter((built) => !late.includes(built));

@@ -13,7 +13,8 @@ import {
   SIGNALS,
   TENANT_POLICY,
 } from "../../db/mod.ts";
-import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
+import { SQL } from "../../kinds/mod.ts";
+import type { Kind, NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import { type Cases, matchKind } from "../../std/match_kind.ts";
 import {
   builtInAny,
@@ -24,10 +25,13 @@ import {
   formAt,
   type IndexForm,
   indexesOf,
+  keyedColumns,
+  keyName,
   keysOf,
   referencesOf,
   serveSet,
   toColumnSet,
+  withoutKeys,
 } from "../catalog/mod.ts";
 import { renderSwap } from "../plan/retype_messages.ts";
 import {
@@ -108,7 +112,17 @@ export function renderPlan(plan: Plan, site: FunctionSite): RenderedPlan {
   const { early, deferred } = splitSteps(plan.steps);
   const recorded = [...early, ...deferred].filter(({ kind }) => !UNRECORDED.has(kind));
   const form = formAt(site);
-  return { plan, form, recorded: recorded.flatMap((step) => renderStep(step, form)) };
+  return {
+    plan,
+    form,
+    recorded: recorded.flatMap((step) => renderStep(toRecorded(step), form)),
+  };
+}
+
+/** Without keys, which follow from the definition and appear nowhere. */
+function toRecorded(step: Step): Step {
+  if (step.kind === "add_key") return { ...step, key: withoutKeys(step.key) };
+  return step.kind === "add_index" ? { ...step, index: withoutKeys(step.index) } : step;
 }
 
 /** All statements of a plan. Statements that need no lock on an existing table come first. */
@@ -123,7 +137,8 @@ export function renderStatements(
       return renderFunctions(serveSet(toColumnSet(step.table), step.whole), site);
     if (step.kind === "renew_functions")
       return step.sets.flatMap((set) => renderIndexed(serveSet(set, step.whole), site));
-    const statements = renderStep(step, formAt(site)).map(toStatement);
+    const keys = dialectOf(site).lacks === undefined ? renderKeySteps(step, formAt(site)) : [];
+    const statements = [...keys, ...renderStep(step, formAt(site)).map(toStatement)];
     return step.kind === "create_table"
       ? [...statements, ...placeTable(step.table.name)]
       : statements;
@@ -152,6 +167,66 @@ function renderTable(table: TableDefinition): string[] {
     `alter table ${name} force row level security`,
     `create policy tenant on ${name} for all to public\n  using (${written})\n  with check (${written})`,
     `grant select, insert, update, delete on ${name} to rowhouse_tenant`,
+  ];
+}
+
+/** What a step changes in the keys of its table, before the step. A database can have keys of an earlier form. */
+function renderKeySteps(step: Step, form: IndexForm): string[] {
+  switch (step.kind) {
+    case "add_key":
+      return form === "search" ? renderAddKeys(step.table, keyedColumns(step.key)) : [];
+    case "add_index":
+      return form === "search" ? renderAddKeys(step.table, keyedColumns(step.index)) : [];
+    case "drop_column":
+      return renderDropKeys(step.table, [step.column]);
+    case "swap_column":
+      return renderDropKeys(step.table, [step.before]);
+    case "rename":
+      return step.column === undefined ? [] : renderRenameKey(step.before, step.column);
+    default:
+      return [];
+  }
+}
+
+export type KeyedColumn = { name: string; kind: Kind };
+
+/** Adds keys that are missing. PostgreSQL writes every row and index of the table again, under an exclusive lock. */
+export function renderAddKeys(table: string, columns: readonly KeyedColumn[]): string[] {
+  const added = columns.flatMap(({ name, kind }) => {
+    const { parts } = SQL[kind];
+    if (parts?.key === undefined) return [];
+    const expression = parts.key.render(quoteName(name));
+    return `add column if not exists ${quoteName(keyName(name))} ${parts.start.type} generated always as (${expression}) stored`;
+  });
+  return added.length === 0 ? [] : [`alter table data.${quoteName(table)} ${added.join(", ")}`];
+}
+
+/** PostgreSQL rejects to drop a column before its key. */
+function renderDropKeys(table: string, columns: readonly KeyedColumn[]): string[] {
+  return columns
+    .filter(({ kind }) => SQL[kind].parts?.key !== undefined)
+    .map(({ name }) => renderDropKey(table, keyName(name)));
+}
+
+export function renderDropKey(table: string, key: string): string {
+  return `alter table data.${quoteName(table)} drop column if exists ${quoteName(key)}`;
+}
+
+function renderRenameKey(
+  table: TableDefinition,
+  { from, to }: { from: string; to: string },
+): string[] {
+  const kind = table.columns.find(({ name }) => name === from)?.kind;
+  if (kind === undefined || SQL[kind].parts?.key === undefined) return [];
+  const name = `data.${quoteName(table.name)}`;
+  const [key, renamed] = [keyName(from), keyName(to)];
+  return [
+    `do ${quoteBody(`begin
+  if exists (select from pg_catalog.pg_attribute where attrelid = ${quoteLiteral(name)}::pg_catalog.regclass
+    and attname operator(pg_catalog.=) ${quoteLiteral(key)} and not attisdropped) then
+    alter table ${name} rename column ${quoteName(key)} to ${quoteName(renamed)};
+  end if;
+end`)}`,
   ];
 }
 

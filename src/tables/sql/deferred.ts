@@ -150,12 +150,17 @@ async function runBuild(admin: Database, step: DeferredBuild): Promise<End> {
   return DONE;
 }
 
+/** A key is missing. */
+const UNDEFINED_COLUMN = "42703";
+
 /** Violating rows need a person. Any other failure can succeed on a retry. */
 function toEnd(error: unknown): End {
   if (error instanceof ViolationError) {
     return { state: "failed", issue: "existing rows violate it" };
   }
   const state = readSqlState(error);
+  if (state === UNDEFINED_COLUMN)
+    return { state: "failed", issue: "rowhouse admin build-keys has not run" };
   return { state: "waiting", issue: `interrupted${state === undefined ? "" : ` (${state})`}` };
 }
 

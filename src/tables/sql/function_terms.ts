@@ -7,13 +7,14 @@
 
 import { APP_SWITCHES, STOP_BITS } from "../../app_switch.ts";
 import { APP_SETTING, dialectOf, quoteLiteral, quoteName } from "../../db/mod.ts";
-import { SQL } from "../../kinds/mod.ts";
+import { type Kind, SQL } from "../../kinds/mod.ts";
 import { SCOPE_BITS } from "../../principal.ts";
 import {
   type ColumnSet,
   type Endpoint,
   type FunctionSite,
   hasPreview,
+  keyName,
   placeholdersOf,
   SCOPE_OF,
 } from "../catalog/mod.ts";
@@ -257,4 +258,10 @@ export function completeKey({ app, claim }: Pick<Claim, "app" | "claim">): strin
 /** The text of a row with only its id. */
 export function idText(id: string): string {
   return `concat('{"id":"', ${id}, '"}')`;
+}
+
+/** The first part of a column of "$t" in an index for searches: of its value, or of its key. */
+export function startOf({ name, kind }: { name: string; kind: Kind }): string | undefined {
+  const { parts } = SQL[kind];
+  return parts?.start.render(`"$t".${quoteName(parts.key === undefined ? name : keyName(name))}`);
 }

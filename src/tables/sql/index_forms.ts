@@ -8,9 +8,13 @@ import {
   formAt,
   indexesOf,
   isNameOf,
+  keyedColumns,
+  keyName,
   keysOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
+import { LARGE_TABLE_PAGES, ROWS_A_PAGE } from "../state.ts";
+import type { KeyedColumn } from "./ddl.ts";
 
 export type IndexedTable = {
   name: string;
@@ -18,6 +22,12 @@ export type IndexedTable = {
   definition: RecordedDefinition;
   /** The names of the built indexes. */
   indexes: string[];
+  /** The names of the hidden columns with keys. */
+  keys: string[];
+  isLarge: boolean;
+  isShared: boolean;
+  /** The bytes of the table and its indexes. */
+  bytes: number;
 };
 
 /** The indexes of one table, or of all. */
@@ -25,20 +35,35 @@ export async function readIndexes(
   db: Database,
   wanted: string | null,
 ): Promise<FunctionSite & { tables: IndexedTable[] }> {
-  return (await call(db, "read_indexes", { wanted })) as FunctionSite & { tables: IndexedTable[] };
+  const values = { wanted, large_pages: LARGE_TABLE_PAGES, rows_a_page: ROWS_A_PAGE };
+  return (await call(db, "read_indexes", values)) as FunctionSite & { tables: IndexedTable[] };
 }
 
 /** The names of a constraint's indexes: of its form, those of them that are not built, and built ones of another form. */
-type IndexState = { index: Constraint; wanted: string[]; missing: string[]; former: string[] };
+export type IndexState = {
+  index: Constraint;
+  wanted: string[];
+  missing: string[];
+  former: string[];
+  /** The columns without the keys that its form needs. */
+  lacking: KeyedColumn[];
+};
 
 export function listIndexStates(
-  { name: table, definition, indexes }: Omit<IndexedTable, "stamp">,
+  {
+    name: table,
+    definition,
+    indexes,
+    keys,
+  }: Pick<IndexedTable, "name" | "definition" | "indexes" | "keys">,
   site: FunctionSite,
 ): IndexState[] {
   return [...keysOf(definition), ...indexesOf(definition)].map((index) => {
     const wanted = builtIn(index, formAt(site)).map(({ name }) => name);
     const missing = wanted.filter((name) => !indexes.includes(name));
     const former = indexes.filter((name) => !wanted.includes(name) && isNameOf(table, index, name));
-    return { index, wanted, missing, former };
+    const keyed = formAt(site) === "search" ? keyedColumns(index) : [];
+    const lacking = keyed.filter(({ name }) => !keys.includes(keyName(name)));
+    return { index, wanted, missing, former, lacking };
   });
 }

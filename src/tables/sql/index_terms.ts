@@ -15,6 +15,7 @@ import {
   type Constraint,
   type EnumValue,
   type IndexForm,
+  keyName,
   searchColumns,
 } from "../catalog/mod.ts";
 
@@ -47,7 +48,7 @@ export function renderTerms(formed: Formed): string {
     digest: (column) =>
       `pg_catalog.sha256(pg_catalog.decode(pg_catalog.replace(${quoteName(column)}, ${quoteLiteral("\\")}, ${quoteLiteral("\\\\")}), 'escape'))`,
     plain: quoteName,
-    part: (column, part) => part.render(quoteName(column)),
+    part: (column, part, isKey) => part.render(quoteName(isKey ? keyName(column) : column)),
   });
   return [`"app_id"`, ...terms].join(", ");
 }
@@ -59,7 +60,7 @@ export function printTerms(formed: Formed): string {
     digest: (column) =>
       `sha256(decode(replace(${column}, '\\'::text, '\\\\'::text), 'escape'::text))`,
     plain: (column) => column,
-    part: (column, part) => part.printed(column),
+    part: (column, part, isKey) => part.printed(isKey ? keyName(column) : column),
   });
   return ["app_id", ...terms].join(", ");
 }
@@ -80,9 +81,8 @@ export function renderRows(formed: Formed): string {
   if (built.only !== undefined) return [...owned, renderOnly(built.only)].join(" and ");
   const [all] = owned;
   if (all !== undefined) return all;
-  const { name, kind } = firstOf(formed);
-  const column = quoteName(name);
-  const first = (isSearch(formed) ? SQL[kind].parts?.tested.render(column) : undefined) ?? column;
+  const { parts, name } = firstTerm(formed);
+  const first = parts?.tested.render(quoteName(name)) ?? quoteName(name);
   return isSearch(formed) && index.kind === "idx"
     ? `${first} is null or ${first} is not null`
     : `${first} is not null`;
@@ -95,11 +95,18 @@ export function printRows(formed: Formed): string {
   if (built.only !== undefined) return [...owned, printOnly(built.only)].join(" AND ");
   const [all] = owned;
   if (all !== undefined) return all;
-  const { name: column, kind } = firstOf(formed);
-  const first = (isSearch(formed) ? SQL[kind].parts?.tested.printed(column) : undefined) ?? column;
+  const { parts, name } = firstTerm(formed);
+  const first = parts?.tested.printed(name) ?? name;
   return isSearch(formed) && index.kind === "idx"
     ? `${first} IS NULL OR ${first} IS NOT NULL`
     : `${first} IS NOT NULL`;
+}
+
+/** The first column of an index, or its key, and its parts in an index for searches. */
+function firstTerm(formed: Formed) {
+  const { name, kind } = firstOf(formed);
+  const parts = isSearch(formed) ? SQL[kind].parts : undefined;
+  return { parts, name: parts?.key === undefined ? name : keyName(name) };
 }
 
 /** The first column of an index. */
@@ -131,7 +138,8 @@ type Forms = {
   /** SHA-256 of a text's bytes. An index accepts only immutable built-in functions, so this is the only way to get the bytes. */
   digest: (column: string) => string;
   plain: (column: string) => string;
-  part: (column: string, part: Part) => string;
+  /** A part of a column, or of its key. */
+  part: (column: string, part: Part, isKey: boolean) => string;
 };
 
 function toTerms(formed: Formed, forms: Forms): string[] {
@@ -157,7 +165,9 @@ function toSearchTerms({ index, built }: Formed, forms: Forms): string[] {
       if (parts === undefined) return names.includes("exact") ? [] : [forms.plain(column)];
       return names.flatMap((name) => {
         const part = parts[name];
-        return part === undefined ? [] : [forms.part(column, part)];
+        return part === undefined
+          ? []
+          : [forms.part(column, part, name === "start" && parts.key !== undefined)];
       });
     });
   const searched = pick(["start", "rest"]);

@@ -20,7 +20,7 @@ import {
 } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
-import { beginAs, rowSize } from "./function_terms.ts";
+import { beginAs, rowSize, startOf } from "./function_terms.ts";
 import { ROW_STATE, STATE_SEED } from "./list_body.ts";
 import {
   buildRows,
@@ -64,7 +64,7 @@ begin
   ${beginAs(table, "query", site)}
   execute rowhouse.query_statement(${quoteLiteral(source)},
     ${texts(of(toCompared).map(qualify))},
-    ${texts([...of(({ parts }, name) => parts?.start.render(name)), ...of(({ parts }, name) => parts?.rest?.render(name))])},
+    ${texts([...columns.map(startOf), ...of(({ parts }, name) => parts?.rest?.render(name))])},
     ${texts([...columns.map((column) => sqlType(table, column)), ...of(({ parts }) => parts?.start.type), ...of(({ parts }) => parts?.rest?.type)])}, "$plan")
   into "$ids", "$cut", "$total"
   using ${app}, ${values}, "$offset" + "$limit" + 1, ${number("visits")}, ${number("work")};

@@ -32,7 +32,9 @@ import {
 import { digestOf } from "../history/release.ts";
 import { isExpired, planDrop, UNUSED_SET_LIFE_S } from "../plan/plan_sets.ts";
 import { readMessageResult } from "../plan/rejections.ts";
+import { renderLock } from "../plan/retype_messages.ts";
 import { readSite, type SetUse } from "../state.ts";
+import { type KeyedColumn, renderAddKeys } from "./ddl.ts";
 import {
   findUnserved,
   renderBody,
@@ -40,7 +42,7 @@ import {
   renderDropUnserved,
   renderFunctions,
 } from "./functions.ts";
-import { type IndexedTable, listIndexStates, readIndexes } from "./index_forms.ts";
+import { type IndexedTable, type IndexState, listIndexStates, readIndexes } from "./index_forms.ts";
 import { renderForgetSets, renderLockTable } from "./message.ts";
 import { MESSAGE_SETTINGS, MESSAGE_TIMEOUT_MS } from "./message_settings.ts";
 
@@ -97,7 +99,7 @@ async function refreshTable(admin: Database, name: string): Promise<boolean> {
 }
 
 /** Tries again while pushes hold the table. @throws {Problem} push_busy — for longer than a minute */
-async function whileHeld(
+export async function whileHeld(
   name: string,
   task: string,
   attempt: () => Promise<boolean>,
@@ -213,32 +215,38 @@ export async function deferRebuilds(admin: Database): Promise<string[]> {
   return outdated.flatMap(({ rebuilds }) => rebuilds.map((rebuild) => rebuild.name));
 }
 
-type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
+export type Rebuilds = Pick<IndexedTable, "name" | "stamp"> & {
   rebuilds: { name: string; columns: readonly string[] }[];
+  /** The columns that get keys. */
+  keyed: KeyedColumn[];
 };
 
 async function findRebuilds(db: Database, wanted: string | null = null): Promise<Rebuilds[]> {
   const { tables, ...site } = await readIndexes(db, wanted);
   return tables.flatMap((table) => {
-    const rebuilds = listRebuilds(table, site);
-    const { name, stamp } = table;
-    return rebuilds.length === 0 ? [] : [{ name, stamp, rebuilds }];
+    const outdated = listIndexStates(table, site).filter(
+      ({ former, lacking }) => former.length > 0 && lacking.length === 0,
+    );
+    return outdated.length === 0 ? [] : [toRebuilds(table, outdated)];
   });
 }
 
-/** An index that has no form is missing, which a rebuild must not hide. */
-function listRebuilds(
-  table: Parameters<typeof listIndexStates>[0],
-  site: FunctionSite,
-): Rebuilds["rebuilds"] {
-  return listIndexStates(table, site)
-    .filter(({ former }) => former.length > 0)
-    .flatMap(({ index, wanted: names, missing }) =>
-      // Without a missing index, the step only drops the former ones.
-      (missing.length > 0 ? missing : names.slice(0, 1)).map((name) => ({
-        ...{ name, columns: index.columns },
-      })),
-    );
+export function toRebuilds(
+  { name, stamp }: IndexedTable,
+  outdated: readonly IndexState[],
+): Rebuilds {
+  const keyed = new Map(
+    outdated.flatMap(({ lacking }) => lacking.map((column) => [column.name, column] as const)),
+  );
+  const rebuilds = outdated.flatMap((state) =>
+    listMissing(state).map((built) => ({ name: built, columns: state.index.columns })),
+  );
+  return { name, stamp, rebuilds, keyed: [...keyed.values()] };
+}
+
+/** Without a missing index, a step only drops the former ones. */
+function listMissing({ wanted, missing }: IndexState): readonly string[] {
+  return missing.length > 0 ? missing : wanted.slice(0, 1);
 }
 
 /** A table whose indexes a run of `rowhouse migrate` would build again. */
@@ -257,7 +265,8 @@ export async function planRebuilds(
 ): Promise<PlannedRebuilds[]> {
   const site = await readSite(db);
   const tables = await readRows<
-    Omit<IndexedTable, "stamp"> & Pick<PlannedRebuilds, "rows" | "bytes">
+    Pick<IndexedTable, "name" | "definition" | "indexes" | "keys"> &
+      Pick<PlannedRebuilds, "rows" | "bytes">
   >(
     db,
     `select tables.name, definition,
@@ -265,25 +274,33 @@ export async function planRebuilds(
         pg_catalog.pg_table_size(table_class.oid)::pg_catalog.float8 as bytes,
         pg_catalog.to_json(array(select index_class.relname from pg_catalog.pg_index
           join pg_catalog.pg_class as index_class on index_class.oid = indexrelid
-          where indrelid = table_class.oid and indisvalid)) as indexes
+          where indrelid = table_class.oid and indisvalid)) as indexes,
+        pg_catalog.to_json(array(select attname from pg_catalog.pg_attribute
+          where attrelid = table_class.oid and attname like '#%' and not attisdropped)) as keys
       from rowhouse.tables
       join pg_catalog.pg_class as table_class on table_class.relname = tables.name
         and relnamespace = 'data'::pg_catalog.regnamespace
       order by tables.name`,
   );
   return tables.flatMap(({ rows, bytes, ...table }) => {
-    const indexes = listRebuilds(table, { ...site, previews: previews ?? site.previews }).map(
-      ({ name }) => name,
-    );
+    const at = { ...site, previews: previews ?? site.previews };
+    const outdated = listIndexStates(table, at).filter(({ former }) => former.length > 0);
+    const indexes = outdated.flatMap(listMissing);
     return indexes.length === 0 ? [] : [{ table: table.name, indexes, rows, bytes }];
   });
 }
 
-function renderRebuilds({ name, stamp, rebuilds }: Rebuilds): string {
+/** Adds the keys under an exclusive lock, and records the rebuilds. */
+export function renderRebuilds(
+  { name, stamp, rebuilds, keyed }: Rebuilds,
+  more: readonly string[] = [],
+): string {
   const values = [name, JSON.stringify(rebuilds)].map(quoteLiteral).join(", ");
   return [
     renderLockTable(name, stamp),
     ...MESSAGE_SETTINGS,
+    ...more,
+    ...(keyed.length === 0 ? [] : [renderLock(name), ...renderAddKeys(name, keyed)]),
     `select rowhouse.defer_rebuilds(${values})`,
   ].join(";\n");
 }

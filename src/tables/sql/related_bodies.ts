@@ -13,7 +13,7 @@ import { MAX_ROWS } from "../../std/limits.ts";
 import { type ColumnSet, type FunctionSite, placeholdersOf, queryColumns } from "../catalog/mod.ts";
 import { sqlType } from "../plan/step.ts";
 import { qualify } from "../qualify.ts";
-import { beginAs, isRow, type SetColumn } from "./function_terms.ts";
+import { beginAs, isRow, type SetColumn, startOf } from "./function_terms.ts";
 import { memberOf, pickedMembers, referencesOfRow } from "./page_rows.ts";
 
 /** Each row of the ids; null for an id without a row. */
@@ -62,7 +62,7 @@ export function childrenBody(table: ColumnSet, site: FunctionSite): string {
   const parts = columns.map(({ name, kind }) => {
     const part = SQL[kind].parts;
     const column = `"$t".${quoteName(name)}`;
-    return { start: part?.start.render(column), rest: part?.rest?.render(column), part };
+    return { start: startOf({ name, kind }), rest: part?.rest?.render(column), part };
   });
   const targets = [
     ...columns.map(({ name }) => `"$t".${quoteName(name)}`),

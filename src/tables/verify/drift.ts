@@ -7,12 +7,13 @@ import {
   findConstraint,
   indexesOf,
   isNameOf,
+  keyedColumns,
   keysOf,
   type RecordedDefinition,
 } from "../catalog/mod.ts";
 import { COPY, copyTypeName } from "../sql/conversions.ts";
 import { SITE_SQL } from "../state.ts";
-import { type Facts, type Recorded, THERE, toFacts } from "./facts.ts";
+import { type Facts, keyPath, type Recorded, THERE, toFacts } from "./facts.ts";
 import { readSnapshot, withoutDropped } from "./snapshot.ts";
 
 export type Difference = { thing: string; wanted: string; found: string };
@@ -66,7 +67,7 @@ export type RecordedState = Recorded & { unfinished: Unfinished[] };
 
 /** Every difference between the record and PostgreSQL, except builds in progress. */
 export function findDrift(recorded: RecordedState, found: Facts): Difference[] {
-  return compareFinished(recorded, toFacts(recorded), found);
+  return compareFinished(recorded, toFacts(recorded, found), found);
 }
 
 /** Every difference, except in unfinished builds. */
@@ -91,7 +92,10 @@ function makePathTest(
 ): (path: string) => boolean {
   const start = `table ${table} / ${kind === "index" ? "index" : "constraint"} `;
   const constraint = definition && findConstraint(definition, name);
+  const keys = constraint === undefined ? [] : keyedColumns(constraint);
+  const keyPaths = new Set(keys.map((column) => keyPath(`table ${table}`, column.name)));
   return (path) => {
+    if (keyPaths.has(path)) return true;
     if (!path.startsWith(start)) return false;
     const found = path.slice(start.length);
     return found === name || (constraint !== undefined && isNameOf(table, constraint, found));
@@ -117,8 +121,9 @@ export function findTableDifferences({
     ({ search }) => search?.some((built) => `index ${built.name}` in found.parts) === true,
   );
   const site: FunctionSite = { dialect: "plain", previews: isSearch ? ["filters"] : [] };
-  const recorded = toFacts({ tables, sets: [], ...site });
-  return compareFinished({ unfinished, tables }, toComparable(recorded), toFoundFacts(name, found));
+  const facts = toFoundFacts(name, found);
+  const recorded = toFacts({ tables, sets: [], ...site }, facts);
+  return compareFinished({ unfinished, tables }, toComparable(recorded), facts);
 }
 
 function toComparable(facts: Facts): Facts {

@@ -9,6 +9,7 @@ import { TENANT_POLICY } from "../../db/mod.ts";
 import { SQL } from "../../kinds/mod.ts";
 import type { NamedColumn, TableDefinition } from "../../schema/mod.ts";
 import {
+  builtIn,
   type ColumnSet,
   endpointsOf,
   enumTypeName,
@@ -19,6 +20,9 @@ import {
   functionName,
   type IndexForm,
   indexesOf,
+  KEY_PREFIX,
+  keyedColumns,
+  keyName,
   keysOf,
   printedArguments,
   type RecordedDefinition,
@@ -30,7 +34,7 @@ import {
 import { onDeleteClause } from "../plan/step.ts";
 import { toDefaultText } from "../sql/conversions.ts";
 import { renderBody } from "../sql/functions.ts";
-import { printRows, printTerms, toFormed } from "../sql/index_terms.ts";
+import { type Formed, printRows, printTerms, toFormed } from "../sql/index_terms.ts";
 
 export type Facts = ReadonlyMap<string, string>;
 export const THERE = "there";
@@ -41,9 +45,13 @@ export type Recorded = FunctionSite & {
   sets: readonly ColumnSet[];
 };
 
-export function toFacts({ tables, sets, ...site }: Recorded): Facts {
+/** `found`: an index that waits for keys of an operator's command can have its plain form. */
+export function toFacts({ tables, sets, ...site }: Recorded, found: Facts = new Map()): Facts {
   return new Map([
-    ...tables.flatMap((table) => [...toTableFacts(table, formAt(site)), ...toTypeFacts(table)]),
+    ...tables.flatMap((table) => [
+      ...toTableFacts(table, listFormed(table, { form: formAt(site), found })),
+      ...toTypeFacts(table),
+    ]),
     ...sets.flatMap((set) => {
       const table = tables.find(({ name }) => name === set.name) ?? { ...EMPTY, name: set.name };
       return toFunctionFacts(serveSet(set, table), site);
@@ -56,7 +64,19 @@ const EMPTY = { columns: [], indexes: [], uniques: [] };
 
 type Fact = [path: string, value: string];
 
-function toTableFacts(table: RecordedDefinition, form: IndexForm): Fact[] {
+function listFormed(
+  table: RecordedDefinition,
+  { form, found }: { form: IndexForm; found: Facts },
+): Formed[] {
+  const isFound = ({ name }: { name: string }) => found.has(`table ${table.name} / index ${name}`);
+  return [...keysOf(table), ...indexesOf(table)].flatMap((index) => {
+    const waits =
+      keyedColumns(index).length > 0 && isFound(index) && !builtIn(index, "search").some(isFound);
+    return toFormed(index, waits ? "plain" : form);
+  });
+}
+
+function toTableFacts(table: RecordedDefinition, indexes: readonly Formed[]): Fact[] {
   const path = `table ${table.name}`;
   return [
     [path, THERE],
@@ -77,8 +97,27 @@ function toTableFacts(table: RecordedDefinition, form: IndexForm): Fact[] {
         default: toDefaultText(column),
       }),
     ),
-    ...toConstraintFacts(path, table, form),
+    ...toKeyFacts(path, indexes),
+    ...toConstraintFacts(path, table, indexes),
   ];
+}
+
+/** The stored keys of columns, which the indexes of a form need. */
+function toKeyFacts(path: string, indexes: readonly Formed[]): Fact[] {
+  const columns = indexes
+    .filter(({ form }) => form === "search")
+    .flatMap(({ index }) => keyedColumns(index));
+  return columns.flatMap(({ name, kind }): Fact[] => {
+    const printed = SQL[kind].parts?.key?.printed(name);
+    return printed === undefined
+      ? []
+      : [[keyPath(path, name), `double precision stored as ${printed}`]];
+  });
+}
+
+/** The path of a column's key: its name without the sign that no other column has. */
+export function keyPath(path: string, column: string): string {
+  return `${path} / key ${keyName(column).slice(KEY_PREFIX.length)}`;
 }
 
 function toColumnFacts(
@@ -98,19 +137,21 @@ function toType(table: TableDefinition, column: NamedColumn): string {
   return SQL[column.kind].type?.printed ?? `data.${enumTypeName(table.name, column.name)}`;
 }
 
-function toConstraintFacts(path: string, table: RecordedDefinition, form: IndexForm): Fact[] {
+function toConstraintFacts(
+  path: string,
+  table: RecordedDefinition,
+  indexes: readonly Formed[],
+): Fact[] {
   const list = (columns: readonly string[]) => `(${["app_id", ...columns].join(", ")})`;
   const targets = new Map(table.columns.map((column) => [column.name, column]));
   return [
     [`${path} / constraint ${table.name}__pkey`, "primary key (app_id, id)"],
-    ...[...keysOf(table), ...indexesOf(table)]
-      .flatMap((index) => toFormed(index, form))
-      .map(
-        (formed): Fact => [
-          `${path} / index ${formed.built.name}`,
-          `btree (${printTerms(formed)})${formed.index.kind === "key" ? ", unique" : ""} where ${printRows(formed)}`,
-        ],
-      ),
+    ...indexes.map(
+      (formed): Fact => [
+        `${path} / index ${formed.built.name}`,
+        `btree (${printTerms(formed)})${formed.index.kind === "key" ? ", unique" : ""} where ${printRows(formed)}`,
+      ],
+    ),
     ...referencesOf(table).map((reference): Fact => {
       const column = targets.get(reference.columns[0] ?? "");
       const effect = column === undefined ? "" : onDeleteClause(column, (name) => name);

@@ -35,7 +35,7 @@ export function readFacts(found: string): Facts {
 function readValue(path: string, value: string): string {
   if (path.endsWith(" / default")) return readDefaultText(value);
   // PostgreSQL prints a CASE in several lines.
-  if (path.includes(" / index ")) return value.replaceAll(/\s+/g, " ");
+  if (path.includes(" / index ") || path.includes(" / key ")) return value.replaceAll(/\s+/g, " ");
   return path.startsWith("type ") && value.startsWith("[")
     ? canonicalJson(withoutDropped(JSON.parse(value) as string[]))
     : value;
@@ -87,13 +87,17 @@ facts (path, value) as (
     string_agg(privilege_type, ', ' order by privilege_type)
     from tables join pg_attribute on attrelid = tables.oid, aclexplode(attacl) group by path, attname, grantee
   union all select path || ' / column ' || attname || fact, value
-    from tables join pg_attribute on attrelid = tables.oid and attnum > 0 and not attisdropped
+    from tables join pg_attribute on attrelid = tables.oid and attnum > 0 and not attisdropped and attname not like '#%'
     left join pg_attrdef on adrelid = attrelid and adnum = attnum,
     lateral (values ('', 'there'),
       (' / type', case when atttypid in (select oid from pg_type where typnamespace = 'data'::regnamespace)
         then 'data.' || (select typname from pg_type where oid = atttypid) else format_type(atttypid, atttypmod) end),
       (' / required', case when attnotnull then 'required' else 'optional' end),
       (' / default', coalesce(pg_get_expr(adbin, adrelid), 'none'))) as column_facts (fact, value)
+  union all select path || ' / key ' || substr(attname, 2), format_type(atttypid, atttypmod) || ' '
+    || case attgenerated when 's' then 'stored' else 'not stored' end || ' as ' || replace(coalesce(pg_get_expr(adbin, adrelid), 'nothing'), '"', '')
+    from tables join pg_attribute on attrelid = tables.oid and not attisdropped and attname like '#%'
+    left join pg_attrdef on adrelid = attrelid and adnum = attnum
   union all select path || ' / constraint ' || conname,
     case contype when 'p' then 'primary key' when 'u' then 'unique' when 'f' then 'foreign key' when 'c' then 'check' else contype::text end
     || case when contype = 'c' then ' ' || pg_get_expr(conbin, conrelid)

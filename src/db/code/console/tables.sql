@@ -44,7 +44,7 @@ set search_path = pg_catalog, pg_temp as $$
           case when typnamespace = 'data'::regnamespace then 'data.' || typname
             else format_type(atttypid, atttypmod) end, attnotnull) order by attnum), '[]')
       from pg_attribute join pg_type on pg_type.oid = atttypid
-      where attrelid = main.oid and attnum > 0 and not attisdropped),
+      where attrelid = main.oid and attnum > 0 and not attisdropped and attname not like '#%'),
     'types', (select coalesce(jsonb_object_agg(typname, labels), '{}') from (
       select typname, jsonb_agg(enumlabel order by enumsortorder) as labels
       from pg_attribute join pg_type on pg_type.oid = atttypid

@@ -91,8 +91,11 @@ create function rowhouse.read_push_state(
     'hasDeferredSteps', exists (select from rowhouse.deferred_steps where state <> 'done'))
 $$;
 
--- For one table or all: the recorded definition, and the names of the built indexes.
-create function rowhouse.read_indexes(wanted text) returns json language sql stable
+-- For one table or all: the recorded definition, the names of the built indexes, the hidden columns
+-- with keys, and the size.
+create function rowhouse.read_indexes(
+  wanted text, large_pages integer, rows_a_page integer
+) returns json language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select json_build_object(
     'dialect', rowhouse.dialect(),
@@ -103,8 +106,20 @@ set search_path = pg_catalog, pg_temp as $$
           join pg_class as index_class on index_class.oid = indexrelid
           join pg_class as table_class on table_class.oid = indrelid
           where indisvalid and table_class.relname = tables.name
-            and table_class.relnamespace = 'data'::regnamespace)) order by name), '[]')
-      from rowhouse.tables where name = wanted or wanted is null))
+            and table_class.relnamespace = 'data'::regnamespace),
+        'keys', (select coalesce(json_agg(attname), '[]') from pg_attribute
+          where attrelid = relation.oid and attname like '#%' and not attisdropped),
+        'isLarge', case when reltuples < 0
+          then pg_stat_get_live_tuples(relation.oid) / rows_a_page else relpages end >= large_pages,
+        -- From statistics: the size on disk would wait for a lock on the table.
+        'bytes', (select sum(greatest(relpages, 0)::bigint * 8192) from pg_class
+          where pg_class.oid = relation.oid
+            or pg_class.oid in (select indexrelid from pg_index where indrelid = relation.oid)),
+        'isShared', exists (select from rowhouse.registrations
+          where table_name = tables.name and app_id <> owner_app_id)) order by name), '[]')
+      from rowhouse.tables join pg_class as relation on relname = tables.name
+        and relnamespace = 'data'::regnamespace and relkind in ('r', 'p')
+      where name = wanted or wanted is null))
 $$;
 
 -- Records that these indexes of a table are built again, in another form.

@@ -255,7 +255,7 @@ declare
     from unnest(targets[:first]) as listed (target)),
     ' collate pg_catalog."C"', '');
   matches text := case when plan ? 'filter'
-    then rowhouse.query_condition(columns, types, plan -> 'filter') || ' is true' else 'true' end;
+    then rowhouse.query_condition(numbered, types, plan -> 'filter') || ' is true' else 'true' end;
   start text := case when plan ? 'start'
     then rowhouse.query_bound(targets, target_types, plan -> 'start') else '' end;
   stop text := '';
