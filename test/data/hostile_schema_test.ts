@@ -158,7 +158,7 @@ async function callAll(set: ServedSet, index: number): Promise<string[]> {
 }
 
 /** Calls of every endpoint, which read and write each column. */
-function callsOf({ columns, walks }: ServedSet): EndpointCall[] {
+function callsOf({ name, columns, walks }: ServedSet): EndpointCall[] {
   const given = columns.filter(({ name, kind }) => kind !== "ref" && name !== "single");
   const body = JSON.stringify(
     Object.fromEntries(
@@ -176,6 +176,8 @@ function callsOf({ columns, walks }: ServedSet): EndpointCall[] {
     endpoint: "query",
     values: { plan: JSON.stringify({ ...PLAN, ...plan }), values: [LAST], bytes, known: "a" },
   });
+  const relation = { picked: [1, 2], bytes };
+  const children = { ...relation, limit: 1, walk: [1], index: `${name}__pkey` };
   const changes = (since: string | null): EndpointCall => ({
     endpoint: "changes",
     values: { since, limit: 10, bytes },
@@ -196,6 +198,8 @@ function callsOf({ columns, walks }: ServedSet): EndpointCall[] {
     query({}),
     query({ limit: 1, isCounted: true, picked: [1, 2], isDescending: true }),
     query({ filter: ["not", ["null", 2]], sort: [[2, true]] }),
+    { endpoint: "related", values: { ids: [ONE, TWO], relation: JSON.stringify(relation) } },
+    { endpoint: "children", values: { ids: [ONE], relation: JSON.stringify(children) } },
     ...walks.flatMap((walk) => [toCall(walk, {}), toCall(walk, { isDescending: true, limit: 1 })]),
     { endpoint: "update", values: { id: ONE, body, bytes, match: null, claim: null } },
     { endpoint: "update", values: { id: ONE, body: "{}", bytes, match, claim: null } },

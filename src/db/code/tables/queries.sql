@@ -155,7 +155,7 @@ $$;
 -- leave PostgreSQL only that index. The first row after a value ends its visits.
 create function rowhouse.query_each(source text, targets text[], types text[], plan jsonb)
 returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select format('from (select distinct * from unnest(%1$s) as "$i" (%2$s)) as "$i"'
+  select format('from (select distinct * from pg_catalog.unnest(%1$s) as "$i" (%2$s)) as "$i"'
     ' cross join lateral (select * from ('
     'select *, pg_catalog.count(*) filter (where (%3$s) operator(pg_catalog.>) (%4$s))'
     ' over (rows unbounded preceding) as "$z" from (select * from %5$s as "$t"'

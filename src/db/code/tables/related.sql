@@ -129,7 +129,7 @@ begin
     ' from (select *,'
     ' pg_catalog.sum((%s)::pg_catalog.int8) over (rows unbounded preceding) as "$bytes" from ('
     'select "$i"."$n", "$t".*, "$t"."id" as "$id", %s as "$refs"'
-    ' from unnest($2) with ordinality as "$i" ("$id", "$n") cross join lateral ('
+    ' from pg_catalog.unnest($2) with ordinality as "$i" ("$id", "$n") cross join lateral ('
     'select *, pg_catalog.row_number() over () as "$m" from (%s) as "$t"'
     ' limit $3 operator(pg_catalog.+) 1) as "$t") as "$t") as "$t") as "$t"',
     coalesce((select string_agg(members[n], ', ' order by ordinal)
