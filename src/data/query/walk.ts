@@ -45,6 +45,8 @@ export function planWalk(
   const isFulfilled = (condition: Condition) =>
     path.fulfilled.includes(condition) ||
     (path.nulls === undefined && walk?.columns.some((column) => isPresence(condition, column)));
+  // Indexes of the values of an enum have no statements.
+  if (path.branches.length > 0) return undefined;
   if ("in" in path || !where.every(isFulfilled)) return undefined;
   const isOneRow = path.isSingle && limit > 0 && query.after === undefined;
   if (walk === undefined || !(path.isOrdered || isOneRow)) return undefined;
