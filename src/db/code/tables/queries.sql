@@ -155,7 +155,7 @@ $$;
 -- leave PostgreSQL only that index. The first row after a value ends its visits.
 create function rowhouse.query_each(source text, targets text[], types text[], plan jsonb)
 returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select format('from (select distinct * from pg_catalog.unnest(%1$s) as "$i" (%2$s)) as "$i"'
+  select format('from (select distinct * from rows from (%1$s) as "$i" (%2$s)) as "$i"'
     ' cross join lateral (select * from ('
     'select *, pg_catalog.count(*) filter (where (%3$s) operator(pg_catalog.>) (%4$s))'
     ' over (rows unbounded preceding) as "$z" from (select * from %5$s as "$t"'
@@ -163,8 +163,8 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
     ' and (%3$s) operator(pg_catalog.>=) (%4$s) and %6$s operator(pg_catalog.<=) "$i"."$a1"'
     ' order by %3$s limit $4 operator(pg_catalog.+) 1) as "$t") as "$t"'
     ' where "$z" operator(pg_catalog.<=) 0) as "$t"',
-    string_agg(format('($2[%s:%s])::%s[]', (range ->> 0)::int4, (range ->> 1)::int4, types[n]),
-      ', ' order by n),
+    string_agg(format('pg_catalog.unnest(($2[%s:%s])::%s[])', (range ->> 0)::int4,
+      (range ->> 1)::int4, types[n]), ', ' order by n),
     string_agg(format('"$a%s"', n), ', ' order by n),
     string_agg(targets[n], ', ' order by n),
     string_agg(format('"$i"."$a%s"', n), ', ' order by n),
