@@ -9,22 +9,33 @@ import {
   type Copying,
   type Database,
   quoteName,
+  readPreviews,
   readRows,
   readValue,
   renderIssues,
 } from "../../db/mod.ts";
 import type { TableDefinition } from "../../schema/mod.ts";
-import { indexesOf, keysOf, type RecordedDefinition, referencesOf } from "../catalog/mod.ts";
+import {
+  formAt,
+  type IndexForm,
+  indexesOf,
+  keyedColumns,
+  keysOf,
+  type RecordedDefinition,
+  referencesOf,
+} from "../catalog/mod.ts";
 import { type Step, sqlType } from "../plan/step.ts";
 import { compareFacts, NOTHING, type RecordedState } from "../verify/drift.ts";
 import { THERE, toFacts } from "../verify/facts.ts";
 import { readRecorded } from "../verify/read_recorded.ts";
 import { readSnapshot } from "../verify/snapshot.ts";
-import { renderStatements } from "./ddl.ts";
+import { renderAddKeys, renderStatements } from "./ddl.ts";
 import { MESSAGE_SETTINGS } from "./message_settings.ts";
 
 export type AppTablesPlan = {
   tables: readonly RecordedDefinition[];
+  /** The form of the indexes that are built again after the move. */
+  form: IndexForm;
   /** Apps that can have rows in a table. */
   uses: readonly { appId: string; table: string }[];
   unfinished: RecordedState["unfinished"];
@@ -63,9 +74,14 @@ export async function planAppTables(source: Database): Promise<AppTablesPlan> {
     ({ thing }) => !thing.startsWith("function "),
   );
   const planted = await readValue<string>(source, renderIssues("rowhouse.registrations"));
-  const extra = differences.filter(({ wanted }) => wanted === NOTHING);
+  // Without the preview and with it: a database can have both forms of an index while it is built again.
+  const searched = toFacts({ tables, sets: [], ...SITE, previews: ["filters"] });
+  const extra = differences.filter(
+    ({ wanted, thing }) => wanted === NOTHING && !searched.has(thing),
+  );
   return {
     tables,
+    form: formAt({ ...SITE, previews: await readPreviews(source) }),
     uses,
     unfinished: recorded.unfinished,
     issues: [
@@ -99,9 +115,19 @@ function isLoss({
   return thing.endsWith(" / type") || thing.startsWith("type ");
 }
 
-/** Creates the tables without keys, indexes and references: they follow after the rows. */
-export async function createAppTables(target: Database, { tables }: AppTablesPlan): Promise<void> {
-  for (const table of tables) await run(target, [{ kind: "create_table", table }]);
+/**
+ * Creates the tables without unique keys, indexes and references: they follow after the rows. Stored keys of columns come first,
+ * because PostgreSQL would write all rows again for them.
+ */
+export async function createAppTables(
+  target: Database,
+  { tables, form }: AppTablesPlan,
+): Promise<void> {
+  for (const table of tables) {
+    const keyed = [...keysOf(table), ...indexesOf(table)].flatMap(keyedColumns);
+    const keys = form === "search" ? renderAddKeys(table.name, keyed) : [];
+    await run(target, [{ kind: "create_table", table }], keys);
+  }
 }
 
 /** Builds what a push would have built. A deferred build that had not finished stays deferred. */
@@ -131,14 +157,18 @@ export async function finishAppTables(
     );
 }
 
-async function run(target: Database, steps: readonly Step[]): Promise<void> {
+async function run(
+  target: Database,
+  steps: readonly Step[],
+  more: readonly string[] = [],
+): Promise<void> {
   if (steps.length === 0) return;
   const { early, deferred } = renderStatements(
     { steps: [...steps], conflicts: [], notes: [] },
     SITE,
   );
   const limit = `set local statement_timeout = '${LIMIT_MS}ms'`;
-  const text = [...MESSAGE_SETTINGS, limit, ...early, ...deferred, "select 1"].join(";\n");
+  const text = [...MESSAGE_SETTINGS, limit, ...early, ...deferred, ...more, "select 1"].join(";\n");
   await target.message(text, { timeoutMs: LIMIT_MS });
 }
 
