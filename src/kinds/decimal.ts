@@ -60,8 +60,9 @@ export const decimalCompare: Compare = (a, b) => {
 
 /** Powers of ten between which a decimal has a double next to it. Others are as 0, or as infinity. */
 const DOUBLE_POWERS = { lowest: -300, highest: 308 } as const;
-const LOWEST = `0.${"0".repeat(-DOUBLE_POWERS.lowest - 1)}1`;
-const HIGHEST = `1${"0".repeat(DOUBLE_POWERS.highest)}`;
+// As functions, so that a bundler omits them from the client.
+const printLowest = () => `0.${"0".repeat(-DOUBLE_POWERS.lowest - 1)}1`;
+const printHighest = () => `1${"0".repeat(DOUBLE_POWERS.highest)}`;
 
 /** A decimal that PostgreSQL converts to the same double as the key of that decimal: the database rounds, by one function. */
 function toRounded(value: string): string {
@@ -82,25 +83,26 @@ const parts: SearchParts = {
   tested: KEY_PART,
   key: {
     render: (value) => `case
-    when pg_catalog.abs(${value}) operator(pg_catalog.>=) '${LOWEST}'::pg_catalog.numeric
-      and pg_catalog.abs(${value}) operator(pg_catalog.<) '${HIGHEST}'::pg_catalog.numeric then ${value}::pg_catalog.float8
+    when pg_catalog.abs(${value}) operator(pg_catalog.>=) '${printLowest()}'::pg_catalog.numeric
+      and pg_catalog.abs(${value}) operator(pg_catalog.<) '${printHighest()}'::pg_catalog.numeric then ${value}::pg_catalog.float8
     when ${value} operator(pg_catalog.>) '1'::pg_catalog.numeric then 'infinity'::pg_catalog.float8
     when ${value} operator(pg_catalog.<) '-1'::pg_catalog.numeric then '-infinity'::pg_catalog.float8
     when ${value} is not null then '0'::pg_catalog.float8 end`,
     printed: (value) =>
-      `CASE WHEN ((abs(${value}) >= ${LOWEST}) AND (abs(${value}) < '${HIGHEST}'::numeric)) THEN (${value})::double precision WHEN (${value} > '1'::numeric) THEN 'Infinity'::double precision WHEN (${value} < '-1'::numeric) THEN '-Infinity'::double precision WHEN (${value} IS NOT NULL) THEN '0'::double precision ELSE NULL::double precision END`,
+      `CASE WHEN ((abs(${value}) >= ${printLowest()}) AND (abs(${value}) < '${printHighest()}'::numeric)) THEN (${value})::double precision WHEN (${value} > '1'::numeric) THEN 'Infinity'::double precision WHEN (${value} < '-1'::numeric) THEN '-Infinity'::double precision WHEN (${value} IS NOT NULL) THEN '0'::double precision ELSE NULL::double precision END`,
     calls: [
       NUMERIC_TO_DOUBLE,
       "pg_catalog.abs(pg_catalog.numeric)",
-      ...["ge", "gt", "lt"].map(
-        (op) => `pg_catalog.numeric_${op}(pg_catalog.numeric, pg_catalog.numeric)`,
-      ),
+      "pg_catalog.numeric_ge(pg_catalog.numeric, pg_catalog.numeric)",
+      "pg_catalog.numeric_gt(pg_catalog.numeric, pg_catalog.numeric)",
+      "pg_catalog.numeric_lt(pg_catalog.numeric, pg_catalog.numeric)",
     ],
   },
   rest: {
     render: (value) => value,
     printed: (value) => value,
-    type: NUMERIC.name,
+    // Not NUMERIC.name: a bundler could not omit the object from the client.
+    type: "pg_catalog.numeric",
     isUnsearched: true,
   },
   calls: [],

@@ -59,9 +59,13 @@ export function toPlainNumber(value: unknown): string {
 export const isDecimalSql = (text: string) =>
   `case when pg_catalog.length(${text}) <= 400 then ${text} ~ '^-?[0-9]+([.][0-9]+)?$' else false end`;
 
-const asKey = (key: string) => key;
+const asKey = (key: string): string => key;
 /** The key of a numeric as a part of an index: a double. */
-export const KEY_PART = { render: asKey, printed: asKey, type: "pg_catalog.float8" } as const;
+export const KEY_PART: SearchParts["start"] = {
+  render: asKey,
+  printed: asKey,
+  type: "pg_catalog.float8",
+};
 export const NUMERIC_TO_DOUBLE = "pg_catalog.float8(pg_catalog.numeric)";
 /** The lowest and the highest double. */
 export const DOUBLE_ENDS = ["-infinity", "infinity"] as const;
