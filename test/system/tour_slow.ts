@@ -13,7 +13,7 @@ const ELSEWHERE: Readonly<Record<string, string[]>> = {
   ],
   "other work of pushes (test/tables/)": [
     "read_generated",
-    ...["read_indexes", "defer_rebuilds"],
+    ...["read_indexes", "defer_rebuilds", "log_keys"],
     "list_table_apps",
     "find_unused_sets",
     "check_drop_key",

@@ -4,9 +4,10 @@ import { readRows } from "../../src/db/mod.ts";
 import { defineSchema, t } from "../../src/schema/mod.ts";
 import { makeIsolationCheck } from "../../src/tables/catalog/mod.ts";
 import { readDrift } from "../../src/tables/mod.ts";
-import { makeProject, runHere } from "../support/command.ts";
+import { makeProject, runHere, startCommand } from "../support/command.ts";
 import { TEST_IDENTITY_SECRET } from "../support/deps.ts";
 import { eventually } from "../support/eventually.ts";
+import { whileDone } from "../support/held_lock.ts";
 import { postChange, postSchema } from "../support/push.ts";
 import { openTestService, type TestApp, type TestService } from "../support/service.ts";
 import { testUnlessCitus } from "../support/skip.ts";
@@ -286,4 +287,67 @@ testOne("a shared table gets keys only by build-keys", async () => {
   const again = JSON.parse((await run(["admin", "build-keys", "--yes", "--json"], "filters")).out);
   expect(again).toMatchObject({ tables: [], waiting: [] });
   expect((await find("order=weight")).length).toBeGreaterThan(18);
+});
+
+testOne("build-keys loses no write, and a killed run is continued by the next", async () => {
+  const { admin } = service.service;
+  const weights = makeSchema({ weight: t.number().index(), depth: t.decimal().index() });
+  await service.makeApp(makeSchema());
+  await postSchema(service, app, weights);
+  const isBuilt = async () => {
+    const [row] = await readRows<{ count: number }>(
+      admin,
+      "select count(*)::integer as count from rowhouse.deferred_steps where state <> 'done'",
+    );
+    return row?.count === 0;
+  };
+  await eventually(isBuilt);
+  const countLogged = async () =>
+    (await readRows(admin, "select from rowhouse.audit where action = 'build_keys'")).length;
+  const logged = await countLogged();
+  const { adminUrl, servingUrl } = service.database;
+  const start = () =>
+    startCommand(["admin", "build-keys", "--yes"], {
+      ...project,
+      env: {
+        ADMIN_DATABASE_URL: adminUrl,
+        DATABASE_URL: servingUrl,
+        IDENTITY_SECRET: TEST_IDENTITY_SECRET,
+        PREVIEW: "filters",
+      },
+    });
+  // A transaction that uses the table keeps the command waiting: nothing is added or logged.
+  const reads = { text: "select count(*) from data.items" };
+  await whileDone(adminUrl, reads, async () => {
+    const waiting = start();
+    await waiting.until(/Adding keys/);
+    await waiting.kill("SIGKILL");
+  });
+  expect(await listKeys()).not.toContain("#depth");
+  expect(await countLogged()).toBe(logged);
+  const written: Promise<{ status: number; json: unknown }>[] = [];
+  const write = async (place: number) => {
+    written.push(create({ place, depth: `${place}.5`, name: "written" }));
+    written.push(service.call(app, `${ITEMS}?name=eq.written&limit=1`));
+    await Bun.sleep(5);
+  };
+  let place = 1000;
+  // A transaction with an old snapshot keeps the indexes from being built after the keys.
+  const old = {
+    text: "set transaction isolation level repeatable read; select 1 from rowhouse.apps",
+  };
+  await whileDone(adminUrl, old, async () => {
+    const building = start();
+    while (!(await listKeys()).includes("#depth")) await write(place++);
+    await building.kill("SIGKILL");
+  });
+  expect(await countLogged()).toBe(logged + 1);
+  while (place < 1020) await write(place++);
+  const statuses = (await Promise.all(written)).map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([201, 200]));
+  await run(["admin", "build-keys", "--yes"], "filters");
+  await eventually(isBuilt);
+  expect(await countLogged()).toBe(logged + 1);
+  await expectClean();
+  expect((await find("depth=gte.1000&order=depth&limit=5")).length).toBe(place - 1000);
 });

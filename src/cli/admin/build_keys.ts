@@ -1,6 +1,5 @@
 /** `rowhouse admin build-keys`: the keys of numbers and decimals in large and shared tables, which lists need to search an index. @module */
 
-import { OPERATOR, readRows } from "../../db/mod.ts";
 import { count, flag, many, record, text } from "../../records/actions/mod.ts";
 import { addKeys, deferRebuilds, findDueKeys, resumeDeferredSteps } from "../../tables/mod.ts";
 import { checkIsolation } from "../database.ts";
@@ -24,15 +23,9 @@ async function buildKeys(deps: AdminDeps, isConfirmed: boolean, isDryRun: boolea
     message: `These tables are locked while PostgreSQL writes their rows again; requests for them wait, and get an error after their time limit:\n${tables.map(describe).join("\n")}\n`,
   });
   await checkIsolation(deps.admin);
-  for (const [index, { name, columns }] of tables.entries()) {
+  for (const [index, { name }] of tables.entries()) {
     deps.report(`Adding keys to table ${name} (${index + 1} of ${tables.length})`);
-    const details = JSON.stringify({ table: name, columns });
-    await readRows(
-      deps.admin,
-      "select rowhouse.log($1, 'build_keys', details => $2::pg_catalog.jsonb)",
-      [OPERATOR, details],
-    );
-    await deps.withPush((pushing) => addKeys(pushing, name));
+    await deps.withPush((pushing) => addKeys(pushing, name, { isLogged: true }));
   }
   return { tables, lines: tables.map(({ name }) => `Added the keys of table ${name}`) };
 }

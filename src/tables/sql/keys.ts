@@ -53,7 +53,7 @@ export function describeDueKeys(due: readonly DueKeys[]): string[] {
 const LIMIT_MS = 12 * 60 * 60 * 1000;
 
 /**
- * Adds the keys of one table, and records the builds of its indexes as deferred steps. One transaction: all or nothing. Returns
+ * Adds the keys of one table, and records the builds of its indexes as deferred steps. One transaction, with its entry in the audit log: all or nothing. Returns
  * false if the table needs no keys.
  *
  * @throws {Problem} push_busy
@@ -61,15 +61,21 @@ const LIMIT_MS = 12 * 60 * 60 * 1000;
 export async function addKeys(
   pushing: Database,
   name: string,
-  more: readonly string[] = [],
+  { isLogged = false }: { isLogged?: boolean } = {},
 ): Promise<boolean> {
   return await whileHeld(name, "add the keys", async () => {
     const [table] = await findDueKeys(pushing, name);
     if (table === undefined) return false;
     const limit = `set local statement_timeout = '${LIMIT_MS}ms'`;
-    await pushing.message(renderRebuilds(table, [limit, ...more]), { timeoutMs: LIMIT_MS });
+    const log = isLogged ? [renderLog(table)] : [];
+    await pushing.message(renderRebuilds(table, [limit, ...log]), { timeoutMs: LIMIT_MS });
     return true;
   });
+}
+
+function renderLog({ name, keyed }: DueKeys): string {
+  const columns = JSON.stringify(keyed.map((column) => column.name));
+  return `select rowhouse.log_keys(${quoteLiteral(name)}, ${quoteLiteral(columns)})`;
 }
 
 /** The tables with keys that no index needs. */

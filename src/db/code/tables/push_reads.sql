@@ -133,7 +133,16 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
     lease_until = '-infinity', finished_at = null
   where deferred_steps.state in ('done', 'failed')
 $$;
-grant execute on function rowhouse.read_indexes, rowhouse.defer_rebuilds to rowhouse_tables;
+
+-- Logs that an operator adds keys of columns to a table, in the transaction that adds them.
+create function rowhouse.log_keys(wanted_table text, columns jsonb) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  select rowhouse.log('operator', 'build_keys',
+    details => jsonb_build_object('table', name, 'columns', columns))
+  from rowhouse.tables where name = wanted_table
+$$;
+grant execute on function rowhouse.read_indexes, rowhouse.defer_rebuilds, rowhouse.log_keys
+  to rowhouse_tables;
 
 -- The tables with column sets that no app has used for so many seconds.
 create function rowhouse.find_unused_sets(unused_s integer) returns json language sql stable
