@@ -110,6 +110,12 @@ const SERVED = [
     `mood=is.null&order=due_at${way}`,
     `team=eq.1&mood=eq.good&order=id${way}`,
     `team=eq.1&mood=is.null&order=id${way}`,
+    // The index of the value has another order, and rows without a value in its next column.
+    `mood=is.null&order=code${way}`,
+    `mood=eq.good&order=code${way}`,
+    `mood=eq.bad&title=gte.Title 3&order=code${way}`,
+    `status=eq.open&order=code${way}`,
+    `status=in.(open,lost)&order=title${way}`,
     // Without a condition on the enum, all of its rows.
     `team=eq.3&order=due_at${way}`,
     `team=eq.3&mood=in.(good,bad)&order=code${way}`,

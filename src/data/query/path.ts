@@ -578,9 +578,13 @@ function toPath(
       ? { lower: undefined, upper: undefined }
       : findEdges(query.where, next);
   const [lowest, highest] = (next && !isCut && SQL[next.kind].ends) || [];
-  // Bounds exclude nulls. A walk without fixed columns also needs an end: see queries.sql.
+  // Bounds exclude nulls, which a walk only for the rows of an enum must visit. A walk of rows with values in its first column
+  // needs an end: see queries.sql.
   const isNullable = rest.length > 0 && next?.required !== true;
-  const needs = { start: isNullable, stop: isNullable || fixed.length === 0 };
+  const hasNone = isOrdered || lower !== undefined || upper !== undefined;
+  const needs = isNullable
+    ? { start: hasNone, stop: hasNone }
+    : { start: false, stop: fixed.length === 0 };
   const bounds = {
     lower: (isNeeded: boolean) =>
       toBound("gte", { values: searched, edge: lower, end: isNeeded ? lowest : undefined }),
