@@ -152,6 +152,19 @@ testOne("lists of numbers and decimals are searched and sorted by index", async 
   }
 });
 
+const PREFER = { headers: { prefer: "count=bounded" } };
+testOne("every page of a list by decimals counts all matching rows", async () => {
+  for (const way of ["", ".desc"]) {
+    const query = `${ITEMS}?amount=gt.1&amount=lte.1${"0".repeat(308)}&order=amount${way}&limit=2`;
+    const first = await service.call(app, query, PREFER);
+    expect(first.json).toMatchObject({ count: 3 });
+    const { next } = first.json as { next: string };
+    expect((await service.call(app, `${query}&after=${next}`, PREFER)).json).toMatchObject({
+      count: 3,
+    });
+  }
+});
+
 testOne("a lookup by a unique number or decimal is one search", async () => {
   expect(await find("code=eq.3")).toEqual([8]);
   expect(await find("total=eq.0.1")).toEqual([8]);

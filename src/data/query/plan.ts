@@ -157,10 +157,9 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
   const { isExact, ...walk } = path.isOrdered ? toWalk(path, after, bound) : { isExact: true };
   const left = query.where.filter((condition) => !path.fulfilled.includes(condition));
   const texts = left.filter((condition) => listReads(condition).length > 0);
-  const filter: TermCondition[] = [
-    ...left.filter((condition) => !texts.includes(condition)),
-    ...(isExact || after === undefined ? [] : [toAfterCondition(order, after)]),
-  ];
+  const filter = left.filter((condition) => !texts.includes(condition));
+  const tie =
+    path.isOrdered && after !== undefined ? toTie(path, { ...query, after }, isExact) : undefined;
   // A sort by texts reads each longer text, and so does a walk in their order. Without other conditions, the page limits it.
   const sorted = path.isOrdered ? (left.length === 0 && isExact ? [] : path.keys) : order;
   const reads = [
@@ -218,7 +217,7 @@ export function planQuery(query: ListQuery, table: RecordedTable, options: PlanO
     // A page that begins among more equal starts than visits would be empty, and so would all later ones.
     isLookup: isLookup(query, table, options) || !isExact || undefined,
     ...(path.isOrdered
-      ? { ...walk, tie: after && toTie(path, query, numbers) }
+      ? { ...walk, tie: tie && numbers(tie) }
       : {
           sort: order.flatMap(toSortTerms).map((term) => [numberOfTerm(term), term.isDescending]),
           after: after && numbers(toAfterCondition(order, after)),
@@ -337,14 +336,24 @@ export function readCursorValue({ kind }: QueryColumn, value: string): readonly 
 }
 
 /**
+ * The rows from a cursor on, among those at which the walk begins. A count of all rows has no such condition.
+ */
+function toTie(
+  path: QueryPath,
+  query: ListQuery & { after: readonly (string | null)[] },
+  isExact: boolean,
+): TermCondition | undefined {
+  const longer = toLongerTie(path, query);
+  if (isExact) return longer;
+  const after = toAfterCondition(query.order, query.after);
+  return longer === undefined ? after : { op: "and", of: [after, longer] };
+}
+
+/**
  * The rows from a cursor on, among those with its terms: a walk of unique texts has no id at its end, and longer texts can
  * have the same start and MD5. `undefined` without a longer text.
  */
-function toTie(
-  { keys }: QueryPath,
-  { order, after }: ListQuery,
-  numbers: (condition: TermCondition) => Numbers,
-): Numbers | undefined {
+function toLongerTie({ keys }: QueryPath, { order, after }: ListQuery): TermCondition | undefined {
   if (keys.length === order.length) return undefined;
   const terms = keys.flatMap(toSortTerms);
   const values = toAfterValues(keys, after ?? []);
@@ -367,7 +376,7 @@ function toTie(
     longer.map(({ term }) => term),
     longer.map(({ value }) => value),
   );
-  return numbers({ op: "or", of: [...others, exact] });
+  return { op: "or", of: [...others, exact] };
 }
 
 /** A key of an order as terms. Nulls are compared by the column. */
