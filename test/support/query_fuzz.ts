@@ -96,12 +96,27 @@ function drawUuid(random: Random): string {
   return `0190000${random(4)}-0000-7000-8000-00000000000${random(4)}`;
 }
 
+/** Decimals that share a double, or have none. */
+const EDGE_DECIMALS = [
+  ...["0.1", "0.10", "0.1000000000000000000000001", "0.1000000000000000000000002"],
+  ...["-0.1000000000000000000000001", `${"9".repeat(30)}.5`, `1${"0".repeat(30)}`],
+  ...[`1${"0".repeat(390)}`, `-1${"0".repeat(390)}`, `1${"0".repeat(308)}`],
+  ...[`0.${"0".repeat(389)}1`, `-0.${"0".repeat(389)}1`, `0.${"0".repeat(299)}1`],
+];
+
 const DRAW: Readonly<Record<Kind, (random: Random) => Json>> = {
   string: (random) => pick(random, isTrue(random, 3) ? CUT_TEXTS : TEXTS),
-  number: (random) => pick(random, [0, -1, 1, 2.5, 1e21, 1e-7, 12_345_678_901_234]),
+  number: (random) =>
+    pick(random, [
+      ...[0, -0, -1, 1, 2.5, 1e21, 1e-7, 12_345_678_901_234, 0.1, 0.1 + 2 ** -56],
+      ...[Number.MAX_VALUE, -Number.MAX_VALUE, Number.MIN_VALUE, -Number.MIN_VALUE],
+    ]),
   integer: (random) => pick(random, [0, -1, 1, 7, 2 ** 31, -(2 ** 53) + 1, 2 ** 53 - 1]),
   decimal: (random) =>
-    pick(random, ["0", "-0.0", "1.0", "1.00", "9.5", "10.0", "-3", `${"9".repeat(30)}.5`]),
+    pick(
+      random,
+      isTrue(random, 3) ? EDGE_DECIMALS : ["0", "-0.0", "1.0", "1.00", "9.5", "10.0", "-3"],
+    ),
   boolean: (random) => random(2) === 0,
   uuid: drawUuid,
   ref: drawUuid,
